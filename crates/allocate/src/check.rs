@@ -2,10 +2,10 @@
 
 use crate::Flows;
 
-/// An allocation that is not the weighted max-min one.
+/// A violation of the conditions of weighted max-min allocation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Violation {
-    /// A link carries more than it may.
+    /// A link carries more than its capacity.
     Overload {
         /// The link slot.
         link: usize,
@@ -17,18 +17,19 @@ pub enum Violation {
         /// The flow.
         flow: usize,
     },
-    /// A flow could have more without taking from a flow that has less: no full link explains its rate.
+    /// A flow's rate could rise without taking from a flow that has less: no full link limits it.
     NoBottleneck {
         /// The flow.
         flow: usize,
     },
 }
 
-/// Relative error allowed.
+/// Allowed relative error.
 const TOLERANCE: f64 = 1e-6;
 
-/// Checks feasibility, demands, and that each flow has its demand or a bottleneck: a link filled by classes up to its
-/// own on which no flow of its class has a higher rate relative to its weight.
+/// Checks that the allocation is feasible, that no flow exceeds its demand, and that each flow has its demand or a
+/// bottleneck. A bottleneck is a link that the flow's class and earlier classes fill, and on which no flow of its class
+/// has a higher rate relative to its weight.
 ///
 /// # Errors
 /// The first violation found.

@@ -1,4 +1,4 @@
-//! The flows of one allocation, in flat arrays that are used again.
+//! The flows of one allocation, in flat arrays that are reused.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Forgets all flows and keeps the memory.
+    /// Removes all flows and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.weights.clear();
         self.classes.clear();
@@ -22,8 +22,8 @@ impl Flows {
         self.entries.clear();
     }
 
-    /// Adds a flow: its share relative to others (above 0), its class (0 first), its demand in bit/s (or infinity),
-    /// and for each link it uses the expected traversals a packet (above 0).
+    /// Adds a flow: its weight relative to other flows (above 0), its class (0 is served first), its demand in bit/s
+    /// (or infinity), and, for each link that it uses, the expected traversals per packet (above 0).
     pub fn push(
         &mut self,
         weight: f64,
@@ -51,7 +51,7 @@ impl Flows {
         self.weights.is_empty()
     }
 
-    /// The links that a flow uses, with its traversals a packet.
+    /// The links that a flow uses, with its expected traversals per packet.
     #[must_use]
     pub fn row(&self, flow: usize) -> &[(u32, f32)] {
         &self.entries[self.span(flow)]
@@ -68,7 +68,7 @@ impl Flows {
         self.entries.len()
     }
 
-    /// A flow's share relative to others of its class.
+    /// A flow's weight relative to other flows of its class.
     #[must_use]
     pub fn weight(&self, flow: usize) -> f64 {
         self.weights[flow]

@@ -1,9 +1,9 @@
-//! Pure algorithms on rates: weighted max-min allocation of flows whose split over links is fixed, and the
-//! [selection] of the protocols that fix it.
+//! Algorithms that compute rates: weighted max-min allocation of flows with a fixed split over links, and the
+//! [selection] of the routing protocols that determine this split.
 //!
-//! Flow f uses `rate * w(f, l)` of link l. Classes are served in order; within a class rates are max-min fair relative
-//! to the flows' weights, and none exceeds its demand (Costa et al., SIGCOMM 2015, §3.3; Bertsekas and Gallager, Data
-//! Networks, §6.5).
+//! Flow f uses `rate * w(f, l)` of link l. Classes are served in order. Within a class, rates are max-min fair relative
+//! to the flows' weights, and no rate exceeds the flow's demand (Costa et al., SIGCOMM 2015, §3.3; Bertsekas and
+//! Gallager, Data Networks, §6.5).
 
 mod check;
 mod flows;
@@ -34,8 +34,8 @@ use raddle_core::Rate;
 pub trait Allocate {
     /// Sets `rates`, in bit/s and `flows`' order. `links` holds the usable capacity of each link slot, in bit/s.
     ///
-    /// Equal inputs give equal bits; callers put flows in an order that all nodes share. A flow that uses no link gets
-    /// its demand.
+    /// Equal inputs give bit-identical results; callers put flows in an order that all nodes share. A flow that uses no
+    /// link gets its demand.
     fn allocate(&mut self, flows: &Flows, links: &[f64], rates: &mut Vec<f64>);
 }
 
@@ -45,10 +45,10 @@ pub fn usable(links: &[Rate], headroom: f64) -> Vec<f64> {
     links.iter().map(|rate| rate.as_bps_f64() * (1.0 - headroom)).collect()
 }
 
-/// Relative difference within which two fill levels are the same.
+/// Relative difference within which two fill levels count as equal.
 const TIE: f64 = 1e-9;
 
-/// If earlier classes leave less than this share of a link's capacity, the rest is rounding error.
+/// If earlier classes leave less than this share of a link's capacity, the remainder is rounding error.
 const NOTHING: f64 = 1e-9;
 
 #[cfg(test)]

@@ -1,15 +1,16 @@
-//! Weighted max-min rates as a fluid policy: what R2C2 computes, and what RCP, TCP and their like tend to.
+//! Weighted max-min rates as a fluid policy: the rates that R2C2 computes, and that RCP, TCP and similar protocols
+//! approach.
 
 use crate::{Changes, Fluid, FluidFlow, Incremental};
 use raddle_core::Time;
 
-/// Classes in order, flows of a class max-min fair relative to their weights. Sizes and deadlines do not matter, and
-/// rates change only as flows come and go.
+/// Serves classes in order. Flows of a class are max-min fair relative to their weights. Sizes and deadlines have no
+/// effect, and rates change only when flows or capacities change.
 #[derive(Debug, Clone)]
 pub struct MaxMin(Incremental);
 
 impl MaxMin {
-    /// No flows over links with these usable capacities, in bit/s.
+    /// A policy without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64]) -> Self {
         Self(Incremental::new(links))

@@ -1,8 +1,8 @@
-//! The reference algorithm: progressive filling, every link looked at in every round. The oracle of the tests.
+//! The reference algorithm: progressive filling that examines every link in every round. The oracle of the tests.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 
-/// Progressive filling as the textbook has it: O(rounds * links).
+/// Progressive filling as in the textbook: O(rounds * links).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reference;
 

@@ -1,11 +1,12 @@
-//! Worked examples, and the reference against the efficient variants. Oracle O5, a linear program, is in `crates/lab/tests/agreement`.
+//! Worked examples, and comparisons of the reference with the efficient variants. Oracle O5, a linear program, is in
+//! `crates/lab/tests/agreement`.
 
 use super::*;
 use proptest::prelude::*;
 
 const INF: f64 = f64::INFINITY;
 
-/// A flow: weight, class, demand, row.
+/// A flow: weight, class, demand, row of links.
 type Spec = (f64, u8, f64, Vec<(u32, f32)>);
 
 fn flows(specs: &[Spec]) -> Flows {
@@ -16,7 +17,7 @@ fn flows(specs: &[Spec]) -> Flows {
     flows
 }
 
-/// Rates of flows that come one after the other.
+/// Rates of flows that are inserted one after another into [`Incremental`].
 fn incremental(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let mut incremental = Incremental::new(links);
     let slots: Vec<usize> = specs
@@ -27,15 +28,15 @@ fn incremental(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     slots.into_iter().map(|slot| incremental.rate(slot)).collect()
 }
 
-/// Whether rates are equal but for rounding: relative to the largest link, not to the rates themselves. A flow that comes
-/// late gets what others leave of a link, a small difference of large numbers, divided by its own small weight there;
-/// and weights are multiples of 2^-40 to [`Incremental`]. The largest error in a million of the instances below was
-/// 7e-11 of the largest link, at rates down to 1e-4 of it.
+/// True if two rates are equal up to rounding, relative to the largest link, not to the rates themselves. A flow of a
+/// late class gets the remainder of a link, a small difference of large numbers, divided by its small weight on that
+/// link. In addition, [`Incremental`] rounds weights to multiples of 2^-40. The largest error in a million of the
+/// instances below was 7e-11 of the largest link, at rates down to 1e-4 of it.
 fn same(a: f64, b: f64, links: &[f64]) -> bool {
     (a - b).abs() <= 1e-9 * links.iter().copied().fold(0.0, f64::max)
 }
 
-/// Rates by all algorithms, which must agree and pass the checks.
+/// Rates computed by all algorithms, which must agree and pass the checks.
 fn rates(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let flows = flows(specs);
     let (mut slow, mut fast) = (Vec::new(), Vec::new());
@@ -58,7 +59,7 @@ fn assert_rates(specs: &[Spec], links: &[f64], expected: &[f64]) {
     }
 }
 
-/// Fig. 4's network: links 1->4, 3->4, 1->3, 2->3 with capacities 1, 1, 2, 2.
+/// The network of Fig. 4: links 1->4, 3->4, 1->3, 2->3 with capacities 1, 1, 2, 2.
 const FIG4: [f64; 4] = [1.0, 1.0, 2.0, 2.0];
 
 fn f1(weight: f64, class: u8) -> Spec {
@@ -86,7 +87,7 @@ fn oracle_o4_figure_4() {
 
 #[test]
 fn oracle_o4_two_by_two_mesh() {
-    // Links 0->1, 0->2, 1->3, 2->3.
+    // Links: 0->1, 0->2, 1->3, 2->3.
     let a = (1.0, 0, INF, vec![(0, 0.5), (1, 0.5), (2, 0.5), (3, 0.5)]);
     let b = (1.0, 0, INF, vec![(0, 1.0)]);
     let c = (2.0, 0, INF, vec![(3, 1.0)]);

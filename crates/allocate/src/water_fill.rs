@@ -1,51 +1,53 @@
-//! The efficient variant: links wait in a heap by the level at which they fill up, and are looked at again only when
-//! their turn comes. Cost O(Z log L) for Z non-zero weights on L links touched; links not touched cost nothing.
+//! The efficient variant of water-filling. Links wait in a heap, ordered by the level at which they fill up, and are
+//! examined again only when they reach its top. Cost O(Z log L) for Z non-zero weights on L links used; unused links
+//! cost nothing.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Below this share of its first value the weight still rising on a link is rounding error.
+/// If the weight of the rising flows on a link falls below this share of its first value, the remainder is rounding
+/// error.
 const EXHAUSTED: f64 = 1e-9;
 
-/// Links that fill up within this factor of the lowest level enter the heap together; most links never enter it.
+/// Links that fill up within this factor of the lowest level enter the heap together. Most links never enter it.
 const STEP: f64 = 4.0;
 
-/// No entry.
+/// Marks the end of a list of entries.
 const NONE: u32 = u32::MAX;
 
-/// Water-filling with working memory that is used again.
+/// Water-filling with working memory that is reused between calls.
 #[derive(Debug, Clone, Default)]
 pub struct WaterFill {
-    /// Per link slot: its place in `links`, valid if that place names the slot back.
+    /// Index in `links` of each link slot; valid only if that link refers back to the slot.
     place: Vec<u32>,
     links: Vec<Link>,
-    /// Per link in `links`: the first value of its `rising`.
+    /// Initial value of `rising` for each link in `links`.
     first: Vec<f64>,
-    /// Per entry of the flows' rows.
+    /// One per entry of the flows' rows.
     entries: Vec<Entry>,
     heap: BinaryHeap<Reverse<Stop>>,
-    /// Links that fill up at a higher level than all links in the heap, in no order.
+    /// Links and demands that stop flows at a higher level than all those in the heap, unordered.
     later: Vec<Stop>,
     order: Vec<u32>,
     on_it: Vec<u32>,
     frozen: Vec<bool>,
 }
 
-/// A link that some flow uses. One per weight is touched at random, so it is small.
+/// A link that some flow uses. Kept small, because each weight causes a random access.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     slot: u32,
-    /// The class's last entry on it.
+    /// The last entry of the current class on the link.
     last: u32,
-    /// Weight of the flows of the class that still rise.
+    /// Total weight of the flows of the class that still rise.
     rising: f64,
-    /// Capacity that frozen flows leave.
+    /// Capacity that the frozen flows leave.
     left: f64,
 }
 
 impl Link {
-    /// The level at which it is full if no more flows freeze.
+    /// The level at which the link is full if no more flows freeze.
     fn level(&self) -> f64 {
         self.left.max(0.0) / self.rising
     }
@@ -56,14 +58,14 @@ impl Link {
 struct Entry {
     flow: u32,
     place: u32,
-    /// The class's entry before it on the link.
+    /// The previous entry of the class on the same link.
     before: u32,
 }
 
-/// Something that stops flows at a level: a link (by place), or a flow's demand.
+/// A limit that stops flows at a level: a full link (by index), or the demand of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Stop {
-    /// The level's bits, which have its order as it is not negative.
+    /// The bits of the level. Levels are not negative, so the bits have the same order.
     level: u64,
     demand: bool,
     index: u32,
@@ -93,7 +95,7 @@ impl Allocate for WaterFill {
 }
 
 impl WaterFill {
-    /// Puts the flows of a class on their links, and finds the levels at which these would fill up.
+    /// Adds the flows of a class to their links and computes the levels at which these links would fill up.
     fn enter(&mut self, flows: &Flows, class: &[u32], capacity: &[f64]) {
         for link in &mut self.links {
             link.last = NONE;
@@ -141,7 +143,7 @@ impl WaterFill {
         }));
     }
 
-    /// Raises the level until each of `to_go` flows is stopped.
+    /// Raises the level until all `to_go` flows are stopped.
     fn fill(&mut self, flows: &Flows, mut to_go: usize, rates: &mut [f64]) {
         let mut level = 0.0_f64;
         let mut horizon = 0;
@@ -166,7 +168,7 @@ impl WaterFill {
             }
             let now = link.level();
             if now > stop_level * (1.0 + TIE) {
-                // Levels only rise, so a link with a stale level is put back with its present level.
+                // Levels only rise, so a link with an outdated level is put back with its current level.
                 let stop = Stop { level: now.to_bits(), ..stop };
                 if stop.level > horizon {
                     self.later.push(stop);
@@ -195,7 +197,7 @@ impl WaterFill {
         }
     }
 
-    /// Moves what stops next into the empty heap; all else stops above the level whose bits are returned.
+    /// Moves the next limits into the empty heap. Returns the bits of a level; all other limits are above it.
     fn next_horizon(&mut self) -> u64 {
         let lowest = self.later.iter().map(|stop| stop.level).min();
         let lowest = lowest.expect("every flow uses a link or has a demand");

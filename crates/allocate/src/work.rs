@@ -8,12 +8,12 @@ const PS_PER_S: f64 = 1e12;
 /// A flow's work.
 #[derive(Debug, Clone)]
 pub(crate) struct Work {
-    /// [`Time::NEVER`] if it has no deadline.
+    /// Deadline; [`Time::NEVER`] if the flow has none.
     pub(crate) due: Time,
-    /// The most it can send, bit/s.
+    /// The maximum rate at which the flow can send, bit/s.
     pub(crate) max_bps: f64,
     pub(crate) rate_bps: f64,
-    /// Bits left at `since`, the last count.
+    /// Bits left at `since`, the time of the last update.
     pub(crate) remaining_bits: f64,
     since: Time,
 }
@@ -24,32 +24,32 @@ impl Work {
         Self { due, max_bps, rate_bps: 0.0, remaining_bits: size_bits, since: now }
     }
 
-    /// Counts the bits that were sent until now.
+    /// Updates the remaining bits to `now`.
     pub(crate) fn advance(&mut self, now: Time) {
         let sent = self.rate_bps * now.since(self.since).as_secs_f64();
         self.remaining_bits = (self.remaining_bits - sent).max(0.0);
         self.since = now;
     }
 
-    /// Seconds for which the flow can pause and still meet its deadline, as of the last count; less than 0 if it cannot
+    /// Seconds for which the flow can pause and still meet its deadline, as of the last update; negative if it cannot
     /// meet the deadline.
     fn slack_s(&self) -> f64 {
         (self.due.as_ps() as f64 - self.since.as_ps() as f64) / PS_PER_S - self.remaining_bits / self.max_bps
     }
 
-    /// True if the flow cannot meet its deadline, as of the last count.
+    /// True if the flow cannot meet its deadline, as of the last update.
     pub(crate) fn is_late(&self) -> bool {
         self.due != Time::NEVER && self.slack_s() < -GRACE_S
     }
 
-    /// The rate that the flow needs to meet its deadline, in bit/s, as of the last count; at most the rate at which it can
-    /// send.
+    /// The rate that the flow needs to meet its deadline, in bit/s, as of the last update; at most the maximum rate at
+    /// which it can send.
     pub(crate) fn needs_bps(&self) -> f64 {
         (self.remaining_bits / self.due.since(self.since).as_secs_f64()).min(self.max_bps)
     }
 
-    /// Time from which the flow can no longer meet its deadline, if it goes on at this rate; [`Time::NEVER`] if there is no
-    /// such time.
+    /// Time from which the flow can no longer meet its deadline if it continues at its current rate; [`Time::NEVER`] if
+    /// there is no such time.
     pub(crate) fn late_at(&self) -> Time {
         if self.due == Time::NEVER || self.rate_bps >= self.needs_bps() {
             return Time::NEVER;

@@ -1,11 +1,11 @@
-//! When the frames of an application with a rate are born (specs/cee.md §6.1).
+//! Times at which the frames of an application with a rate are produced (specs/cee.md §6.1).
 
 use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 
-/// The births of the frames of one flow or of one host, in order, for ever.
+/// The birth times of the frames of one flow or of one host, in order; an endless iterator.
 ///
 /// A slot is the time that one frame takes at line rate, and the load is the share of slots that have a frame. Poisson
-/// births come at any time; all others come at beginnings of slots, or at a constant distance, after a random phase
+/// births occur at any time. All others occur at the start of a slot, or at a constant distance, after a random phase
 /// within one slot.
 ///
 /// | process | slots between a frame and the next |
@@ -15,25 +15,25 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 /// | Poisson | exponential, mean 1 / load, not whole |
 /// | on/off | one within a burst, whose length is geometric; bursts begin after a silence, geometric too, that makes the load |
 ///
-/// Silences of a Markov chain last a slot or more. If the load requires a shorter mean silence, some silences are left
-/// out, and two bursts appear as one.
+/// Silences of a Markov chain last at least one slot. If the load requires a shorter mean silence, some silences are
+/// omitted, and two bursts appear as one.
 ///
-/// A birth costs a draw or two and a division.
+/// A birth costs one or two random draws and a division.
 #[derive(Debug, Clone)]
 pub struct Births {
     process: Process,
-    /// The share of the line's rate that the frames make, at most 1.
+    /// Load as a share of the line rate, at most 1.
     load: f64,
     frame: Bytes,
     /// The rate at which a frame lasts one tick: the line rate, or the rate of the frames if they are evenly spaced.
     tick: Rate,
-    /// Ticks passed since `begin`, the last birth's included.
+    /// Number of ticks since `begin`, including that of the last birth.
     ticks: u64,
     begin: Time,
     /// True if the process begins within a burst, as often as a chain in its steady state is in a burst. The rest of a
     /// burst is distributed like a whole burst.
     midway: bool,
-    /// Frames to come of the burst that has begun.
+    /// Number of frames of the current burst that are still to come.
     left: u64,
     stream: Stream,
 }
@@ -89,12 +89,12 @@ impl Births {
         (self.latest(), frames)
     }
 
-    /// So many slots without a frame, in the mean `mean`.
+    /// Number of slots without a frame between two bursts; its mean is `mean`.
     fn silence(&mut self, mean: f64) -> u64 {
         if mean >= 1.0 { self.stream.geometric(mean) } else { u64::from(self.stream.unit() < mean) }
     }
 
-    /// The latest birth: the beginning of the last tick.
+    /// The latest birth: the start of the last tick.
     fn latest(&self) -> Time {
         self.begin + self.tick.time_for(Bytes(self.frame.0.saturating_mul(self.ticks.saturating_sub(1))))
     }
@@ -124,7 +124,7 @@ mod tests {
     const ON_OFF: Process = Process::OnOff { burst: 20 };
     const ALL: [Process; 4] = [Process::Constant, Process::Poisson, Process::Bernoulli, ON_OFF];
 
-    /// Births at `percent` of the line's rate from 1 ms on.
+    /// Births at `percent` of the line rate, starting at 1 ms.
     fn births(process: Process, percent: u64, seed: u64) -> Births {
         let rate = Rate::from_bps(LINE.as_bps() / 100 * percent);
         Births::new(process, rate, LINE, FRAME, Time::from_ps(1_000_000_000), Stream::new(seed, 0, "births"))
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn constant_births_do_not_drift() {
-        // 30% of 10 Gbps: a frame every 4 us. At 7/9 of it the gap is no whole number of ps.
+        // 30% of 10 Gbps: a frame every 4 us. At 7/9 of that rate the gap is not a whole number of ps.
         assert!(gaps(Process::Constant, 30, 1_000).iter().all(|&gap| gap == 4_000_000));
         let rate = Rate::from_bps(7_000_000_001);
         let stream = Stream::new(1, 0, "births");
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn bursts_and_silences_of_a_chain_have_their_means() {
-        // Bursts of 20 at 40%: silences of 30 slots.
+        // Bursts of 20 frames at 40%: silences of 30 slots.
         let gaps = gaps(ON_OFF, 40, 400_000);
         let silences: Vec<u64> = gaps.iter().filter(|&&gap| gap > SLOT).map(|gap| gap / SLOT - 1).collect();
         let burst = gaps.len() as f64 / silences.len() as f64;

@@ -1,36 +1,37 @@
-//! The discounting rate estimator: how busy a link is, in a register a direction (CONGA §3.2; Expeditus §3.2).
+//! The discounting rate estimator: the utilisation of a link, from one register per direction (CONGA §3.2; Expeditus
+//! §3.2).
 //!
 //! A packet adds its bytes to the register X; every period the register loses the share alpha. Under a steady rate R
-//! the register settles at R · tau, with tau = period / alpha, so that X / (C · tau) is the utilisation of a link of rate
-//! C, which schemes carry in a few bits. The register decays when it is looked at, not by a timer; all registers share
-//! the phase of their ticks, which fall on multiples of the period.
+//! the register settles at R · tau, with tau = period / alpha. X / (C · tau) is therefore the utilisation of a link of
+//! rate C, which schemes carry in a few bits. The register decays when it is read, not by a timer. All registers have
+//! the same phase: their ticks are at multiples of the period.
 //!
-//! Factors of decay come from repeated multiplication, so that they are the same bits on every machine.
+//! Decay factors are computed by repeated multiplication, so they are bit-identical on every machine.
 //!
-//! Cost a packet: an addition; a division and a look-up more if a tick has passed since the last one.
+//! Cost per packet: an addition; if a tick has passed since the last packet, also a division and a look-up.
 
 use crate::{Duration, Rate, Time};
 
-/// Parameters that a family of registers shares.
+/// Parameters shared by a family of registers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dre {
     period: u64,
-    /// `factors[n]` is the share of a register that n + 1 ticks leave; after more ticks than there are factors it is 0.
+    /// `factors[n]` is the share of a register that remains after n + 1 ticks; after more ticks than factors it is 0.
     factors: Box<[f64]>,
-    /// The span over which a register remembers, in seconds.
+    /// The time constant of a register, in seconds.
     tau: f64,
-    /// Levels from idle to line rate.
+    /// Number of levels from idle to line rate.
     levels: f64,
-    /// The greatest load told.
+    /// The largest load that is reported.
     most: u8,
 }
 
-/// The bytes that a link carried of late, discounted.
+/// The bytes that a link carried recently, discounted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DreRegister {
     /// Bytes left after the ticks before `due`.
     bytes: f64,
-    /// The next tick, in picoseconds.
+    /// Time of the next tick, in picoseconds.
     due: u64,
 }
 
@@ -40,7 +41,7 @@ impl Default for DreRegister {
     }
 }
 
-/// A register that has decayed to this share of its value counts as empty: less than a byte of a gigabyte.
+/// A register that has decayed to this share of its value counts as empty: less than a byte out of a gigabyte.
 const NEGLIGIBLE: f64 = 1e-9;
 
 impl Dre {
@@ -64,7 +65,7 @@ impl Dre {
         }
     }
 
-    /// The greatest value of [`load`](Self::load): the load of a link at line rate, or of a link that is down.
+    /// The largest value of [`load`](Self::load): the load of a link at line rate, or of a link that is down.
     #[must_use]
     pub fn most(&self) -> u8 {
         self.most
@@ -88,30 +89,30 @@ impl Dre {
         DreRegister { bytes, due: register.due + (ticks + 1) * self.period }
     }
 
-    /// The bytes X that the register holds now.
+    /// The number of bytes X in the register at `now`.
     #[must_use]
     pub fn bytes(&self, register: &DreRegister, now: Time) -> f64 {
         self.decayed(*register, now).bytes
     }
 
-    /// The load of a link of that rate: the utilisation in 2^bits levels, rounded down, at most [`most`](Self::most).
+    /// The load of a link of this rate: the utilisation in 2^bits levels, rounded down, at most [`most`](Self::most).
     #[must_use]
     pub fn load(&self, register: &DreRegister, now: Time, rate: Rate) -> u8 {
         self.scaled_load(register, now, rate, (1, 1))
     }
 
-    /// The [`load`](Self::load) of a register that held `times.0 / times.1` as much.
+    /// The [`load`](Self::load) of a register whose bytes are multiplied by `times.0 / times.1`.
     #[must_use]
     pub fn scaled_load(&self, register: &DreRegister, now: Time, rate: Rate, times: (u64, u64)) -> u8 {
-        // Bytes at line rate: C · tau.
+        // Bytes of a register at line rate: C · tau.
         let full = rate.as_bps_f64() * self.tau / 8.0;
         let held = self.bytes(register, now) * times.0 as f64 * self.levels;
-        // A cast from a float saturates; a link without a rate is full as soon as it has carried a packet.
+        // A cast from a float saturates. A link without a rate is fully loaded as soon as it has carried a packet.
         ((held / (full * times.1 as f64)) as u8).min(self.most)
     }
 
-    /// The load of a queue that takes this long to drain, on the same scale: the greatest if that is one period or longer
-    /// (Expeditus's testbed, whose timers were too slow for the estimator alone).
+    /// The load of a queue that takes this long to drain, on the same scale: the largest value for one period or longer
+    /// (as in Expeditus's testbed, whose timers were too slow for the estimator alone).
     #[must_use]
     pub fn queue_load(&self, drains_in: Duration) -> u8 {
         let share = drains_in.as_ps() as f64 / self.period as f64;
@@ -135,7 +136,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// A register that holds `bytes` bytes at `now`.
+    /// A register with `bytes` bytes at `now`.
     fn holding(dre: &Dre, now: Time, bytes: u32) -> DreRegister {
         let mut register = DreRegister::default();
         dre.count(&mut register, now, bytes);
@@ -154,7 +155,7 @@ mod tests {
         assert_eq!([31_249, 31_250, 20 * 1_518].map(load), [0, 1, 0]);
     }
 
-    /// Constants §2.2: bytes of a level at each rate, period and alpha.
+    /// Constants §2.2: bytes per level for each rate, period and alpha.
     #[test]
     fn oracle_2_2_level_widths() {
         let mbps = |mbps: u64| Rate::from_bps(mbps * 1_000_000);
@@ -172,7 +173,7 @@ mod tests {
         }
     }
 
-    /// The loads seen over time at a steady share of line rate: frames of 1,518 B, 1,538 B on the wire.
+    /// The loads observed over time at a steady share of line rate: frames of 1,518 B, 1,538 B on the wire.
     fn steady(dre: &Dre, share: f64) -> BTreeSet<u8> {
         let gap = 1_538.0 * 8.0 / (share * 10e9) * 1e12;
         let mut register = DreRegister::default();
@@ -212,7 +213,7 @@ mod tests {
         }
     }
 
-    /// Oracle §11.1, third line: a step to full rate, here 25,000 B a period in one piece at its end, and back.
+    /// Oracle §11.1, third line: a step to full rate, here 25,000 B per period as one piece at its end, and back.
     #[test]
     fn oracle_11_1_steps() {
         let dre = paper();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Directed links that go down or come up together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// When it happens. Packets queued on or travelling over a link that goes down are lost.
+    /// Time of the change. Packets that are queued for a failing link or travel over it are lost.
     pub at: Time,
     /// The links; a node's failure is the failure of all links to and from it.
     pub links: Vec<LinkId>,
@@ -19,19 +19,19 @@ pub struct Change {
 /// The history of a link.
 #[derive(Default)]
 struct History {
-    /// Failures that have not been repaired.
+    /// Number of failures that have not been repaired.
     failures: u32,
-    /// When nodes know its last change.
+    /// Time at which nodes know of its last change.
     known: Time,
 }
 
 impl Change {
-    /// The changes in order of time, each with only those links that really change their state: if failures of a link
-    /// overlap, the link is down from the first failure to the last repair. Nodes learn of a link's changes in the order in
-    /// which they happen, so a quick discovery waits for an earlier slow one.
+    /// The changes in order of time, each with only those links whose state really changes. If failures of a link
+    /// overlap, the link is down from the first failure to the last repair. Nodes learn of a link's changes in the
+    /// order in which they happen, so a quick discovery waits for an earlier slow one.
     #[must_use]
     pub fn effective(mut changes: Vec<Self>) -> Vec<Self> {
-        // A link that fails in the instant of another failure's repair stays down.
+        // A link that fails at the instant at which another failure of it is repaired stays down.
         changes.sort_by_key(|change| (change.at, change.up));
         let mut histories: BTreeMap<LinkId, History> = BTreeMap::new();
         for change in &mut changes {

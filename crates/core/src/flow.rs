@@ -6,16 +6,17 @@ use crate::{Bytes, Duration, FlowId, NodeId, Rate, Time};
 /// (specs/cee.md §6.1). [`Births`](crate::Births) defines each process in slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Process {
-    /// One after the other at equal distances.
+    /// Frames at equal distances.
     #[default]
     Constant,
-    /// With exponential gaps.
+    /// Frames with exponential gaps.
     Poisson,
-    /// Each slot of a frame at line rate has a frame with the same probability.
+    /// Each slot of one frame at line rate contains a frame with the same probability.
     Bernoulli,
-    /// Bursts at line rate with a geometric number of frames, and silences of the length that makes the rate (Markov).
+    /// Bursts at line rate with a geometric number of frames, and silences of the length that results in the rate
+    /// (Markov).
     OnOff {
-        /// Frames of a burst, on average.
+        /// Mean number of frames per burst.
         burst: u32,
     },
 }
@@ -32,17 +33,17 @@ pub struct Flow {
     pub src: NodeId,
     /// Receiver.
     pub dst: NodeId,
-    /// Application bytes that are there at the start: at least 1, or of a [stream](Self::is_stream) any number.
+    /// Application bytes available at the start: at least 1; for a [stream](Self::is_stream) any number.
     pub size: Bytes,
     /// When the application hands the flow to the transport.
     pub start: Time,
-    /// The rate at which the application produces the bytes; `None` if all are there at the start.
+    /// The rate at which the application produces the bytes; `None` if all are available at the start.
     pub app_rate: Option<Rate>,
     /// The process by which bytes are produced at that rate.
     pub process: Process,
     /// Share relative to other flows of its class, 1 to 255.
     pub weight: u8,
-    /// Priority class, 0 to 15, 0 served first.
+    /// Priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
     /// Time after its start by which the flow should be complete, if it has a deadline.
     pub deadline: Option<Duration>,
@@ -52,7 +53,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A flow whose bytes are all there at the start, with weight 1, in class 0, without a deadline.
+    /// A flow with all bytes available at the start, with weight 1, in class 0, without a deadline.
     #[must_use]
     pub const fn new(id: FlowId, src: NodeId, dst: NodeId, size: Bytes, start: Time) -> Self {
         Self {
@@ -76,7 +77,7 @@ impl Flow {
         Self { is_stream: true, ..Self::new(id, src, dst, Bytes(0), start) }
     }
 
-    /// When it should be complete; [`Time::NEVER`] if that does not matter.
+    /// Time at which the flow should be complete; [`Time::NEVER`] if it has no deadline.
     #[must_use]
     pub fn due(&self) -> Time {
         self.deadline.map_or(Time::NEVER, |deadline| self.start + deadline)

@@ -1,4 +1,4 @@
-//! The flows of a run, which may be too many to be held at once.
+//! The flows of a run, which may be too many to store at once.
 
 use crate::{Flow, Time};
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The flows of a run, in order of start, which is the order of their ids.
 ///
-/// The flows are a list, or are generated again on each pass, so that a run holds only its live flows. A pass costs as
+/// The flows are a list, or are generated again on each pass, so that a run stores only its live flows. A pass costs as
 /// much as generating its flows. A copy of a pass continues from the position of the original.
 #[derive(Clone)]
 pub struct Flows {
@@ -16,7 +16,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// These flows, of which there are `count`; a copy of the iterator gives the same flows.
+    /// The `count` flows of an iterator; a copy of the iterator must give the same flows.
     #[must_use]
     pub fn made(count: usize, flows: impl Iterator<Item = Flow> + Clone + Send + Sync + 'static) -> Self {
         Self { count, all: Coming(Pass::Made(Box::new(flows))) }
@@ -28,19 +28,19 @@ impl Flows {
         self.count
     }
 
-    /// True if there are none.
+    /// True if there are no flows.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Passes over all flows.
+    /// An iterator over all flows.
     #[must_use]
     pub fn iter(&self) -> Coming {
         self.all.clone()
     }
 
-    /// Passes over the flows, of which the caller looks at the next one before it takes it.
+    /// An iterator over the flows whose next flow can be examined before it is taken.
     #[must_use]
     pub fn queue(&self) -> Queued {
         let mut coming = self.iter();
@@ -96,17 +96,17 @@ impl fmt::Debug for Flows {
     }
 }
 
-/// True if the second flow may stand behind the first.
+/// True if the second flow may follow the first.
 fn follows(first: &Flow, second: &Flow) -> bool {
     first.start <= second.start && first.id < second.id
 }
 
-/// A pass over flows, as far as it has come.
+/// A pass over flows, with its current position.
 #[derive(Clone)]
 pub struct Coming(Pass);
 
 enum Pass {
-    /// A list, and the place of the next flow.
+    /// A list, and the position of the next flow.
     Listed(Arc<[Flow]>, usize),
     Made(Box<dyn Made>),
 }
@@ -148,7 +148,7 @@ impl Iterator for Coming {
 
 impl FusedIterator for Coming {}
 
-/// A pass over flows whose next one can be looked at.
+/// A pass over flows whose next flow can be examined before it is taken.
 #[derive(Clone)]
 pub struct Queued {
     next: Option<Flow>,
@@ -162,7 +162,7 @@ impl Queued {
         self.next.as_ref()
     }
 
-    /// When the next flow starts; [`Time::NEVER`] if none is left.
+    /// Start of the next flow; [`Time::NEVER`] if none is left.
     #[must_use]
     pub fn next_start(&self) -> Time {
         self.next.map_or(Time::NEVER, |flow| flow.start)

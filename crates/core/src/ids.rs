@@ -1,9 +1,9 @@
-//! Ids: small integers with a type each. [`NodeId`](crate::NodeId) is the wire's.
+//! Ids: small integers, each with its own type. [`NodeId`](crate::NodeId) is the wire's.
 
 use raddle_wire::id;
 
 id! {
-    /// A port of one node; the port a packet leaves by is also the port the reverse direction arrives at.
+    /// A port of one node. Packets leave by it, and packets of the reverse direction arrive by it.
     PortId(u16)
 }
 id! {

@@ -1,7 +1,7 @@
-//! Links that lose packets, and links that damage them.
+//! Links that lose and damage packets.
 //!
-//! Engines ask about every packet that arrives by such a link, in order of arrival. The answers come from the link's own
-//! random stream, so they depend neither on the engine nor on its threads.
+//! Engines query the fate of every packet that arrives by such a link, in order of arrival. The answers come from the
+//! link's own random stream, so they depend neither on the engine nor on its threads.
 
 use crate::{Credit, Decoders, LinkId, Packet, Stream, Time};
 use std::collections::BTreeSet;
@@ -11,20 +11,20 @@ use std::collections::BTreeSet;
 pub struct LinkErrors {
     /// The seed of the run.
     pub seed: u64,
-    /// Probability that a packet vanishes on a link.
+    /// Probability that a packet is lost on a link.
     pub loss: f64,
-    /// Probability that one bit of it arrives flipped. Together with `loss` at most 1.
+    /// Probability that a packet arrives with one bit flipped. The sum with `loss` is at most 1.
     pub corruption: f64,
-    /// The links that lose and damage packets; `None` is all links.
+    /// The links that lose and damage packets; `None` for all links.
     pub links: Option<BTreeSet<LinkId>>,
-    /// No errors happen from this time on, if ever.
+    /// Time from which no errors happen; `None` if they never end.
     pub until: Option<Time>,
     /// The headers by which receivers decode damaged packets.
     pub decoders: Decoders,
 }
 
 impl LinkErrors {
-    /// The noise on a link, if there is any.
+    /// The noise on a link, if it has any.
     #[must_use]
     pub fn on(&self, link: LinkId) -> Option<LinkNoise> {
         let is_noisy = self.loss + self.corruption > 0.0
@@ -42,11 +42,11 @@ impl LinkErrors {
 /// The fate of a packet on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives as it was sent.
+    /// The packet arrives unchanged.
     Whole,
-    /// It does not arrive, and nobody is told.
+    /// The packet does not arrive, and no node is told.
     Lost,
-    /// It arrives with a bit flipped.
+    /// The packet arrives with one bit flipped.
     Damaged,
 }
 

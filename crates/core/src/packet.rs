@@ -4,14 +4,14 @@ use crate::NodeId;
 use raddle_wire::{Class, Decoders, Error, FlowRange, Header, HeaderInfo, PacketKind, Shim};
 use std::ops::Range;
 
-/// A packet: its size on the wire and its typed header. Payload bytes are counted, not kept.
+/// A packet: its size on the wire and its typed header. Payload bytes are only counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// Bytes on the wire, headers included.
     pub size: u32,
     /// The tag by which the switches of a load balancer inform each other, if there is one.
     pub shim: Shim,
-    /// The header, from which everything else follows.
+    /// The header, which determines everything else.
     pub header: Header,
 }
 
@@ -22,13 +22,13 @@ impl Packet {
         Self { size, shim: Shim::None, header }
     }
 
-    /// Replaces the shim, and makes the packet as much larger or smaller.
+    /// Replaces the shim, and adjusts the size of the packet.
     pub fn set_shim(&mut self, shim: Shim) {
         self.size = self.size - self.shim.wire_len() as u32 + shim.wire_len() as u32;
         self.shim = shim;
     }
 
-    /// Appends its bytes to `out`, with a payload of zeros. They are `size` bytes, unless `size` is wrong.
+    /// Appends the packet's bytes to `out`, with a payload of zeros. They are `size` bytes, unless `size` is wrong.
     ///
     /// # Panics
     /// As [`Header::encode`].
@@ -39,7 +39,7 @@ impl Packet {
         self.pad(end, out);
     }
 
-    /// Appends its bytes to `out`, with the payload `body`. They are `size` bytes, unless `size` is wrong.
+    /// Appends the packet's bytes to `out`, with the payload `body`. They are `size` bytes, unless `size` is wrong.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the header announces another payload length.
@@ -91,7 +91,7 @@ impl Packet {
         Ok((Self { size, shim, header }, front + len..front + need))
     }
 
-    /// The packet of `size` bytes that begins with `front`, without a look at the rest; `None` if all bytes are needed.
+    /// The packet of `size` bytes that begins with `front`, without reading the rest; `None` if all bytes are needed.
     #[must_use]
     #[inline]
     pub fn decode_front(front: &[u8], size: u32, decoders: &Decoders) -> Option<Self> {
@@ -110,14 +110,14 @@ impl Packet {
         self.header.encode_header(&[], out);
     }
 
-    /// Returns true for the packets by which neighbours discover the topology.
+    /// Returns true for packets of topology discovery.
     #[must_use]
     #[inline]
     pub fn is_of_discovery(&self) -> bool {
         matches!(self.header, Header::Hello(_) | Header::LinkStates(_))
     }
 
-    /// Its class in queues and in flow control.
+    /// The packet's class in queues and in flow control.
     #[must_use]
     #[inline]
     pub fn class(&self) -> Class {
@@ -152,7 +152,7 @@ impl Packet {
         self.header.data_len()
     }
 
-    /// The bytes of a flow that it carries; `None` of packets without application bytes.
+    /// The bytes of a flow that the packet carries; `None` for packets without application bytes.
     #[must_use]
     #[inline]
     pub fn range(&self) -> Option<FlowRange> {
@@ -165,8 +165,9 @@ impl Packet {
         self.header.mark_congestion()
     }
 
-    /// Removes the payload, if the transport has trimmed packets. The header stays, and `size` becomes the bytes that are
-    /// charged for it. Returns the application bytes that were removed; `None` if the packet cannot be trimmed.
+    /// Removes the payload, if the transport supports trimming. The header stays, and `size` becomes the number of
+    /// bytes charged for it. Returns the number of application bytes that were removed; `None` if the packet cannot be
+    /// trimmed.
     pub fn trim(&mut self) -> Option<u32> {
         let (payload, data) = (self.header.payload_len(), self.payload());
         if !self.header.trim() {
@@ -177,7 +178,7 @@ impl Packet {
         Some(data - self.payload())
     }
 
-    /// True if the packet opens a connection (SYN, SYN-ACK): its loss costs more than the loss of another packet.
+    /// True if the packet opens a connection (SYN, SYN-ACK): its loss costs more than that of another packet.
     #[must_use]
     pub fn opens_connection(&self) -> bool {
         self.header.opening().is_some()
@@ -209,7 +210,7 @@ mod tests {
         assert_eq!(tagged(Tag::response()), (false, PacketKind::Notice));
     }
 
-    /// PDQ's `h_sched` charges bytes that no field takes.
+    /// PDQ's `h_sched` is charged more bytes than its fields take.
     #[test]
     fn bytes_that_a_header_charges_beyond_its_fields_are_sent() {
         let segment = rated::Segment { src: 1, dst: 2, plen: 3, ..rated::Segment::default() };
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_packet_stays_within_its_memory_budget() {
-        // A cache line; 96 B a packet in flight are allowed, its ring entry included.
+        // Packets fit in a cache line; 96 B per packet in flight are allowed, including its ring entry.
         assert_eq!(size_of::<Packet>(), 64);
     }
 }

@@ -1,4 +1,4 @@
-//! Telling the processor what will be read soon.
+//! Prefetch hints to the processor.
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -9,7 +9,7 @@ pub fn prefetch<T: ?Sized>(place: &T) {
     prefetch_lines(place, 1);
 }
 
-/// Asks for all cache lines of `place`, which is about to be read whole.
+/// Prefetches all cache lines of `place`, which is about to be read completely.
 #[inline]
 pub fn prefetch_whole<T: ?Sized>(place: &T) {
     prefetch_lines(place, size_of_val(place).div_ceil(LINE));
@@ -24,7 +24,7 @@ pub fn prefetch_lines<T: ?Sized>(place: &T, lines: usize) {
     }
 }
 
-/// Asks for the cache line of an address, whatever is there.
+/// Prefetches the cache line of an address, which need not be valid.
 #[inline(always)]
 fn ask_for(place: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -62,10 +62,11 @@ impl Stream {
         -libm::log1p(-self.unit()) * mean
     }
 
-    /// Trials up to the first success, where successes are so likely that this takes `mean` of them, at least 1.
+    /// Number of trials up to and including the first success, if this number has the mean `mean`, at least 1.
     pub fn geometric(&mut self, mean: f64) -> u64 {
         debug_assert!(mean >= 1.0, "a success takes a trial");
-        // A quotient by -inf, of certain successes, is 0; a cast of what is too large gives the largest.
+        // If success is certain, the divisor is -inf and the quotient 0. A cast of too large a quotient gives the
+        // largest value.
         let failures = libm::log1p(-self.unit()) / libm::log1p(-mean.recip());
         (failures as u64).saturating_add(1)
     }

@@ -1,16 +1,16 @@
-//! Text files of words and numbers: words that know their place, so that errors can point at them, and decimal numbers
-//! read without rounding.
+//! Text files of words and numbers. Words know their place in the file, so that errors can point at them. Decimal
+//! numbers are read without rounding.
 
 use std::str::FromStr;
 
-/// A word and where it stands.
+/// A word and its place in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<'a> {
     /// The word.
     pub text: &'a str,
     /// Its line, from 1.
     pub line: usize,
-    /// The byte of the line at which it begins, from 1.
+    /// Byte of the line at which the word begins, from 1.
     pub column: usize,
 }
 
@@ -60,7 +60,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
 /// The words of a line, which must have one word for each of `columns`.
 ///
 /// # Errors
-/// If there are more or fewer.
+/// If the number of words differs.
 pub fn row<'a, const N: usize>(words: &[Word<'a>], columns: [&str; N]) -> Result<[Word<'a>; N], Misread> {
     words.try_into().map_err(|_| {
         let columns = columns.join(" ");
@@ -68,7 +68,7 @@ pub fn row<'a, const N: usize>(words: &[Word<'a>], columns: [&str; N]) -> Result
     })
 }
 
-/// A decimal number such as `2.5` times `scale`, if that is a whole number below 2^64.
+/// A decimal number such as `2.5` times `scale`, if the product is a whole number below 2^64.
 #[must_use]
 pub fn scaled(decimal: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));

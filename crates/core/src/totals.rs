@@ -27,14 +27,14 @@ pub struct Drops {
     pub queue_full: u64,
     /// The link was down, or went down under the packet.
     pub link_down: u64,
-    /// The forwarder knew no way.
+    /// The forwarder knew no path.
     pub no_route: u64,
     /// The bytes were not a valid packet.
     pub malformed: u64,
-    /// It vanished on a link.
+    /// The packet vanished on a link.
     pub lost: u64,
-    /// Lost packets that open connections, also counted under their reasons: each such loss costs the connection's first
-    /// timeout. A runtime that moves bytes cannot recognise these packets if they are damaged.
+    /// Lost packets that open connections, also counted under their reasons: each such loss costs the connection's
+    /// first timeout. A runtime that moves bytes cannot recognise these packets if they are damaged.
     pub handshake: u64,
 }
 
@@ -51,7 +51,7 @@ impl Drops {
         } += 1;
     }
 
-    /// All losses.
+    /// Total number of losses.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.queue_full + self.link_down + self.no_route + self.malformed + self.lost
@@ -72,7 +72,7 @@ impl AddAssign for Drops {
 /// Totals of a run. `sent` is the sum of `delivered`, `dropped` and the packets still inside the fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Totals {
-    /// Events that the runtime took from its queue: a matter of speed, and no part of a result.
+    /// Events that the runtime processed: a measure of its work, not part of the result.
     pub events: u64,
     /// Packets of any kind that crossed a link.
     pub packet_hops: u64,
@@ -86,11 +86,11 @@ pub struct Totals {
     pub dropped: u64,
     /// Packets lost, by reason.
     pub drops: Drops,
-    /// Application bytes that hosts sent, repeats included.
+    /// Application bytes that hosts sent, including retransmissions.
     pub sent_bytes: u64,
     /// Application bytes delivered to hosts.
     pub delivered_bytes: u64,
-    /// Application bytes lost, with packets or cut off them; of bytes that are no packet nobody can say.
+    /// Application bytes lost, with packets or by trimming. Bytes that are not a valid packet are not included.
     pub dropped_bytes: u64,
     /// Packets that queues cut to their headers.
     pub trimmed: u64,
@@ -108,7 +108,7 @@ impl Totals {
         self.sent_bytes += u64::from(packet.payload());
     }
 
-    /// Counts a packet that has come to its end.
+    /// Counts a packet that a host received or a forwarder absorbed.
     #[inline]
     pub fn count_delivered(&mut self, packet: &Packet) {
         self.delivered += 1;
@@ -128,7 +128,7 @@ impl Totals {
         self.dropped_bytes += u64::from(bytes);
     }
 
-    /// Counts bytes that came in by a link and are no packet.
+    /// Counts arriving bytes that are not a valid packet.
     pub fn count_malformed(&mut self) {
         self.dropped += 1;
         self.drops.malformed += 1;
@@ -168,13 +168,13 @@ pub struct LinkStats {
     pub data_packets: u64,
     /// Their bytes, headers included.
     pub data_bytes: u64,
-    /// Packets without.
+    /// Packets without application bytes.
     pub control_packets: u64,
     /// Their bytes.
     pub control_bytes: u64,
     /// Packets lost at this port or link.
     pub drops: u64,
-    /// Most bytes that waited at once, the packet in service included.
+    /// Maximum number of bytes that waited at once, including the packet in service.
     pub peak_queue: u64,
 }
 
@@ -208,9 +208,9 @@ impl AddAssign for LinkStats {
 pub struct Progress {
     /// Simulated time.
     pub now: Time,
-    /// Packets of any kind that have crossed a link; 0 where packets are not simulated.
+    /// Packets of any kind that have crossed a link; 0 if packets are not simulated.
     pub packet_hops: u64,
-    /// Flows whose last byte was delivered, or will be without further ado.
+    /// Flows whose last byte was delivered, or whose delivery is certain.
     pub flows_delivered: u64,
 }
 

@@ -7,7 +7,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 const PS_PER_S: u64 = 1_000_000_000_000;
 
-/// A point in time: picoseconds since the run began (reaches 213 days).
+/// A point in time: picoseconds since the start of the run (reaches 213 days).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Time(u64);
 
@@ -26,7 +26,7 @@ pub struct Bytes(pub u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than everything.
+    /// A time after all others.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// A time in picoseconds since the start.
@@ -61,7 +61,7 @@ impl Time {
 }
 
 impl Duration {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Self = Self(0);
 
     /// A span in picoseconds.
@@ -150,7 +150,7 @@ impl Rate {
         }
     }
 
-    /// The whole bytes that fit into `span` at this rate.
+    /// Number of whole bytes that fit into `span` at this rate.
     #[must_use]
     #[inline]
     pub fn bytes_in(self, span: Duration) -> Bytes {

@@ -1,10 +1,10 @@
-//! Rows as comma-separated values, for tools that read nothing better.
+//! Writes rows as comma-separated values, for tools that cannot read Parquet.
 
 use crate::{Cell, Row};
 use std::io::{self, Write};
 
-/// Writes a line of column names, then a line a row. Empty cells stay empty; doubles are written so that they read
-/// back the same.
+/// Writes a line of column names, then one line per row. Empty cells stay empty. Doubles are written so that they are
+/// read back unchanged.
 ///
 /// # Errors
 /// If the writer fails.

@@ -1,18 +1,18 @@
-//! One number that says whether two runs had the same result.
+//! A single number to compare the results of two runs.
 
 use crate::{Cell, Row};
 use std::fmt;
 
-/// The digest of a set of rows: equal for equal sets, on every machine, whatever order they came in.
+/// The digest of a set of rows. It is equal for equal sets, on every machine and in any order of the rows.
 ///
-/// A row is hashed alone, with 128-bit FNV-1a over its table's name and its cells (a tag byte, then 8 bytes, the
-/// least significant first), those of columns that were added later only where they hold something; the rows' hashes, mixed, are added up. So rows can be hashed as they come, and by
-/// several threads.
+/// Each row is hashed alone, with 128-bit FNV-1a over its table's name and its cells (a tag byte, then 8 bytes,
+/// little-endian). Columns added in a later version are hashed only if they are not empty. The hashes of rows are mixed
+/// and then added, so rows can be hashed as they arrive, and by several threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Digest(u128);
 
 impl Digest {
-    /// Takes in a row.
+    /// Adds a row.
     pub fn add<R: Row>(&mut self, row: &R) {
         let mut hash = Fnv::default();
         hash.bytes(R::TABLE.as_bytes());
@@ -35,7 +35,7 @@ impl Digest {
         self.0 = self.0.wrapping_add(mix(hash.0));
     }
 
-    /// Takes in the rows of another digest.
+    /// Adds all rows of another digest.
     pub fn merge(&mut self, other: Self) {
         self.0 = self.0.wrapping_add(other.0);
     }
@@ -65,7 +65,8 @@ impl Fnv {
     }
 }
 
-/// Spreads every bit over all, so that sums of hashes do not cancel: FNV's last byte reaches few bits. Reversible.
+/// Spreads every bit over the whole hash, so that sums of hashes do not cancel: the last byte that FNV hashes affects
+/// few bits. The function is reversible.
 fn mix(mut hash: u128) -> u128 {
     // An odd constant without structure: the fraction of the golden ratio.
     const GOLDEN: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;

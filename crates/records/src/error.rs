@@ -1,36 +1,36 @@
-//! What can go wrong with files of records.
+//! Errors about files of records.
 
 use std::path::PathBuf;
 
-/// Why records cannot be written or read.
+/// The reason why records cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordsError {
-    /// The file system refused.
+    /// The file system reported an error.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file is not Parquet, or could not be written as such.
+    /// The file is not Parquet, or could not be written as Parquet.
     #[error("{}: {source}", path.display())]
     Parquet {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the Parquet library.
         source: parquet::errors::ParquetError,
     },
-    /// The file is not a whole Parquet file.
+    /// The file is not a complete Parquet file.
     #[error("{}: {why}", path.display())]
     NoTable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
-    /// The columns of the file are of another version.
+    /// The file has another schema version.
     #[error(
         "{}: the table has schema version {found}, and this version of Raddle reads {}",
         path.display(),
@@ -39,10 +39,10 @@ pub enum RecordsError {
     Version {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The file's schema version.
         found: String,
     },
-    /// The file is compressed in a way that is not read.
+    /// The file's compression is not supported.
     #[error(
         "{}: compression {codec} is not supported: use zstd, Snappy, gzip, LZ4, or none",
         path.display()
@@ -50,17 +50,17 @@ pub enum RecordsError {
     Compression {
         /// The file.
         path: PathBuf,
-        /// Its compression, as Parquet names it.
+        /// Its compression, as named by Parquet.
         codec: String,
     },
-    /// A column is missing, or of another type.
+    /// A column is missing or has another type.
     #[error("no column `{name}` of {kind}s; there are {}", present.join(", "))]
     NoColumn {
-        /// The column asked for.
+        /// The requested column.
         name: String,
-        /// The type asked for.
+        /// The requested type.
         kind: &'static str,
-        /// The columns that are there.
+        /// The existing columns.
         present: Vec<String>,
     },
 }

@@ -1,9 +1,9 @@
-//! What became of a flow.
+//! The record of a flow.
 
 use crate::{Cell, Column, RecordsError, Row, Table};
 use raddle_core::{Duration, Flow};
 
-/// What became of a flow. Times are in picoseconds, which are exact; those of a flow that has not got so far are
+/// The result of a flow. Times are in picoseconds, without rounding. The time of an event that has not happened is
 /// `None`.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct FlowRecord {
@@ -15,29 +15,30 @@ pub struct FlowRecord {
     pub dst: u32,
     /// Application bytes.
     pub size_bytes: u64,
-    /// When the application handed the flow to the transport.
+    /// Time at which the application handed the flow to the transport.
     pub start_ps: u64,
     /// Flow completion time: from the start to the last byte delivered in order at the receiver.
     pub fct_ps: Option<u64>,
-    /// From the start to the moment at which the sender knew (or, if it never learns, had sent the last byte).
+    /// From the start until the sender knew that all bytes were delivered. If the sender never learns this: until it
+    /// had sent the last byte.
     pub sender_done_ps: Option<u64>,
-    /// How long after the start it should have been complete, if that matters.
+    /// Deadline relative to the start, if the flow has one.
     pub deadline_ps: Option<u64>,
     /// FCT of the flow alone on its best path.
     pub ideal_fct_ps: u64,
-    /// Links from sender to receiver at least.
+    /// Number of links on a shortest path from sender to receiver.
     pub hops: u32,
-    /// Most packets that waited at the receiver for an earlier one.
+    /// Largest number of packets that waited at the receiver for an earlier packet.
     pub reorder_peak_packets: u32,
-    /// Packets sent more than once.
+    /// Number of retransmitted packets.
     pub retransmissions: u32,
-    /// Mean over the sender's time of the rate it was set to, in bit/s: line rate until it was first set. `None` if
-    /// it never was.
+    /// Mean sending rate in bit/s over the sender's time, at line rate until the rate was first set. `None` if the rate
+    /// was never set.
     pub average_rate_bps: Option<f64>,
 }
 
 impl FlowRecord {
-    /// A flow that has only been asked for.
+    /// The record of a flow that has not started to send.
     #[must_use]
     pub fn unfinished(flow: &Flow, ideal_fct_ps: u64, hops: u32) -> Self {
         Self {
@@ -57,31 +58,31 @@ impl FlowRecord {
         }
     }
 
-    /// FCT over ideal FCT. Never clamped: less than 1 is a wrong ideal, and shown.
+    /// FCT over ideal FCT. The value is never clamped: a value below 1 means that the ideal is wrong, and is shown.
     #[must_use]
     pub fn slowdown(&self) -> Option<f64> {
         Some(self.fct_ps? as f64 / self.ideal_fct_ps as f64)
     }
 
-    /// FCT as its sender sees it: from the start to the moment at which it knew that all is delivered. `None` of a flow
-    /// that was given up or is not done.
+    /// The FCT seen by the sender: from the start until it knew that all bytes were delivered. `None` for a flow that
+    /// was given up or is not done.
     #[must_use]
     pub fn sender_fct_ps(&self) -> Option<u64> {
         self.fct_ps.and(self.sender_done_ps)
     }
 
-    /// Whether it was complete by its deadline, to its sender's knowledge (specs/pdq.md §10); `None` if it has none. One
-    /// that was given up or is not done has missed it.
+    /// True if the sender knew by the deadline that the flow was complete (specs/pdq.md §10). `None` without a
+    /// deadline. A flow that was given up or is not done has missed its deadline.
     #[must_use]
     pub fn meets_deadline(&self) -> Option<bool> {
         let deadline = self.deadline_ps?;
         Some(self.sender_fct_ps().is_some_and(|fct| fct <= deadline))
     }
 
-    /// The flows of a table, in its order.
+    /// Reads the flows of a table, in the table's order.
     ///
     /// # Errors
-    /// If it is no table of flows.
+    /// If it is not a table of flows.
     pub fn of(table: &Table) -> Result<Vec<Self>, RecordsError> {
         let [ids, sources, destinations, hops] =
             ["flow", "src", "dst", "hops"].map(|name| table.integers(name));

@@ -1,8 +1,8 @@
-//! What flow control did to links, and how much waited at ports at a time.
+//! Records of flow control on links, and of queue lengths.
 
 use crate::{Cell, Column, Row};
 
-/// What flow control did at the port that a directed link leaves.
+/// Results of flow control at the port at the start of a directed link.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct FlowControlRecord {
     /// The directed link.
@@ -11,15 +11,15 @@ pub struct FlowControlRecord {
     pub from: u32,
     /// The node it reaches.
     pub to: u32,
-    /// How long what waited at the port had to wait because the neighbour had no room, whichever priority.
+    /// How long packets had to wait at the port because the neighbour had no room, for any priority.
     pub paused_ps: u64,
-    /// That as a share of the run.
+    /// `paused_ps` as a share of the run.
     pub paused_share: f64,
-    /// How often the port told the neighbour to stop, renewals aside.
+    /// Number of pauses that the port sent to the neighbour, without renewals.
     pub pauses_sent: u64,
-    /// Most bytes of the node's memory that packets took which came in by the port.
+    /// Largest number of bytes of the node's memory that packets received at the port took.
     pub peak_memory_bytes: u64,
-    /// Packets that came in by the port for which there was no room left.
+    /// Number of packets received at the port that were dropped because the memory was full.
     pub overflows: u64,
 }
 
@@ -56,12 +56,12 @@ impl Row for FlowControlRecord {
     }
 }
 
-/// How much waited at a port at a time.
+/// The backlog at a port at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct QueueLengthRecord {
-    /// When.
+    /// Time of the sample.
     pub at_ps: u64,
-    /// The directed link behind the port.
+    /// The directed link that starts at the port.
     pub link: u32,
     /// The node it leaves.
     pub from: u32,

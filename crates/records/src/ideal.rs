@@ -1,28 +1,28 @@
-//! The FCT of a flow that has its path to itself: the yardstick of slowdown.
+//! The ideal FCT of a flow that has its path to itself. It is the denominator of slowdown.
 
 use raddle_core::{Bytes, Duration, Rate};
 
-/// How a transport cuts a flow into packets, and what these take on links.
+/// The sizes of a flow's packets, and the bytes that they take on links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framing {
     /// Application bytes in a full packet, at least 1.
     pub payload: u32,
     /// Header bytes in every packet.
     pub header: u32,
-    /// Bytes that the link layer puts around every packet.
+    /// Bytes that the link layer adds to every packet.
     pub overhead: u32,
-    /// Least bytes that a packet takes on a link, these included.
+    /// Smallest size of a packet on a link in bytes, overhead included.
     pub least: u32,
 }
 
 impl Framing {
-    /// What a packet of `size` bytes, its header included, takes on a link.
+    /// The size on a link of a packet of `size` bytes, header included.
     #[must_use]
     pub fn on_wire(self, size: u64) -> Bytes {
         Bytes((size + u64::from(self.overhead)).max(self.least.into()))
     }
 
-    /// Number of packets, at least one, and the sizes on the wire of a full and of the last one.
+    /// Number of packets (at least one), and the sizes on the link of a full packet and of the last packet.
     #[must_use]
     pub fn packets(self, size: Bytes) -> (u64, Bytes, Bytes) {
         let (payload, header) = (u64::from(self.payload), u64::from(self.header));
@@ -31,14 +31,14 @@ impl Framing {
         (packets, self.on_wire(payload + header), self.on_wire(last + header))
     }
 
-    /// What all packets of a flow of `size` bytes take on a link.
+    /// The total size on a link of all packets of a flow of `size` bytes.
     #[must_use]
     pub fn on_wire_in_all(self, size: Bytes) -> Bytes {
         let (packets, full, last) = self.packets(size);
         Bytes(full.0.saturating_mul(packets - 1).saturating_add(last.0))
     }
 
-    /// The packets of a flow of `size` bytes, and the bytes of these, headers included, as counters of links see them.
+    /// The number of packets of a flow of `size` bytes, and their bytes with headers, as link counters count them.
     #[must_use]
     pub fn counted(self, size: Bytes) -> (u64, Bytes) {
         let (packets, ..) = self.packets(size);
@@ -46,7 +46,7 @@ impl Framing {
     }
 }
 
-/// Ideal FCT over a path of (rate, propagation delay), where nodes pass on a packet once they have all of it.
+/// Ideal FCT over a path of (rate, propagation delay), if nodes forward a packet once they have received all of it.
 #[must_use]
 pub fn ideal_store_and_forward(
     size: Bytes,
@@ -55,23 +55,24 @@ pub fn ideal_store_and_forward(
 ) -> Duration {
     let (packets, full, last) = framing.packets(size);
     let (mut delay, mut sum, mut slowest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-    // When the last packet has left the link so far reached, propagation aside.
+    // Time at which the last packet has left the current link, without propagation delays.
     let mut done = Duration::ZERO;
     for (rate, link_delay) in path {
         let full = rate.time_for(full);
         delay = delay + link_delay;
         sum = sum + full;
         slowest = slowest.max(full);
-        // The packets before the last are alike, so the slowest link so far sets their pace; the last waits for them.
+        // All packets before the last have the same size, so the slowest link so far sets their pace. The last packet
+        // waits for them.
         let before = if packets == 1 { Duration::ZERO } else { sum + slowest * (packets - 2) };
         done = done.max(before) + rate.time_for(last);
     }
     done + delay
 }
 
-/// Ideal FCT over a path of (rate, propagation delay), where nodes pass on a packet once they have its first
-/// `lookahead` bytes, or all of a shorter one. A link that is faster than the one before it begins so late that it does not
-/// run dry.
+/// Ideal FCT over a path of (rate, propagation delay), if nodes forward a packet once they have received its first
+/// `lookahead` bytes (or all of a shorter packet). A link that is faster than the previous one starts later, so that it
+/// can send the packet without a gap.
 #[must_use]
 pub fn ideal_cut_through(
     size: Bytes,
@@ -81,7 +82,7 @@ pub fn ideal_cut_through(
 ) -> Duration {
     let lookahead = framing.on_wire(lookahead.0);
     let (packets, full, last) = framing.packets(size);
-    // When a link can begin with a packet that the link before it began to send at `start`.
+    // Earliest start of a packet on a link, if the previous link began to send it at `start`.
     let cut = |start: Duration, before: Option<Rate>, rate: Rate, packet: Bytes| match before {
         None => start,
         Some(before) => {
@@ -92,7 +93,7 @@ pub fn ideal_cut_through(
         }
     };
     let (mut delay, mut slowest) = (Duration::ZERO, Duration::ZERO);
-    // When the link so far reached begins with the first packet and with the last one, propagation aside.
+    // Start times of the first and of the last packet on the current link, without propagation delays.
     let (mut first_start, mut last_start, mut before) = (Duration::ZERO, Duration::ZERO, None);
     for (rate, link_delay) in path {
         delay = delay + link_delay;
@@ -100,7 +101,8 @@ pub fn ideal_cut_through(
         first_start = cut(first_start, before, rate, full);
         last_start = cut(last_start, before, rate, last);
         if packets > 1 {
-            // The packets before the last are alike, so the slowest link so far sets their pace; the last waits for them.
+            // All packets before the last have the same size, so the slowest link so far sets their pace. The last
+            // packet waits for them.
             last_start = last_start.max(first_start + slowest * (packets - 2) + rate.time_for(full));
         }
         before = Some(rate);
@@ -122,15 +124,15 @@ mod tests {
 
     #[test]
     fn equal_links_pipeline_full_packets() {
-        // Three packets of 1,500 B and one of 140 B over two links at 1.2 us a full packet: the last waits at the
-        // second link until the third has left it.
+        // Three packets of 1,500 B and one of 140 B over two links; a full packet takes 1.2 us. The last packet waits
+        // at the second link until the third has left.
         let fct = ideal_store_and_forward(Bytes(3 * 1_460 + 100), FRAMING, path(&[10, 10]));
         assert_eq!(fct, Duration::from_ns(4 * 1_200 + 112 + 200));
     }
 
     #[test]
     fn the_last_packet_alone_crosses_links_after_the_bottleneck() {
-        // 10, then 1, then 10 Gbps; two full packets: 1.2 + 12 + 12 + 1.2 us.
+        // Two full packets over 10, 1 and 10 Gbps: 1.2 + 12 + 12 + 1.2 us.
         let fct = ideal_store_and_forward(Bytes(2_920), FRAMING, path(&[10, 1, 10]));
         assert_eq!(fct, Duration::from_ns(1_200 + 24_000 + 1_200 + 300));
     }
@@ -147,7 +149,8 @@ mod tests {
         assert_eq!(fct, Duration::from_ns(2_400 + 2 * 32 + 300));
     }
 
-    /// 1,500 B from 40 to 100 Gbps: the faster link ends when the last bit has come. 41 B, of which it waits for all.
+    /// With 1,500 B from 40 to 100 Gbps, the faster link ends when the last bit arrives. A packet of 41 B is shorter
+    /// than the lookahead, so the faster link waits for all of it.
     #[test]
     fn a_faster_link_ends_with_the_slower_one_and_a_short_packet_is_not_waited_for() {
         let mixed = path(&[40, 100]);
@@ -171,7 +174,7 @@ mod tests {
         assert_eq!([cut, forwarded], [Duration::from_ps(u64::MAX); 2]);
     }
 
-    /// Every packet on every link: each starts when it is there and the one before has left.
+    /// Simulates every packet on every link. A packet starts when it has arrived and the previous packet has left.
     fn packet_by_packet(size: u64, path: &[(Rate, Duration)]) -> Duration {
         let mut left = vec![Duration::ZERO; path.len()];
         let mut rest = size;
@@ -188,9 +191,9 @@ mod tests {
         arrived
     }
 
-    /// specs/expeditus.md §11.6: six links of 10 Gbps and 2 us; SYN and SYN-ACK, then the data. The formula there lets
-    /// the last packet, if it is shorter, cross the links after the first one without waiting for the full packet
-    /// before it, which no FIFO does: ours is that much more, exactly.
+    /// specs/expeditus.md §11.6: six links of 10 Gbps and 2 us; SYN and SYN-ACK, then the data. In the formula there, a
+    /// shorter last packet crosses the links after the first without waiting for the full packet before it. No FIFO
+    /// does that, so our value is larger by exactly this wait.
     #[test]
     fn oracle_11_6_ideal_fct_between_pods() {
         let ethernet = Framing { overhead: 38, least: 84, ..FRAMING };
@@ -211,7 +214,7 @@ mod tests {
             let difference = fct(size) - (formula + waits);
             assert!(difference.abs() < 0.051, "{size}: {} us and not {formula}", fct(size));
         }
-        // The last acknowledgement's way back.
+        // The return path of the last acknowledgement.
         let back = ideal_store_and_forward(Bytes(0), ethernet, path());
         assert_eq!(back, Duration::from_ps(12_403_200));
     }

@@ -1,9 +1,10 @@
-//! How unevenly a switch's uplinks carry the load.
+//! Measures how unevenly a switch's uplinks carry the load.
 
 use crate::{Cell, Column, Row};
 
-/// Throughput imbalance (specs/expeditus.md §9): (most - least) / mean of what the uplinks of a switch sent in the same
-/// interval. From 0, all alike, to their number, one has it all; `None` if they sent nothing.
+/// Throughput imbalance (specs/expeditus.md §9): (max - min) / mean of the bytes that a switch's uplinks sent in one
+/// interval. It is 0 if all uplinks sent the same, and the number of uplinks if one sent everything. `None` if they
+/// sent nothing.
 #[must_use]
 pub fn imbalance(sent: &[u64]) -> Option<f64> {
     let (most, least) = (sent.iter().max()?, sent.iter().min()?);
@@ -11,14 +12,14 @@ pub fn imbalance(sent: &[u64]) -> Option<f64> {
     (total > 0).then(|| (most - least) as f64 * sent.len() as f64 / total as f64)
 }
 
-/// A sample of a switch's imbalance; intervals in which it sent nothing upward have none.
+/// A sample of a switch's imbalance. There is no sample for an interval in which the switch sent nothing upward.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct ImbalanceRecord {
     /// The switch.
     pub switch: u32,
-    /// Links from it to the nearest host: 1 at the edge, 2 above.
+    /// Number of links to the nearest host: 1 at the edge, 2 above.
     pub tier: u32,
-    /// The interval's end.
+    /// End of the interval.
     pub at_ps: u64,
     /// [`imbalance`] of the bytes that its uplinks sent in the interval.
     pub imbalance: f64,

@@ -1,9 +1,9 @@
-//! What a run leaves behind: a row a flow and a row a link, totals, histograms, and the digest of them all.
+//! The results of a run: a row per flow and per link, totals, histograms, and a digest of all of them.
 //!
-//! A [`Recorder`] joins what hosts report into [`FlowRecord`]s and hands each on when its flow is done, so that a
-//! long run holds its live flows only. Everything tabular is a [`Row`]: its columns carry their unit in the name and
-//! their definition in the file, and one description serves Parquet ([`TableWriter`]), CSV ([`write_csv`]) and the
-//! [`Digest`]. Packets themselves go into captures ([`PcapngWriter`]).
+//! A [`Recorder`] joins the reports of hosts into [`FlowRecord`]s. It hands out each record when its flow is done, so
+//! that a long run keeps only its live flows in memory. All tables consist of [`Row`]s. A column has its unit in its
+//! name and its definition in the file. One description serves Parquet ([`TableWriter`]), CSV ([`write_csv`]) and the
+//! [`Digest`]. Packets are written to captures ([`PcapngWriter`]).
 
 mod csv;
 mod digest;

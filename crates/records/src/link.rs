@@ -1,11 +1,11 @@
-//! What passed over links and waited in queues.
+//! Records of the traffic on links and of queues.
 
 use crate::{Cell, Column, Row};
 
-/// What passed over one directed link.
+/// Traffic and drops of one directed link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct LinkRecord {
-    /// The directed link; parallel links differ in this alone.
+    /// The directed link. Parallel links differ only in this number.
     pub link: u32,
     /// The node it leaves.
     pub from: u32,
@@ -13,15 +13,15 @@ pub struct LinkRecord {
     pub to: u32,
     /// Packets with application bytes.
     pub data_packets: u64,
-    /// Their bytes, headers included.
+    /// Bytes of these packets, headers included.
     pub data_bytes: u64,
-    /// Packets without.
+    /// Packets without application bytes.
     pub control_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub control_bytes: u64,
-    /// Packets lost at its egress port or on it.
+    /// Packets lost at its egress port or on the link.
     pub drops: u64,
-    /// Most bytes in its egress queue at once, the packet in service included.
+    /// Largest number of bytes in its egress queue, the packet in service included.
     pub peak_queue_bytes: u64,
 }
 
@@ -57,15 +57,15 @@ impl Row for LinkRecord {
     }
 }
 
-/// A bin of a port's queue histogram: how many packets found that much in the queue when they joined it.
+/// A bin of a port's queue histogram: the number of packets that found a queue of this size when they joined it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct QueueRecord {
-    /// The directed link behind the port.
+    /// The directed link that starts at the port.
     pub link: u32,
-    /// Bytes in the queue, the packet itself and the one in service included, were below this power of two, and not
-    /// below half of it.
+    /// The bytes in the queue were below this power of two, and at least half of it. The joining packet and the packet
+    /// in service are included.
     pub below_bytes: u64,
-    /// Packets that found the queue so.
+    /// Number of packets that found such a queue.
     pub packets: u64,
 }
 

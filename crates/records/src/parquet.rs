@@ -1,7 +1,7 @@
-//! Tables as Parquet files (zstd), written row group by row group.
+//! Writes tables as Parquet files (zstd), one row group after another.
 //!
-//! A file grows under a temporary name and gets its own when it is finished, so that what bears the name is whole.
-//! A run that is cut short still finishes its files, marked `raddle.complete = false`.
+//! A file is written under a temporary name and is renamed when it is finished, so a file with its final name is
+//! complete. A run that is stopped early still finishes its files, marked `raddle.complete = false`.
 
 use crate::part_file::PartFile;
 use crate::{Cell, Column, Kind, RecordsError, Row};
@@ -17,22 +17,22 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The version of the tables' columns, in every file as the note `raddle.schema_version`. Raised when a column changes its
-/// name or meaning.
+/// The version of the tables' columns. Each file has it in the note `raddle.schema_version`. It is raised when a column
+/// changes its name or meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The note in a file that holds its [`SCHEMA_VERSION`].
+/// The name of the note that holds a file's [`SCHEMA_VERSION`].
 pub(crate) const SCHEMA_NOTE: &str = "raddle.schema_version";
 
-/// Rows held in memory before they are written. The file's footer keeps some kilobytes of each group in memory until the
-/// end, so that more, smaller groups take more memory in a long run.
+/// Number of rows held in memory before they are written. The file's footer keeps some kilobytes per group in memory
+/// until the end, so smaller groups take more memory in a long run.
 const GROUP_ROWS: usize = 1 << 18;
 
-/// A column of a table: some of its values, and which rows have one.
+/// Buffered values of a column, and which rows have a value.
 #[derive(Debug, Clone, PartialEq)]
 struct Chunk<T> {
     values: Vec<T>,
-    /// 1 for a row with a value, 0 for one without; none of a column that is never empty.
+    /// 1 for a row with a value, 0 for a row without. Empty for a column that is never empty.
     levels: Vec<i16>,
 }
 
@@ -86,7 +86,7 @@ impl Buffer {
     }
 }
 
-/// Writes a table's rows as they come. Dropped before it is finished, it leaves nothing behind.
+/// Writes a table's rows as they arrive. If it is dropped before it is finished, no file remains.
 pub struct TableWriter<R: Row> {
     writer: SerializedFileWriter<File>,
     part: PartFile,
@@ -96,14 +96,14 @@ pub struct TableWriter<R: Row> {
 }
 
 impl<R: Row> TableWriter<R> {
-    /// Bytes of memory that a table of so many rows takes before they are written.
+    /// Memory in bytes for the buffered rows of a table with `rows` rows.
     #[must_use]
     pub fn buffer_bytes(rows: u64) -> u64 {
         let cell = |column: &Column| size_of::<u64>() + if column.nullable { size_of::<i16>() } else { 0 };
         rows.min(GROUP_ROWS as u64) * R::COLUMNS.iter().map(cell).sum::<usize>() as u64
     }
 
-    /// Begins the file that will be at `path`.
+    /// Begins the file at `path`.
     ///
     /// # Errors
     /// If the file cannot be created.
@@ -113,7 +113,8 @@ impl<R: Row> TableWriter<R> {
         let level = ZstdLevel::try_new(3).map_err(in_file)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
-            // Pages that use a dictionary wait in memory for its end, and compression finds what repeats.
+            // Pages with a dictionary stay in memory until the dictionary is complete. Compression already removes
+            // repetitions.
             .set_dictionary_enabled(false)
             // An index of pages would grow in memory until the end.
             .set_statistics_enabled(EnabledStatistics::Chunk)
@@ -168,7 +169,7 @@ impl<R: Row> TableWriter<R> {
         }
     }
 
-    /// Ends the file and gives it its name. `complete` says whether the run came to its end; `metadata` goes into
+    /// Ends the file and gives it its name. `complete` says whether the run reached its end. `metadata` is stored in
     /// the file beside the columns' definitions.
     ///
     /// # Errors

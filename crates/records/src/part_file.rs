@@ -1,7 +1,7 @@
-//! Files that appear under their own name only when they are whole.
+//! Files that get their final name only when they are complete.
 //!
-//! A file is created exclusively, under an unguessable name in the folder where it will stand, written, synced, and
-//! then renamed. At any instant its own name holds either the whole earlier file or the whole new one.
+//! A file is created exclusively in its final folder, under a name that cannot be guessed. It is written, synced, and
+//! then renamed. At any instant its final name refers to either the whole earlier file or the whole new one.
 
 use crate::RecordsError;
 use std::fs::{self, File};
@@ -9,11 +9,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
-/// How temporary names begin.
+/// Prefix of temporary names.
 const PREFIX: &str = ".part-";
 
-/// A file that is written under a temporary name and gets its own when it is whole. Dropped before that, it leaves
-/// nothing behind.
+/// A file that is written under a temporary name and gets its final name when it is complete. If it is dropped before
+/// that, it is removed.
 #[derive(Debug)]
 pub struct PartFile {
     path: PathBuf,
@@ -21,8 +21,8 @@ pub struct PartFile {
 }
 
 impl PartFile {
-    /// Begins the file that will be at `path`. The temporary name has the same ending. If `path` is a symbolic link,
-    /// the file that it points to is replaced.
+    /// Begins the file at `path`. The temporary name has the same extension. If `path` is a symbolic link, the file to
+    /// which it points is replaced.
     ///
     /// # Errors
     /// If the file cannot be created.
@@ -32,7 +32,7 @@ impl PartFile {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = Builder::new();
         builder.prefix(PREFIX).suffix(&ending);
-        // Temporary files are private by default; this one will be an ordinary file.
+        // Temporary files are private by default, but this one will become an ordinary file.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let temporary = builder
@@ -41,7 +41,7 @@ impl PartFile {
         Ok(Self { path, temporary })
     }
 
-    /// Where the file is until it is whole.
+    /// The temporary path of the file.
     #[must_use]
     pub fn temporary(&self) -> &Path {
         self.temporary.path()
@@ -53,7 +53,7 @@ impl PartFile {
         self.temporary.as_file()
     }
 
-    /// An error of the file system with the file.
+    /// A file system error about this file.
     pub(crate) fn error(&self, source: std::io::Error) -> RecordsError {
         RecordsError::Io { path: self.path.clone(), source }
     }
@@ -71,7 +71,7 @@ impl PartFile {
     }
 }
 
-/// Writes a whole file. Something other than a file, such as `/dev/stdout`, is written to as it is.
+/// Writes a whole file. A `path` that is not a regular file, such as `/dev/stdout`, is written to directly.
 ///
 /// # Errors
 /// If the file cannot be written.

@@ -1,52 +1,52 @@
-//! Percentiles and means of samples that are too large to be held.
+//! Percentiles and means of samples that are too large for memory.
 
 use crate::stats;
 
-/// Bits of a value that a pass tells apart.
+/// Number of bits of a value that one pass examines: a digit.
 const DIGIT: u32 = 13;
 
-/// Values of a digit.
+/// Number of possible digits.
 const DIGITS: usize = 1 << DIGIT;
 
-/// Bits of the digits of a value, whose sign is not set.
+/// Number of bits in all digits of a value. The sign bit is 0 and left out.
 const BITS: u32 = (u64::BITS - 1).next_multiple_of(DIGIT);
 
-/// Exact percentiles of a sample that is passed over several times: the value of a rank is found digit by digit, from the
-/// most significant one on (radix selection). Takes 64 KB a percentile, whatever the size of the sample.
+/// Exact percentiles of a sample that is read in several passes (radix selection). Each pass finds one digit of the
+/// value of a rank, the most significant digit first. It takes 64 KB per percentile, for any sample size.
 ///
-/// Values are doubles that are not negative, whose bits are in the order of the values.
+/// Values are non-negative doubles. Their bits have the same order as the values.
 #[derive(Debug)]
 pub struct Quantiles {
-    /// Digits that are known.
+    /// Number of digits found so far.
     known: u32,
     count: u64,
     wanted: Vec<Wanted>,
 }
 
-/// A percentile that is looked for.
+/// A percentile to find.
 #[derive(Debug)]
 struct Wanted {
     percent: f64,
-    /// The known digits of its value.
+    /// The digits of its value found so far.
     prefix: u64,
-    /// Its rank among the values that begin so, from 1 on.
+    /// Its rank among the values with this prefix, from 1 on.
     rank: u64,
-    /// By the next digit: values that begin so.
+    /// Number of values with this prefix, by their next digit.
     counts: Vec<u64>,
 }
 
 impl Quantiles {
-    /// Passes that find the values: as many as a value has digits.
+    /// Number of passes: one for each digit of a value.
     pub const PASSES: u32 = BITS / DIGIT;
 
-    /// Looks for these percentiles, each in `0..=100`.
+    /// Prepares to find these percentiles, each in `0..=100`.
     #[must_use]
     pub fn new(percentiles: &[f64]) -> Self {
         let wanted = |&percent| Wanted { percent, prefix: 0, rank: 0, counts: vec![0; DIGITS] };
         Self { known: 0, count: 0, wanted: percentiles.iter().map(wanted).collect() }
     }
 
-    /// Takes in a value of the sample. Every pass takes in the same values, in any order.
+    /// Adds a value of the sample. Every pass must add the same values, in any order.
     pub fn add(&mut self, value: f64) {
         debug_assert!(value >= 0.0, "{value} has bits in the order of values");
         let bits = value.to_bits();
@@ -80,10 +80,10 @@ impl Quantiles {
         self.known += 1;
     }
 
-    /// The percentiles by nearest rank, after the last pass; `None` of an empty sample.
+    /// The percentiles by nearest rank, after the last pass; `None` for an empty sample.
     ///
     /// # Panics
-    /// Before the last pass.
+    /// If it is called before the last pass has ended.
     #[must_use]
     pub fn values(&self) -> Vec<Option<f64>> {
         assert_eq!(self.known, Self::PASSES, "all passes are needed");
@@ -92,7 +92,7 @@ impl Quantiles {
     }
 }
 
-/// A mean that does not depend on the order of the values: they are added up in fixed point, to 2^-40.
+/// A mean that does not depend on the order of the values: they are added in fixed point, with a resolution of 2^-40.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Mean {
     sum: u128,
@@ -100,16 +100,16 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Values are counted in these.
+    /// The resolution of the sum.
     const UNIT: f64 = 1.0 / (1_u64 << 40) as f64;
 
-    /// Takes in a value that is not negative.
+    /// Adds a value, which must not be negative.
     pub fn add(&mut self, value: f64) {
         self.sum += (value / Self::UNIT).round() as u128;
         self.count += 1;
     }
 
-    /// The mean; `None` of no values.
+    /// The mean; `None` without values.
     #[must_use]
     pub fn value(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64 * Self::UNIT)

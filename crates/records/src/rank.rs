@@ -1,21 +1,21 @@
-//! What became of a rank of a message-passing program.
+//! The record of a rank of a message-passing program.
 
 use crate::{Cell, Column, Row};
 
-/// What became of a rank.
+/// The results of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct RankRecord {
-    /// Its number.
+    /// The rank's number.
     pub rank: u32,
-    /// The host that it ran on.
+    /// The host on which it ran.
     pub node: u32,
-    /// When its program came to its end; `None` if it did not.
+    /// Time at which its program ended; `None` if it did not end.
     pub finished_ps: Option<u64>,
-    /// How long its streams computed, in all.
+    /// Total compute time of its streams.
     pub computed_ps: u64,
-    /// Messages that it sent.
+    /// Number of messages that it sent.
     pub sent_messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub sent_bytes: u64,
 }
 

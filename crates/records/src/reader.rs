@@ -1,7 +1,7 @@
-//! Tables read back from Parquet files, whole or a row group at a time.
+//! Reads tables from Parquet files, whole or one row group at a time.
 //!
-//! Columns of 64-bit integers and of doubles are read; others are passed over. Files that other programs have written
-//! anew are read if they are uncompressed or use Snappy, gzip, LZ4 or zstd.
+//! Only columns of 64-bit integers and of doubles are read; others are skipped. Files rewritten by other programs can
+//! be read if they are uncompressed or use Snappy, gzip, LZ4 or zstd.
 
 use crate::RecordsError;
 use crate::parquet::{SCHEMA_NOTE, SCHEMA_VERSION};
@@ -16,20 +16,20 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// The bytes that a Parquet file begins and ends with.
+/// The first and the last bytes of a Parquet file.
 const MAGIC: &[u8; 4] = b"PAR1";
 
-/// A column read back, a value a row.
+/// The values of a column, one per row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// Whole numbers.
+    /// Integers.
     Integer(Vec<Option<u64>>),
     /// Doubles.
     Float(Vec<Option<f64>>),
 }
 
 impl Values {
-    /// Adds the values of the rows that follow, of the same column.
+    /// Appends the values of further rows of the same column.
     fn append(&mut self, more: Self) {
         match (self, more) {
             (Self::Integer(all), Self::Integer(more)) => all.extend(more),
@@ -39,10 +39,10 @@ impl Values {
     }
 }
 
-/// A table read back, or some of its rows and columns.
+/// A table read from a file, or some of its rows and columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// Its columns by name, in the file's order.
+    /// Columns with their names, in the file's order.
     pub columns: Vec<(String, Values)>,
     /// The notes in the file.
     pub metadata: BTreeMap<String, String>,
@@ -54,7 +54,7 @@ impl Table {
     /// Reads a whole file.
     ///
     /// # Errors
-    /// As [`TableReader::open`] and [`TableReader::group`].
+    /// See [`TableReader::open`] and [`TableReader::group`].
     pub fn read(path: &Path) -> Result<Self, RecordsError> {
         let reader = TableReader::open(path)?;
         let names: Vec<String> = reader.columns().map(str::to_owned).collect();
@@ -75,10 +75,10 @@ impl Table {
         Ok(table)
     }
 
-    /// A column of whole numbers.
+    /// A column of integers.
     ///
     /// # Errors
-    /// If there is none of that name.
+    /// If no such column has that name.
     pub fn integers(&self, name: &str) -> Result<&[Option<u64>], RecordsError> {
         match self.column(name) {
             Some(Values::Integer(values)) => Ok(values),
@@ -89,7 +89,7 @@ impl Table {
     /// A column of doubles.
     ///
     /// # Errors
-    /// If there is none of that name.
+    /// If no such column has that name.
     pub fn floats(&self, name: &str) -> Result<&[Option<f64>], RecordsError> {
         match self.column(name) {
             Some(Values::Float(values)) => Ok(values),
@@ -107,7 +107,7 @@ impl Table {
     }
 }
 
-/// Reads a table a row group at a time.
+/// Reads a table one row group at a time.
 pub struct TableReader {
     reader: SerializedFileReader<File>,
     path: PathBuf,
@@ -118,8 +118,8 @@ impl TableReader {
     /// Opens a file.
     ///
     /// # Errors
-    /// If it cannot be read, is not Parquet or was cut short, or has another [`SCHEMA_VERSION`]. A file without a version
-    /// was not written by Raddle, and is read.
+    /// If it cannot be read, is not Parquet, is truncated, or has another [`SCHEMA_VERSION`]. A file without a version
+    /// was not written by Raddle, and is accepted.
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         let io = |source| RecordsError::Io { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(io)?;
@@ -152,10 +152,10 @@ impl TableReader {
         columns.iter().filter(move |column| can_be_read(column.physical_type())).map(|column| column.name())
     }
 
-    /// Reads these columns of a row group; names that the file does not have are passed over.
+    /// Reads these columns of a row group. Names that the file does not have are skipped.
     ///
     /// # Errors
-    /// If the file cannot be read, is damaged, or is compressed in a way that is not read.
+    /// If the file cannot be read, is damaged, or uses an unsupported compression.
     pub fn group(&self, group: usize, names: &[&str]) -> Result<Table, RecordsError> {
         self.read_group(group, names).map_err(|source| match self.unread_compression(group) {
             Some(codec) => RecordsError::Compression { path: self.path.clone(), codec },
@@ -184,7 +184,7 @@ impl TableReader {
         Ok(Table { columns, metadata: BTreeMap::new(), rows })
     }
 
-    /// The columns without rows.
+    /// A table with the file's columns and no rows.
     fn empty(&self) -> Table {
         let columns = self.reader.metadata().file_metadata().schema_descr().columns();
         let empty = |physical| match physical {
@@ -199,7 +199,7 @@ impl TableReader {
         Table { columns, metadata: BTreeMap::new(), rows: 0 }
     }
 
-    /// The compression of a row group, if it is not among those that are read.
+    /// The compression of a row group, if it is not supported.
     fn unread_compression(&self, group: usize) -> Option<String> {
         let columns = self.reader.metadata().row_group(group).columns();
         let is_read = |codec| {
@@ -218,7 +218,7 @@ impl TableReader {
     }
 }
 
-/// Why a file is not a whole Parquet file, if its ends tell.
+/// Checks the first and the last bytes of a file. Returns the reason if it is not a complete Parquet file.
 fn damage(file: &mut File) -> std::io::Result<Option<&'static str>> {
     let length = file.seek(SeekFrom::End(0))?;
     let mut ends = [[0; 4]; 2];
@@ -244,7 +244,7 @@ fn chunk<D: DataType>(mut reader: ColumnReaderImpl<D>, rows: usize) -> ParquetRe
         let what = format!("a column has {records} of the {rows} values of its row group");
         return Err(parquet::errors::ParquetError::General(what));
     }
-    // A column that is never empty has no levels.
+    // A column that is never empty has no definition levels.
     levels.resize(rows, 1);
     let mut values = values.into_iter();
     Ok(levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect())

@@ -1,48 +1,48 @@
-//! Joins what hosts report into flow records.
+//! Joins the reports of hosts into flow records.
 
 use crate::FlowRecord;
 use raddle_core::{Duration, Flow, FlowId, FlowKey, Flows, NodeId, Queued, Rate, Report, Time};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// What a flow could hope for, from the topology.
+/// Ideal results of a flow on the topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ideal {
     /// FCT of the flow alone on its best path.
     pub fct: Duration,
     /// Links on its shortest path.
     pub hops: u32,
-    /// The rate at which a sender that was not told otherwise sends.
+    /// The rate at which a sender sends unless its rate is set.
     pub line_rate: Rate,
 }
 
-/// Turns reports into a record a flow. It remembers live flows only: a record is handed out when its flow has been
-/// both delivered and closed, and the rest at the end.
+/// Converts reports into one record per flow. It keeps only live flows in memory: a record is handed out when its flow
+/// has been both delivered and closed, and the others at the end.
 pub struct Recorder {
-    /// Flows of the workload.
+    /// Number of flows in the workload.
     flows: usize,
-    /// Those of the workload that follow the latest flow that was opened.
+    /// Flows of the workload after the latest flow that was opened.
     ahead: Queued,
-    /// Flows that precede it, and that no host has opened yet.
+    /// Earlier flows of the workload that no host has opened yet.
     unopened: BTreeMap<FlowId, Flow>,
     ideal: Box<dyn Fn(&Flow) -> Ideal + Send>,
-    /// By the flow's key on the wire.
+    /// Indexed by the flow's key on the wire.
     live: FxHashMap<FlowKey, Live>,
-    /// Flows that programs on hosts began.
+    /// Number of flows that programs on hosts began.
     begun: u32,
     finished: u64,
     unmatched: u64,
 }
 
-/// A flow that a host has taken up.
+/// A flow that a host has opened.
 struct Live {
     record: FlowRecord,
     start: Time,
     rate: Rate,
-    /// Since when.
+    /// Time since which `rate` holds.
     paced_at: Time,
     paced: bool,
-    /// Rate times time until then: bit/s times ps.
+    /// Integral of the rate over time until `paced_at`, in bit/s times ps.
     area: u128,
 }
 
@@ -64,7 +64,7 @@ impl Live {
         self.paced_at = now;
     }
 
-    /// The sender is done, or the run is.
+    /// Ends the mean rate when the sender, or the run, is done.
     fn end_pacing(&mut self, now: Time) {
         self.advance(now);
         let life = now.since(self.start).as_ps();
@@ -80,7 +80,7 @@ impl Live {
 }
 
 impl Recorder {
-    /// A recorder of a run over `flows`, whose ids count from 0; `ideal` says what each could hope for.
+    /// A recorder for a run over `flows`, whose ids count from 0. `ideal` gives the ideal results of each flow.
     #[must_use]
     pub fn new(flows: &Flows, ideal: impl Fn(&Flow) -> Ideal + Send + 'static) -> Self {
         Self {
@@ -95,12 +95,12 @@ impl Recorder {
         }
     }
 
-    /// Takes in a report that `node` made at `now`. Flows that programs begin get the ids after those of the workload, in
-    /// the order in which it hears of them. Returns a record if one is complete, or if its key was taken
-    /// over by another flow, which leaves it as it is.
+    /// Handles a report that `node` made at `now`. Flows begun by programs get the ids after those of the workload, in
+    /// the order of their reports. Returns a record if its flow is complete, or if another flow has taken over its key,
+    /// which ends the record as it is.
     ///
     /// # Panics
-    /// If a flow is opened that is not of the workload, or is opened twice.
+    /// If a flow is opened that is not in the workload or is already open.
     pub fn report(&mut self, now: Time, node: NodeId, report: Report) -> Option<FlowRecord> {
         let key = match report {
             Report::Opened { flow, key } => {
@@ -137,7 +137,7 @@ impl Recorder {
                 live.rate = rate;
                 live.paced = true;
             }
-            // From a node that is neither end: a late word about a flow that had the key before.
+            // The report comes from neither end of the flow: it is a late report about a flow that used the key before.
             _ => self.unmatched += 1,
         }
         if !live.done() {
@@ -147,7 +147,7 @@ impl Recorder {
         Some(self.hand_out(live.record))
     }
 
-    /// A host opens the flow of that id.
+    /// Removes a flow from the flows to be opened.
     fn open(&mut self, id: FlowId) -> Flow {
         while let Some(flow) = self.ahead.take_if(|flow| flow.id <= id) {
             self.unopened.insert(flow.id, flow);
@@ -155,7 +155,8 @@ impl Recorder {
         self.unopened.remove(&id).expect("a flow of the workload, which is opened once")
     }
 
-    /// At the end of a run: `node` has sent so many packets of the flow `key` more than once, and has not closed it.
+    /// Called at the end of a run: `node` has retransmitted `retransmissions` packets of the flow `key`, and has not
+    /// closed it.
     pub fn retransmitted(&mut self, node: NodeId, key: FlowKey, retransmissions: u32) {
         if let Some(Live { record, .. }) = self.live.get_mut(&key)
             && node.0 == record.src
@@ -165,7 +166,7 @@ impl Recorder {
         }
     }
 
-    /// A flow is live. Returns the record of one that it takes the key from.
+    /// Adds a live flow. If another flow had its key, that flow's record is returned.
     fn begin(&mut self, key: FlowKey, flow: &Flow) -> Option<FlowRecord> {
         let replaced = self.live.insert(key, Live::new(flow, (self.ideal)(flow)));
         replaced.map(|live| self.hand_out(live.record))
@@ -176,7 +177,7 @@ impl Recorder {
         record
     }
 
-    /// The records of all flows that had started by `now`, the end of the run, and were not handed out, by id.
+    /// The records, sorted by id, of all flows that had started by `now`, the end of the run, and were not handed out.
     pub fn finish(&mut self, now: Time) -> Vec<FlowRecord> {
         let live = std::mem::take(&mut self.live).into_values().map(|mut live| {
             if live.record.sender_done_ps.is_none() {
@@ -195,31 +196,31 @@ impl Recorder {
         rest
     }
 
-    /// Flows now live.
+    /// Number of live flows.
     #[must_use]
     pub fn live(&self) -> usize {
         self.live.len()
     }
 
-    /// The record so far of the live flow of that name on the wire.
+    /// The record so far of the live flow with this key.
     #[must_use]
     pub fn record_of(&self, key: FlowKey) -> Option<&FlowRecord> {
         self.live.get(&key).map(|live| &live.record)
     }
 
-    /// Flows that programs on hosts began.
+    /// Number of flows that programs on hosts began.
     #[must_use]
     pub fn begun(&self) -> u64 {
         self.begun.into()
     }
 
-    /// Flows delivered, of the records handed out so far.
+    /// Number of delivered flows among the records handed out so far.
     #[must_use]
     pub fn finished(&self) -> u64 {
         self.finished
     }
 
-    /// Reports that matched no live flow, which a sound scheme does not make.
+    /// Number of reports that matched no live flow; 0 for a correct scheme.
     #[must_use]
     pub fn unmatched(&self) -> u64 {
         self.unmatched
@@ -239,7 +240,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// Flow `i` starts at `10 i` us, all from `SRC` to `DST`.
+    /// Flow `i` starts at `10 i` us; all flows are from `SRC` to `DST`.
     fn recorder(flows: u32) -> Recorder {
         let flow = |i| Flow::new(FlowId(i), SRC, DST, Bytes(1_000), at(10 * u64::from(i)));
         let ideal = Ideal { fct: Duration::from_us(2), hops: 1, line_rate: Rate::from_gbps(10) };
@@ -282,7 +283,7 @@ mod tests {
         pace(&mut recorder, 7, 0);
         delivered(&mut recorder, 9, KEY);
         let record = closed(&mut recorder, 10, KEY).unwrap();
-        // 5 us at 10, 2 us at 2, 3 us at 0 Gbps.
+        // 5 us at 10 Gbps, 2 us at 2 Gbps, 3 us at 0.
         assert_eq!(record.average_rate_bps, Some(5.4e9));
     }
 

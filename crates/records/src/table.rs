@@ -1,9 +1,9 @@
-//! Rows of a table, described once for every format.
+//! Rows of a table, with one description for all formats.
 
-/// What a column holds.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Whole numbers below 2^63.
+    /// Integers below 2^63.
     Integer,
     /// Doubles.
     Float,
@@ -12,18 +12,18 @@ pub enum Kind {
 /// A column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, the unit last.
+    /// Its name, which ends with the unit.
     pub name: &'static str,
-    /// What it holds.
+    /// The type of its values.
     pub kind: Kind,
-    /// Whether rows may leave it empty.
+    /// True if it can be empty in a row.
     pub nullable: bool,
-    /// What it means, in a sentence, as files and documentation give it.
+    /// Its meaning in a sentence, for files and documentation.
     pub definition: &'static str,
 }
 
 impl Column {
-    /// A column of whole numbers.
+    /// A column of integers.
     #[must_use]
     pub const fn integer(name: &'static str, definition: &'static str) -> Self {
         Self { name, kind: Kind::Integer, nullable: false, definition }
@@ -35,7 +35,7 @@ impl Column {
         Self { name, kind: Kind::Float, nullable: false, definition }
     }
 
-    /// The same column, which rows may leave empty.
+    /// The same column, but it can be empty in a row.
     #[must_use]
     pub const fn nullable(self) -> Self {
         Self { nullable: true, ..self }
@@ -45,11 +45,11 @@ impl Column {
 /// A value of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell {
-    /// A whole number.
+    /// An integer.
     Integer(u64),
     /// A double.
     Float(f64),
-    /// Nothing.
+    /// No value.
     Empty,
 }
 
@@ -83,10 +83,10 @@ pub trait Row {
     const TABLE: &'static str;
     /// Its columns, in order.
     const COLUMNS: &'static [Column];
-    /// How many of them, the last ones, were added when results were out in the world already: the digest passes over
-    /// them where they are empty, so that it stays what it was of results that do not need them.
+    /// Number of columns at the end that were added after results had been published. The digest skips them where they
+    /// are empty, so that the digests of older results stay the same.
     const ADDED: usize = 0;
 
-    /// The row's values, one a column.
+    /// The row's values, one per column.
     fn cells(&self) -> impl AsRef<[Cell]>;
 }

@@ -23,7 +23,7 @@ pub(crate) fn record(id: u32) -> FlowRecord {
     }
 }
 
-/// A TCP segment with that many application bytes.
+/// A TCP segment with `plen` application bytes.
 pub(crate) fn tcp(plen: u16) -> Packet {
     let segment = Segment { dst: 1, plen, ..Segment::default() };
     Packet::new(40 + u32::from(plen), Header::Tcp(segment))

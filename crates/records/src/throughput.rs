@@ -1,25 +1,25 @@
-//! What receivers got of each flow, in intervals.
+//! The throughput of each flow at its receiver, in intervals.
 
 use crate::{Cell, Column, Row};
 
-/// What the receiver of a flow got in an interval. Intervals without anything have no row.
+/// Packets and bytes of a flow received in an interval. An interval in which nothing happened has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ThroughputRecord {
     /// The flow.
     pub flow: u32,
-    /// The interval's begin.
+    /// Start of the interval.
     pub from_ps: u64,
-    /// Its end: the run's, if that came before.
+    /// End of the interval, or of the run if that is earlier.
     pub to_ps: u64,
-    /// Packets of the flow whose last bit arrived, in whatever order.
+    /// Packets of the flow whose last bit arrived, in any order.
     pub arrived_packets: u64,
-    /// Application bytes in them.
+    /// Application bytes in these packets.
     pub arrived_bytes: u64,
-    /// Bytes delivered in order; `None` where the run ended before the receiver told.
+    /// Bytes delivered in order; `None` if the run ended before the receiver reported them.
     pub in_order_bytes: Option<u64>,
-    /// Packets that arrived after one sent later; `None` where the receiver did not tell.
+    /// Packets that arrived after a packet sent later; `None` if the receiver did not report them.
     pub late_packets: Option<u64>,
-    /// How often a switch began to send the flow's packets by another port.
+    /// Number of times a switch changed the port by which it sends the flow's packets.
     pub port_changes: u64,
 }
 

@@ -1,29 +1,30 @@
-//! The one row of a run: packets by kind, losses by reason.
+//! The totals of a run in one row: packets by kind, and drops by reason.
 
 use crate::{Cell, Column, Row};
 use raddle_core::{Count, Drops, Duration, PacketKind, Time, Totals};
 
-/// What a run amounts to. A packet counts once for every link that it is sent over: these are packet-hops.
+/// The totals of a run. A packet is counted once for each link over which it is sent: these are packet hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct TotalsRecord {
     /// Packets with application bytes.
     pub data: Count,
-    /// Acknowledgements, and whatever else a transport sends without application bytes.
+    /// Acknowledgements, and all other packets that a transport sends without application bytes.
     pub ack: Count,
-    /// Events, broadcast or told to a controller.
+    /// Flow events, broadcast or sent to a controller.
     pub event: Count,
     /// Notices of dropped broadcasts, a controller's rates, Exp-responses, HULA's probes.
     pub notice: Count,
-    /// Packets lost, once each.
+    /// Packets lost, each counted once.
     pub drops: Drops,
     /// Simulated time in picoseconds.
     pub simulated_ps: u64,
-    /// Events that the engine took from its queue: a matter of speed, and no part of the result or its digest.
+    /// Number of events that the engine processed. It concerns speed only, and is part of neither the result nor its
+    /// digest.
     pub events: u64,
 }
 
 impl TotalsRecord {
-    /// The row of a run that has come to `now`.
+    /// The row of a run that has reached `now`.
     #[must_use]
     pub fn new(totals: &Totals, now: Time) -> Self {
         let of = |kind: PacketKind| totals.kinds[kind as usize];
@@ -38,7 +39,7 @@ impl TotalsRecord {
         }
     }
 
-    /// All packets but data.
+    /// All packets except data packets.
     #[must_use]
     pub fn control(&self) -> Count {
         let mut control = self.ack;
@@ -47,7 +48,7 @@ impl TotalsRecord {
         control
     }
 
-    /// Links that packets of any kind were sent over.
+    /// Number of packet hops, for packets of all kinds.
     #[must_use]
     pub fn packet_hops(&self) -> u64 {
         self.data.packets + self.control().packets
@@ -60,7 +61,7 @@ impl TotalsRecord {
     }
 }
 
-/// What vanished on links is in the rows of these links, and not here again.
+/// Losses on links are in the rows of these links, and are not repeated here.
 impl Row for TotalsRecord {
     const TABLE: &'static str = "totals";
     const COLUMNS: &'static [Column] = &[

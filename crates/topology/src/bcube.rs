@@ -1,11 +1,11 @@
-//! Coordinates in BCube: which servers are neighbours through which switch, and the paths between them.
+//! Coordinates in BCube: servers that are neighbours through a switch, and the paths between servers.
 //!
 //! `BCube(n, k)` of Guo et al., "BCube: A High Performance, Server-centric Network Architecture for Modular Data
-//! Centers" (SIGCOMM 2009), §3; specs/pdq.md §12. A server has k + 1 digits of base n, and a port for each: its port i
-//! leads to the switch of level i whose number is the server's without digit i, and that switch's port c leads to the
-//! server whose digit i is c. Servers that differ in one digit are neighbours through one switch, and pass on what is
-//! for others. Servers are the first nodes, by their digits read as one number; switches follow, level by level. All is
-//! arithmetic on ids: there is no table.
+//! Centers" (SIGCOMM 2009), §3; specs/pdq.md §12. A server has k + 1 digits of base n, and one port per digit. Its port
+//! i leads to the switch of level i whose number is the server's number without digit i. Port c of that switch leads to
+//! the server whose digit i is c. Servers that differ in one digit are neighbours through one switch. Servers forward
+//! packets of others. Servers are the first nodes, in the order of their digits read as one number; switches follow,
+//! level by level. All results are arithmetic on ids; there is no table.
 
 use raddle_core::{NodeId, PortId};
 use std::ops::Range;
@@ -13,37 +13,37 @@ use std::ops::Range;
 /// The nodes of a `BCube(n, k)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bcube {
-    /// Ports of a switch, the base of the digits.
+    /// Ports of a switch, which is also the base of the digits.
     n: u32,
-    /// The highest digit.
+    /// Index of the highest digit.
     k: u32,
 }
 
 impl Bcube {
-    /// Of these numbers, which must not come to more nodes than there are ids.
+    /// A BCube of this size. The number of nodes must not exceed the number of ids.
     #[must_use]
     pub const fn new(n: u32, k: u32) -> Self {
         Self { n, k }
     }
 
-    /// Ports of a switch.
+    /// Number of ports of a switch.
     #[must_use]
     pub fn n(&self) -> u32 {
         self.n
     }
 
-    /// Ports of a server, and levels of switches: k + 1.
+    /// Number of ports of a server, and of levels of switches: k + 1.
     #[must_use]
     pub fn levels(&self) -> u32 {
         self.k + 1
     }
 
-    /// n^k.
+    /// Number of switches of a level: n^k.
     fn switches_of_a_level(&self) -> u32 {
         self.n.pow(self.k)
     }
 
-    /// Servers, which are the first nodes: n^(k+1).
+    /// Number of servers, which are the first nodes: n^(k+1).
     #[must_use]
     pub fn hosts(&self) -> u32 {
         self.n.pow(self.levels())
@@ -56,25 +56,25 @@ impl Bcube {
         first..first + self.switches_of_a_level()
     }
 
-    /// Servers and switches.
+    /// Number of servers and switches.
     #[must_use]
     pub fn nodes(&self) -> u32 {
         self.hosts() + self.levels() * self.switches_of_a_level()
     }
 
-    /// A server's digit i.
+    /// Digit i of a server.
     #[must_use]
     pub fn digit(&self, server: NodeId, i: u32) -> u32 {
         server.0 / self.n.pow(i) % self.n
     }
 
-    /// The server that has `c` for its digit i.
+    /// The server whose digit i is `c` and whose other digits are those of `server`.
     fn with_digit(&self, server: NodeId, i: u32, c: u32) -> NodeId {
         let place = self.n.pow(i);
         NodeId(server.0 - self.digit(server, i) * place + c * place)
     }
 
-    /// The switch that a server's port i leads to; its port is the server's digit i.
+    /// The switch at port i of a server. The number of the switch's port is the server's digit i.
     #[must_use]
     pub fn switch(&self, server: NodeId, i: u32) -> NodeId {
         let place = self.n.pow(i);
@@ -82,32 +82,34 @@ impl Bcube {
         NodeId(self.nodes_of(i).start + label)
     }
 
-    /// The level of a switch; none of a server.
+    /// The level of a switch; `None` for a server.
     fn level(&self, node: NodeId) -> Option<u32> {
         node.0.checked_sub(self.hosts()).map(|place| place / self.switches_of_a_level())
     }
 
-    /// The server that a switch's port c leads to.
+    /// The server at port c of a switch.
     fn server(&self, switch: NodeId, level: u32, c: u32) -> NodeId {
         let place = self.n.pow(level);
         let label = (switch.0 - self.hosts()) % self.switches_of_a_level();
         NodeId(label / place * place * self.n + c * place + label % place)
     }
 
-    /// A node's level, if it is a switch, and its digits, as of a server; that of a switch's own level is left open.
+    /// A node's level, if it is a switch, and a server with the node's digits. For a switch, the digit of its own level
+    /// is undefined.
     fn label(&self, node: NodeId) -> (Option<u32>, NodeId) {
         let level = self.level(node);
         (level, level.map_or(node, |level| self.server(node, level, 0)))
     }
 
-    /// The digits that both nodes have and in which they differ, the highest first.
+    /// The digits that both nodes have and in which they differ, the highest digit first.
     fn differing(&self, a: NodeId, b: NodeId) -> impl Iterator<Item = u32> {
         let ((open_of_a, a), (open_of_b, b)) = (self.label(a), self.label(b));
         let both = (0..self.levels()).rev().filter(move |&i| ![open_of_a, open_of_b].contains(&Some(i)));
         both.filter(move |&i| self.digit(a, i) != self.digit(b, i))
     }
 
-    /// Links between two nodes: two a differing digit, one more from a switch and one more to it.
+    /// Number of links between two nodes: two per differing digit, plus one if the first node is a switch and one if
+    /// the second node is.
     #[must_use]
     pub fn distance(&self, a: NodeId, b: NodeId) -> u32 {
         if a == b {
@@ -117,24 +119,24 @@ impl Bcube {
         2 * self.differing(a, b).count() as u32 + switches.count() as u32
     }
 
-    /// Links between the two servers that are farthest apart.
+    /// Number of links between the two servers that are farthest apart.
     #[must_use]
     pub fn diameter(&self) -> u32 {
         if self.n > 1 { 2 * self.levels() } else { 0 }
     }
 
-    /// The number of shortest paths from `a` to `b`: digits are corrected in any order.
+    /// The number of shortest paths from `a` to `b`, which correct the differing digits in any order.
     #[must_use]
     pub fn paths(&self, a: NodeId, b: NodeId) -> f64 {
         let orders = (1..=self.differing(a, b).count() as u32).map(f64::from).product();
         match self.level(a) {
-            // Two switches of a level have no other digit to go by: any server below will do.
+            // Two switches of a level share no further digit, so a path may use any of the n servers below.
             level @ Some(_) if a != b && level == self.level(b) => orders * f64::from(self.n),
             _ => orders,
         }
     }
 
-    /// Calls `visit` with the ports of `at` that lead one hop closer to `to`, in order, and the nodes they lead to.
+    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, in order, and the node at its other end.
     pub fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
         if at == to {
             return;
@@ -150,7 +152,7 @@ impl Bcube {
                 visit(port(c), self.server(at, level, c));
             }
             None if self.differing(at, to).next().is_none() => {
-                // Only a switch is that close.
+                // The servers' digits agree, so `to` is a switch next to `at`.
                 open.into_iter().for_each(|level| visit(port(level), to));
             }
             None => {
@@ -160,16 +162,16 @@ impl Bcube {
         }
     }
 
-    /// Egress ports along the parallel path of that number between two servers; `out` is cleared first. Of the k + 1 paths
-    /// no two meet in a server or a switch on the way.
+    /// Egress ports along the parallel path `number` between two servers. Clears `out` first. No two of the k + 1 paths
+    /// share a server or a switch between their ends.
     ///
-    /// A path begins with a digit and goes on with those below, cyclically, correcting one after the other. One that
-    /// begins with a digit in which the servers agree first changes it, and corrects it last, two hops more. Those that
-    /// begin with a differing digit have the lower numbers, the highest digit first: number 0 is a shortest path, which
-    /// corrects digits from k down to 0.
+    /// A path corrects one digit after the other, cyclically downwards from its first digit. If the servers agree in
+    /// the first digit, the path first changes this digit and corrects it last, which takes two more links. Paths that
+    /// begin with a differing digit have the lower numbers, the highest digit first. Number 0 is therefore a shortest
+    /// path, which corrects digits from k down to 0.
     ///
     /// # Panics
-    /// If there is no path of that number.
+    /// If there is no path with this number.
     pub fn parallel_path(&self, src: NodeId, dst: NodeId, number: u32, out: &mut Vec<PortId>) {
         out.clear();
         let agreeing = (0..self.levels()).rev().filter(|&i| self.digit(src, i) == self.digit(dst, i));
@@ -195,10 +197,10 @@ impl Bcube {
         change(begin, self.digit(dst, begin));
     }
 
-    /// Links of the longest of the parallel paths between any two servers.
+    /// Number of links of the longest parallel path between any two servers.
     #[must_use]
     pub fn longest_parallel_path(&self) -> usize {
-        // All digits but one differ, and that one is changed and changed back.
+        // All digits but one differ; the path changes this digit and changes it back.
         if self.k == 0 { 2 } else { 2 * (self.k as usize + 2) }
     }
 }

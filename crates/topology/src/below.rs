@@ -1,29 +1,30 @@
-//! Where hosts are, as a node of a tree-like fabric sees it.
+//! The location of hosts as seen from a node of a tree-like fabric.
 
 use raddle_core::{NodeId, PortId};
 
-/// Where hosts are, seen from a node: below it, each by one port, or elsewhere, by any port that leads up.
+/// The location of hosts as seen from a node. A host below the node is reached by one port; every other host is reached
+/// by any port that leads up.
 #[derive(Debug, Clone, Copy)]
 pub struct Below {
-    /// Hosts in all, the first nodes.
+    /// Number of hosts in the fabric; hosts are the first nodes.
     pub(crate) hosts: u32,
-    /// The first host below the node, and how many there are, each port leading to `each` of them.
+    /// The hosts below the node: the first one, their number, and the number of hosts behind each port down.
     pub(crate) first: u32,
     pub(crate) count: u32,
     pub(crate) each: u32,
-    /// The first port up, and how many there are.
+    /// The first port up, and the number of ports up.
     pub(crate) up: PortId,
     pub(crate) ups: u16,
 }
 
 impl Below {
-    /// Whether `to` is a host.
+    /// Returns true if `to` is a host.
     #[must_use]
     pub fn knows(&self, to: NodeId) -> bool {
         to.0 < self.hosts
     }
 
-    /// The port towards a host below.
+    /// The port towards a host below the node; `None` for other hosts.
     #[must_use]
     #[inline]
     pub fn down(&self, to: NodeId) -> Option<PortId> {
@@ -38,16 +39,17 @@ impl Below {
         (first.0..first.0 + count).map(PortId)
     }
 
-    /// How many ports lead up.
+    /// Number of ports that lead up.
     #[must_use]
     pub fn ups(&self) -> u16 {
         self.ups
     }
 
-    /// The port towards a host other than the node itself; if there are several, the one that `pick` names.
+    /// The port towards a host other than the node itself. If there are several ports, `pick` chooses one: it gets
+    /// their number and returns an index.
     ///
     /// # Panics
-    /// If `pick` returns a place that the list of ports does not have.
+    /// If `pick` returns an index that is not below the number of ports.
     #[must_use]
     #[inline]
     pub fn choose(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> PortId {

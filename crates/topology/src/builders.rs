@@ -4,55 +4,55 @@ use crate::jellyfish::random_regular;
 use crate::{Bcube, Builder, Clos, ClosSize, Grid, Shape, Topology, Xgft, XgftSize};
 use raddle_core::{Duration, NodeId, PortId, Rate, Stream};
 
-/// Why a topology cannot be built.
+/// The reason why a topology cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// A size is zero, or there is none.
+    /// A size is zero, or no size is given.
     #[error("`{0}` must be at least 1")]
     Empty(&'static str),
-    /// A size that has to be even is not.
+    /// A size that must be even is odd.
     #[error("`{0}` must be even")]
     Odd(&'static str),
-    /// More nodes or ports than ids.
+    /// There are more nodes or ports than ids.
     #[error("{what} comes to {count}, more than {most}")]
     TooLarge {
-        /// What there is too much of.
+        /// The quantity that is too large.
         what: &'static str,
-        /// How much.
+        /// Its value.
         count: u64,
-        /// The most that is possible.
+        /// The greatest possible value.
         most: u64,
     },
-    /// Levels below and above do not pair up.
+    /// `children` and `parents` have different numbers of levels.
     #[error("`children` has {children} levels, `parents` {parents}")]
     Levels {
-        /// Levels that `children` has.
+        /// Number of levels in `children`.
         children: usize,
-        /// Levels that `parents` has.
+        /// Number of levels in `parents`.
         parents: usize,
     },
-    /// More ports to other switches than there are of these.
+    /// A switch has more ports to other switches than there are other switches.
     #[error("{degree} ports to other switches, of which there are {others}")]
     Degree {
-        /// Ports of a switch that lead to others.
+        /// Ports of a switch that lead to other switches.
         degree: u32,
-        /// The other switches.
+        /// Number of other switches.
         others: u32,
     },
-    /// No draw gave a graph in which all switches reach each other.
+    /// No draw gave a connected graph of the switches.
     #[error("no random graph of {switches} switches with {degree} ports to others hangs together")]
     Apart {
-        /// Switches.
+        /// Number of switches.
         switches: u32,
-        /// Ports of a switch that lead to others.
+        /// Ports of a switch that lead to other switches.
         degree: u32,
     },
-    /// A rate of zero.
+    /// A link's rate is zero.
     #[error("a link's rate must not be zero")]
     ZeroRate,
 }
 
-/// Most nodes of any topology.
+/// Greatest number of nodes of a topology.
 const MOST_NODES: u64 = 1 << 24;
 
 fn check(nodes: &[(&'static str, u64)], rates: &[Rate]) -> Result<(), BuildError> {
@@ -88,7 +88,7 @@ pub fn mesh(dims: &[u32], rate: Rate, delay: Duration) -> Result<Topology, Build
     grid(&Grid::new(dims, false), Shape::Mesh(dims.to_vec()), rate, delay)
 }
 
-/// A hypercube of `2^order` hosts: a torus of that many dimensions of two, its links at the even ports.
+/// A hypercube of `2^order` hosts: a torus with `order` dimensions of size two. Its links use the even ports.
 ///
 /// # Errors
 /// If the order or the rate is zero, or there are too many nodes.
@@ -114,7 +114,7 @@ fn grid(grid: &Grid, shape: Shape, rate: Rate, delay: Duration) -> Result<Topolo
         for port in (0..ports).map(PortId::of) {
             if let Some(neighbour) = grid.neighbour(node, port) {
                 let there = grid.opposite(port);
-                // Each duplex link once: from the end whose (node, port) is smaller.
+                // Adds each duplex link once, from the end with the smaller (node, port).
                 if (node, port) < (neighbour, there) {
                     builder.link((node, port), (neighbour, there), rate, delay);
                 }
@@ -124,30 +124,30 @@ fn grid(grid: &Grid, shape: Shape, rate: Rate, delay: Duration) -> Result<Topolo
     Ok(builder.build(shape))
 }
 
-/// The rates of a Clos network's links, by level.
+/// The rates of a Clos network's links, by tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosRates {
-    /// Between hosts and edge switches.
+    /// Rate of links between hosts and edge switches.
     pub host: Rate,
-    /// Between edge and aggregation switches.
+    /// Rate of links between edge and aggregation switches.
     pub uplink: Rate,
-    /// Between aggregation switches and cores; meaningless without cores.
+    /// Rate of links between aggregation switches and cores; unused without cores.
     pub core: Rate,
 }
 
 impl ClosRates {
-    /// The same rate everywhere.
+    /// The same rate in all tiers.
     #[must_use]
     pub const fn all(rate: Rate) -> Self {
         Self { host: rate, uplink: rate, core: rate }
     }
 }
 
-/// A Clos network of two or three levels of switches; [`ClosSize`] says what its ports lead to, [`Clos`] how its nodes
-/// are numbered.
+/// A Clos network of two or three tiers of switches. [`ClosSize`] describes its ports, and [`Clos`] the numbers of its
+/// nodes.
 ///
 /// # Errors
-/// If a number or a rate is zero, there are several pods without cores, or too many nodes or ports.
+/// If a number or a rate is zero, if there are several pods without cores, or if there are too many nodes or ports.
 pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topology, BuildError> {
     let ClosSize { pods, edges, aggregations, cores, hosts } = size;
     check(
@@ -189,8 +189,8 @@ pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topolog
     Ok(builder.build(Shape::Clos(size)))
 }
 
-/// A two-level folded Clos: hosts, then leaves, then spines. A leaf's first ports lead to its hosts, the others to the
-/// spines in order; a spine's port is the leaf's number.
+/// A folded Clos of two tiers. Its nodes are the hosts, then the leaves, then the spines. A leaf's first ports lead to
+/// its hosts, the others to the spines in order. The number of a spine's port is the leaf's number.
 ///
 /// # Errors
 /// If a number or a rate is zero, or there are too many nodes or ports.
@@ -206,8 +206,9 @@ pub fn folded_clos(
     clos(ClosSize::leaf_spine(leaves, hosts_per_leaf, spines), rates, delay)
 }
 
-/// The three-level k-ary fat-tree, k even: k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores, k³/4 hosts.
-/// Aggregation switch a of every pod leads to cores a·k/2 to a·k/2 + k/2 - 1 (Al-Fares et al., SIGCOMM 2008).
+/// The k-ary fat-tree of three tiers, with k even: k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores and
+/// k³/4 hosts. Aggregation switch a of every pod leads to cores a·k/2 to a·k/2 + k/2 - 1 (Al-Fares et al., SIGCOMM
+/// 2008).
 ///
 /// # Errors
 /// If k is zero or odd, a rate is zero, or there are too many nodes or ports.
@@ -219,7 +220,8 @@ pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, B
     clos(ClosSize::fat_tree(k), rates, delay)
 }
 
-/// An extended generalized fat tree; [`XgftSize`] says what it is made of, [`Xgft`] how its nodes and ports are numbered.
+/// An extended generalized fat tree. [`XgftSize`] describes its structure, and [`Xgft`] the numbers of its nodes and
+/// ports.
 ///
 /// # Errors
 /// If there is no level, a number or the rate is zero, or there are too many nodes or ports.
@@ -260,8 +262,8 @@ pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, Bui
     Ok(builder.build(Shape::Xgft(size)))
 }
 
-/// `BCube(n, k)`: n^(k+1) servers of k + 1 ports, which forward, and k + 1 levels of n^k switches of n ports; [`Bcube`] says
-/// how nodes and ports are numbered (Guo et al., SIGCOMM 2009).
+/// `BCube(n, k)`: n^(k+1) servers with k + 1 ports each, which forward packets, and k + 1 levels of n^k switches with n
+/// ports each. [`Bcube`] describes the numbers of nodes and ports (Guo et al., SIGCOMM 2009).
 ///
 /// # Errors
 /// If n or the rate is zero, or there are too many nodes or ports.
@@ -293,16 +295,18 @@ pub fn bcube(n: u32, k: u32, rate: Rate, delay: Duration) -> Result<Topology, Bu
     Ok(builder.build(Shape::Bcube(cube)))
 }
 
-/// Draws of a random graph that may fall apart before it is given up. Of degree 3 and more hardly any does.
+/// Number of draws of a random graph before the builder gives up. With degree 3 or more, a draw is hardly ever
+/// disconnected.
 const MOST_DRAWS: u64 = 100;
 
-/// Jellyfish: so many switches, of whose ports `network_ports` lead to other switches at random, the same for the same
-/// seed, and the others to hosts. Hosts come first, those of a switch together; a switch's first ports lead to them. If
-/// switches and network ports are both odd in number, one port stays free (Singla et al., NSDI 2012).
+/// Jellyfish (Singla et al., NSDI 2012): `switches` switches with `ports` ports each. `network_ports` of these lead to
+/// other switches at random, and the rest lead to hosts. The same seed gives the same graph. Hosts come first, grouped
+/// by switch; a switch's first ports lead to its hosts. If `switches` and `network_ports` are both odd, one port stays
+/// free.
 ///
 /// # Errors
-/// If a number or the rate is zero, all ports lead to switches, these are too few for them, there are too many nodes or
-/// ports, or no draw gives a graph that hangs together.
+/// If a number or the rate is zero, all ports lead to switches, there are fewer other switches than network ports,
+/// there are too many nodes or ports, or no draw gives a connected graph.
 pub fn jellyfish(
     switches: u32,
     ports: u32,
@@ -347,8 +351,8 @@ pub fn jellyfish(
     Ok(builder.build(Shape::General))
 }
 
-/// Hosts on two switches that one link joins: hosts on the left, hosts on the right, the left switch, the right one.
-/// A switch's last port leads to the other switch.
+/// Two switches joined by one link, with hosts on each. Its nodes are the hosts on the left, the hosts on the right,
+/// the left switch and the right switch. A switch's last port leads to the other switch.
 ///
 /// # Errors
 /// If a number or a rate is zero, or there are too many ports.
@@ -375,10 +379,11 @@ pub fn dumbbell(
     Ok(builder.build(Shape::General))
 }
 
-/// Hosts on one switch, the last node; its port is the host's number. It is the extended generalized fat tree of one level.
+/// Hosts on one switch, which is the last node. The number of a switch port is the host's number. The fabric is the
+/// extended generalized fat tree of one level.
 ///
 /// # Errors
-/// If there are no or too many hosts, or the rate is zero.
+/// If there are no hosts, too many hosts, or the rate is zero.
 pub fn single_switch(hosts: u32, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     check(&[("hosts", hosts.into())], &[])?;
     xgft(XgftSize { children: vec![hosts], parents: vec![1] }, rate, delay)

@@ -1,13 +1,13 @@
-//! What topology discovery (`raddle_core::discovery`) must know of a fabric.
+//! Setup of topology discovery (`raddle_core::discovery`) for a fabric.
 
 use crate::Topology;
 use raddle_core::discovery::{Cables, Discovery};
 use raddle_core::{Duration, LinkId, NodeId, PortId, Time};
 
-/// Makes the parts of a fabric's nodes in topology discovery, of which each says hello every `period`.
+/// Returns a function that makes each node's part in topology discovery. Each node sends hellos every `period`.
 ///
-/// The hellos of all nodes are spread over the first half of a period. So nothing of them is under way when a period ends,
-/// and an engine sees whether anything else moves.
+/// The hellos of all nodes are spread over the first half of a period. No hello is therefore in flight when a period
+/// ends, and an engine can see whether other packets are.
 ///
 /// # Panics
 /// If the period is zero.

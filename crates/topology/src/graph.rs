@@ -1,8 +1,8 @@
-//! The graph: hosts and switches joined by duplex links, each direction an egress port of its own.
+//! The graph: hosts and switches, joined by duplex links. Each direction of a link has its own egress port.
 //!
-//! Ports of a node are numbered from 0; a port may have no link (a mesh's edge), so that index arithmetic stays
-//! uniform. A directed link is named by its egress port: `LinkId = first_link(node) + port`. Parallel links and
-//! mixed rates are allowed.
+//! Ports of a node are numbered from 0. A port may have no link (at a mesh's edge), so that index arithmetic stays
+//! uniform. A directed link is named by its egress port: `LinkId = first_link(node) + port`. Parallel links and mixed
+//! rates are allowed.
 
 use crate::{Bcube, ClosSize, LinkLayer, XgftSize};
 use raddle_core::{Duration, LinkId, NodeId, PortId, Rate};
@@ -10,48 +10,48 @@ use raddle_core::{Duration, LinkId, NodeId, PortId, Rate};
 /// A directed link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// The node it leaves.
+    /// The node at the sending end.
     pub from: NodeId,
-    /// The port it leaves by.
+    /// The egress port at the sending end.
     pub from_port: PortId,
-    /// The node it reaches.
+    /// The node at the receiving end.
     pub to: NodeId,
-    /// The port it arrives at, which is also the egress port of the reverse direction.
+    /// The port at the receiving end, which is also the egress port of the reverse direction.
     pub to_port: PortId,
-    /// Bits per second.
+    /// Rate of data packets, in bits per second.
     pub rate: Rate,
-    /// What it would be if the link were not [slowed](Topology::slowed); control frames, which flow control and
-    /// congestion notices are, still have it.
+    /// The rate without [slowing](Topology::slowed). Control frames (flow control and congestion notices) are sent at
+    /// this rate even if the link is slowed.
     pub line_rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
 }
 
-/// What a topology is known to be, for routing that uses its symmetry.
+/// The known structure of a topology. Routing uses its symmetry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
     /// Wrap-around grid of these sizes; port `2i` is + in dimension i, port `2i + 1` is -.
     Torus(Vec<u32>),
     /// Grid of these sizes without wrap-around; same ports.
     Mesh(Vec<u32>),
-    /// Clos network of two or three levels of switches, its nodes and ports numbered as [`crate::Clos`] does.
+    /// Clos network of two or three tiers of switches; its nodes and ports are numbered as in [`crate::Clos`].
     Clos(ClosSize),
-    /// Extended generalized fat tree, its nodes and ports numbered as [`crate::Xgft`] does.
+    /// Extended generalized fat tree; its nodes and ports are numbered as in [`crate::Xgft`].
     Xgft(XgftSize),
-    /// BCube, its nodes and ports numbered as [`Bcube`] does.
+    /// BCube; its nodes and ports are numbered as in [`Bcube`].
     Bcube(Bcube),
-    /// Nothing is known: failed links, read from a file, or of another kind.
+    /// Unknown structure: the topology has failed links, was read from a file, or is of another kind.
     General,
 }
 
-/// Whether a node passes on packets that neither start nor end there.
+/// Tells whether a node forwards packets that neither start nor end there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relay {
-    /// It does.
+    /// The node forwards such packets.
     Yes,
-    /// It does, although nobody has asked for it.
+    /// The node forwards such packets, although the input does not ask for it.
     Unasked,
-    /// No path leads through it.
+    /// The node forwards no such packets; no path leads through it.
     No,
 }
 
@@ -60,7 +60,7 @@ pub enum Relay {
 pub struct Topology {
     shape: Shape,
     hosts: Vec<bool>,
-    /// Whether each node passes on packets of others; empty if all do.
+    /// Forwarding of each node; empty if all nodes forward.
     relays: Vec<Relay>,
     first_link: Vec<u32>,
     links: Vec<Option<Link>>,
@@ -68,82 +68,82 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// The same fabric with this link layer; builders give [`LinkLayer::BARE`].
+    /// The same fabric with this link layer. Builders use [`LinkLayer::BARE`].
     #[must_use]
     pub fn with_link_layer(self, link_layer: LinkLayer) -> Self {
         Self { link_layer, ..self }
     }
 
-    /// What a packet takes on its links beside its own bytes.
+    /// The link layer's overhead per packet, on all links.
     #[must_use]
     pub fn link_layer(&self) -> LinkLayer {
         self.link_layer
     }
 
-    /// What it is known to be.
+    /// The known structure of the fabric.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Number of nodes, hosts and switches.
+    /// Number of nodes: hosts and switches together.
     #[must_use]
     pub fn node_count(&self) -> usize {
         self.hosts.len()
     }
 
-    /// Every node.
+    /// All nodes.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.hosts.len()).map(NodeId::of)
     }
 
-    /// Whether flows can start and end at `node`.
+    /// Returns true if flows can start and end at `node`.
     #[must_use]
     pub fn is_host(&self, node: NodeId) -> bool {
         self.hosts[node.index()]
     }
 
-    /// The same fabric, whose nodes pass on packets of others as `relays` says, a node each; those of builders all do.
+    /// The same fabric with `relays`, one per node, as its nodes' forwarding. In a builder's fabric all nodes forward.
     ///
     /// # Panics
-    /// If there are not as many as nodes.
+    /// If the length of `relays` is not the number of nodes.
     #[must_use]
     pub(crate) fn with_relays(self, relays: Vec<Relay>) -> Self {
         assert_eq!(relays.len(), self.node_count(), "one a node");
         Self { relays, ..self }
     }
 
-    /// Whether paths of others may lead through `node`.
+    /// Returns true if paths between other nodes may lead through `node`.
     #[must_use]
     #[inline]
     pub fn relays(&self, node: NodeId) -> bool {
         self.relays.get(node.index()) != Some(&Relay::No)
     }
 
-    /// Whether there is a node with several links through which no path of others may lead.
+    /// Returns true if some node has several links and forwards no packets of others.
     #[must_use]
     pub fn has_endpoints(&self) -> bool {
         self.nodes().any(|node| !self.relays(node) && self.links_from(node).nth(1).is_some())
     }
 
-    /// Whether `node` has several links and passes on packets of others although nobody has said that it should.
+    /// Returns true if `node` has several links and forwards packets of others without being asked to.
     #[must_use]
     pub fn relays_unasked(&self, node: NodeId) -> bool {
         self.relays.get(node.index()) == Some(&Relay::Unasked) && self.links_from(node).nth(1).is_some()
     }
 
-    /// The nodes at which flows can start and end, in order.
+    /// The hosts, at which flows can start and end, in order.
     pub fn hosts(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.nodes().filter(|&node| self.is_host(node))
     }
 
-    /// Length of an array indexed by [`LinkId`]: links and ports without one.
+    /// Length of an array indexed by [`LinkId`]. The array also has slots for ports without a link.
     #[must_use]
     pub fn link_slots(&self) -> usize {
         self.links.len()
     }
 
-    /// Ports of `node`, with or without a link.
+    /// Number of ports of `node`, with or without a link.
     #[must_use]
     pub fn port_count(&self, node: NodeId) -> usize {
         (self.first_link[node.index() + 1] - self.first_link[node.index()]) as usize
@@ -155,16 +155,17 @@ impl Topology {
         LinkId(self.first_link[node.index()] + u32::from(port.0))
     }
 
-    /// The link of that id, if the port has one.
+    /// The link with this id; `None` if its port has no link.
     #[must_use]
     pub fn link(&self, id: LinkId) -> Option<&Link> {
         self.links[id.index()].as_ref()
     }
 
-    /// The link that leaves `node` by `port`, if the node has such a port and the port a link.
+    /// The link that leaves `node` by `port`; `None` if the node has no such port, or if the port has no link.
     #[must_use]
     pub fn link_at(&self, node: NodeId, port: PortId) -> Option<&Link> {
-        // Link ids go on from one node's ports to the next node's: a port too many would be a link of another node.
+        // A port number that is too large would be the link id of another node, since link ids continue from node to
+        // node.
         let exists = port.index() < self.port_count(node);
         exists.then(|| self.link(self.link_id(node, port))).flatten()
     }
@@ -190,8 +191,8 @@ impl Topology {
         self.link_id(link.to, link.to_port)
     }
 
-    /// For each node with a single duplex link, a leaf, the node at its other end; of two nodes that have only each other
-    /// the second is the leaf. All leaves of a node look alike from elsewhere.
+    /// For each leaf node, the node at the other end of its link. A leaf node has a single duplex link. If two nodes
+    /// have only each other, the second is the leaf. From elsewhere, all leaf nodes of a neighbour look alike.
     pub(crate) fn leaves(&self) -> Vec<Option<NodeId>> {
         let mut incoming = vec![0_u32; self.node_count()];
         self.links().for_each(|(_, link)| incoming[link.to.index()] += 1);
@@ -201,17 +202,17 @@ impl Topology {
             let back = self.link_at(link.to, link.to_port)?;
             (links.next().is_none() && incoming[node.index()] == 1 && back.to == node).then_some(link.to)
         };
-        // What is behind a node that relays nothing is reached from nowhere else.
+        // A node behind a node that relays nothing cannot be reached from elsewhere, so it is no leaf.
         let only_neighbour = |node| only_neighbour(node).filter(|&other| self.relays(other));
         let leaf =
             |node| only_neighbour(node).filter(|&other| node > other || only_neighbour(other).is_none());
         self.nodes().map(leaf).collect()
     }
 
-    /// The same fabric with a directed link that carries data at no more than `rate`.
+    /// The same fabric with the directed link `id` slowed to `rate` for data.
     ///
     /// # Panics
-    /// If the port has no link, or the rate is zero or above its line rate.
+    /// If the port has no link, the rate is zero, or the rate exceeds the line rate.
     #[must_use]
     pub fn slowed(mut self, id: LinkId, rate: Rate) -> Self {
         let link = self.links[id.index()].as_mut().expect("a port with a link");
@@ -220,7 +221,7 @@ impl Topology {
         self
     }
 
-    /// The same fabric without the links for which `up` is false; ids and ports stay as they are.
+    /// The same fabric without the links for which `up` is false. Ids and ports do not change.
     #[must_use]
     pub fn surviving(&self, up: impl Fn(LinkId) -> bool) -> Self {
         let mut survivor = self.clone();
@@ -236,7 +237,7 @@ impl Topology {
 
 #[cfg(test)]
 impl Topology {
-    /// The same links, with nothing known about their shape.
+    /// The same fabric with an unknown structure.
     pub(crate) fn unshaped(&self) -> Self {
         Self { shape: Shape::General, ..self.clone() }
     }

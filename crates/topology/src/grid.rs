@@ -11,7 +11,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid of these sizes.
+    /// A grid with these sizes.
     #[must_use]
     pub fn new(dims: &[u32], wraps: bool) -> Self {
         let mut stride = 1;
@@ -25,7 +25,7 @@ impl Grid {
         Self { dims: dims.to_vec(), strides, wraps }
     }
 
-    /// Sizes, a dimension each.
+    /// The size of each dimension.
     #[must_use]
     pub fn dims(&self) -> &[u32] {
         &self.dims
@@ -37,20 +37,20 @@ impl Grid {
         self.dims.iter().product()
     }
 
-    /// Whether the ends of a dimension are neighbours.
+    /// Returns true if the ends of each dimension are neighbours.
     #[must_use]
     pub fn wraps(&self) -> bool {
         self.wraps
     }
 
-    /// Where `node` is in dimension `i`.
+    /// The coordinate of `node` in dimension `i`.
     #[must_use]
     pub fn coordinate(&self, node: NodeId, i: usize) -> u32 {
         node.0 / self.strides[i] % self.dims[i]
     }
 
-    /// The neighbour of `node` by `port`, if it has one: port `2i` leads up in dimension i, port `2i + 1` down. Where
-    /// a wrapping dimension has two nodes they are neighbours once, by port `2i`.
+    /// The neighbour of `node` by `port`, if there is one. Port `2i` leads up in dimension i, port `2i + 1` down. The
+    /// two nodes of a wrapping dimension of size two are neighbours only once, by port `2i`.
     #[must_use]
     pub fn neighbour(&self, node: NodeId, port: PortId) -> Option<NodeId> {
         let i = port.index() / 2;
@@ -69,7 +69,7 @@ impl Grid {
         Some(NodeId(node.0 - x * stride + there * stride))
     }
 
-    /// The port at which a packet that left by `port` comes in.
+    /// The ingress port of a packet that left its last node by `port`.
     #[must_use]
     pub fn opposite(&self, port: PortId) -> PortId {
         let i = port.index() / 2;

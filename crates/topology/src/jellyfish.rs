@@ -1,23 +1,24 @@
-//! Random regular graphs of switches, as Jellyfish joins them.
+//! Random regular graphs of switches for Jellyfish.
 //!
 //! Singla et al., "Jellyfish: Networking Data Centers Randomly" (NSDI 2012), §3; specs/pdq.md §12. Random pairs of
-//! switches that are no neighbours and have free ports are joined until there are none. What then keeps two free ports
-//! takes a random link apart and steps in between its ends. The same is done for two neighbours that keep a port each,
-//! so that every port is used, but for one if their number is odd.
+//! switches that are not neighbours and have free ports are joined until no such pair is left. A switch with two free
+//! ports then breaks a random link and joins both of its ends. Two neighbours with one free port each do the same
+//! together. Every port is then used, except one if the number of ports is odd.
 
 use raddle_core::Stream;
 use rustc_hash::FxHashSet;
 
-/// A graph that grows.
+/// A graph under construction.
 struct Graph {
     degree: usize,
-    /// Neighbours of each switch, in no order that means anything.
+    /// Neighbours of each switch, in arbitrary order.
     neighbours: Vec<Vec<u32>>,
     joined: FxHashSet<(u32, u32)>,
 }
 
-/// A simple graph of `switches` nodes of that degree, which is less than their number: the neighbours of each, in order.
-/// One node has a neighbour less if both numbers are odd. `None` if this draw could not be completed, or fell apart.
+/// A simple graph of `switches` nodes of that degree, which is less than their number. Returns the neighbours of each
+/// node, in order. If both numbers are odd, one node has one neighbour less. `None` if this draw could not be completed
+/// or is not connected.
 pub(crate) fn random_regular(switches: usize, degree: usize, stream: &mut Stream) -> Option<Vec<Vec<u32>>> {
     let neighbours = (0..switches).map(|_| Vec::with_capacity(degree)).collect();
     let mut graph = Graph { degree, neighbours, joined: FxHashSet::default() };
@@ -55,7 +56,7 @@ impl Graph {
         (0..).take(self.neighbours.len())
     }
 
-    /// Joins random pairs that are no neighbours and have free ports, until there are none.
+    /// Joins random pairs of switches that are not neighbours and have free ports, until no such pair is left.
     fn join_pairs(&mut self, stream: &mut Stream) {
         let mut open: Vec<u32> = self.switches().filter(|&switch| self.free_ports(switch) > 0).collect();
         let mut failures = 0;
@@ -67,7 +68,7 @@ impl Graph {
                 if failures <= open.len() {
                     continue;
                 }
-                // Few pairs are left, or none.
+                // Few pairs are left, or none, so all pairs are listed.
                 let pairs = (0..open.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
                 let pairs: Vec<_> = pairs.filter(|&(i, j)| !self.are_joined(open[i], open[j])).collect();
                 if pairs.is_empty() {
@@ -85,7 +86,8 @@ impl Graph {
         }
     }
 
-    /// Puts switches whose ports no pair can use in between the ends of random links. `None` if no link serves.
+    /// Uses up free ports of switches that cannot be paired: breaks random links and joins their ends to these ports.
+    /// `None` if no link is suitable.
     fn use_free_ports(&mut self, stream: &mut Stream) -> Option<()> {
         loop {
             let mut free = self.switches().flat_map(|a| std::iter::repeat_n(a, self.free_ports(a)));

@@ -1,24 +1,24 @@
-//! What a packet takes on a link beside its own bytes.
+//! The link layer's overhead around a packet.
 
-/// The link layer's share of what a packet takes on the wire; the same on all links of a fabric.
+/// The bytes that the link layer adds to a packet on the wire; the same on all links of a fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct LinkLayer {
-    /// Bytes around every packet.
+    /// Bytes that the link layer adds to every packet.
     pub overhead: u32,
-    /// Least bytes that a packet takes, these included.
+    /// Least number of bytes that a packet takes on the wire, overhead included.
     pub least: u32,
-    /// Bytes of these between frames rather than in one: preamble and gap.
+    /// Bytes of the overhead that lie between frames: preamble and gap.
     pub between: u32,
 }
 
 impl LinkLayer {
-    /// Packets and nothing else, as papers on racks count.
+    /// No overhead, as in papers on rack-scale networks.
     pub const BARE: Self = Self { overhead: 0, least: 0, between: 0 };
-    /// Ethernet (IEEE 802.3 §3.1.1, §4.2.3.3): preamble 8, header 14, check sequence 4 and gap 12 bytes around a packet,
-    /// which is padded to 46.
+    /// Ethernet (IEEE 802.3 §3.1.1, §4.2.3.3): 8 bytes of preamble, 14 of header, 4 of check sequence and 12 of gap
+    /// around a packet. Packets are padded to 46 bytes.
     pub const ETHERNET: Self = Self { overhead: 38, least: 84, between: 20 };
 
-    /// Bytes of time that a packet of `size` bytes takes on a link.
+    /// The bytes that determine the serialization delay of a packet of `size` bytes.
     #[must_use]
     #[inline]
     pub const fn on_wire(self, size: u32) -> u32 {
@@ -26,7 +26,8 @@ impl LinkLayer {
         if bytes < self.least { self.least } else { bytes }
     }
 
-    /// Bytes of the frame around a packet of `size` bytes, header and check sequence included: what switches meter.
+    /// Bytes of the frame around a packet of `size` bytes, header and check sequence included. Switches meter these
+    /// bytes.
     #[must_use]
     #[inline]
     pub const fn frame(self, size: u32) -> u32 {

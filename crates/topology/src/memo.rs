@@ -1,14 +1,14 @@
-//! Arrays that are functions of a key, worked out when first asked for.
+//! Arrays that are functions of a key, computed on first use.
 
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Elements that all arrays of a memo may have together.
+/// Greatest total number of elements in the arrays of a memo.
 const MOST: usize = 1 << 22;
 
-/// A memo of arrays. All are forgotten when they have too many elements, so that no table grows with the square of a
-/// fabric; nothing but speed depends on it.
+/// A cache of arrays. It drops all arrays when their total size exceeds the limit, so that no table grows with the
+/// square of a fabric's size. The limit affects only speed.
 #[derive(Debug)]
 pub struct Memo<K, T> {
     known: RwLock<Known<K, T>>,
@@ -27,7 +27,7 @@ impl<K, T> Default for Memo<K, T> {
 }
 
 impl<K: Eq + Hash, T> Memo<K, T> {
-    /// The array of a key, which `make` works out if it is not known.
+    /// The array of `key`. `make` computes it if it is not in the cache.
     pub fn get(&self, key: K, make: impl FnOnce() -> Vec<T>) -> Arc<[T]> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(array) = known.arrays.get(&key) {
@@ -40,7 +40,7 @@ impl<K: Eq + Hash, T> Memo<K, T> {
             known.arrays.clear();
             known.elements = 0;
         }
-        // Another thread may have been as fast.
+        // Another thread may have stored the same array meanwhile.
         if known.arrays.insert(key, Arc::clone(&array)).is_none() {
             known.elements += array.len();
         }

@@ -1,22 +1,22 @@
-//! How many times over the links of a Clos network's levels are promised (specs/expeditus.md §1.2).
+//! Oversubscription of the tiers of a Clos network (specs/expeditus.md §1.2).
 
 use crate::builders::ClosRates;
 use crate::{ClosSize, Shape, Topology};
 use raddle_core::{NodeId, PortId, Rate};
 
-/// What the links below a level of switches can bring, over what those above it can take on.
+/// The total rate of the links below a tier of switches, divided by the total rate of the links above it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Oversubscription {
-    /// Of an edge switch: its hosts' rates over its uplinks'.
+    /// Oversubscription of an edge switch: the rates of its hosts' links over the rates of its uplinks.
     pub edge: f64,
-    /// Of an aggregation switch: the rates towards its edge switches over those towards its cores; 1 where one pod is
-    /// all there is.
+    /// Oversubscription of an aggregation switch: the rates towards its edge switches over the rates towards its cores.
+    /// 1 if there is only one pod.
     pub core: f64,
 }
 
 impl Oversubscription {
-    /// How many times over the narrowest level is promised when all hosts send across the network at full rate; at
-    /// least 1, since hosts are a level too.
+    /// Oversubscription of the narrowest tier when all hosts send across the network at full rate. At least 1, since
+    /// hosts are a tier too.
     #[must_use]
     pub fn total(&self) -> f64 {
         (self.edge * self.core).max(self.edge).max(1.0)
@@ -24,7 +24,8 @@ impl Oversubscription {
 }
 
 impl ClosSize {
-    /// The network's oversubscription with links of these rates; with [`ClosRates::all`], by their counts alone.
+    /// The network's oversubscription with links of these rates. With [`ClosRates::all`] only the numbers of links
+    /// matter.
     #[must_use]
     pub fn oversubscription(&self, rates: ClosRates) -> Oversubscription {
         let sum = |links: u32, rate: Rate| f64::from(links) * rate.as_bps_f64();
@@ -35,13 +36,13 @@ impl ClosSize {
         Oversubscription { edge: sum(self.hosts, rates.host) / sum(self.aggregations, rates.uplink), core }
     }
 
-    /// Shortest paths between edge switches of different pods; none if there is one pod.
+    /// Number of shortest paths between edge switches of different pods; 0 if there is one pod.
     #[must_use]
     pub fn paths_between_pods(&self) -> u64 {
         if self.pods > 1 { u64::from(self.aggregations) * u64::from(self.cores) } else { 0 }
     }
 
-    /// Shortest paths between edge switches of one pod.
+    /// Number of shortest paths between edge switches of one pod.
     #[must_use]
     pub fn paths_within_a_pod(&self) -> u64 {
         self.aggregations.into()
@@ -49,11 +50,11 @@ impl ClosSize {
 }
 
 impl Topology {
-    /// The oversubscription of a Clos network whose links are all up, by the rates of its links.
+    /// The oversubscription of an intact Clos network, from the rates of its links; `None` for other topologies.
     #[must_use]
     pub fn oversubscription(&self) -> Option<Oversubscription> {
         let &Shape::Clos(size) = self.shape() else { return None };
-        // The builder gives all links of a level one line rate, so the first path up tells them all.
+        // The builder gives all links of a tier the same line rate, so the first path up has all rates.
         let up = |node: NodeId, port: u32| self.link_at(node, PortId::of(port as usize));
         let host = up(NodeId(0), 0)?;
         let edge = up(host.to, size.hosts)?;
@@ -75,7 +76,7 @@ mod tests {
         ClosSize { pods, edges, aggregations, cores, hosts }
     }
 
-    /// specs/expeditus.md §1.3, the table: p, r, n, m, H; hosts, cores, paths between pods, O_T, O_C.
+    /// The table of specs/expeditus.md §1.3: p, r, n, m, H; hosts, cores, paths between pods, O_T, O_C.
     #[test]
     fn oracle_named_instances() {
         let equal = ClosRates::all(TEN);
@@ -106,7 +107,7 @@ mod tests {
         assert_eq!(ClosSize::fat_tree(12), clos_size([12, 6, 6, 6, 6]));
     }
 
-    /// specs/expeditus.md §11.9.
+    /// The counts of specs/expeditus.md §11.9.
     #[test]
     fn oracle_counts_of_the_baseline() {
         let size = clos_size([12, 6, 6, 3, 6]);
@@ -134,7 +135,7 @@ mod tests {
         );
     }
 
-    /// A spine has no uplinks: beyond its last port stands nothing, or the first port of the next spine.
+    /// A spine has no uplinks: no port follows its last port, or the first port of the next spine does.
     #[test]
     fn a_leaf_spine_is_limited_by_its_leaves_alone_even_with_one_spine() {
         for (spines, edge) in [(1, 3.0), (2, 1.5)] {

@@ -1,5 +1,5 @@
-//! Mutations of valid files of graphs through every reader: none panics, each error names a place, and a graph that is read can
-//! be written and read again.
+//! Every reader of graph files reads mutations of valid files. No reader panics, each error names a place, and a graph
+//! that is read can be written and read again.
 
 use raddle_core::{Duration, Rate};
 use raddle_mutate::{Mutator, hold};
@@ -22,7 +22,7 @@ fn topologies() -> Vec<Topology> {
     all.map(|built| built.expect("a small fabric")).into()
 }
 
-/// Tries so many mutations of the texts; at least a hundredth of them must be read.
+/// Tries mutations of each text. At least one in a hundred must be read.
 fn survives(texts: &[String], read: fn(&str) -> Result<Topology, ReadError>, again: impl Fn(&Topology)) {
     const INPUTS: u64 = 20_000;
     for text in texts {

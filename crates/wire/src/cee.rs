@@ -6,18 +6,18 @@
 //! | 6 | 48 | source host's address |
 //! | 12 | 32 | VLAN tag 0x8100: priority in the upper three bits, VLAN 0 |
 //! | 16 | 16 | EtherType 0x88B5, for local experiments |
-//! | 18 | 64 | sequence number: place in the flow of the frame's first byte |
-//! | 26 | 64 | when the frame was made, in ps |
+//! | 18 | 64 | sequence number: offset of the frame's first byte in the flow |
+//! | 26 | 64 | time at which the frame was made, in ps |
 //! | 34 | 32 | flow, in the source's numbering |
 //! | 38 | 64 | bytes of the flow |
-//! | 46 | 16 | bytes of the flow that the frame stands for |
+//! | 46 | 16 | bytes of the flow that the frame represents |
 //! | 48 | 32 | path chosen at the source |
 //! | 52 | .. | zeros |
 //! | -4 | 32 | frame check sequence |
 //!
-//! The last three fields are our own. The headers count among the bytes that a frame carries, as in the paper, whose
-//! 1,500 bytes are the whole frame: so a message of 1,500 bytes is one frame of 1,500 bytes, and only shorter ones are
-//! padded, to 64.
+//! The last three fields are our own. As in the paper, a frame of 1,500 bytes includes its headers, so the headers
+//! count as bytes of the flow. A message of 1,500 bytes is therefore one frame of 1,500 bytes. Only shorter frames are
+//! padded, to 64 bytes.
 
 use crate::ethernet::{FCS, MIN_FRAME};
 use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
@@ -37,20 +37,21 @@ pub struct Frame {
     pub priority: u8,
     /// Bytes of the flow in this frame, at least 1.
     pub plen: u16,
-    /// The ports that the source chose on the way up, one digit each, for routings that choose there; else 0.
+    /// The ports that the source chose on the way up, one digit each, for routing schemes where the source chooses;
+    /// else 0.
     pub path: u32,
-    /// Place in the flow of the frame's first byte.
+    /// Offset of the frame's first byte in the flow.
     pub offset: u64,
     /// Bytes of the flow, at least `offset + plen`.
     pub size: u64,
-    /// When the application made the frame, in ps.
+    /// Time at which the application made the frame, in ps.
     pub birth_ps: u64,
 }
 
 impl Frame {
     /// The EtherType.
     pub const ETHERTYPE: u16 = 0x88B5;
-    /// Bytes up to the zeros.
+    /// Bytes in front of the zeros.
     const HEADER: usize = 52;
 
     /// The flow's name: `source << 32 | flow`.
@@ -62,7 +63,7 @@ impl Frame {
     /// Appends the whole frame to `out`.
     ///
     /// # Panics
-    /// If a host's number needs more than 24 bits, or the priority is above 7.
+    /// If a host's number exceeds 24 bits, or the priority exceeds 7.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.resize(start + self.wire_len(), 0);
@@ -84,7 +85,7 @@ impl Frame {
     /// The frame in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no such frame between hosts or lack some of it.
+    /// [`Error`] if the bytes are no such frame between hosts, or if the frame is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let header: &[u8; Self::HEADER] = first(bytes)?;
         let frame = Self {
@@ -135,7 +136,7 @@ impl HeaderInfo for Frame {
         FlowRange::new(self.key(), Position::Byte(self.offset), self.plen.into())
     }
 
-    /// The whole frame, as far as it is not padding: its headers count among the bytes that it carries.
+    /// The whole frame without padding, since the headers count as bytes of the flow.
     #[inline]
     fn data_len(&self) -> u32 {
         self.plen.into()

@@ -2,11 +2,11 @@
 
 use crate::Error;
 
-/// The running sum of `bytes`, to be added to others and folded; an odd last byte is padded with zero, so only the
-/// last part of a message may have one.
+/// The running sum of `bytes`, which callers add to other sums and fold. An odd last byte is padded with a zero byte,
+/// so only the last part of a message may have an odd length.
 #[inline]
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
-    // Words of 32 bits sum to the same, since 2^16 = 1 modulo 2^16 - 1.
+    // A sum of 32-bit words is congruent, since 2^16 = 1 modulo 2^16 - 1.
     let (words, tail) = bytes.as_chunks::<4>();
     let mut last = [0; 4];
     last[..tail.len()].copy_from_slice(tail);
@@ -14,16 +14,16 @@ pub(crate) fn sum(bytes: &[u8]) -> u64 {
         + u64::from(u32::from_be_bytes(last))
 }
 
-/// Whether a message of this sum, its checksum included, is whole.
+/// Verifies a message by its sum, which includes the message's checksum.
 ///
 /// # Errors
-/// [`Error::Checksum`] if it is not.
+/// [`Error::Checksum`] if the message is damaged.
 #[inline]
 pub(crate) fn verify(sum: u64) -> Result<(), Error> {
     if fold(sum) == 0xFFFF { Ok(()) } else { Err(Error::Checksum) }
 }
 
-/// A sum folded to 16 bits, of which the complement is the checksum.
+/// Folds a sum to 16 bits. The checksum is the complement of the result.
 #[inline]
 pub(crate) fn fold(mut sum: u64) -> u16 {
     while sum > 0xFFFF {

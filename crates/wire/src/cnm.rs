@@ -1,20 +1,20 @@
-//! The congestion notification message of 802.1Qau (IEEE 802.1Q clauses 30 to 33; specs/cee.md §4.3), behind the tags
-//! that it may have:
+//! The congestion notification message of 802.1Qau (IEEE 802.1Q clauses 30 to 33; specs/cee.md §4.3). Both tags are
+//! optional:
 //!
 //! | byte | bits | field |
 //! |---|---|---|
 //! | 0 | 48 | destination: the source of the sampled frame |
 //! | 6 | 48 | source: the congestion point's port |
 //! | 12 | 32 | VLAN tag 0x8100 with the message's own priority |
-//! | 16 | 32 | congestion notification tag 0x22E9: the reaction point, copied from the sampled frame if that had one |
+//! | 16 | 32 | congestion notification tag 0x22E9: the sampled frame's reaction point, if it had this tag |
 //! | 20 | 16 | EtherType 0x22E7 |
 //! | 22 | 16 | version 0 (4 bits), zeros (6), quantised feedback (6) |
-//! | 24 | 64 | congestion point: its port's address and its priority |
-//! | 32 | 16 | offset of the queue from its set point, wanted less actual, in 64 octets, two's complement |
-//! | 34 | 16 | growth of the queue since the last sample, likewise |
+//! | 24 | 64 | congestion point: address of its port, and its priority |
+//! | 32 | 16 | offset of the queue from its set point (set point minus length), in 64 octets, two's complement |
+//! | 34 | 16 | growth of the queue since the last sample, in 64 octets, two's complement |
 //! | 36 | 16 | the sampled frame's priority, in the upper three bits |
 //! | 38 | 48 | the sampled frame's destination |
-//! | 44 | 16 | bytes of the sampled frame that follow: none here |
+//! | 44 | 16 | bytes of the sampled frame that follow: 0 here |
 //! | 46 | .. | zeros up to byte 60 |
 //! | 60 | 32 | frame check sequence |
 
@@ -23,29 +23,29 @@ use crate::field::{first, get16, put16};
 use crate::frame::{self, VLAN};
 use crate::{Class, Ends, Error, Framing, HeaderInfo, Mac, PacketKind};
 
-/// What a congestion point tells the source of a frame that it sampled, the culprit.
+/// A congestion point's message to the source of a frame that it sampled (the culprit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
-    /// The culprit's source (24 bits), to which the notice goes.
+    /// Source of the culprit (24 bits). The notice goes to this node.
     pub dst: u32,
     /// The address of the congestion point's port.
     pub cp: Mac,
-    /// The priority of the congestion point's queue, which is the culprit's: 0 to 7.
+    /// Priority of the congestion point's queue and of the culprit: 0 to 7.
     pub priority: u8,
-    /// Quantised feedback: 0 to 63, the more the more congested.
+    /// Quantised feedback, 0 to 63; greater values mean more congestion.
     pub feedback: u8,
-    /// How far the queue is below its set point, in 64 octets: negative when congested.
+    /// Distance of the queue below its set point, in 64 octets; negative under congestion.
     pub q_offset: i16,
-    /// How far the queue has grown since the last sample, in 64 octets.
+    /// Growth of the queue since the last sample, in 64 octets.
     pub q_delta: i16,
-    /// The culprit's destination (24 bits), which Switch AR reads.
+    /// Destination of the culprit (24 bits). Switch AR uses it.
     pub culprit_dst: u32,
 }
 
-/// The tags that a notice's frame may have before its EtherType.
+/// The optional tags of a notice's frame, in front of its EtherType.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tags {
-    /// Priority of the notice itself, in a VLAN tag.
+    /// The notice's own priority, in a VLAN tag.
     pub priority: Option<u8>,
     /// The reaction point, in the source's numbering, in a congestion notification tag.
     pub reaction_point: Option<u16>,
@@ -58,15 +58,15 @@ impl Notice {
     pub const TAG: u16 = 0x22E9;
     /// Bytes on the wire, check sequence included.
     pub const LEN: usize = MIN_FRAME;
-    /// The greatest feedback.
+    /// The greatest feedback value.
     pub const MOST_FEEDBACK: u8 = 63;
-    /// The tags of the notices that congestion points send: the highest priority, no reaction point.
+    /// The tags of notices from congestion points: the highest priority and no reaction point.
     pub const TAGS: Tags = Tags { priority: Some(7), reaction_point: None };
 
     /// The whole frame.
     ///
     /// # Panics
-    /// If a node's number needs more than 24 bits, a priority is above 7, or the feedback above 63.
+    /// If a node's number exceeds 24 bits, a priority exceeds 7, or the feedback exceeds 63.
     #[must_use]
     pub fn encode(&self, tags: Tags) -> [u8; Self::LEN] {
         assert!(
@@ -106,8 +106,8 @@ impl Notice {
     /// The notice in front of `bytes`, and its tags.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no notice about a frame between hosts, lack some of it, or have some of that frame
-    /// behind them.
+    /// [`Error`] if the bytes are no notice about a frame between hosts, if the notice is incomplete, or if bytes of
+    /// the sampled frame follow it.
     pub fn decode(bytes: &[u8]) -> Result<(Self, Tags), Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         frame::verify(bytes)?;
@@ -150,7 +150,7 @@ impl Notice {
 }
 
 impl HeaderInfo for Notice {
-    /// The source is the destination of the sampled frame, since the notice names a port as its own source.
+    /// The sampled frame's destination stands for the source, since the notice itself names a port as its source.
     #[inline]
     fn ends(&self) -> Ends {
         Ends::new(self.culprit_dst, self.dst)
@@ -192,7 +192,8 @@ pub(crate) mod tests {
     use crate::Header;
     use crate::tests::{bytes_of, hex};
 
-    /// Host 1 sent to host 31, through a queue of 60,000 bytes that had 49,000: 40,000 above its set point.
+    /// Host 1 sent to host 31 through a queue of 60,000 bytes with a backlog of 49,000 bytes, which is 40,000 above its
+    /// set point.
     pub(crate) const NOTICE: Notice = Notice {
         dst: 1,
         cp: Mac::switch_port(2, 1, 2),
@@ -205,7 +206,7 @@ pub(crate) mod tests {
     const ADDRESSES: &str = "06 00 00 00 00 01  06 01 02 00 01 02 ";
     const PDU: &str = " 22 e7  00 27  06 01 02 00 01 02 00 03  fd 8f  00 ab  60 00  06 00 00 00 00 1f  00 00";
 
-    /// Vectors §4.3.
+    /// The vectors of §4.3.
     #[test]
     fn oracle_4_3_notices() {
         let both = Tags { priority: Some(7), reaction_point: Some(31) };

@@ -5,26 +5,27 @@
 //!     LBTag      CE      feedback?     FB_LBTag     FB_Metric      spare
 //! ```
 //!
-//! A leaf numbers its uplinks by LBTag. The spare bit is sent as 0; it, and feedback that is not announced, are ignored on
-//! receipt.
+//! LBTag is the leaf's number of an uplink. The spare bit is sent as 0 and ignored on receipt. The feedback fields are
+//! ignored if bit 8 is 0.
 
 use std::fmt;
 
-/// Which uplink a packet took, what congestion it met, and what the leaf that sends it has seen of the other direction.
+/// The uplink that a packet took, the congestion that it met, and feedback about the opposite direction from the
+/// sending leaf.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Overlay(u16);
 
-/// The congestion that a leaf saw in packets of one uplink of the leaf it tells.
+/// The congestion that a leaf observed in packets of one uplink of the leaf that receives this feedback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feedback {
     /// The uplink: 0 to 15.
     pub tag: u8,
-    /// The greatest load on the way: 0 to 7.
+    /// The greatest load on the path: 0 to 7.
     pub metric: u8,
 }
 
 impl Overlay {
-    /// Uplinks that LBTag can tell apart.
+    /// Number of uplinks that LBTag can tell apart.
     pub const TAGS: usize = 16;
     /// The greatest load.
     pub const MOST: u8 = 7;
@@ -32,20 +33,20 @@ impl Overlay {
     const FEEDBACK: u16 = 0x01FE;
     const CE: u16 = 0x0E00;
 
-    /// Of a packet that leaves by this uplink and has met no congestion yet.
+    /// The header of a packet that leaves by this uplink and has met no congestion yet.
     ///
     /// # Panics
-    /// If the uplink is not below [`TAGS`](Self::TAGS).
+    /// If `tag` is not below [`TAGS`](Self::TAGS).
     #[must_use]
     pub fn new(tag: u8) -> Self {
         assert!(usize::from(tag) < Self::TAGS, "LBTag {tag} needs more than four bits");
         Self(u16::from(tag) << 12)
     }
 
-    /// The same with this feedback.
+    /// The same header with this feedback.
     ///
     /// # Panics
-    /// If a field of it is out of its range.
+    /// If a field of the feedback is out of its range.
     #[must_use]
     pub fn with_feedback(self, Feedback { tag, metric }: Feedback) -> Self {
         assert!(usize::from(tag) < Self::TAGS && metric <= Self::MOST, "uplink {tag}, load {metric}");
@@ -58,20 +59,20 @@ impl Overlay {
         (self.0 >> 12) as u8
     }
 
-    /// The greatest load met, CE: 0 to 7.
+    /// The greatest load that the packet met (CE): 0 to 7.
     #[must_use]
     pub const fn congestion(self) -> u8 {
         ((self.0 & Self::CE) >> 9) as u8
     }
 
-    /// The same after a link of this load, of which more than [`MOST`](Self::MOST) counts as that.
+    /// The same header after a link of this load. Loads above [`MOST`](Self::MOST) count as `MOST`.
     #[must_use]
     pub fn met(self, load: u8) -> Self {
         let load = load.min(Self::MOST).max(self.congestion());
         Self(self.0 & !Self::CE | u16::from(load) << 9)
     }
 
-    /// What the sending leaf has seen of the other direction, if it says anything.
+    /// The sending leaf's feedback about the opposite direction; `None` if the header has none.
     #[must_use]
     pub fn feedback(self) -> Option<Feedback> {
         let bits = self.0;

@@ -1,6 +1,6 @@
 //! The CRC-32 of Ethernet's frame check sequence (IEEE 802.3 §3.2.9).
 
-/// The CRC of these bytes, in the order in which it follows them on the wire.
+/// The CRC of `bytes`, in the byte order of the frame check sequence on the wire.
 pub(crate) fn crc32(bytes: &[u8]) -> [u8; 4] {
     crc32fast::hash(bytes).to_le_bytes()
 }
@@ -16,7 +16,7 @@ mod tests {
 
     #[test]
     fn the_frame_check_sequence_of_a_known_frame() {
-        // The residue of 802.3: a frame with its check sequence has this CRC, whatever its bytes.
+        // The residue of 802.3: the CRC over any frame with its check sequence has this value.
         for frame in [&b"a"[..], b"a longer one", &[0; 60]] {
             let whole = [frame, &crc32(frame)].concat();
             assert_eq!(u32::from_le_bytes(crc32(&whole)), 0x2144_DF1C);

@@ -1,36 +1,36 @@
-//! The credit of per-flow back-pressure (PFQ; specs/r2c2.md §8.2), from one end of a link to the other: packets of flows that
-//! came by the link have left the node, and their buffers are free.
+//! The credit of per-flow back-pressure (PFQ; specs/r2c2.md §8.2), sent from one end of a link to the other. A credit
+//! says that a packet which arrived over the link has left the node, so that its buffer is free.
 //!
 //! | byte | bits | field |
 //! |---|---|---|
 //! | 0 | 8 | type 0x83 |
 //! | 1 | 8 | zeros |
 //! | 2 | 16 | Internet checksum of all bytes |
-//! | 4 | 32 | credits given by this end so far |
-//! | 8 | 32 | credits taken by this end so far |
-//! | 12 | 32 | flow of the last credit given; all ones if none is named |
-//! | 16 | 32 | flow of the credit before; all ones if none is named |
+//! | 4 | 32 | credits given so far by the sending end |
+//! | 8 | 32 | credits taken so far by the sending end |
+//! | 12 | 32 | flow of the last credit given; all ones if there is none |
+//! | 16 | 32 | flow of the credit before; all ones if there is none |
 //!
-//! Both numbers wrap. A credit names the flow of the credit before it, too, so that the next one repairs a loss. What a lost
-//! credit would have said can be said again: who has taken it already sees that by the number.
+//! Both numbers wrap. A credit also names the flow of the credit before it, so that one lost credit is repaired by the
+//! next. Repeating a credit is harmless: a receiver that has already taken it recognises the number.
 
 use crate::checksum::{fold, sum, verify};
 use crate::field::{first, get32, put16, put32};
 use crate::{Class, Ends, Error, HeaderInfo, PacketKind};
 
-/// What one end of a link has given and taken.
+/// Numbers of credits that one end of a link has given and taken, and the flows of the last credits given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Credit {
     /// Credits that the sender has given on this link so far, modulo 2^32.
     pub given: u32,
     /// Credits that the sender has taken on this link so far, modulo 2^32.
     pub taken: u32,
-    /// R2C2's handles of flows.
+    /// R2C2's handles of the flows of the last credits given, the most recent first.
     flows: [u32; Self::MOST],
 }
 
 impl Default for Credit {
-    /// Nothing was given or taken.
+    /// No credit given or taken.
     fn default() -> Self {
         Self::new(0, 0, [])
     }
@@ -41,13 +41,13 @@ impl Credit {
     pub const TYPE: u8 = 0x83;
     /// Bytes on the wire.
     pub const LEN: usize = 20;
-    /// Most flows that a credit names.
+    /// Greatest number of flows that a credit names.
     pub const MOST: usize = 2;
-    /// A handle that no flow has.
+    /// Stands for no flow.
     pub const NOBODY: u32 = u32::MAX;
 
-    /// A credit that is the last of `given`: for the first flow of these handles, while the other is that of the credit
-    /// before.
+    /// The most recent of `given` credits. The first handle of `of` is the flow of this credit; the second is the flow
+    /// of the credit before.
     ///
     /// # Panics
     /// If there are more than [`MOST`](Self::MOST) flows.
@@ -60,14 +60,15 @@ impl Credit {
         Self { given, taken, flows }
     }
 
-    /// The next credit, which is for the flow of this handle, and names the flow of the credit before.
+    /// Advances to the next credit, which is for the flow with this handle. The credit also names the flow of the
+    /// credit before.
     #[inline]
     pub fn give(&mut self, flow: u32) {
         self.given = self.given.wrapping_add(1);
         self.flows = [flow, self.flows[0]];
     }
 
-    /// R2C2's handles of the flows of the last credits given, the last first.
+    /// R2C2's handles of the flows of the last credits given, the most recent first.
     #[must_use]
     #[inline]
     pub fn flows(&self) -> &[u32] {
@@ -79,7 +80,7 @@ impl Credit {
         &self.flows[..named]
     }
 
-    /// Its bytes.
+    /// The credit's bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
@@ -97,7 +98,7 @@ impl Credit {
     /// The credit in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes do not begin with a credit or lack some of it.
+    /// [`Error`] if the bytes do not begin with a credit, or if the credit is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         if bytes[0] != Self::TYPE {
@@ -110,7 +111,7 @@ impl Credit {
 }
 
 impl HeaderInfo for Credit {
-    /// Node 0: a credit is for the neighbour, which it does not name.
+    /// Node 0: a credit is for the neighbour and does not name it.
     fn ends(&self) -> Ends {
         Ends::new(0_u32, 0_u32)
     }

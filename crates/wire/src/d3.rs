@@ -1,11 +1,11 @@
-//! D3's packet (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specs/pdq.md §1, §6): [what rate-controlled packets
-//! share](crate::rated), and a rate request behind it.
+//! D3's packet (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specs/pdq.md §1, §6): the [common
+//! part](crate::rated) of rate-controlled packets, followed by a rate request.
 //!
 //! | byte | bits | field |
 //! |---|---|---|
 //! | 20 | 16 | desired rate, kbit/s as a [`Minifloat`] |
 //! | 22 | 16 | desired rate of the last request, likewise |
-//! | 24 | 8 × 16 | grants, one a router: the last one on the way out until the router has put the new one in its place |
+//! | 24 | 8 × 16 | grants, one per router: on the way out, each router replaces its last grant by the new one |
 
 use crate::Minifloat;
 use crate::field::{get16, put16};
@@ -14,25 +14,26 @@ use crate::rated::{OWN, Rated, Scheme, Segment};
 /// A packet's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// Whose it is, and what it is for; whether it asks is whether it carries a request.
+    /// The common part: flow, direction and kind of the packet. Its `asks` tells whether the packet carries a request.
     pub segment: Segment,
-    /// The request, or in an acknowledgement what became of it.
+    /// The request; in an acknowledgement, the outcome of the request.
     pub request: Request,
 }
 
-/// What a sender asks of the routers on the path.
+/// A sender's rate request to the routers on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Request {
-    /// The rate it desires, kbit/s.
+    /// The desired rate, kbit/s.
     pub desired: Minifloat,
-    /// The rate that it desired in its last request.
+    /// The desired rate of the sender's last request, kbit/s.
     pub desired_before: Minifloat,
-    /// What each router granted in answer to the last request, until it grants anew; kbit/s, in the path's order.
+    /// The grant of each router, kbit/s, in the path's order. Until a router grants anew, its entry holds its grant for
+    /// the last request.
     pub grants: [Minifloat; Self::ROUTERS],
 }
 
 impl Request {
-    /// Routers of the longest path.
+    /// Greatest number of routers on a path.
     pub const ROUTERS: usize = 8;
 }
 

@@ -1,10 +1,11 @@
-//! What a port tells its neighbour of its priorities (Data Center Bridging eXchange, IEEE 802.1Q annex D): values in the
-//! frame of LLDP (IEEE 802.1AB), each with its type in 7 bits and its length in 9. Besides the port's own address and the
-//! time for which the frame holds there are, of type 127 with the organisation 00-80-C2 and a subtype:
+//! A port's announcement of its priorities' settings to its neighbour (Data Center Bridging eXchange, IEEE 802.1Q annex
+//! D). The announcement is a list of values in an LLDP frame (IEEE 802.1AB), each with a type of 7 bits and a length of
+//! 9 bits. Besides the port's address and the time to live, the frame has the following values of type 127, with the
+//! organisation 00-80-C2 and a subtype:
 //!
 //! | subtype | length | value |
 //! |---|---|---|
-//! | 0x08 congestion notification | 6 | priorities that have it, priorities ready for it: a bit each |
+//! | 0x08 congestion notification | 6 | priorities with congestion notification, priorities ready for it; one bit each |
 //! | 0x09 ETS configuration | 25 | willing (1 bit), credit-based shaper (1), 0 (3), classes, 0 for 8 (3); a class a priority (8 x 4 bits, priority 0 first); percents (8 x 8); algorithms (8 x 8) |
 //! | 0x0A ETS recommendation | 25 | 0; the rest the same |
 //! | 0x0B priority-based flow control | 6 | willing (1 bit), MACsec bypass (1), 0 (2), priorities that may have it at once (4); those that have it: a bit each |
@@ -18,13 +19,13 @@ use crate::{Error, Mac, frame};
 pub struct Announcement {
     /// The port's address, which stands for the station too.
     pub port: Mac,
-    /// Seconds for which this holds.
+    /// Time for which the announcement is valid, in seconds.
     pub holds_s: u16,
     /// Congestion notification.
     pub congestion: Option<CongestionNotification>,
-    /// Enhanced transmission selection as it is.
+    /// The port's own enhanced transmission selection.
     pub ets: Option<Ets>,
-    /// Enhanced transmission selection as the neighbour should have it.
+    /// The enhanced transmission selection that the port recommends to its neighbour.
     pub recommended: Option<Allocation>,
     /// Priority-based flow control.
     pub pfc: Option<Pfc>,
@@ -33,9 +34,9 @@ pub struct Announcement {
 /// Priorities with congestion notification, bit i for priority i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CongestionNotification {
-    /// Those that are congestion-controlled here.
+    /// Priorities that are congestion-controlled on this port.
     pub enabled: u8,
-    /// Those of them for which the neighbour need not take tags off.
+    /// Congestion-controlled priorities for which the neighbour need not remove tags.
     pub ready: u8,
 }
 
@@ -46,9 +47,9 @@ pub struct Ets {
     pub willing: bool,
     /// True if the port supports the credit-based algorithm.
     pub credit_based: bool,
-    /// Traffic classes that it can have: 1 to 8.
+    /// Number of traffic classes that the port supports: 1 to 8.
     pub classes: u8,
-    /// What it shares out.
+    /// The traffic classes and their shares.
     pub allocation: Allocation,
 }
 
@@ -57,21 +58,21 @@ pub struct Ets {
 pub struct Allocation {
     /// The class of each priority: 0 to 7.
     pub class_of: [u8; 8],
-    /// The percent of each class, 100 in all.
+    /// The share of each class in percent; the shares sum to 100.
     pub percent: [u8; 8],
-    /// Scheduling of each class.
+    /// Scheduling algorithm of each class.
     pub selection: [Selection; 8],
 }
 
-/// Scheduling of a traffic class.
+/// Scheduling algorithm of a traffic class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Selection {
-    /// Before all classes of lower numbers.
+    /// Served before all classes with lower numbers.
     Strict = 0,
-    /// By credits that grow at a rate.
+    /// Served by credits that grow at a given rate.
     CreditBased = 1,
-    /// By its percent of what strict classes leave.
+    /// Gets its share of the bandwidth that strict classes leave.
     Ets = 2,
 }
 
@@ -80,11 +81,11 @@ pub enum Selection {
 pub struct Pfc {
     /// True if the port would adopt its neighbour's setting.
     pub willing: bool,
-    /// Whether it can pause traffic under MACsec only where that is bypassed.
+    /// True if the port can pause MACsec traffic only where MACsec is bypassed.
     pub macsec_bypass: bool,
-    /// Number of priorities that may have flow control at once: 0 to 15.
+    /// Number of priorities that may have flow control at the same time: 0 to 15.
     pub most: u8,
-    /// Priorities that have it, bit i for priority i.
+    /// Priorities with flow control, bit i for priority i.
     pub enabled: u8,
 }
 
@@ -102,7 +103,7 @@ const CONGESTION: u8 = 0x08;
 const ETS: u8 = 0x09;
 const RECOMMENDATION: u8 = 0x0A;
 const PFC: u8 = 0x0B;
-/// Bytes of an allocation and of the byte before it.
+/// Bytes of an allocation and of the byte in front of it.
 const ALLOCATION_LEN: usize = 21;
 
 impl Announcement {
@@ -143,10 +144,10 @@ impl Announcement {
         out
     }
 
-    /// What a whole frame, check sequence included, says. Values of other kinds are skipped.
+    /// Decodes a whole frame, check sequence included. Skips values of unknown kinds.
     ///
     /// # Errors
-    /// [`Error`], if it is no such frame, or one of its values is not as the format wants it.
+    /// [`Error`] if the bytes are no such frame, or if one of the frame's values violates the format.
     pub fn decode(whole: &[u8]) -> Result<Self, Error> {
         first::<MIN_FRAME>(whole)?;
         frame::verify(whole)?;
@@ -209,7 +210,7 @@ impl Announcement {
 }
 
 impl Allocation {
-    /// Its bytes behind one with other bits.
+    /// The allocation's bytes behind a first byte with `bits`.
     fn encode(&self, bits: u8) -> [u8; ALLOCATION_LEN] {
         assert!(self.class_of.iter().all(|&class| class < 8), "classes 0 to 7, not {:?}", self.class_of);
         assert_eq!(self.total(), 100, "percents of {:?}", self.percent);
@@ -223,7 +224,7 @@ impl Allocation {
         bytes
     }
 
-    /// The byte with other bits, and the allocation behind it.
+    /// The first byte and the allocation behind it.
     fn decode(bytes: &[u8; ALLOCATION_LEN]) -> Result<(u8, Self), Error> {
         let mut allocation = Self { class_of: [0; 8], percent: [0; 8], selection: [Selection::Strict; 8] };
         for (priority, class) in allocation.class_of.iter_mut().enumerate() {
@@ -252,14 +253,14 @@ impl Allocation {
     }
 }
 
-/// Appends a value in parts.
+/// Appends a value whose bytes are the concatenation of `parts`.
 fn put(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
     let len: usize = parts.iter().map(|part| part.len()).sum();
     out.extend((u16::from(kind) << 9 | len as u16).to_be_bytes());
     out.extend(parts.concat());
 }
 
-/// A value of the length that the format wants.
+/// The value as an array, if it has the format's length.
 fn sized<const N: usize>(value: &[u8]) -> Result<[u8; N], Error> {
     value.try_into().or(invalid("length", value.len() as u64))
 }
@@ -353,7 +354,7 @@ mod tests {
             let _ = damaged(at, byte);
             let mut frame = FULL.encode();
             if longer {
-                // The last value reaches beyond the frame.
+                // The last value extends beyond the frame.
                 frame.truncate(14 + at);
                 frame.resize(frame.len().max(MIN_FRAME), byte);
                 frame::seal(&mut frame);

@@ -9,14 +9,14 @@ pub enum Ecn {
     NotEct = 0,
     /// ECT(1): the transport understands marks.
     Ect1 = 1,
-    /// ECT(0): the same, and what senders use.
+    /// ECT(0): the transport understands marks. Senders use this value.
     Ect0 = 2,
-    /// A queue on the way was congested.
+    /// A queue on the path was congested.
     Ce = 3,
 }
 
 impl Ecn {
-    /// The field within a type-of-service byte, whose other bits do not matter.
+    /// The ECN field of a type-of-service byte; the other bits are ignored.
     pub(crate) const fn of(type_of_service: u8) -> Self {
         match type_of_service & 3 {
             0 => Self::NotEct,
@@ -26,13 +26,13 @@ impl Ecn {
         }
     }
 
-    /// Whether a queue may mark the packet rather than drop it.
+    /// Returns true if a queue may mark the packet instead of dropping it.
     #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }
 
-    /// Marks a packet that can be marked. Returns whether it can.
+    /// Marks the packet if its transport understands marks. Returns whether it does.
     pub(crate) const fn mark(&mut self) -> bool {
         let is_capable = self.is_capable();
         if is_capable {

@@ -1,15 +1,15 @@
-//! Ethernet frames (IEEE 802.3), as bytes: where Expeditus's tag goes in and comes out, and the Exp-response to an
+//! Ethernet frames (IEEE 802.3) as bytes: insertion and removal of Expeditus's tag, and the Exp-response to an
 //! Exp-request (specs/expeditus.md §4.5).
 //!
-//! A frame is its addresses, its EtherType and its packet, without preamble and frame check sequence. The tag stands
-//! behind the addresses, so that putting it in and taking it out moves the rest and changes nothing of it. Frames that
-//! shrink below [`MIN_FRAME`] are padded by whoever sends them.
+//! A frame here is its addresses, its EtherType and its packet, without preamble and frame check sequence. The tag
+//! follows the addresses. Insertion and removal move the bytes behind the tag and do not change them. The sender pads
+//! frames that become shorter than [`MIN_FRAME`].
 
 use crate::exp::Tag;
 use crate::field::{first, get16, part, put16};
 use crate::{Error, checksum};
 
-/// Bytes of both addresses.
+/// Bytes of the two addresses.
 pub const ADDRESSES: usize = 12;
 /// Bytes of the header: the addresses and the EtherType.
 pub const HEADER: usize = ADDRESSES + 2;
@@ -20,7 +20,7 @@ pub const MIN_FRAME: usize = 64;
 
 const IPV4: u16 = 0x0800;
 const IP: usize = 20;
-/// Where an IPv4 header has its flags and the fragment's offset.
+/// Offset of the flags and of the fragment offset in an IPv4 header.
 const FRAGMENT: usize = 6;
 const MORE_FRAGMENTS: u8 = 0x20;
 const FRAGMENT_OFFSET: u16 = 0x1FFF;
@@ -31,10 +31,10 @@ const UDP: u8 = 17;
 const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
-/// The tag of a frame, if it bears one.
+/// The frame's tag; `None` if the frame has none.
 ///
 /// # Errors
-/// [`Error::Truncated`] if the frame lacks some of its header or of the tag.
+/// [`Error::Truncated`] if the frame's header or tag is incomplete.
 pub fn tag(frame: &[u8]) -> Result<Option<Tag>, Error> {
     let header: &[u8; HEADER] = first(frame)?;
     if get16(header, ADDRESSES) != Tag::TPID {
@@ -45,7 +45,7 @@ pub fn tag(frame: &[u8]) -> Result<Option<Tag>, Error> {
     Ok(Some(tag))
 }
 
-/// The EtherType of a frame's packet and the packet, whether or not a tag stands before them.
+/// The EtherType of a frame's packet, and the packet. A tag in front of them is skipped.
 ///
 /// # Errors
 /// As [`tag`].
@@ -54,10 +54,10 @@ pub fn packet(frame: &[u8]) -> Result<(u16, &[u8]), Error> {
     Ok((get16(frame, at), &frame[at + 2..]))
 }
 
-/// Puts a tag into a frame that has none.
+/// Inserts a tag into a frame without one.
 ///
 /// # Errors
-/// [`Error::Truncated`] if the frame lacks some of its header.
+/// [`Error::Truncated`] if the frame's header is incomplete.
 pub fn insert_tag(frame: &mut Vec<u8>, tag: &Tag) -> Result<(), Error> {
     first::<HEADER>(frame)?;
     let mut bytes = Vec::with_capacity(tag.wire_len());
@@ -66,7 +66,7 @@ pub fn insert_tag(frame: &mut Vec<u8>, tag: &Tag) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes the tag out of a frame, if it bears one.
+/// Removes and returns the frame's tag; `None` if the frame has none.
 ///
 /// # Errors
 /// As [`tag`].
@@ -78,12 +78,13 @@ pub fn remove_tag(frame: &mut Vec<u8>) -> Result<Option<Tag>, Error> {
     Ok(tag)
 }
 
-/// The Exp-response to an Exp-request, still without loads: the request's headers, whose frame and IPv4 addresses are
-/// exchanged and whose ports are not, without its payload; with a full time to live, and no sign of congestion.
+/// The Exp-response to an Exp-request, still without loads. It has the request's headers without the payload. The
+/// Ethernet and IPv4 addresses are exchanged; the ports are not. The time to live is full, and the ECN field is
+/// cleared.
 ///
 /// # Errors
-/// [`Error`], if the frame is no Exp-request, or its packet is not IPv4 or lacks some of its headers, as a fragment does that
-/// is not the first.
+/// [`Error`] if the frame is no Exp-request, or if its packet is not IPv4 or lacks some of its headers. A fragment
+/// other than the first lacks the transport header.
 pub fn exp_response(request: &[u8]) -> Result<Vec<u8>, Error> {
     match tag(request)? {
         Some(tag) if !tag.is_response => {}
@@ -104,7 +105,7 @@ pub fn exp_response(request: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(response)
 }
 
-/// The IPv4 and transport headers of a packet, without its payload.
+/// The IPv4 and transport headers of a packet, without the payload.
 fn headers(packet: &[u8]) -> Result<&[u8], Error> {
     let ip: &[u8; IP] = first(packet)?;
     let at = ip_len(ip);
@@ -132,7 +133,7 @@ fn ip_len(ip: &[u8]) -> usize {
     usize::from(ip[0] & 0xF) * 4
 }
 
-/// Makes the headers of a request's `packet` those of its response.
+/// Turns the headers of the request `packet` into the headers of its response.
 fn turn_round(headers: &mut [u8], packet: &[u8]) {
     let len = headers.len();
     let (ip, transport) = headers.split_at_mut(ip_len(packet));
@@ -144,7 +145,8 @@ fn turn_round(headers: &mut [u8], packet: &[u8]) {
     ip[12..20].rotate_left(4);
     let sum = checksum::sum(ip);
     put16(ip, 10, !checksum::fold(sum));
-    // TCP's checksum, a sum in which addresses commute, holds as long as there was no payload; no host sees it anyway.
+    // TCP's checksum is a sum, so exchanged addresses do not change it. It is right if the request had no payload, and
+    // no host checks it.
     if ip[9] == UDP {
         put16(transport, 4, UDP_HEADER as u16);
         put16(transport, 6, 0);
@@ -157,7 +159,7 @@ mod tests {
     use crate::tests::hex;
     use proptest::prelude::*;
 
-    // Vectors §4.7: a SYN from 10.1.1.1:40000 to 10.3.2.1:5001.
+    // The vectors of §4.7: a SYN from 10.1.1.1:40000 to 10.3.2.1:5001.
     const TO_DST: &str = "02 00 0a 03 02 01  02 00 0a 01 01 01";
     const TO_SRC: &str = "02 00 0a 01 01 01  02 00 0a 03 02 01";
     const SYN: &str = "08 00  45 00 00 2c 00 01 40 00 40 06 23 c6 0a 01 01 01 0a 03 02 01 \
@@ -194,7 +196,8 @@ mod tests {
         }
     }
 
-    /// A response to a datagram that met congestion on a long way: payload, mark and age are gone, the sums are right.
+    /// A response to a marked datagram with a low time to live: no payload and no mark, a full time to live, correct
+    /// checksums.
     #[test]
     fn a_response_is_fresh_and_empty() {
         let request = frame(&[
@@ -227,7 +230,7 @@ mod tests {
         assert_eq!(exp_response(&small), invalid("data offset", 4));
         let mut fragment = frame(&[TO_DST, "99 00 00", SYN]);
         let at = HEADER + 3 + FRAGMENT;
-        fragment[at] = 0x20; // the first, and not the last
+        fragment[at] = 0x20; // the first fragment, with more to follow
         let response = exp_response(&fragment).expect("ports are in the first one");
         assert_eq!(response[at], 0, "the response is whole");
         fragment[at + 1] = 0xB9;

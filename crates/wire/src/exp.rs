@@ -7,8 +7,9 @@
 //!        0x9900   SF | n     load 0 | load 1  load 2 | load 3 ...  original EtherType, packet
 //! ```
 //!
-//! SF is the bit 0x80: 0 in an Exp-request, 1 in an Exp-response; n is 0 to 127. A load takes the lower three bits of a
-//! nibble, whose first bit is padding: sent as 0, ignored on receipt, like the last nibble of an odd number.
+//! SF is the bit 0x80: 0 in an Exp-request, 1 in an Exp-response. n is 0 to 127. A load takes the lower three bits of a
+//! nibble. The nibble's first bit is padding, sent as 0 and ignored on receipt. So is the last nibble if the number of
+//! loads is odd.
 
 use crate::field::{first, get16, part};
 use crate::{
@@ -16,13 +17,13 @@ use crate::{
     PacketKind, ipv4,
 };
 
-/// Loads of a switch's uplinks, in the order of its uplinks, and which way they travel.
+/// Loads of a switch's uplinks, in the order of the uplinks, and the direction in which they travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
-    /// Whether this is an Exp-response; else it is an Exp-request.
+    /// True for an Exp-response, false for an Exp-request.
     pub is_response: bool,
     count: u8,
-    /// Two loads a byte, the earlier in the upper half; 0 where there are none.
+    /// Two loads per byte, the earlier one in the upper half; 0 in unused nibbles.
     loads: [u8; 64],
 }
 
@@ -31,7 +32,7 @@ impl Tag {
     pub const TPID: u16 = 0x9900;
     /// Bytes of a tag without loads.
     pub const MIN_LEN: usize = 3;
-    /// The most loads of a tag.
+    /// The greatest number of loads in a tag.
     pub const MOST: usize = 127;
     /// The greatest load.
     pub const MOST_LOAD: u8 = 7;
@@ -52,10 +53,10 @@ impl Tag {
         Self { is_response: true, count: 0, loads: [0; 64] }
     }
 
-    /// The same with these loads in place of those it had.
+    /// The same tag with these loads in place of its own.
     ///
     /// # Panics
-    /// If there are more than [`MOST`](Self::MOST), or one exceeds [`MOST_LOAD`](Self::MOST_LOAD).
+    /// If there are more than [`MOST`](Self::MOST) loads, or if a load exceeds [`MOST_LOAD`](Self::MOST_LOAD).
     #[must_use]
     pub fn with_loads(self, loads: impl IntoIterator<Item = u8>) -> Self {
         let mut tag = Self { is_response: self.is_response, ..Self::response() };
@@ -69,19 +70,19 @@ impl Tag {
         tag
     }
 
-    /// How many loads it has.
+    /// Number of loads.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether it has none.
+    /// Returns true if the tag has no loads.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Its loads, each 0 to 7.
+    /// The loads, each 0 to 7.
     pub fn loads(&self) -> impl ExactSizeIterator<Item = u8> + '_ {
         (0..self.len()).map(|index| {
             let (byte, shift) = place(index);
@@ -89,13 +90,13 @@ impl Tag {
         })
     }
 
-    /// Bytes that it adds to a frame.
+    /// Bytes that the tag adds to a frame.
     #[must_use]
     pub const fn wire_len(&self) -> usize {
         Self::MIN_LEN + self.len().div_ceil(2)
     }
 
-    /// Appends its bytes to `out`.
+    /// Appends the tag's bytes to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&Self::TPID.to_be_bytes());
         out.push(if self.is_response { Self::RESPONSE } else { 0 } | self.count);
@@ -105,7 +106,7 @@ impl Tag {
     /// The tag in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes do not begin with a tag or lack some of it.
+    /// [`Error`] if the bytes do not begin with a tag, or if the tag is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let start: &[u8; Self::MIN_LEN] = first(bytes)?;
         if get16(start, 0) != Self::TPID {
@@ -119,30 +120,31 @@ impl Tag {
     }
 }
 
-/// Where a load is: its byte, and how far it is shifted there.
+/// A load's byte and its shift within that byte.
 const fn place(index: usize) -> (usize, u32) {
     (index / 2, if index.is_multiple_of(2) { 4 } else { 0 })
 }
 
-/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame that bears a tag. Its bytes are the tag's and the packet's: the
-/// EtherType and, of a whole frame, the addresses in front of the tag are a matter of [framing](HeaderInfo::framing).
+/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame with a tag. The packet's bytes begin with the tag.
+/// [Framing](HeaderInfo::framing) supplies the EtherType and, for a whole frame, puts the addresses in front of the
+/// tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagged {
     /// The tag.
     pub tag: Tag,
-    /// The header of the packet behind it; of an Exp-response, the request's with its addresses, not its ports, exchanged
-    /// and without its payload.
+    /// The header of the packet behind the tag. In an Exp-response it is the request's header without payload, with
+    /// exchanged addresses and unchanged ports.
     pub inner: Header,
 }
 
 impl Tagged {
-    /// The first byte: of the tag's own EtherType.
+    /// The first byte, which is also the first byte of the tag's EtherType.
     pub const TYPE: u8 = 0x99;
 
     /// The tagged packet in front of `bytes`, and the length of its headers.
     ///
     /// # Errors
-    /// [`Error`], if there is no tag, or no IPv4 packet or frame behind it that is known here.
+    /// [`Error`] if there is no tag, or if no known IPv4 packet or frame follows it.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let tag = Tag::decode(bytes)?;
         let packet = &bytes[tag.wire_len()..];
@@ -169,7 +171,7 @@ impl HeaderInfo for Tagged {
         self.inner.class()
     }
 
-    /// None of an Exp-response, whose addresses are exchanged and whose ports are not.
+    /// `None` for an Exp-response, since its addresses are exchanged and its ports are not.
     fn flow_key(&self) -> Option<FlowKey> {
         if self.tag.is_response { None } else { self.inner.flow_key() }
     }
@@ -186,7 +188,7 @@ impl HeaderInfo for Tagged {
         self.inner.label()
     }
 
-    /// An Exp-response opens nothing, although its headers are those of the packet that it answers.
+    /// An Exp-response opens no connection, although its headers are a copy of the request's.
     fn opening(&self) -> Option<Opening> {
         if self.tag.is_response { None } else { self.inner.opening() }
     }
@@ -249,7 +251,7 @@ pub(crate) mod tests {
         bytes
     }
 
-    /// Vectors §4.6.
+    /// The vectors of §4.6.
     #[test]
     fn oracle_4_6_tags() {
         let request: [(&[u8], &str); 7] = [
@@ -279,7 +281,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Lengths §4.2.
+    /// The lengths of §4.2.
     #[test]
     fn oracle_4_2_lengths() {
         for (loads, len) in [(0, 3), (1, 4), (2, 4), (3, 5), (4, 5), (5, 6), (6, 6), (12, 9), (48, 27)] {

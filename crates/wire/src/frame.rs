@@ -1,4 +1,4 @@
-//! What the frames of converged Ethernet share: hosts' addresses, the VLAN tag, and the frame check sequence.
+//! Parts that the frames of converged Ethernet share: host addresses, the VLAN tag and the frame check sequence.
 
 use crate::crc::crc32;
 use crate::ethernet::FCS;
@@ -8,7 +8,7 @@ use crate::{Error, Mac};
 /// The EtherType that announces a VLAN tag (IEEE 802.1Q).
 pub(crate) const VLAN: u16 = 0x8100;
 
-/// A VLAN tag's control information: a priority and no VLAN.
+/// The control information of a VLAN tag with a priority and VLAN 0.
 ///
 /// # Panics
 /// If the priority is above 7.
@@ -33,7 +33,7 @@ pub(crate) fn host(bytes: &[u8], at: usize, field: &'static str) -> Result<u32, 
     mac.node().ok_or(Error::Invalid { field, value: mac.bits() })
 }
 
-/// That the EtherType at byte `at` is this one.
+/// Checks that the EtherType at byte `at` is `expected`.
 pub(crate) fn expect_ethertype(bytes: &[u8], at: usize, expected: u16) -> Result<(), Error> {
     match get16(bytes, at) {
         ethertype if ethertype == expected => Ok(()),
@@ -41,13 +41,13 @@ pub(crate) fn expect_ethertype(bytes: &[u8], at: usize, expected: u16) -> Result
     }
 }
 
-/// Whether a frame to a host has one of these EtherTypes, behind the VLAN tag if it has one. Of a frame that is cut short in
-/// front of the EtherType nothing else can be said: it counts.
+/// Returns true if the frame goes to a host and has one of these EtherTypes, behind a VLAN tag if there is one. Also
+/// true if the frame is cut off before its EtherType, since the EtherType is then unknown.
 pub(crate) fn has_ethertype(frame: &[u8], ethertypes: &[u16]) -> bool {
     frame.first() == Some(&Mac::TYPE) && ethertype(frame).map_or(true, |found| ethertypes.contains(&found))
 }
 
-/// The EtherType behind the VLAN tag that an untruncated frame may have.
+/// The frame's EtherType, behind the VLAN tag if there is one.
 fn ethertype(frame: &[u8]) -> Result<u16, Error> {
     match get16(first::<14>(frame)?, 12) {
         VLAN => Ok(get16(first::<18>(frame)?, 16)),
@@ -61,7 +61,7 @@ pub(crate) fn seal(frame: &mut [u8]) {
     fcs.copy_from_slice(&crc32(covered));
 }
 
-/// That a whole frame is as its sender sealed it.
+/// Checks the frame check sequence of a whole frame.
 pub(crate) fn verify(frame: &[u8]) -> Result<(), Error> {
     let (covered, fcs) = frame.split_at(frame.len() - FCS);
     if crc32(covered) == fcs { Ok(()) } else { Err(Error::Checksum) }

@@ -1,21 +1,22 @@
-//! HULA's probe (SOSR 2016 §3.2, §4), which fills the smallest Ethernet frame, of 64 bytes with header and check sequence:
+//! HULA's probe (SOSR 2016 §3.2, §4). It fills the smallest Ethernet frame, which has 64 bytes with header and check
+//! sequence:
 //!
 //! ```text
 //! offset 0       1       4              5       46
 //!        0x8E    ToR     utilisation    zeros
 //! ```
 //!
-//! What follows the utilisation is padding, sent as 0 and ignored on receipt.
+//! The bytes behind the utilisation are padding, sent as 0 and ignored on receipt.
 
 use crate::field::{first, get32};
 use crate::{Ends, Error, HeaderInfo, PacketKind};
 
-/// What a switch tells its neighbours of the best path to an edge switch (ToR) that it knows.
+/// A switch's advertisement to its neighbours: the best path that it knows to an edge switch (ToR).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
-    /// The edge switch's node: below 2^24.
+    /// The edge switch's node number, below 2^24.
     pub tor: u32,
-    /// Utilisation of the busiest link on that path, in 255ths of line rate; 255 also stands for more.
+    /// Utilisation of the busiest link on that path, in 255ths of line rate. 255 also stands for higher values.
     pub utilisation: u8,
 }
 
@@ -25,10 +26,10 @@ impl Probe {
     /// Bytes on the wire.
     pub const LEN: usize = 46;
 
-    /// Its bytes.
+    /// The probe's bytes.
     ///
     /// # Panics
-    /// If the edge switch's node is 2^24 or more.
+    /// If the edge switch's node number is 2^24 or more.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::LEN] {
         assert!(self.tor < 1 << 24, "node {} needs more than three bytes", self.tor);
@@ -41,7 +42,7 @@ impl Probe {
     /// The probe in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes do not begin with a probe or lack some of it.
+    /// [`Error`] if the bytes do not begin with a probe, or if the probe is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         if bytes[0] != Self::TYPE {
@@ -52,7 +53,7 @@ impl Probe {
 }
 
 impl HeaderInfo for Probe {
-    /// The edge switch, twice: the probe is for all.
+    /// The edge switch as both source and destination, since the probe is for all nodes.
     #[inline]
     fn ends(&self) -> Ends {
         Ends::new(self.tor, self.tor)

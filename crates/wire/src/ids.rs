@@ -11,7 +11,7 @@ macro_rules! id {
         pub struct $name(pub $raw);
 
         impl $name {
-            /// The id as an index into an array with one element an id.
+            /// The id as an index into an array with one element per id.
             #[must_use]
             pub const fn index(self) -> usize {
                 self.0 as usize
@@ -45,10 +45,10 @@ id! {
 }
 
 impl Class {
-    /// The class of packets that name none.
+    /// The class of packets that name no class.
     pub const DEFAULT: Self = Self(0);
-    /// The class of packets by which neighbours and congestion points talk (PFC frames, congestion notices): above all
-    /// priorities, never paused, and in nobody's account of memory.
+    /// The class of the packets between neighbours and from congestion points (PFC frames, congestion notices). It is
+    /// served before all priorities, is never paused, and does not count towards buffer occupancy.
     pub const CONTROL: Self = Self(8);
 }
 
@@ -58,11 +58,11 @@ impl Default for Class {
     }
 }
 
-/// The name of a flow on the wire, on which sender and receiver agree.
+/// A flow's name on the wire. Sender and receiver use the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct FlowKey(pub u64);
 
-/// The name of R2C2's flow of this handle.
+/// The name of the R2C2 flow with this handle.
 impl From<u32> for FlowKey {
     fn from(handle: u32) -> Self {
         Self(handle.into())

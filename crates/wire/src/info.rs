@@ -1,17 +1,17 @@
-//! The one trait of all headers: a header's answers to the questions of engines, schemes, records and captures.
+//! The trait that all headers implement: the facts of a packet that engines, schemes, records and captures need.
 
 use crate::{Class, Error, FlowKey, NodeId};
 
-/// A header: the facts that others need of a packet, its bytes, and how its bytes are recognised and read.
+/// A packet's header: the facts that other components need, its encoding, and its recognition and decoding.
 ///
-/// Each header's file implements it, and so does [`Header`](crate::Header), which asks the header that it holds. Methods
-/// with a default say what holds for most headers.
+/// Each header's file implements this trait. [`Header`](crate::Header) implements it too, by calling the header that it
+/// holds. The default methods fit most headers.
 pub trait HeaderInfo {
-    /// The nodes that the header names. Control packets that name no node, or only one, say at their header whom they name
-    /// here.
+    /// The nodes that the header names. Control packets that name only one node, or none, document their result at
+    /// their own `ends`.
     fn ends(&self) -> Ends;
 
-    /// What the packet is for.
+    /// The packet's purpose.
     fn kind(&self) -> PacketKind {
         if self.data_len() > 0 { PacketKind::Data } else { PacketKind::Ack }
     }
@@ -21,12 +21,12 @@ pub trait HeaderInfo {
         Class::DEFAULT
     }
 
-    /// The name of the flow that the packet belongs to or is about; `None` of a packet that is about no single flow.
+    /// The name of the flow that the packet belongs to or is about; `None` if the packet is about no single flow.
     fn flow_key(&self) -> Option<FlowKey> {
         None
     }
 
-    /// The bytes of a flow that the packet holds; `None` of packets without application bytes.
+    /// The bytes of a flow that the packet holds; `None` if it holds no application bytes.
     fn range(&self) -> Option<FlowRange> {
         None
     }
@@ -36,8 +36,8 @@ pub trait HeaderInfo {
         None
     }
 
-    /// What a switch hashes to tell flows apart: the ends, and the bits that tell flows between the same two ends apart, 0
-    /// if a switch sees none.
+    /// The values that a switch hashes to tell flows apart: the ends, and the bits that tell flows between the same two
+    /// ends apart (0 if a switch sees no such bits).
     #[inline]
     fn label(&self) -> (Ends, u32) {
         (self.ends(), self.five_tuple().map_or(0, FiveTuple::ports))
@@ -48,14 +48,14 @@ pub trait HeaderInfo {
         None
     }
 
-    /// Marks the packet as one that met congestion (RFC 3168 §5), if its transport understands marks. Returns whether it
-    /// does; a queue can only drop a packet that cannot be marked.
+    /// Marks the packet with congestion experienced (RFC 3168 §5) if its transport understands marks. Returns whether
+    /// it does. A queue can only drop a packet that it cannot mark.
     fn mark_congestion(&mut self) -> bool {
         false
     }
 
-    /// Cuts the payload off, and says in the header that it was there. Returns whether the protocol has such packets; a
-    /// queue can only drop a packet that cannot be trimmed.
+    /// Removes the payload and records the removal in the header. Returns whether the protocol has trimmed packets. A
+    /// queue can only drop a packet that it cannot trim.
     fn trim(&mut self) -> bool {
         false
     }
@@ -78,13 +78,13 @@ pub trait HeaderInfo {
         0
     }
 
-    /// True if zeros may follow the payload, because a scheme may charge more bytes for its header than the fields take.
+    /// True if zeros may follow the payload, because a scheme may charge more header bytes than the fields take.
     fn may_be_padded(&self) -> bool {
         false
     }
 
-    /// Whether the header's bytes depend on the payload's: a checksum covers both. Of other headers a relay need not touch
-    /// the payload.
+    /// True if the header's bytes depend on the payload, because a checksum covers both. If false, a relay need not
+    /// touch the payload.
     fn covers_payload(&self) -> bool {
         true
     }
@@ -94,16 +94,16 @@ pub trait HeaderInfo {
         Framing::Packet { tag: 0, ethertype: Framing::OWN }
     }
 
-    /// Appends the header's bytes to `out`; `payload`, up to trailing zeros, is what its checksum covers.
+    /// Appends the header's bytes to `out`. The checksum covers `payload`, from which trailing zeros may be left out.
     ///
     /// # Panics
-    /// If a field is out of its documented range, of R2C2's headers in debug builds only.
+    /// If a field is out of its documented range. R2C2's headers check this in debug builds only.
     fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>);
 
-    /// Appends the bytes that follow the payload to `out`, whose bytes from `start` on are the packet so far.
+    /// Appends the bytes that follow the payload to `out`. The bytes of `out` from `start` on are the packet so far.
     fn encode_trailer(&self, _out: &mut Vec<u8>, _start: usize) {}
 
-    /// Whether the bytes are those of such a packet, as far as its type tells. At most one header recognises a packet.
+    /// Returns true if the bytes have the type of this header. At most one header recognises a packet.
     fn is_in(bytes: &[u8]) -> bool
     where
         Self: Sized;
@@ -112,14 +112,14 @@ pub trait HeaderInfo {
     /// [trailer](Self::trailer_len); bytes behind the packet are ignored.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no such packet or lack some of it.
+    /// [`Error`] if the bytes are no packet with this header, or if the packet is incomplete.
     fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error>
     where
         Self: Sized;
 
-    /// The header in front of `front`, the first bytes of a packet, and its length in them, without a look at the rest:
-    /// for a relay. `None` if that cannot be told, and all bytes are needed. A checksum that [covers](Self::covers_payload) the
-    /// payload is for the destination to verify.
+    /// The header in front of `front`, the first bytes of a packet, and its length in them. Relays use this method,
+    /// since it does not read the rest of the packet. `None` if the header cannot be decoded without all bytes. The
+    /// destination verifies a checksum that [covers](Self::covers_payload) the payload.
     fn decode_front(_front: &[u8]) -> Option<(Self, usize)>
     where
         Self: Sized,
@@ -127,8 +127,8 @@ pub trait HeaderInfo {
         None
     }
 
-    /// Writes into `front`, the first bytes of the packet as it came, what a relay may have changed of the header since then, and
-    /// leaves the other bytes as they are. Returns false if that cannot be done, and the packet has to be encoded anew.
+    /// Writes the fields that a relay may have changed into `front`, the first bytes of the packet as it arrived. Other
+    /// bytes stay as they are. Returns false if this is not possible; the packet must then be encoded again.
     fn patch_front(&self, _front: &mut [u8]) -> bool {
         false
     }
@@ -144,7 +144,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// The ends of these numbers.
+    /// The ends with these node numbers.
     #[must_use]
     #[inline]
     pub fn new(src: impl Into<u32>, dst: impl Into<u32>) -> Self {
@@ -152,27 +152,27 @@ impl Ends {
     }
 }
 
-/// What a packet is for.
+/// A packet's purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketKind {
-    /// It carries application bytes.
+    /// The packet carries application bytes.
     Data,
     /// An acknowledgement, or another packet of a transport without application bytes.
     Ack,
-    /// An event, broadcast or told to a controller, an announcement, or a digest.
+    /// An event that is broadcast or reported to a controller, an announcement, or a digest.
     Event,
-    /// A packet from one node to another: a notice that a broadcast was dropped, the rates that a controller computed, an
-    /// Exp-response, a probe of HULA, a pause of a link, a notice of congestion or what topology discovery says; and the requests and snapshots that
-    /// mend broadcasts.
+    /// A packet from one node to another: a notice of a dropped broadcast, a controller's rates, an Exp-response, a
+    /// HULA probe, a pause frame, a congestion notice, or a packet of topology discovery. Also the requests and
+    /// snapshots that repair R2C2's broadcasts.
     Notice,
 }
 
-/// Which packet of a connection's opening a packet is.
+/// A packet's role when it opens a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
-    /// The first one, from the side that connects.
+    /// The first packet, from the side that connects.
     Syn,
-    /// Its answer.
+    /// The answer to the first packet.
     SynAck,
 }
 
@@ -181,34 +181,34 @@ pub enum Opening {
 pub struct FlowRange {
     /// The flow's name.
     pub key: FlowKey,
-    /// Where in the flow the first of the bytes stands.
+    /// Position of the first of these bytes in the flow.
     pub position: Position,
     /// The number of bytes, at least 1.
     pub len: u32,
 }
 
 impl FlowRange {
-    /// So many bytes of a flow; `None` if there are none.
+    /// A range of `len` bytes of a flow; `None` if `len` is 0.
     pub(crate) fn new(key: FlowKey, position: Position, len: u32) -> Option<Self> {
         (len > 0).then_some(Self { key, position, len })
     }
 }
 
-/// A place in a flow, as a header gives it.
+/// A position in a flow, in the form that a header gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
-    /// So many bytes behind the flow's first one.
+    /// Distance in bytes from the flow's first byte.
     Byte(u64),
-    /// The same modulo 2^32, as TCP gives it.
+    /// Distance in bytes modulo 2^32, as in TCP.
     WrappedByte(u32),
-    /// The packet of this number modulo 2^32. All packets of such a flow but the last are full, so that the first byte
-    /// is the number times the bytes of a full packet behind the flow's first one.
+    /// Number of the packet modulo 2^32. All packets of such a flow except the last are full. The position in bytes is
+    /// therefore the number times the payload of a full packet.
     Packet(u32),
 }
 
 impl Position {
-    /// The position as a number that does not wrap, in bytes or packets: of all that the header may mean, the one nearest to
-    /// `near`, the number of a position of the same flow. The flow's begin is 0.
+    /// The position as a number that does not wrap, in bytes or packets. Of the candidates, the result is the one
+    /// nearest to `near`, which is another position of the same flow. The flow begins at 0.
     #[must_use]
     pub fn unwrapped(self, near: u64) -> u64 {
         match self {
@@ -242,7 +242,8 @@ impl FiveTuple {
     /// The protocol number of UDP.
     pub const UDP: u8 = 17;
 
-    /// The source and destination ports of a host's `number`th flow of TCP or UDP: no pair twice in 3.9 billion flows.
+    /// The source and destination ports of a host's `number`th TCP or UDP flow. A pair of ports repeats only after 3.9
+    /// billion flows.
     #[must_use]
     pub const fn ports_of(number: u64) -> (u16, u16) {
         const FIRST_SOURCE: u64 = 1_024;
@@ -254,20 +255,20 @@ impl FiveTuple {
         (src as u16, dst as u16)
     }
 
-    /// Both ports, the source's in the upper half.
+    /// Both ports; the source port is in the upper half.
     #[must_use]
     #[inline]
     pub const fn ports(self) -> u32 {
         (self.src_port as u32) << 16 | self.dst_port as u32
     }
 
-    /// The same with the nodes exchanged, and not the ports.
+    /// The same five-tuple with source and destination nodes exchanged; the ports stay.
     #[must_use]
     pub const fn answered(self) -> Self {
         Self { src: self.dst, dst: self.src, ..self }
     }
 
-    /// The five-tuple of the packets that go the other way on the same connection.
+    /// The five-tuple of the opposite direction of the same connection.
     #[must_use]
     pub const fn opposite(self) -> Self {
         Self { src_port: self.dst_port, dst_port: self.src_port, ..self.answered() }
@@ -277,24 +278,24 @@ impl FiveTuple {
 /// A packet's framing in Ethernet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// Behind the addresses of the nodes that it names and an EtherType.
+    /// The packet follows an Ethernet header with the addresses of its nodes and an EtherType.
     Packet {
-        /// Bytes at the packet's begin that are a tag, and stand in front of the EtherType.
+        /// Bytes at the packet's start that are a tag. On Ethernet the tag stands in front of the EtherType.
         tag: usize,
         /// The EtherType.
         ethertype: u16,
     },
-    /// It is a whole frame, addresses and EtherType included.
+    /// The packet is a whole frame, with addresses and EtherType.
     Frame {
-        /// Bytes at the packet's begin that are a tag, and stand behind the addresses.
+        /// Bytes at the packet's start that are a tag. On Ethernet the tag stands behind the addresses.
         tag: usize,
-        /// Bytes of the frame check sequence at its end, which captures leave out.
+        /// Bytes of the frame check sequence at the frame's end. Captures leave them out.
         fcs: usize,
     },
 }
 
 impl Framing {
-    /// The EtherType, for local experiments, behind which packets stand that have none of their own.
+    /// The EtherType for local experiments. It precedes packets that have no EtherType of their own.
     pub const OWN: u16 = 0x88B6;
     /// The EtherType of IPv4.
     pub const IPV4: u16 = 0x0800;

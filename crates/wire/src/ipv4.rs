@@ -1,12 +1,12 @@
-//! The IPv4 header (RFC 791) in front of what hosts of TCP and UDP send.
+//! The IPv4 header (RFC 791) in front of TCP segments, UDP datagrams and RoCEv2 packets.
 //!
-//! Node `n` has the address `10.0.0.0 + n`. The header has no options, forbids fragments and lives 64 hops. Reading is
-//! more tolerant: fields that an [`Ipv4`] does not keep may hold anything its checksum covers.
+//! Node `n` has the address `10.0.0.0 + n`. The header has no options, forbids fragmentation and has a time to live of 64
+//! hops. Decoding is more tolerant: fields that an [`Ipv4`] does not keep may hold any value that the checksum covers.
 
 use crate::field::{first, get16, get32, part, put16, put32};
 use crate::{Ecn, Error, checksum};
 
-/// The first byte: version 4, a header of 5 words.
+/// The first byte: version 4 and a header of 5 words.
 pub(crate) const TYPE: u8 = 0x45;
 /// Bytes of the header.
 pub(crate) const LEN: usize = 20;
@@ -16,12 +16,12 @@ const TIME_TO_LIVE: u8 = 64;
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3FFF;
 
-/// The protocol number of a packet that begins with [`TYPE`], if it is as long.
+/// The protocol number of a packet that begins with [`TYPE`]; `None` if the packet is too short.
 pub(crate) fn protocol(bytes: &[u8]) -> Option<u8> {
     bytes.get(9).copied()
 }
 
-/// What an IPv4 header says.
+/// The fields of an IPv4 header that nodes use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ipv4 {
     /// Sending node (24 bits).
@@ -35,10 +35,10 @@ pub(crate) struct Ipv4 {
 }
 
 impl Ipv4 {
-    /// The header's bytes, in front of `body_len` others.
+    /// The header's bytes, in front of a body of `body_len` bytes.
     ///
     /// # Panics
-    /// If a node's number exceeds 24 bits, the class 7, or the packet the 65,535 bytes of IPv4.
+    /// If a node's number exceeds 24 bits, the class exceeds 7, or the packet exceeds the 65,535 bytes of IPv4.
     pub(crate) fn encode(&self, body_len: usize) -> [u8; LEN] {
         let mut ip = [0; LEN];
         ip[0] = TYPE;
@@ -55,10 +55,11 @@ impl Ipv4 {
         ip
     }
 
-    /// The header in front of `bytes`, of a packet of `protocol` with at least `least` bytes after it, and all of these.
+    /// The header in front of `bytes`, and the packet's body. The packet must be of `protocol` and have a body of at
+    /// least `least` bytes.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no such packet between nodes.
+    /// [`Error`] if the bytes are no such packet between nodes.
     pub(crate) fn decode(bytes: &[u8], protocol: u8, least: usize) -> Result<(Self, &[u8]), Error> {
         let ip: &[u8; LEN] = first(bytes)?;
         if ip[0] != TYPE {
@@ -87,7 +88,7 @@ impl Ipv4 {
         Ok((header, body))
     }
 
-    /// The sum of what the checksums of TCP and UDP cover besides their `body_len` bytes: addresses, protocol, length.
+    /// The sum over the pseudo-header that the checksums of TCP and UDP cover: addresses, protocol and `body_len`.
     pub(crate) fn pseudo_header(&self, body_len: usize) -> u64 {
         let address = |node| u64::from(address(node));
         address(self.src) + address(self.dst) + u64::from(self.protocol) + body_len as u64

@@ -1,21 +1,26 @@
 //! Byte-exact headers: typed structs, their encoding, decoding and checksums. No behaviour.
 //!
-//! One file a header, in which the header answers for itself by the one trait [`HeaderInfo`]; `header.rs` is the list of them. A
-//! header is a small struct; the simulator passes the struct, the live runtime and pcapng
-//! pass its bytes, and both mean the same. Decoding never panics on any bytes: a malformed packet is data, and
-//! what is wrong with it is an [`Error`]. Encoding expects fields within their documented ranges.
+//! Each header has its own file and implements the trait [`HeaderInfo`]; `header.rs` lists the headers. A header is a
+//! small struct. The simulator passes the struct; the live runtime and pcapng captures pass its bytes, with the same
+//! meaning. Decoding never panics, whatever the bytes: a malformed packet is data, and an [`Error`] says what is wrong
+//! with it. Encoding expects every field within its documented range.
 //!
-//! The first byte tells the packets apart: IPv4 without options begins with 0x45, so R2C2, whose unicast control
-//! packets are 0x41 to 0x43 and 0x48, never uses 0x45, nor 0x99, with which Expeditus's tag begins. Converged Ethernet's
-//! packets are whole frames with their check sequence: 0x01 begins the address of a pause, and 0x06 that of a host, for
-//! data and congestion notices, which their EtherTypes tell apart. RoCEv2 is UDP to its port and, unlike ours, without a
-//! checksum. PDQ's packets begin with 0xE, D3's with 0xF and RCP's with 0x6 in the upper half of the first byte. PFQ's
-//! credits begin with 0x83, topology discovery's packets with 0x84 and 0x87. In front of a packet there may be a [`Shim`],
-//! 0x5C. Headers of [other crates](extension) begin with 0x95. [Frames of kernels](frame_view) begin with 0x06, too, and are
-//! read only by those who are told that there are any.
+//! The first byte identifies the kind of packet:
+//! - IPv4 without options begins with 0x45. R2C2's unicast control packets use 0x41 to 0x44 and 0x47 to 0x49, so never
+//!   0x45.
+//! - Expeditus's tag begins with 0x99.
+//! - Converged-Ethernet packets are whole frames with their frame check sequence. 0x01 begins the address of a pause
+//!   frame. 0x06 begins the address of a host, for data frames and congestion notices; the EtherType tells these two
+//!   apart.
+//! - RoCEv2 is UDP to its own port and, unlike our UDP datagrams, has no UDP checksum.
+//! - PDQ's packets have 0xE in the upper half of the first byte, D3's 0xF, and RCP's 0x6.
+//! - PFQ's credits begin with 0x83, and topology discovery's packets with 0x84 and 0x87.
+//! - A [`Shim`] may precede a packet; it begins with 0x5C.
+//! - Headers of [other crates](extension) begin with 0x95.
+//! - [Frames of kernels](frame_view) also begin with 0x06. Only a decoder that is configured for them reads them.
 //!
-//! Payload bytes are counted and not kept in simulation:
-//! where none are given they are zeros, which add nothing to a checksum.
+//! The simulation counts payload bytes and does not keep them. A missing payload stands for zeros, which add nothing to
+//! a checksum.
 
 pub mod cee;
 mod checksum;
@@ -62,11 +67,11 @@ pub use mac::Mac;
 pub use minifloat::Minifloat;
 pub use shim::Shim;
 
-/// Why bytes are not a valid header.
+/// The reason why bytes are not a valid header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Fewer bytes than the header and what it announces need.
+    /// There are fewer bytes than the header and the length that it announces need.
     #[error("{need} bytes are needed (got {have})")]
     Truncated {
         /// Bytes present.
@@ -85,7 +90,7 @@ pub enum Error {
     Invalid {
         /// The field's name, as the format's table gives it.
         field: &'static str,
-        /// What it held.
+        /// The value that the field held.
         value: u64,
     },
 }

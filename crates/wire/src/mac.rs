@@ -1,11 +1,12 @@
-//! Ethernet addresses of hosts and of switch ports (specs/cee.md §4.1), locally administered:
+//! Locally administered Ethernet addresses of hosts and of switch ports (specs/cee.md §4.1):
 //!
 //! ```text
 //! host         06 : 00           : 00    : number, 24 bits
 //! switch port  06 : port / 256,1 : level : index, 16 bits  : port % 256
 //! ```
 //!
-//! The second byte's last bit tells them apart; the seven before it are the port's upper ones, 0 up to 256 ports.
+//! The last bit of the second byte tells host and port addresses apart. The seven bits before it are the port's upper
+//! bits, which are 0 if a switch has at most 256 ports.
 
 use std::fmt;
 
@@ -14,10 +15,10 @@ use std::fmt;
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {
-    /// The first byte of every address here.
+    /// The first byte of every host and port address.
     pub(crate) const TYPE: u8 = 0x06;
 
-    /// Host `node`'s.
+    /// The address of host `node`.
     ///
     /// # Panics
     /// If the node is 2^24 or more.
@@ -28,7 +29,7 @@ impl Mac {
         Self([Self::TYPE, 0, 0, high, middle, low])
     }
 
-    /// Port `port`'s of the switch `index` of a level.
+    /// The address of port `port` of switch `index` in the tier `level`.
     ///
     /// # Panics
     /// If the port is 2^15 or more.
@@ -39,7 +40,7 @@ impl Mac {
         Self([Self::TYPE, port_high << 1 | 1, level, index_high, index_low, port_low])
     }
 
-    /// The node of a host's address.
+    /// The node of a host's address; `None` for other addresses.
     #[must_use]
     pub const fn node(self) -> Option<u32> {
         match self.0 {
@@ -48,7 +49,7 @@ impl Mac {
         }
     }
 
-    /// The port of a switch port's address.
+    /// The port of a switch port's address; `None` for other addresses.
     #[must_use]
     pub const fn port(self) -> Option<u16> {
         match self.0 {
@@ -67,7 +68,7 @@ impl Mac {
         bytes[at..at + 6].copy_from_slice(&self.0);
     }
 
-    /// The address as a number, as an error shows it.
+    /// The address as a number, for error messages.
     pub(crate) fn bits(self) -> u64 {
         self.0.into_iter().fold(0, |bits, byte| bits << 8 | u64::from(byte))
     }

@@ -1,7 +1,7 @@
-//! Sixteen bits for numbers up to four million millions, such as rates in kbit/s and times in nanoseconds: five of exponent,
-//! eleven of mantissa. What lies between two of them is rounded down, by less than one part in 2,048.
+//! Numbers up to 4.4 · 10^12 in 16 bits, such as rates in kbit/s and times in nanoseconds: 5 bits of exponent and 11
+//! bits of mantissa. Other values are rounded down, by less than one part in 2,048.
 
-/// A small floating-point number without sign.
+/// A small unsigned floating-point number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Minifloat(pub u16);
 
@@ -12,7 +12,7 @@ impl Minifloat {
     /// The largest number: 4095 · 2^30.
     pub const MAX: Self = Self(u16::MAX);
 
-    /// The largest that does not exceed `number`.
+    /// The largest `Minifloat` that does not exceed `number`.
     #[must_use]
     pub const fn floor(number: u64) -> Self {
         if number < HIDDEN {
@@ -26,7 +26,7 @@ impl Minifloat {
         Self(((shift as u16 + 1) << MANTISSA) | mantissa as u16)
     }
 
-    /// The number that it stands for.
+    /// The number that the bits stand for.
     #[must_use]
     pub const fn get(self) -> u64 {
         let mantissa = self.0 as u64 & (HIDDEN - 1);

@@ -1,5 +1,5 @@
-//! PDQ's packet (Hong, Caesar, Godfrey, SIGCOMM 2012, §3; specs/pdq.md §1): [what rate-controlled packets share](crate::rated),
-//! and the scheduling header behind it.
+//! PDQ's packet (Hong, Caesar, Godfrey, SIGCOMM 2012, §3; specs/pdq.md §1): the [common part](crate::rated) of
+//! rate-controlled packets, followed by the scheduling header.
 //!
 //! | byte | bits | forward | back |
 //! |---|---|---|---|
@@ -10,7 +10,7 @@
 //! | 36 | 16 | RTT of the flow, ns as a [`Minifloat`] | the same |
 //! | 38 | 16 | 0 | I: probing interval in sixteenths of an RTT |
 //!
-//! The paper has four fields of four bytes, of which acknowledgements reuse two (recalled, not checked).
+//! The paper has four fields of four bytes; acknowledgements reuse two of them (recalled, not checked).
 
 use crate::Minifloat;
 use crate::field::{get16, get32, put16, put32};
@@ -19,27 +19,27 @@ use crate::rated::{OWN, Rated, Scheme, Segment};
 /// A packet's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// Whose it is, and what it is for.
+    /// The common part: flow, direction and kind of the packet.
     pub segment: Segment,
-    /// What senders and switches tell each other.
+    /// The scheduling header.
     pub scheduling: Scheduling,
 }
 
-/// The scheduling header.
+/// The scheduling header, which senders and switches exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scheduling {
-    /// The rate asked for on the way out and granted on the way back, kbit/s of whole packets.
+    /// The requested rate on the way out and the granted rate on the way back, kbit/s of whole packets.
     pub rate: u32,
     /// The port that pauses the flow, or [`NOBODY`](Self::NOBODY).
     pub pauseby: u32,
-    /// When the flow must be complete, in microseconds since the run began, or [`NEVER`](Self::NEVER).
+    /// The time by which the flow must be complete, in microseconds since the run began, or [`NEVER`](Self::NEVER).
     pub deadline: u32,
-    /// How long what is left takes at the sender's full rate, in [tens of nanoseconds](Self::TICK_NS); what is longer than
-    /// 42 s is as long.
+    /// The time to send the rest of the flow at the sender's full rate, in [tens of nanoseconds](Self::TICK_NS). The
+    /// field saturates at 42 s.
     pub expected: u32,
-    /// The sender's round-trip time in nanoseconds; 0 if it has measured none.
+    /// The sender's round-trip time in nanoseconds; 0 before its first measurement.
     pub rtt: Minifloat,
-    /// Round-trip times between two probes, in [sixteenths](Self::INTERVALS_PER_RTT).
+    /// The time between two probes, in [sixteenths](Self::INTERVALS_PER_RTT) of a round-trip time.
     pub interval: u16,
 }
 
@@ -48,9 +48,9 @@ impl Scheduling {
     pub const NOBODY: u32 = u32::MAX;
     /// The flow has no deadline.
     pub const NEVER: u32 = u32::MAX;
-    /// What one of `expected` is.
+    /// The unit of `expected`, in nanoseconds.
     pub const TICK_NS: u64 = 10;
-    /// How many of `interval` make a round-trip time.
+    /// Units of `interval` in one round-trip time.
     pub const INTERVALS_PER_RTT: u32 = 16;
 }
 
@@ -61,7 +61,7 @@ impl Packet {
 
 impl Rated for Packet {
     const SCHEME: Scheme = Scheme::Pdq;
-    /// By its parameter `h_sched`.
+    /// PDQ's parameter `h_sched` charges additional header bytes.
     const PADDED: bool = true;
 
     #[inline]

@@ -6,7 +6,7 @@
 //! | 6 | 48 | address of the sending port |
 //! | 12 | 16 | EtherType 0x8808, never behind a VLAN tag |
 //! | 14 | 16 | opcode 0x0101 |
-//! | 16 | 16 | bit i: `time[i]` counts |
+//! | 16 | 16 | bit i is set if `time[i]` is valid |
 //! | 18 | 8 x 16 | time for which each priority pauses, in 512 bit times; 0 resumes |
 //! | 34 | 208 | zeros |
 //! | 60 | 32 | frame check sequence |
@@ -15,19 +15,19 @@ use crate::ethernet::{FCS, MIN_FRAME};
 use crate::field::{first, get16, put16};
 use crate::{Class, Ends, Error, Framing, HeaderInfo, Mac, PacketKind, frame};
 
-/// What a port tells the one at the other end of its link.
+/// A pause frame from a port to the port at the other end of its link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
     /// The sending port's address.
     pub src: Mac,
-    /// Bit i: the frame speaks of priority i.
+    /// Bit i is set if the frame pauses or resumes priority i.
     pub enabled: u8,
-    /// How long each priority pauses from now on, in 512 bit times; 0 resumes. 0 where `enabled` has no bit.
+    /// Pause time of each priority from now on, in 512 bit times; 0 resumes. Also 0 where `enabled` has no bit.
     pub quanta: [u16; 8],
 }
 
 impl Pause {
-    /// The address of every such frame: a MAC's own neighbour, and nobody beyond.
+    /// The destination address of all pause frames. It reaches the neighbouring MAC and is never forwarded.
     pub const DESTINATION: Mac = Mac([Self::TYPE, 0x80, 0xC2, 0, 0, 1]);
     /// The EtherType of MAC control.
     pub const ETHERTYPE: u16 = 0x8808;
@@ -53,10 +53,10 @@ impl Pause {
         bytes
     }
 
-    /// The frame in front of `bytes`. Times that do not count are read as 0.
+    /// The frame in front of `bytes`. Times without a bit in the class-enable vector are read as 0.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no such frame or lack some of it.
+    /// [`Error`] if the bytes are no such frame, or if the frame is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         frame::verify(bytes)?;
@@ -77,7 +77,7 @@ impl Pause {
         Ok(Self { quanta: pause.counted(), ..pause })
     }
 
-    /// The times, 0 where they do not count.
+    /// The pause times, with 0 for priorities that `enabled` leaves out.
     fn counted(&self) -> [u16; 8] {
         let counts = |priority: usize| self.enabled >> priority & 1 == 1;
         std::array::from_fn(|priority| if counts(priority) { self.quanta[priority] } else { 0 })
@@ -85,7 +85,8 @@ impl Pause {
 }
 
 impl HeaderInfo for Pause {
-    /// The host that sends it, or node 0 if a port of a switch does: it is for the neighbour, which it does not name.
+    /// The sending host as both ends, or node 0 if a switch port sends the frame. The frame is for the neighbour and
+    /// does not name it.
     fn ends(&self) -> Ends {
         let node = self.src.node().unwrap_or(0);
         Ends::new(node, node)
@@ -167,7 +168,7 @@ mod tests {
         let invalid = |field, value| Error::Invalid { field, value };
         assert_eq!(refused(5, 0x0e), invalid("destination", 0x0180_c200_000e));
         assert_eq!(refused(12, 0x81), invalid("EtherType", 0x8108));
-        assert_eq!(refused(14, 0), invalid("opcode", 1)); // the pause of all priorities, of 802.3x
+        assert_eq!(refused(14, 0), invalid("opcode", 1)); // pause of all priorities (802.3x)
         assert_eq!(refused(16, 1), invalid("class-enable vector", 0x0101));
     }
 }

@@ -1,24 +1,25 @@
-//! What the packets of PDQ, D3 and RCP share: whose packet it is and what it is for. Behind it stand twenty bytes in which the
-//! routers on the way write the rate that they grant (specs/pdq.md §1): forty bytes in all, as of TCP over IPv4, so that
-//! the schemes compare with it.
+//! The common part of PDQ's, D3's and RCP's packets: flow, direction and kind. Twenty bytes of the scheme follow, in
+//! which the routers on the path write the rate that they grant (specs/pdq.md §1). The headers have forty bytes in all,
+//! the same as TCP over IPv4, so that the schemes compare with TCP.
 //!
 //! | byte | bits | field |
 //! |---|---|---|
 //! | 0 | 4 | scheme: 0xE PDQ, 0xF D3, 0x6 RCP |
-//! | 0 | 1 | whether it asks for a rate |
-//! | 0 | 1 | whether it acknowledges |
+//! | 0 | 1 | the packet asks for a rate |
+//! | 0 | 1 | the packet is an acknowledgement |
 //! | 0 | 2 | kind: 0 SYN, 1 data, 2 probe, 3 TERM |
 //! | 1 | 24 | sender of this packet |
 //! | 4 | 16 | checksum over header and payload (RFC 1071) |
 //! | 6 | 24 | receiver of this packet |
-//! | 9 | 24 | the flow's number in its source, and in the last four bits the subflow's |
+//! | 9 | 24 | flow's number at its source; the last four bits are the subflow's number |
 //! | 12 | 32 | packet number |
 //! | 16 | 16 | payload bytes |
-//! | 18 | 4 | place on the path |
-//! | 18 | 12 | which of the paths |
-//! | 20 | 160 | the scheme's own |
+//! | 18 | 4 | links of the path already taken |
+//! | 18 | 12 | number of the path |
+//! | 20 | 160 | the scheme's own bytes |
 //!
-//! Pacing, grants and completion times are the hosts'; a switch reads and writes the scheme's own part and counts the hop.
+//! Pacing, grants and completion times are the hosts' task. A switch reads and writes the scheme's own bytes and counts
+//! the hop.
 
 use crate::field::{first, get16, get32, part, put16, put32};
 use crate::{Ends, Error, FlowKey, FlowRange, Header, HeaderInfo, Opening, Position, checksum, d3, pdq, rcp};
@@ -30,20 +31,21 @@ pub struct Segment {
     pub src: u32,
     /// Receiver of this packet (24 bits).
     pub dst: u32,
-    /// `number << 4 | subflow`: the flow's number in its source, and which of its subflows it is (24 bits in all).
+    /// `number << 4 | subflow`: the flow's number at its source, and the number of the subflow (24 bits in all).
     pub flow: u32,
-    /// Of data, the packet's number in its flow, from 0; of a SYN, how many packets the flow has; of a probe, which probe
-    /// it is; of a TERM, 1 if the whole flow ends and 0 if the subflow alone does. An acknowledgement repeats what it acknowledges.
+    /// Meaning by kind: in data, the packet's number in its flow, from 0; in a SYN, the number of the flow's packets;
+    /// in a probe, the probe's number; in a TERM, 1 if the whole flow ends and 0 if only the subflow ends. An
+    /// acknowledgement repeats the number that it acknowledges.
     pub seq: u32,
-    /// Payload bytes; 0 but for data.
+    /// Payload bytes; 0 except in data.
     pub plen: u16,
-    /// Which of the paths between the two it takes (12 bits).
+    /// Number of the path among the paths between the two nodes (12 bits).
     pub path: u16,
-    /// How many links of the path lie before the node where it is, as the flow's source counts (4 bits).
+    /// Number of the path's links between the flow's source and the current node (4 bits).
     pub hop: u8,
     /// The packet's purpose.
     pub kind: Kind,
-    /// True if the packet acknowledges a packet of this kind, on the way back.
+    /// True if the packet acknowledges a packet of this kind.
     pub ack: bool,
     /// True if the packet asks the routers for a rate. Routers only forward other packets.
     pub asks: bool,
@@ -54,10 +56,10 @@ pub struct Segment {
 pub enum Kind {
     /// Opens a flow.
     Syn,
-    /// Brings payload.
+    /// Carries payload.
     #[default]
     Data,
-    /// Asks for a rate, and brings nothing.
+    /// Asks for a rate and carries no payload.
     Probe,
     /// Ends a flow.
     Term,
@@ -67,7 +69,7 @@ impl Kind {
     const ALL: [Self; 4] = [Self::Syn, Self::Data, Self::Probe, Self::Term];
 }
 
-/// Whose twenty bytes follow: the upper half of the first byte.
+/// The scheme of the last twenty bytes: the upper half of the first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// [`pdq`].
@@ -95,14 +97,14 @@ impl Segment {
     pub const LEN: usize = COMMON + OWN;
     /// Subflows that a flow may have.
     pub const SUBFLOWS: u32 = 16;
-    /// Paths that the header can tell apart.
+    /// Number of paths that the header can tell apart.
     pub const PATHS: u32 = 1 << 12;
-    /// Links of the longest path.
+    /// Greatest number of links on a path.
     pub const LINKS: usize = 15;
-    /// The numbers of flows lie below it.
+    /// Flow numbers lie below this limit.
     pub const NUMBERS: u32 = 1 << 20;
 
-    /// The flow's source, whichever way the packet goes.
+    /// The flow's source, for packets of either direction.
     #[must_use]
     pub const fn source(&self) -> u32 {
         if self.ack { self.dst } else { self.src }
@@ -120,16 +122,17 @@ impl Segment {
         FlowKey((self.source() as u64) << 32 | self.flow as u64)
     }
 
-    /// The acknowledgement of this packet, which goes back from where it is.
+    /// The acknowledgement of this packet, from the current node back to the sender.
     #[must_use]
     pub const fn acknowledgement(&self) -> Self {
         Self { src: self.dst, dst: self.src, plen: 0, ack: true, ..*self }
     }
 
-    /// Appends the header's bytes to `out`, `own` among them, before a payload of which `payload` is all but trailing zeros.
+    /// Appends the header's bytes to `out`, including the scheme's bytes `own`. `payload` is the payload that follows,
+    /// from which trailing zeros may be left out.
     ///
     /// # Panics
-    /// If a field exceeds its bits, or what is not data has a payload.
+    /// If a field exceeds its bits, or if a packet that is not data has a payload.
     pub(crate) fn encode(&self, scheme: Scheme, own: &[u8; OWN], payload: &[u8], out: &mut Vec<u8>) {
         debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
         assert!(self.plen == 0 || self.may_bring_payload(), "only data has a payload");
@@ -148,10 +151,10 @@ impl Segment {
         out.extend_from_slice(&bytes);
     }
 
-    /// The common part in front of `bytes`, which go on to the end of the payload, and the scheme's own bytes.
+    /// The common part in front of `bytes`, and the scheme's own bytes. `bytes` must reach to the end of the payload.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no whole packet of that scheme.
+    /// [`Error`] if the bytes are no whole packet of that scheme.
     pub(crate) fn decode(scheme: Scheme, bytes: &[u8]) -> Result<(Self, &[u8; OWN]), Error> {
         let header: &[u8; Self::LEN] = first(bytes)?;
         if !scheme.is_in(header[0]) {
@@ -185,10 +188,10 @@ impl Segment {
 
 /// A packet that begins with a [`Segment`].
 pub trait Rated: Sized {
-    /// The scheme whose bytes stand behind the common part.
+    /// The scheme whose bytes follow the common part.
     const SCHEME: Scheme;
 
-    /// True if the scheme may charge more bytes for its header than the fields take.
+    /// True if the scheme may charge more header bytes than the fields take.
     const PADDED: bool = false;
 
     /// The common part.
@@ -197,7 +200,7 @@ pub trait Rated: Sized {
     /// The scheme's own bytes.
     fn own(&self) -> [u8; OWN];
 
-    /// The packet of this common part and the scheme's own bytes.
+    /// The packet with this common part and these scheme's own bytes.
     fn new(segment: Segment, own: &[u8; OWN]) -> Self;
 }
 
@@ -268,7 +271,7 @@ impl Header {
         }
     }
 
-    /// [`rated`](Self::rated), to be changed by a node on the way.
+    /// [`rated`](Self::rated) for changes by a node on the path.
     #[must_use]
     #[inline]
     pub fn rated_mut(&mut self) -> Option<&mut Segment> {

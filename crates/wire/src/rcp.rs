@@ -1,9 +1,9 @@
-//! RCP's packet (Dukkipati, 2008; specs/pdq.md §1, §7): [what rate-controlled packets share](crate::rated), and the rate of the
-//! bottleneck behind it.
+//! RCP's packet (Dukkipati, 2008; specs/pdq.md §1, §7): the [common part](crate::rated) of rate-controlled packets,
+//! followed by the rate of the bottleneck.
 //!
 //! | byte | bits | field |
 //! |---|---|---|
-//! | 20 | 32 | the least rate of the routers so far, kbit/s |
+//! | 20 | 32 | lowest rate of the routers so far, kbit/s |
 //! | 24 | 16 | RTT of the flow, ns as a [`Minifloat`] |
 //! | 26 | 112 | zeros, ignored on receipt |
 
@@ -14,11 +14,12 @@ use crate::rated::{OWN, Rated, Scheme, Segment};
 /// A packet's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// Whose it is, and what it is for.
+    /// The common part: flow, direction and kind of the packet.
     pub segment: Segment,
-    /// The least rate that the routers on the way have offered, and at first the sender's own; kbit/s of whole packets.
+    /// The lowest rate that the routers on the path have offered so far, initially the sender's own; kbit/s of whole
+    /// packets.
     pub rate: u32,
-    /// The sender's round-trip time in nanoseconds; 0 if it has measured none.
+    /// The sender's round-trip time in nanoseconds; 0 before its first measurement.
     pub rtt: Minifloat,
 }
 

@@ -1,31 +1,32 @@
-//! RoCEv2: InfiniBand's transport over UDP and IPv4 (InfiniBand Architecture, Annex A17), as far as DCQCN and go-back-N
-//! need it.
+//! RoCEv2, InfiniBand's transport over UDP and IPv4 (InfiniBand Architecture, Annex A17), to the extent that DCQCN and
+//! go-back-N need it.
 //!
 //! | byte | bits | field | here |
 //! |---|---|---|---|
-//! | 0 | 160 | IPv4 | the priority is its class selector (RFC 2474 §4.2.2), and ECN as ever |
+//! | 0 | 160 | IPv4 | the priority is the class selector (RFC 2474 §4.2.2); standard ECN |
 //! | 20 | 64 | UDP to port 4791 | source port for load balancers; no checksum, as the annex advises |
 //! | 28 | 8 | opcode | RDMA WRITE Only 0x0A, acknowledgement 0x11, or congestion notification 0x81 |
-//! | 29 | 8 | solicited event, migration, pad count, version | bytes of padding behind the payload, in two bits; else 0 |
+//! | 29 | 8 | solicited event, migration, pad count, version | padding bytes behind the payload, in two bits; else 0 |
 //! | 30 | 16 | partition key | 0xFFFF, the default |
 //! | 32 | 8 | FECN, BECN, reserved | BECN in a congestion notification, else 0 |
-//! | 33 | 24 | destination queue pair | the flow's number in its source, at both ends |
+//! | 33 | 24 | destination queue pair | the flow's number at its source, in both directions |
 //! | 36 | 8 | acknowledge request, reserved | the request in the first bit of a WRITE, else 0 |
-//! | 37 | 24 | packet sequence number | of the packet in its flow; of an acknowledgement see below; 0 in a congestion notification |
-//! | 40 | 64 | RETH: virtual address | place in the flow of the first payload byte |
+//! | 37 | 24 | packet sequence number | packet's number in its flow, or see below; 0 in a congestion notification |
+//! | 40 | 64 | RETH: virtual address | offset of the first payload byte in the flow |
 //! | 48 | 32 | RETH: remote key | bytes of the flow, upper half |
 //! | 52 | 32 | RETH: DMA length | bytes of the flow, lower half |
 //! | 56 | .. | payload, padded to four bytes | |
 //! | -4 | 32 | invariant CRC | computed |
 //!
-//! An acknowledgement has four bytes of AETH in place of RETH (InfiniBand Architecture, volume 1, §9.7.5): the syndrome and
-//! the message sequence number, which is 0 as every flow is one message. Its syndrome is ACK without a count of credits,
-//! 0x1F, or NAK for a packet sequence error, 0x60. An ACK has the number of the last packet that came in order, a NAK that
-//! of the packet that the receiver expects.
+//! An acknowledgement has four bytes of AETH in place of RETH (InfiniBand Architecture, volume 1, §9.7.5): the syndrome
+//! and the message sequence number. The message sequence number is 0, since every flow is one message. The syndrome is
+//! 0x1F (ACK without a credit count) or 0x60 (NAK, packet sequence error). An ACK has the number of the last packet
+//! that arrived in order. A NAK has the number of the packet that the receiver expects.
 //!
-//! A congestion notification has 16 reserved bytes, zeros, in place of RETH. By the standard a flow would begin with a
-//! WRITE First, the only packet with a RETH, whose DMA length is that of the whole message; so that any packet alone
-//! says what it brings, each is a WRITE Only with a RETH, and its DMA length is still the message's and not the packet's.
+//! A congestion notification has 16 reserved zero bytes in place of RETH. By the standard a flow would begin with a
+//! WRITE First, the only packet with a RETH, whose DMA length is that of the whole message. Here every packet is a
+//! WRITE Only with a RETH, so that each packet alone says which bytes it carries. Its DMA length is still the length of
+//! the message, not of the packet.
 
 use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
 use crate::ipv4::{self, Ipv4};
@@ -42,46 +43,46 @@ pub struct Packet {
     pub dst: u32,
     /// 802.1Q's priority, 0 to 7.
     pub priority: u8,
-    /// Whether queues may mark the packet, and whether one has.
+    /// ECN field: tells whether queues may mark the packet and whether a queue has marked it.
     pub ecn: Ecn,
     /// UDP's source port.
     pub src_port: u16,
-    /// The flow's number in its source: the queue pair's, 24 bits.
+    /// The flow's number at its source, which is the queue pair's number (24 bits).
     pub flow: u32,
-    /// What the packet is for.
+    /// The packet's purpose.
     pub kind: Kind,
 }
 
-/// What a packet is for.
+/// A packet's purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It writes some of a flow's bytes.
+    /// Writes some of a flow's bytes.
     Write {
         /// The packet's number in its flow; wraps at 24 bits.
         psn: u32,
         /// Payload bytes.
         plen: u16,
-        /// Place of the first payload byte in the flow.
+        /// Offset of the first payload byte in the flow.
         offset: u64,
         /// Bytes of the flow, at least `offset + plen`.
         size: u64,
-        /// Whether the receiver is to acknowledge the packet at once.
+        /// True if the receiver must acknowledge the packet at once.
         ack_request: bool,
     },
-    /// It tells a flow's source which packets have come in order.
+    /// Tells a flow's source which packets have arrived in order.
     Acknowledgement {
-        /// Number of the next packet that the receiver takes (24 bits): all before it have come.
+        /// Number of the next packet that the receiver accepts (24 bits); all packets before it have arrived.
         expected: u32,
-        /// Whether a later packet came instead, which the receiver discarded (NAK, packet sequence error).
+        /// True if the receiver discarded a later packet instead (NAK, packet sequence error).
         refused: bool,
     },
-    /// It tells a flow's source that one of the flow's packets was marked (CNP).
+    /// Tells a flow's source that one of the flow's packets was marked (CNP).
     Notification,
 }
 
 const UDP: usize = 8;
 const BTH: usize = 12;
-/// Bytes of RETH, and of what is reserved in its place.
+/// Bytes of RETH, and of the reserved bytes in its place.
 const EXTENDED: usize = 16;
 /// Bytes of AETH.
 const AETH: usize = 4;
@@ -94,17 +95,17 @@ const ACK_REQUEST: u8 = 0x80;
 /// AETH's syndromes: ACK with an invalid count of credits, and NAK for a packet sequence error.
 const ACK: u8 = 0x1F;
 const NAK: u8 = 0x60;
-/// Numbers of packets have 24 bits.
+/// Packet sequence numbers have 24 bits.
 const NUMBERS: u32 = 1 << 24;
 const BECN: u8 = 0x40;
 const DEFAULT_PARTITION: u16 = 0xFFFF;
 
 impl Packet {
-    /// The UDP port of every packet.
+    /// The UDP destination port of every packet.
     pub const PORT: u16 = 4_791;
-    /// Bytes of the headers up to the payload, but for acknowledgements.
+    /// Bytes of the headers in front of the payload, except in acknowledgements.
     pub const HEADERS: usize = ipv4::LEN + UDP + BTH + EXTENDED;
-    /// Bytes on the wire of a notification, and of a packet of data besides its payload and padding.
+    /// Bytes on the wire of a notification. Also bytes on the wire of a WRITE without its payload and padding.
     pub const LEN: usize = Self::HEADERS + ICRC;
     /// Bytes on the wire of an acknowledgement.
     pub const ACKNOWLEDGEMENT_LEN: usize = Self::LEN - EXTENDED + AETH;
@@ -126,17 +127,18 @@ impl Packet {
         }
     }
 
-    /// Bytes of the headers up to the payload.
+    /// Bytes of the headers in front of the payload.
     const fn header_len(&self) -> usize {
         ipv4::LEN + UDP + BTH + self.extended()
     }
 
-    /// Bytes behind the payload that make it a multiple of four.
+    /// Bytes of padding behind the payload, which make its length a multiple of four.
     const fn padding(&self) -> usize {
         self.plen().wrapping_neg() as usize % 4
     }
 
-    /// The flow's name, also in a notification or an acknowledgement about it: `source of the flow << 32 | flow`.
+    /// The flow's name: `source of the flow << 32 | flow`. Notifications and acknowledgements have the name of the flow
+    /// that they are about.
     #[must_use]
     pub const fn key(&self) -> FlowKey {
         let source = match self.kind {
@@ -146,10 +148,11 @@ impl Packet {
         FlowKey((source as u64) << 32 | self.flow as u64)
     }
 
-    /// The bytes of the headers, and zeros behind them to the longest there are.
+    /// The bytes of the headers, filled up with zeros to the length of the longest headers.
     ///
     /// # Panics
-    /// If a node's, flow's or packet's number exceeds 24 bits, the priority 7, or the packet the 65,535 bytes of IPv4.
+    /// If the number of a node, flow or packet exceeds 24 bits, the priority exceeds 7, or the packet exceeds the
+    /// 65,535 bytes of IPv4.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::HEADERS] {
         let udp_len = UDP + BTH + self.extended() + usize::from(self.plen()) + self.trailer_len();
@@ -192,10 +195,10 @@ impl Packet {
         bytes
     }
 
-    /// The headers in front of `bytes`, which go on to the packet's invariant CRC.
+    /// The headers in front of `bytes`, which must reach to the end of the packet's invariant CRC.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no such packet between nodes.
+    /// [`Error`] if the bytes are no such packet between nodes.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (ip, udp) = Ipv4::decode(bytes, FiveTuple::UDP, UDP + BTH + AETH + ICRC)?;
         let (covered, crc) = part(bytes, 0, ipv4::LEN + udp.len())?.split_at(ipv4::LEN + udp.len() - ICRC);
@@ -236,7 +239,7 @@ fn invalid<T>(field: &'static str, value: u64) -> Result<T, Error> {
     Err(Error::Invalid { field, value })
 }
 
-/// The kind of a WRITE: its BTH, and RETH, payload and padding.
+/// The kind of a WRITE, decoded from its BTH and from `rest`: RETH, payload and padding.
 fn decode_write(bth: &[u8], rest: &[u8]) -> Result<Kind, Error> {
     let padding = usize::from(bth[1] >> 4 & 3);
     let Some(payload) = rest.len().checked_sub(EXTENDED).filter(|payload| payload.is_multiple_of(4)) else {
@@ -257,7 +260,7 @@ fn decode_write(bth: &[u8], rest: &[u8]) -> Result<Kind, Error> {
     Ok(Kind::Write { psn: get32(bth, 8) % NUMBERS, plen: plen as u16, offset, size, ack_request })
 }
 
-/// The kind of an acknowledgement: its BTH and AETH.
+/// The kind of an acknowledgement, decoded from its BTH and AETH.
 fn decode_acknowledgement(bth: &[u8], aeth: &[u8]) -> Result<Kind, Error> {
     if aeth.len() != AETH {
         return invalid("length", (UDP + BTH + aeth.len() + ICRC) as u64);
@@ -279,8 +282,8 @@ fn number(what: &str, number: u32) -> u32 {
     number
 }
 
-/// The invariant CRC of a packet up to it: over eight bytes of ones for a link header that is not there, and the packet
-/// with ones in place of the fields that change on the way.
+/// The invariant CRC over `packet`, the bytes in front of the CRC. It covers eight bytes of ones in place of a link
+/// header, and then the packet with ones in place of the fields that change on the path.
 pub(crate) fn icrc(packet: &[u8]) -> [u8; ICRC] {
     const VARIANT: [usize; 7] = [1, 8, 10, 11, ipv4::LEN + 6, ipv4::LEN + 7, ipv4::LEN + UDP + 4];
     let (headers, rest) = packet.split_first_chunk::<{ ipv4::LEN + UDP + BTH }>().expect("headers are there");
@@ -370,7 +373,7 @@ impl HeaderInfo for Packet {
         out.extend_from_slice(&icrc);
     }
 
-    /// Apart from a [`udp::Datagram`](crate::udp::Datagram), such a packet has no UDP checksum.
+    /// Unlike a [`udp::Datagram`](crate::udp::Datagram), such a packet has no UDP checksum.
     fn is_in(bytes: &[u8]) -> bool {
         bytes.len() >= ipv4::LEN + UDP
             && bytes[0] == ipv4::TYPE
@@ -402,14 +405,14 @@ pub(crate) mod tests {
     };
     pub(crate) const NOTIFICATION: Packet =
         Packet { src: 0x02_03_04, dst: 1, ecn: Ecn::NotEct, kind: Kind::Notification, ..WRITE };
-    /// The first packet has come, and no other.
+    /// Only the first packet has arrived.
     pub(crate) const ACKNOWLEDGEMENT: Packet =
         Packet { kind: Kind::Acknowledgement { expected: 1, refused: false }, ..NOTIFICATION };
-    /// A packet behind the sixth has come in its place.
+    /// A packet after the sixth arrived in place of the sixth.
     const REFUSAL: Packet =
         Packet { kind: Kind::Acknowledgement { expected: 5, refused: true }, ..NOTIFICATION };
 
-    /// By the formats' tables, the IPv4 checksum and the invariant CRC worked out apart.
+    /// Bytes by the formats' tables, with an independently computed IPv4 checksum and invariant CRC.
     #[test]
     fn known_bytes() {
         let write = "45 62 00 40 00 00 40 00 40 11 23 45 0a 00 00 01 0a 02 03 04  c0 01 12 b7 00 2c 00 00 \
@@ -435,7 +438,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The number of the packet before the first is 2^24 - 1.
+    /// The packet before the first has the number 2^24 - 1.
     #[test]
     fn the_number_in_an_acknowledgement_wraps() {
         let kind = Kind::Acknowledgement { expected: 0, refused: false };
@@ -494,7 +497,7 @@ pub(crate) mod tests {
         let mut bytes = bytes_of(&Header::Roce(WRITE));
         bytes.truncate(bytes.len() - 1 - ICRC);
         (bytes[3], bytes[25]) = (0x3f, 0x2b);
-        put16(&mut bytes, 10, 0x2346); // IPv4's checksum of a packet one byte shorter
+        put16(&mut bytes, 10, 0x2346); // IPv4's checksum for a packet one byte shorter
         let crc = icrc(&bytes);
         bytes.extend_from_slice(&crc);
         assert_eq!(Packet::decode(&bytes), Err(Error::Invalid { field: "length", value: 43 }));

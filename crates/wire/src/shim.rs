@@ -1,5 +1,6 @@
-//! What the switches of a load balancer write in front of a packet for each other: four bytes, gone before a host sees
-//! them. It stands for the spare bits of an overlay's header (VXLAN's in CONGA, shadow addresses in Presto).
+//! A four-byte header that the switches of a load balancer write in front of a packet for each other. The last switch
+//! removes it before a host sees the packet. It stands for the spare bits of an overlay's header (VXLAN's in CONGA,
+//! shadow addresses in Presto).
 
 use crate::Error;
 use crate::conga::Overlay;
@@ -8,10 +9,10 @@ use crate::field::{first, get16, put16};
 /// An overlay header in front of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shim {
-    /// There is none.
+    /// The packet has no overlay header.
     #[default]
     None,
-    /// The number of the end-to-end path to take.
+    /// The number of the end-to-end path that the packet takes.
     Path(u16),
     /// CONGA's overlay header.
     Conga(Overlay),
@@ -20,7 +21,7 @@ pub enum Shim {
 impl Shim {
     /// The first byte.
     pub const TYPE: u8 = 0x5C;
-    /// Bytes on the wire, where there is one.
+    /// Bytes on the wire of a shim that is present.
     pub const LEN: usize = 4;
 
     /// Bytes on the wire.
@@ -32,7 +33,7 @@ impl Shim {
         }
     }
 
-    /// Appends its bytes to `out`: type, kind, and 16 bits.
+    /// Appends the shim's bytes to `out`: type, kind and 16 bits.
     #[inline]
     pub fn encode(self, out: &mut Vec<u8>) {
         let (kind, bits) = match self {
@@ -48,7 +49,7 @@ impl Shim {
     /// The overlay header in front of `bytes`, if there is one.
     ///
     /// # Errors
-    /// [`Error`], if there is one that is cut short or of no known kind.
+    /// [`Error`] if the overlay header is cut off or of an unknown kind.
     #[inline]
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         if bytes.first() != Some(&Self::TYPE) {

@@ -1,5 +1,5 @@
-//! UDP over IPv4 (RFC 768, RFC 791), and a header of our own behind it that says which bytes of a flow a datagram
-//! carries, so that the receiver knows when it has them all.
+//! UDP over IPv4 (RFC 768, RFC 791) with our own stream header behind it. The stream header says which bytes of a flow
+//! a datagram carries, so that the receiver knows when the flow is complete.
 //!
 //! | byte | bits | field |
 //! |---|---|---|
@@ -10,7 +10,7 @@ use crate::field::{first, get16, get64, put16, put64};
 use crate::ipv4::{self, Ipv4};
 use crate::{Ecn, Ends, Error, FiveTuple, FlowKey, FlowRange, Framing, HeaderInfo, Position, checksum, roce};
 
-/// A datagram's headers: 28 bytes of IPv4 and UDP, 16 bytes of the stream's.
+/// A datagram's headers: 28 bytes of IPv4 and UDP, and 16 bytes of the stream header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Datagram {
     /// Sending node (24 bits).
@@ -23,11 +23,11 @@ pub struct Datagram {
     pub dst_port: u16,
     /// Payload bytes.
     pub plen: u16,
-    /// Whether queues may mark the packet, and whether one has.
+    /// ECN field: tells whether queues may mark the packet and whether a queue has marked it.
     pub ecn: Ecn,
-    /// Place of the first payload byte in the flow.
+    /// Offset of the first payload byte in the flow.
     pub offset: u64,
-    /// Bytes of the flow, at least `offset + plen`; [`Datagram::OPEN`] while nobody knows.
+    /// Bytes of the flow, at least `offset + plen`; [`Datagram::OPEN`] while the size is unknown.
     pub size: u64,
 }
 
@@ -44,7 +44,7 @@ impl Datagram {
         Ipv4 { src: self.src, dst: self.dst, class: 0, ecn: self.ecn, protocol: FiveTuple::UDP }
     }
 
-    /// The headers' bytes, before a payload of which `payload` is all but trailing zeros.
+    /// The headers' bytes in front of a payload. `payload` is that payload, from which trailing zeros may be left out.
     ///
     /// # Panics
     /// If a node's number exceeds 24 bits, or headers and payload exceed the 65,535 bytes of an IPv4 packet.
@@ -62,7 +62,7 @@ impl Datagram {
         put64(udp, UDP + 8, self.size);
         let sum = self.ip().pseudo_header(len) + checksum::sum(udp) + checksum::sum(payload);
         let sum = match !checksum::fold(sum) {
-            0 => 0xFFFF, // zero stands for no checksum
+            0 => 0xFFFF, // zero means that there is no checksum
             sum => sum,
         };
         put16(udp, 6, sum);
@@ -72,7 +72,7 @@ impl Datagram {
     /// The datagram in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no datagram of a flow between nodes, or have no checksum.
+    /// [`Error`] if the bytes are no datagram of a flow between nodes, or if the datagram has no checksum.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (ip, udp) = Ipv4::decode(bytes, FiveTuple::UDP, UDP + STREAM)?;
         checksum::verify(ip.pseudo_header(udp.len()) + checksum::sum(udp))?;
@@ -160,7 +160,7 @@ mod tests {
     use crate::Header;
     use crate::tests::{bytes_of, datagram, hex};
 
-    /// The bytes of the RFCs' formats, their checksums worked out apart.
+    /// Bytes by the RFCs' formats, with independently computed checksums.
     #[test]
     fn udp_vector() {
         let bytes = hex("45 00 00 30 00 00 40 00 40 11 23 b7 0a 00 00 01 0a 02 03 04 \

@@ -1,4 +1,4 @@
-//! A flow engine in small, for tests of policies: all flows move on at each event.
+//! A small flow engine for tests of policies: it updates all flows at each event.
 
 use crate::{Changes, Fluid, FluidFlow};
 use raddle_core::{Duration, Time};
@@ -15,7 +15,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// A flow that is there at the start, without a deadline.
+    /// A flow that arrives at time 0 and has no deadline.
     pub(crate) fn new(size_bits: f64, links: &[u32]) -> Self {
         Self {
             arrival: Time::ZERO,
@@ -43,7 +43,7 @@ pub(crate) fn time(seconds: f64) -> Time {
     Time::from_ps((seconds * 1e12).round() as u64)
 }
 
-/// A flow that is there.
+/// A flow that has arrived and has not ended.
 struct Live {
     job: usize,
     slot: usize,

@@ -1,14 +1,15 @@
-//! When a link fills up, given where its flows stop elsewhere.
+//! The level at which a link fills up, given the stops of its flows at other links.
 
 use super::stop::Stop;
 use super::{Incremental, Use};
 
-/// Guesses at what freezes before a link is full, before it is found by sorting.
+/// Number of guesses at the flows that freeze before a link is full; after these the level is found by sorting.
 const GUESSES: u32 = 3;
 
 impl Incremental {
-    /// When a link is full for a class, if its flows stop elsewhere when they do: these freeze in the order of their
-    /// stops for as long as what is left, divided among the rest, comes after the next of them.
+    /// The stop at which a link is full for a class, if its flows keep their stops elsewhere. These flows freeze in
+    /// order of their stops, as long as the remaining capacity, divided among the rest, lasts beyond the next of these
+    /// stops.
     pub(super) fn fills_at(&mut self, slot: u32, class: u8) -> Stop {
         let link = &self.links[slot as usize];
         self.looked_at += link.uses.len();
@@ -18,7 +19,7 @@ impl Incremental {
         for &Use { flow, weight } in &link.uses {
             let stop = self.stops[flow as usize];
             if stop.class() < class {
-                // Before the repair is done, earlier classes may take more than there is.
+                // Before the repair is complete, earlier classes may use more than the capacity.
                 left = left.saturating_sub(product(stop.level(), weight));
                 earlier = true;
             } else if stop.class() == class {
@@ -44,7 +45,7 @@ impl Incremental {
         self.elsewhere.sort_unstable();
         let mut rising = here + self.elsewhere.iter().map(|&(_, weight)| weight).sum::<u64>();
         for &(stop, weight) in &self.elsewhere {
-            // Whether the link is full before the stop, ties in order of slots.
+            // Tests whether the link is full before this stop; ties are resolved by slot.
             let least = u128::from(stop.level()) + u128::from(slot < stop.slot());
             if left < least * u128::from(rising) {
                 break;
@@ -56,12 +57,12 @@ impl Incremental {
     }
 }
 
-/// A flow's use of a link, or a link's when it is full at a level.
+/// The capacity that flows of this total weight use on a link at a level.
 pub(super) fn product(level: u64, weight: u64) -> u128 {
     u128::from(level) * u128::from(weight)
 }
 
-/// When what is left of a link is used up by flows that rise with this weight.
+/// The stop at which flows with total weight `rising` use up the remaining capacity of a link.
 pub(super) fn full_at(slot: u32, class: u8, left: u128, rising: u64) -> Stop {
     if rising == 0 {
         return Stop::never(class);
@@ -70,10 +71,12 @@ pub(super) fn full_at(slot: u32, class: u8, left: u128, rising: u64) -> Stop {
     Stop::link(class, u64::try_from(left / u128::from(rising)).map_or(most, |level| level.min(most)), slot)
 }
 
-/// When a link is full if just those of its flows freeze before that stop `elsewhere` before the guess.
+/// The stop at which a link is full, if exactly those of the flows in `elsewhere` freeze before that stop before
+/// `guess`.
 ///
 /// # Errors
-/// With a better guess, if there is one, where that is not so, or may not be so by the rounding of levels.
+/// If this assumption is wrong, or may be wrong because levels are rounded. The error contains a better guess, if there
+/// is one.
 fn guessed(
     slot: u32,
     left: u128,
@@ -95,8 +98,8 @@ fn guessed(
     }
     let left = left.checked_sub(used).ok_or(None)?;
     let full = full_at(slot, guess.class(), left, rising);
-    // Had the link been full before one of those that froze, too little would be left for the rest to reach its level;
-    // rounding down can hide no more than a unit of level of each.
+    // If the link had been full before one of the frozen flows stopped, too little would be left for the rest to reach
+    // its level. Rounding down can hide at most one unit of level per flow.
     let frozen_before = left >= (u128::from(last) + 1) * u128::from(rising) + rounding;
     if frozen_before && full <= next { Ok(full) } else { Err(Some(full).filter(|full| full.at().is_some())) }
 }

@@ -1,26 +1,27 @@
-//! Water-filling that keeps its flows: a change costs what it touches.
+//! Incremental water-filling: it keeps its flows, and a change costs only as much as it affects.
 //!
-//! Rates are a function of the set of flows and the capacities alone, **to the bit**, whatever flows came and went
-//! before and in whatever order: every node of a rack gets the same rates from the same flows. Two things make it so.
+//! Rates are a function of the set of flows and the capacities alone, **bit by bit**, whatever flows arrived and left
+//! before, and in whatever order. Every node of a rack therefore gets the same rates from the same flows. Two
+//! properties ensure this.
 //!
-//! *Sums do not depend on order.* Capacities and levels are integers, multiples of a unit 2^-52 or so of the largest
-//! capacity; a flow's weight times its traversals of a link is an integer, a multiple of 2^-40. A flow frozen at a
-//! level takes level * weight of a link, exactly. The only rounding is that a link's level is rounded down, so that
+//! *Sums do not depend on order.* Capacities and levels are integers, multiples of a unit of about 2^-52 of the largest
+//! capacity. A flow's weight times its traversals of a link is an integer, a multiple of 2^-40. A flow frozen at a
+//! level uses exactly level * weight of a link. The only rounding is that a link's level is rounded down, so that
 //! levels rise as flows freeze (specification of R2C2, §4.3) without any tolerance.
 //!
-//! *The stops are unique.* Each flow has a [`Stop`]: the first of its links to fill up, or its demand. A link fills
-//! up at the level at which what its flows that stop elsewhere before leave is divided among the rest
-//! ([`Incremental::fills_at`]). By induction over the order of stops one assignment alone has every flow stop at
-//! the first such level among its links, and water-filling from scratch finds it. So it does not matter how it is
-//! found, and after a change it is found by repair: links whose level no longer is what their flows stop at are put
-//! right, the lowest first. What a repair at one level changes lies above it, so this ends.
+//! *The stops are unique.* Each flow has a [`Stop`]: the first of its links to fill up, or its demand. Some flows of a
+//! link stop earlier elsewhere. The link fills up at the level at which the others use up the capacity that these leave
+//! ([`Incremental::fills_at`]). By induction over the order of stops, there is exactly one assignment in which every
+//! flow stops at the lowest such level among its links. Water-filling from scratch finds it. The method of finding it
+//! therefore does not matter. After a change it is found by repair: links whose level differs from the stops of their
+//! flows are corrected, the lowest first. A repair at one level changes only higher levels, so this ends.
 //!
-//! A repair may come to the same links again and again. When it has looked at a part of all uses of links, what is left
-//! is filled [from scratch](Incremental::refill), which looks at each link a few times. Since stops are unique, neither
-//! this nor the moment matters to the rates.
+//! A repair may examine the same links repeatedly. When it has examined a certain fraction of all uses of links, the
+//! remainder is filled [from scratch](Incremental::refill), which examines each link a few times. Since stops are
+//! unique, neither the refill nor its start affects the rates.
 //!
-//! Cost: a flow that comes, goes, or rises touches each of its links once, O(1) where the link has room; one that
-//! falls too. Other links are looked at only if they are full.
+//! Cost: a flow that arrives, leaves, rises or falls touches each of its links once, in O(1) if the link has room.
+//! Other links are examined only if they are full.
 
 mod full;
 mod rate_table;
@@ -39,74 +40,75 @@ use stop::Stop;
 /// Bits of the largest capacity, in units of rate.
 const CAPACITY_BITS: u64 = 52;
 
-/// Bits behind the point of weight times traversals.
+/// Fraction bits of weight times traversals.
 const WEIGHT_BITS: u32 = 40;
 
-/// Below this power of two of its capacity, what earlier classes leave of a link is nothing.
+/// If earlier classes leave less of a link than its capacity times 2 to the minus this, the remainder counts as
+/// nothing.
 const NOTHING_BITS: u32 = 30;
 
-/// A repair is long when it has looked at one of this many of all uses of links (found by trial; 2 and 8 do nearly as
-/// well).
+/// A repair is long when it has examined more than one in this many of all uses of links (found by trial; 2 and 8 are
+/// nearly as good).
 const LONG: usize = 4;
 
-/// Uses that a link has memory for at first.
+/// Initial capacity of a link's list of uses.
 const FEW_USES: usize = 4;
 
-/// Flows that come and go, and their weighted max-min rates.
+/// Flows that arrive and leave, and their weighted max-min rates.
 #[derive(Debug, Clone)]
 pub struct Incremental {
     /// A unit of rate in bit/s, a power of two.
     unit_bps: f64,
-    /// Per link slot.
+    /// Indexed by link slot.
     links: Vec<Link>,
-    /// Per flow slot: where it stops, if the repair has come so far.
+    /// Indexed by flow slot: where the flow stops, as far as the repair has come.
     stops: Vec<Stop>,
-    /// Per flow slot.
+    /// Indexed by flow slot.
     flows: Vec<Member>,
-    /// Flow slots that are free.
+    /// Free flow slots.
     vacant: Vec<u32>,
-    /// Flows of each class, where there are any.
+    /// Number of flows of each class that has any.
     classes: BTreeMap<u8, usize>,
-    /// Links to be looked at, by when: no stop there before that is wrong or missing.
+    /// Links to be examined, in order of stop: no stop at the link before this one is wrong or missing.
     doubts: BinaryHeap<Reverse<Stop>>,
-    /// Working memory: stops elsewhere of a link's flows, with their weight there.
+    /// Working memory: the stops of a link's flows at other limits, with the flows' weights on the link.
     elsewhere: Vec<(Stop, u64)>,
-    /// Working memory: flows to be moved.
+    /// Working memory: flows whose stops change.
     moved: Vec<u32>,
-    /// Uses of links by flows.
+    /// Number of uses of links by flows.
     entries: usize,
-    /// Uses that were looked at since the rates were right.
+    /// Number of uses examined since the rates were last correct.
     looked_at: usize,
-    /// The next refill is to stop all flows anew that do not stop before this; [`Stop::NONE`] if none is wanted.
+    /// The next refill recomputes all stops from this one on; [`Stop::NONE`] if no refill is pending.
     refill_from: Stop,
     /// Working memory.
     refill: Refill,
-    /// Flows whose rate may not be what was last reported, each once.
+    /// Flows whose rate may differ from the last reported rate, each once.
     touched: Vec<u32>,
 }
 
 /// A link and the flows on it.
 #[derive(Debug, Clone)]
 struct Link {
-    /// Rate units times weight units.
+    /// In rate units times weight units.
     capacity: u128,
-    /// What the capacity has left after all flows, [`NOTHING_BITS`] and a level's rounding: if it is not negative and
-    /// no flow stops here, the link cannot be full.
+    /// Remaining capacity, less the [`NOTHING_BITS`] share and the rounding of a level. If this is not negative and no
+    /// flow stops here, the link cannot be full.
     room: i128,
-    /// Of all its flows.
+    /// Total weight of all its flows.
     weight: u64,
-    /// Of those that a refill has not stopped yet.
+    /// Total weight of the flows that a refill has not stopped yet.
     rising: u64,
     /// Number of flows whose rate this link limits.
     stopping: u32,
-    /// No flow stops here before this, if any does.
+    /// If any flow stops here, none stops before this.
     full: Stop,
-    /// Its entry among the doubts, others being outdated, or [`Stop::NONE`].
+    /// The link's current entry in `doubts`, or [`Stop::NONE`]; other entries are outdated.
     doubt: Stop,
     uses: Vec<Use>,
 }
 
-/// A flow on a link: its weight times its traversals.
+/// A flow's use of a link. `weight` is the flow's weight times its traversals.
 #[derive(Debug, Clone, Copy)]
 struct Use {
     flow: u32,
@@ -118,28 +120,28 @@ struct Use {
 struct Member {
     weight: f64,
     demand_bps: f64,
-    /// Its links, with its weight times its traversals.
+    /// Its links, each with the flow's weight times its traversals.
     row: Vec<(u32, u64)>,
-    /// The rate that was last reported, bit/s.
+    /// The last reported rate, bit/s.
     reported_bps: f64,
-    /// Whether it is among the touched flows.
+    /// True if the flow is among the touched flows.
     touched: bool,
 }
 
 impl Link {
-    /// What all flows leave of the capacity; it may be negative until the repair is done.
+    /// The capacity that all flows leave; may be negative until the repair is complete.
     fn left(&self) -> i128 {
         self.room + self.nothing() as i128 + i128::from(self.weight)
     }
 
-    /// If earlier classes leave less, that is nothing.
+    /// If earlier classes leave less than this, the remainder counts as nothing.
     fn nothing(&self) -> u128 {
         self.capacity >> NOTHING_BITS
     }
 }
 
 impl Incremental {
-    /// No flows over links with these usable capacities, in bit/s.
+    /// An allocation without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64]) -> Self {
         let unit_bps = unit(links.iter().copied().fold(0.0, f64::max));
@@ -174,16 +176,17 @@ impl Incremental {
         }
     }
 
-    /// What rates are multiples of but for weights and demands, in bit/s: the largest capacity at first has 52 bits of it.
+    /// The unit of rates, in bit/s: rates are multiples of it, except for weights and demands. The largest initial
+    /// capacity has 52 bits in this unit.
     pub(crate) fn unit_bps(&self) -> f64 {
         self.unit_bps
     }
 
-    /// Adds a flow, as [`Flows::push`](crate::Flows::push) does, and returns its slot, which stays its own until it is
-    /// removed. A flow that changes is removed and added again.
+    /// Adds a flow, as [`Flows::push`](crate::Flows::push) does. Returns its slot, which belongs to the flow until it
+    /// is removed. To change a flow, remove it and add it again.
     ///
-    /// Weight times traversals is kept in multiples of 2^-40 and must stay below 2^24, summed over a link; a flow's rate over its
-    /// weight, below 2^12 times the largest capacity.
+    /// Weight times traversals is stored in multiples of 2^-40; its sum over a link must stay below 2^24. A flow's rate
+    /// divided by its weight must stay below 2^12 times the largest capacity.
     pub fn insert(
         &mut self,
         weight: f64,
@@ -223,11 +226,11 @@ impl Incremental {
         slot as usize
     }
 
-    /// Has a flow rise that has level 0.
+    /// Lets a flow at level 0 rise, now or in the next refill.
     fn start(&mut self, flow: u32) {
         self.touch(flow);
         if self.repair_is_long() {
-            // It keeps level 0 until then.
+            // The flow keeps level 0 until the refill.
             self.refill_from = self.refill_from.min(Stop::link(self.stops[flow as usize].class(), 0, 0));
         } else {
             self.raise(flow);
@@ -237,7 +240,7 @@ impl Incremental {
     /// Removes the flow in a slot.
     ///
     /// # Panics
-    /// If there never was one.
+    /// If the slot never had a flow.
     pub fn remove(&mut self, slot: usize) {
         let flow = u32::try_from(slot).expect("a slot that was given out");
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
@@ -257,7 +260,7 @@ impl Incremental {
         }
         let gone = &mut self.flows[slot];
         gone.row.clear();
-        // It has this rate, so that it will not be among the changes.
+        // Report no change for the slot: the removed flow's rate is now 0.
         (gone.demand_bps, gone.reported_bps) = (0.0, 0.0);
         self.vacant.push(flow);
     }
@@ -265,7 +268,7 @@ impl Incremental {
     /// Sets the demand of the flow in a slot, in bit/s (or infinity).
     ///
     /// # Panics
-    /// If there never was one.
+    /// If the slot never had a flow.
     pub fn set_demand(&mut self, slot: usize, demand_bps: f64) {
         debug_assert!(demand_bps >= 0.0);
         let flow = u32::try_from(slot).expect("a slot that was given out");
@@ -274,7 +277,7 @@ impl Incremental {
         self.start(flow);
     }
 
-    /// Sets the usable capacity of a link, in bit/s, which may not be above the largest that there was at first.
+    /// Sets the usable capacity of a link, in bit/s. It may not exceed the largest initial capacity.
     ///
     /// # Panics
     /// If there is no such link.
@@ -291,7 +294,7 @@ impl Incremental {
         }
     }
 
-    /// Works out the rates of the flows that there are.
+    /// Computes the rates of the current flows.
     pub fn settle(&mut self) {
         if self.refill_from == Stop::NONE {
             self.repair();
@@ -304,7 +307,7 @@ impl Incremental {
         self.looked_at = 0;
     }
 
-    /// Puts doubtful links right, the lowest first, unless that takes long.
+    /// Corrects doubtful links, the lowest first. If that takes long, requests a refill instead.
     fn repair(&mut self) {
         while let Some(Reverse(doubt)) = self.doubts.pop() {
             let slot = doubt.slot();
@@ -319,12 +322,13 @@ impl Incremental {
         }
     }
 
-    /// Whether a refill is likely to take less time than to go on with repairs.
+    /// True if a refill is likely to take less time than further repairs.
     fn repair_is_long(&self) -> bool {
         self.looked_at > self.entries / LONG
     }
 
-    /// Puts right where a link stops the flows of a class, unless something may have to be put right before.
+    /// Corrects the stops of a class at a link. If an earlier stop may need correction first, it only queues the link
+    /// again.
     fn look_at(&mut self, slot: u32, doubt: Stop) {
         let class = doubt.class();
         let full = self.fills_at(slot, class);
@@ -360,7 +364,7 @@ impl Incremental {
     /// The rate of the flow in a slot as of the last [`settle`](Self::settle), in bit/s.
     ///
     /// # Panics
-    /// If there never was one.
+    /// If the slot never had a flow.
     #[must_use]
     pub fn rate(&self, slot: usize) -> f64 {
         let (flow, stop) = (&self.flows[slot], self.stops[slot]);
@@ -370,22 +374,22 @@ impl Incremental {
         }
     }
 
-    /// Slots of the flows whose rates, as of the last [`settle`](Self::settle), are not what they were when this was
-    /// last asked, with these rates in bit/s. A flow that is new had rate 0.
+    /// Slots and rates, in bit/s, of the flows whose rates have changed since the last call, as of the last
+    /// [`settle`](Self::settle). A new flow had rate 0 before.
     pub fn changes(&mut self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let mut touched = std::mem::take(&mut self.touched);
         touched.retain(|&flow| {
             let rate = self.rate(flow as usize);
             let flow = &mut self.flows[flow as usize];
             flow.touched = false;
-            // Equal levels give equal bits.
+            // Equal levels give identical bits.
             std::mem::replace(&mut flow.reported_bps, rate).to_bits() != rate.to_bits()
         });
         self.touched = touched;
         self.touched.drain(..).map(|flow| (flow as usize, self.flows[flow as usize].reported_bps))
     }
 
-    /// Notes that a flow's rate may change.
+    /// Marks a flow whose rate may have changed.
     fn touch(&mut self, flow: u32) {
         let touched = &mut self.flows[flow as usize].touched;
         if !std::mem::replace(touched, true) {
@@ -393,7 +397,7 @@ impl Incremental {
         }
     }
 
-    /// Has a link looked at for a stop that may be wrong.
+    /// Queues a link to be examined for a stop that may be wrong.
     fn doubt(&mut self, slot: u32, stop: Stop) {
         let doubt = &mut self.links[slot as usize].doubt;
         if stop < *doubt {
@@ -402,7 +406,7 @@ impl Incremental {
         }
     }
 
-    /// Has a link looked at for the next class that it carries after this one.
+    /// Queues a link to be examined for the next class that it carries after this one.
     fn doubt_class_after(&mut self, slot: u32, class: u8) {
         if self.classes.keys().next_back().is_some_and(|&last| last > class) {
             let uses = self.links[slot as usize].uses.iter();
@@ -413,7 +417,7 @@ impl Incremental {
         }
     }
 
-    /// Lets a flow stop earlier. Links that stop nobody have had room, and keep it.
+    /// Moves a flow to an earlier stop. Links at which no flow stops had room before and have more now.
     fn lower(&mut self, flow: u32, stop: Stop) {
         self.touch(flow);
         let old = std::mem::replace(&mut self.stops[flow as usize], stop);
@@ -447,7 +451,7 @@ impl Incremental {
             if link.stopping > 0 || more * i128::from(weight) > link.room {
                 let full = self.fills_at(slot, class);
                 if full.at().is_some() {
-                    // This flow may stop elsewhere before, but that only makes it later.
+                    // If this flow stops elsewhere before that, the link only fills up later.
                     let link = &self.links[slot as usize];
                     let first = if link.stopping > 0 { full.min(link.full) } else { full };
                     self.doubt(slot, first);
@@ -467,7 +471,7 @@ impl Incremental {
         self.flows[at].row = row;
     }
 
-    /// When a flow's demand is met.
+    /// The stop at which a flow's demand is met.
     fn demand(&self, flow: u32) -> Stop {
         let Member { weight, demand_bps, .. } = self.flows[flow as usize];
         let level = demand_bps / (weight * self.unit_bps);
@@ -475,7 +479,7 @@ impl Incremental {
         Stop::demand(class, if level.is_finite() { level as u64 } else { u64::MAX })
     }
 
-    /// Counts a flow where it stops now.
+    /// Updates the links' counts when a flow's stop changes from `old` to `new`.
     fn count(&mut self, old: Stop, new: Stop) {
         if let Some(link) = old.at() {
             self.links[link as usize].stopping -= 1;
@@ -493,7 +497,7 @@ fn capacity(bps: f64, unit_bps: f64) -> u128 {
     u128::from((bps / unit_bps) as u64) << WEIGHT_BITS
 }
 
-/// The power of two of which the largest capacity has [`CAPACITY_BITS`] bits.
+/// The power of two in whose units the largest capacity has [`CAPACITY_BITS`] bits.
 fn unit(largest_bps: f64) -> f64 {
     const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
     let exponent = largest_bps.to_bits() >> FRACTION_BITS;

@@ -1,14 +1,14 @@
-//! Flows by key, edited into the flows that are wanted next.
+//! Flows identified by keys. The flows of one table are changed into those of the next.
 
 use super::Incremental;
 
-/// A table's flows and their rates. Tables that come one after the other differ by few flows, so each is computed from
-/// the last; rates are a function of the table all the same, to the bit.
+/// A table's flows and their rates. Successive tables differ by few flows, so each is computed from the previous one.
+/// The rates are nevertheless a bit-exact function of the table.
 #[derive(Debug, Clone)]
 pub struct RateTable<K> {
-    /// In order of keys, each with its slot.
+    /// Flows in order of keys, each with its slot.
     flows: Vec<(K, usize)>,
-    /// Working memory: the last table's flows that stay.
+    /// Working memory: the flows of the previous table that stay.
     kept: Vec<(K, usize)>,
     incremental: Incremental,
 }
@@ -20,9 +20,9 @@ impl<K: Ord + Copy> RateTable<K> {
         Self { flows: Vec::new(), kept: Vec::new(), incremental: Incremental::new(links) }
     }
 
-    /// The rates of the flows with these keys, in bit/s and in their order, which must be ascending. A key stands for
-    /// all that is to be known of a flow; `insert` inserts the flow of a key that the last table did not have, and
-    /// returns its slot.
+    /// The rates of the flows with these keys, in bit/s and in the order of `keys`, which must be ascending. A key must
+    /// identify a flow completely. `insert` inserts the flow of a key that the previous table did not have, and returns
+    /// its slot.
     pub fn rates(
         &mut self,
         keys: &[K],

@@ -1,8 +1,9 @@
-//! Water-filling from a stop on, for when a repair takes longer than that.
+//! Refill: water-filling from a stop on. Used when a repair would take longer.
 //!
-//! As in [`WaterFill`](crate::WaterFill), links wait in a heap by the level at which they would be full, and are looked
-//! at again when their turn comes; but in the integers of the repair, so the stops, which are unique, are the same.
-//! Nothing is wrong before the lowest of the doubts, so flows that stop before it stay where they are.
+//! As in [`WaterFill`](crate::WaterFill), links wait in a heap by the level at which they would be full, and are
+//! examined again when they reach its top. The computation uses the integers of the repair. Stops are unique, so the
+//! result is the same. All stops before the lowest doubtful one are correct, so flows that stop before it are not
+//! changed.
 
 use super::Incremental;
 use super::full::{full_at, product};
@@ -11,23 +12,24 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// Working memory.
+/// Working memory of a refill.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Refill {
-    /// Flows to be stopped anew, by class.
+    /// Flows whose stops are recomputed, in order of class.
     flows: Vec<u32>,
-    /// Links that they use, one class at a time.
+    /// Links that these flows use, for one class at a time.
     links: Vec<u32>,
-    /// When these would be full if no more flows froze; never later than they are.
+    /// For each link, the stop at which it would be full if no more flows froze; never later than the actual stop.
     full: BinaryHeap<Reverse<Stop>>,
-    /// When demands of the class are met, with their flows, the last first.
+    /// The stops at which demands of the class are met, with their flows, in descending order.
     demands: Vec<(Stop, u32)>,
 }
 
 impl Incremental {
-    /// Stops all flows anew that do not stop before this, which no doubt may be before.
+    /// Recomputes all stops from `from` on. No doubtful stop may be before `from`.
     pub(super) fn refill(&mut self, from: Stop) {
-        // What earlier classes leave of a link is known when a class starts.
+        // The remainder that earlier classes leave of a link is determined at level 0 of a class. A refill of a class
+        // other than the first therefore starts at level 0.
         let from = if self.is_first(from.class()) { from } else { Stop::link(from.class(), 0, 0) };
         for Reverse(doubt) in self.doubts.drain() {
             self.links[doubt.slot() as usize].doubt = Stop::NONE;
@@ -35,7 +37,7 @@ impl Incremental {
         let mut refill = std::mem::take(&mut self.refill);
         refill.flows.clear();
         refill.flows.extend((0..).zip(&self.stops).filter(|&(_, &stop)| stop >= from).map(|(flow, _)| flow));
-        // A flow without links stops at its demand, or is none.
+        // A flow without links always stops at its demand. A free slot has no links either.
         refill.flows.retain(|&flow| !self.flows[flow as usize].row.is_empty());
         refill.flows.sort_by_key(|&flow| self.stops[flow as usize].class());
         for &flow in &refill.flows {
@@ -55,7 +57,7 @@ impl Incremental {
         self.refill = refill;
     }
 
-    /// Takes a flow from its links, and has it stop at its demand.
+    /// Frees the capacity that a flow uses on its links, and sets its stop to its demand.
     fn lift(&mut self, flow: u32) {
         self.touch(flow);
         let old = self.stops[flow as usize];
@@ -67,7 +69,7 @@ impl Incremental {
         }
     }
 
-    /// Has the flows of a class rise.
+    /// Adds the flows of a class to their links as rising flows.
     fn enter(&mut self, class: u8, flows: &[u32], refill: &mut Refill) {
         refill.links.clear();
         refill.demands.clear();
@@ -91,7 +93,7 @@ impl Incremental {
         refill.full = full.into();
     }
 
-    /// Raises the level until each of `to_go` flows is stopped.
+    /// Raises the level until all `to_go` flows are stopped.
     fn fill(&mut self, class: u8, mut to_go: usize, refill: &mut Refill) {
         let mut stopped = std::mem::take(&mut self.moved);
         while to_go > 0 {
@@ -125,10 +127,11 @@ impl Incremental {
         self.moved = stopped;
     }
 
-    /// When a link that is not full at this level of a class will be, if no more of its flows freeze before.
+    /// The stop at which a link that is not full at this level of a class will be full, if no more of its flows freeze
+    /// before.
     fn full_if_no_more_freeze(&self, slot: u32, class: u8, level: u64) -> Stop {
         let link = &self.links[slot as usize];
-        // At level 0 the class has taken nothing, so it is earlier ones that leave this.
+        // At level 0 the class has used nothing, so the remaining capacity is what earlier classes leave.
         let left = link.left().unsigned_abs();
         let nothing = level == 0 && !self.is_first(class) && left < link.nothing();
         full_at(slot, class, if nothing { 0 } else { left }, link.rising)
@@ -138,7 +141,7 @@ impl Incremental {
         self.classes.keys().next() == Some(&class)
     }
 
-    /// Stops a flow that rises.
+    /// Stops a rising flow.
     fn freeze(&mut self, flow: u32, stop: Stop) {
         let demand = std::mem::replace(&mut self.stops[flow as usize], stop);
         self.count(demand, stop);

@@ -1,23 +1,25 @@
-//! Flows that come and go: whatever the history, the bits are those of flows that were there from the start.
+//! Tests with flows that arrive and leave: for any history, the rates are bit-identical to those of flows inserted at
+//! once.
 
 use super::Incremental;
 use crate::{Allocate, Flows, Reference, WaterFill, check};
 use proptest::prelude::*;
 
-/// A flow: weight, class, demand, row.
+/// A flow: weight, class, demand, row of links.
 type Spec = (f64, u8, f64, Vec<(u32, f32)>);
 
 const LINKS: u32 = 12;
 
 fn flow() -> impl Strategy<Value = Spec> {
-    // Links tie exactly or not at all: the reference algorithm takes as one what ties but for rounding, as thirds do.
+    // Links tie exactly or not at all: the reference algorithm treats levels as equal if they differ only by rounding,
+    // as thirds do.
     let share = prop_oneof![3 => Just(1.0_f32), 1 => Just(0.5), 1 => Just(0.125), 2 => 0.1..1.0_f32];
     let row = proptest::collection::btree_map(0..LINKS, share, 0..6);
     let weight = prop_oneof![3 => Just(1.0), 1 => (1..=255_u8).prop_map(f64::from)];
     let class = prop_oneof![3 => Just(0_u8), 1 => 0..4_u8];
     (weight, class, prop_oneof![Just(f64::INFINITY), 0.0..2e9_f64], row).prop_map(
         |(weight, class, demand, row)| {
-            // Reference and efficient algorithm have no rate for a flow that nothing stops.
+            // The reference and the efficient algorithm have no rate for a flow without any limit.
             let demand = if row.is_empty() { demand.min(1e9) } else { demand };
             (weight, class, demand, row.into_iter().collect())
         },
@@ -33,20 +35,20 @@ fn insert(incremental: &mut Incremental, (weight, class, demand, row): &Spec) ->
     incremental.insert(*weight, *class, *demand, row.iter().copied())
 }
 
-/// How changes are dealt with.
+/// The algorithm that handles changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// A repair, and a refill if it is long.
+    /// A repair, then a refill if the repair takes long.
     Usual,
     Repair,
-    /// A refill from the lowest doubt.
+    /// A refill from the lowest doubtful stop.
     Refill,
 }
 
 impl Way {
     const ALL: [Self; 3] = [Self::Usual, Self::Repair, Self::Refill];
 
-    /// Has the next changes dealt with this way.
+    /// Makes the next changes use this algorithm.
     fn choose(self, incremental: &mut Incremental) {
         match self {
             Self::Usual => {}
@@ -56,7 +58,7 @@ impl Way {
     }
 }
 
-/// Rates of flows that are all there at once, found by repairs alone, in bits.
+/// Rates, as bits, of flows that are all inserted at once; found by repairs alone.
 fn from_scratch<'a>(flows: impl Iterator<Item = &'a Spec>, links: &[f64]) -> Vec<u64> {
     let mut incremental = Incremental::new(links);
     Way::Repair.choose(&mut incremental);
@@ -66,7 +68,7 @@ fn from_scratch<'a>(flows: impl Iterator<Item = &'a Spec>, links: &[f64]) -> Vec
 }
 
 proptest! {
-    /// A step removes some flows, adds others, and settles, in each [`Way`].
+    /// Each step removes some flows, adds others, and settles, in each [`Way`].
     #[test]
     fn history_leaves_no_trace(
         links in capacities(),
@@ -88,7 +90,7 @@ proptest! {
                 }
             }
             for flow in come {
-                // Ways do not matter to slots.
+                // The slots do not depend on the way.
                 let [slot, ..] = ways.each_mut().map(|(_, incremental)| insert(incremental, &flow));
                 live.push((slot, flow));
             }
@@ -116,7 +118,8 @@ proptest! {
             let mut efficient = Vec::new();
             WaterFill::default().allocate(&flows, &links, &mut efficient);
             for (rate, (slow, fast)) in rates.iter().zip(expected.iter().zip(&efficient)) {
-                // What earlier classes leave is a small difference of large numbers, so an error relative to links counts.
+                // The remainder of earlier classes is a small difference of large numbers, so the error is relative to
+                // the links.
                 let scale = 1e-9 * slow.max(1e7);
                 prop_assert!((rate - slow).abs() <= scale && (rate - fast).abs() <= scale, "{rate} {slow} {fast}");
             }
@@ -126,7 +129,7 @@ proptest! {
 
 #[test]
 fn links_that_fill_up_together_do_so_in_one_order() {
-    // A ring of equal links: every level ties with every other, and rounds.
+    // A ring of equal links: all levels tie, and all are rounded.
     let links = vec![1e10; 30];
     let ring: Vec<Spec> =
         (0..30).map(|i| (1.0, 0, f64::INFINITY, (0..3).map(|hop| ((i + hop) % 30, 1.0)).collect())).collect();
@@ -153,7 +156,7 @@ fn a_flow_that_nothing_stops_has_no_bound() {
 }
 
 proptest! {
-    /// Demands and capacities change too, and what is reported of all this adds up to the rates that there are.
+    /// Demands and capacities change too. The reported changes add up to the current rates.
     #[test]
     fn changes_in_place_leave_no_trace_and_are_reported(
         mut links in capacities(),
@@ -166,7 +169,7 @@ proptest! {
             1..12,
         ),
     ) {
-        // Capacities may not grow past the largest at first, which sets the unit.
+        // Capacities may not exceed the largest initial capacity, which sets the unit.
         links.push(4e9);
         let mut ways = Way::ALL.map(|way| (way, Incremental::new(&links), Vec::<f64>::new()));
         let mut live: Vec<(usize, Spec)> = Vec::new();
@@ -187,7 +190,7 @@ proptest! {
                 if goes {
                     for (_, incremental, known) in &mut ways {
                         incremental.remove(slot);
-                        // The next flow in the slot starts at 0.
+                        // The next flow in the slot starts at rate 0.
                         if let Some(known) = known.get_mut(slot) {
                             *known = 0.0;
                         }
@@ -224,7 +227,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Many flows on few links, where a change runs far.
+    /// Many flows on few links, so that a change affects many others.
     #[test]
     fn long_histories_leave_no_trace(
         steps in proptest::collection::vec(
@@ -263,7 +266,7 @@ proptest! {
 
 #[test]
 fn a_link_that_others_leave_lets_its_flows_rise() {
-    // Found in a rack with weights by deadline: one flow kept the level of a link that had room again.
+    // Regression from a rack with weights by deadline: one flow kept the level of a link that had capacity again.
     let row = |row: &[(u32, u8)]| row.iter().map(|&(link, parts)| (link, f32::from(parts) / 12.0)).collect();
     let flow = |weight: u8, parts: &[(u32, u8)]| -> Spec { (weight.into(), 0, f64::INFINITY, row(parts)) };
     let flows = [
@@ -279,7 +282,7 @@ fn a_link_that_others_leave_lets_its_flows_rise() {
         flow(127, &[(0, 12)]),
     ];
     let links = [9.5e9; 4];
-    // By repairs alone, which a refill would otherwise take over from.
+    // Uses repairs only; otherwise a refill would take over.
     let mut incremental = Incremental::new(&links);
     Way::Repair.choose(&mut incremental);
     let mut live: Vec<(usize, usize)> = Vec::new();

@@ -1,39 +1,40 @@
-//! Schedulers that know all flows and send without latency or headers: the "Optimal" of PDQ's evaluation
-//! (specification of PDQ, §9; Pinedo, Scheduling, algorithm 3.3.1; Schrage 1968 for SRPT).
+//! Schedulers that know all flows and send without latency or headers: the "Optimal" of PDQ's evaluation (specification
+//! of PDQ, §9; Pinedo, Scheduling, algorithm 3.3.1; Schrage 1968 for SRPT).
 //!
-//! The functions are for one bottleneck, where a flow is a task of size over capacity. [`Omniscient`] is the same as a
-//! policy of the flow engine, in any network.
+//! The functions apply to one bottleneck, on which the work of a flow is its size divided by the capacity.
+//! [`Omniscient`] is the same scheduler as a policy of the flow engine, for any network.
 
 mod policy;
 
 pub use policy::Omniscient;
 
-/// A flow on one bottleneck.
+/// A flow on a single bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Task {
-    /// How long it takes alone, in any unit of time.
+    /// Time that the flow takes alone, in any unit of time.
     pub work: f64,
-    /// When it should be complete, in the same unit; infinity if that does not matter.
+    /// Deadline of the flow, in the same unit; infinity if it has none.
     pub due: f64,
 }
 
-/// Which of the tasks, all there at time 0, are complete in time when as many are as can be: the others are discarded,
-/// and these served in order of their deadlines (Moore and Hodgson). Of tasks that are equal in this, the earlier stay.
+/// Returns which tasks meet their deadlines when as many as possible do (Moore and Hodgson). All tasks are available at
+/// time 0. The remaining tasks are discarded, and the others are served in order of deadlines. Among equal tasks, the
+/// earlier one is kept.
 #[must_use]
 pub fn most_on_time(tasks: &[Task]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();
     order.sort_by(|&a, &b| tasks[a].due.total_cmp(&tasks[b].due).then(a.cmp(&b)));
     let mut on_time = vec![false; tasks.len()];
-    // The longest of those taken, on top.
+    // The accepted tasks, the longest at the top.
     let mut taken = std::collections::BinaryHeap::new();
     let mut end = 0.0;
     for next in order {
         let Task { work, due } = tasks[next];
         on_time[next] = true;
-        // The bits of a number that is not negative have its order.
+        // A non-negative number and its bits have the same order.
         taken.push((work.to_bits(), next));
         end += work;
-        // What rounding adds makes nobody late.
+        // The tolerance keeps rounding errors from making a task late.
         if end > due * (1.0 + crate::NOTHING)
             && let Some((_, longest)) = taken.pop()
         {
@@ -44,8 +45,8 @@ pub fn most_on_time(tasks: &[Task]) -> Vec<bool> {
     on_time
 }
 
-/// The least mean of the times at which tasks are complete that are all there at time 0: the shortest first.
-/// 0 if there is none.
+/// The smallest possible mean completion time of tasks that are all available at time 0: the shortest task goes first.
+/// Returns 0 if there are no tasks.
 #[must_use]
 pub fn least_mean_completion(works: &[f64]) -> f64 {
     let mut works = works.to_vec();
@@ -61,15 +62,15 @@ pub fn least_mean_completion(works: &[f64]) -> f64 {
     sum / works.len().max(1) as f64
 }
 
-/// When tasks are complete that come at different times, as (arrival, work) in any order, if the one with the least
-/// work left is served: their mean is the least that there is.
+/// Completion times of tasks given as (arrival, work) in any order, if the task with the least remaining work is always
+/// served. Their mean is the smallest possible.
 #[must_use]
 pub fn shortest_remaining_first(tasks: &[(f64, f64)]) -> Vec<f64> {
     let mut arrivals: Vec<usize> = (0..tasks.len()).collect();
     arrivals.sort_by(|&a, &b| tasks[a].0.total_cmp(&tasks[b].0).then(a.cmp(&b)));
     let mut arrivals = arrivals.into_iter().peekable();
     let mut ends = vec![0.0; tasks.len()];
-    // By work left, the least first.
+    // Tasks that have arrived, in ascending order of remaining work.
     let mut here: Vec<(f64, usize)> = Vec::new();
     let mut now = 0.0_f64;
     loop {

@@ -4,22 +4,23 @@ use super::{Task, most_on_time};
 use crate::{Changes, Criticality, Fluid, FluidFlow, Measure, Probing, Rules};
 use raddle_core::Time;
 
-/// Serves flows in order of deadlines, then of what they have left; where one link carries all flows, those first that
-/// [together make the most](most_on_time) deadlines.
+/// Serves flows in order of deadlines, then of remaining work. If one link carries all flows, a [largest set of flows
+/// that together meet their deadlines](most_on_time) is served first.
 ///
-/// With all flows on one link and there from the start, as many meet their deadlines as can, and without deadlines the
-/// mean time to completion is the least; that also holds if they come later. Other cases have no such simple answer.
+/// If all flows share one link and are present from the start, as many as possible meet their deadlines. Without
+/// deadlines, the mean completion time on one link is the smallest possible, even if flows arrive later. For other
+/// cases no such simple optimum is known.
 #[derive(Debug, Clone)]
 pub struct Omniscient {
     schedule: Criticality,
-    /// Per link slot.
+    /// Indexed by link slot.
     links: Vec<Link>,
-    /// Per flow slot.
+    /// Indexed by flow slot.
     flows: Vec<Member>,
     live: usize,
-    /// Flows with a deadline among them.
+    /// Number of live flows with a deadline.
     with_deadline: usize,
-    /// Whether flows came or went since the last settle.
+    /// True if flows or capacities changed since the last settle.
     changed: bool,
 }
 
@@ -38,7 +39,7 @@ struct Member {
 }
 
 impl Omniscient {
-    /// No flows over links with these usable capacities, in bit/s.
+    /// A policy without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64]) -> Self {
         let rules = Rules {
@@ -58,7 +59,7 @@ impl Omniscient {
         }
     }
 
-    /// The slowest of the links that all flows use.
+    /// The link with the lowest capacity among the links that all flows use.
     fn bottleneck(&self) -> Option<u32> {
         let any = self.flows.iter().find(|flow| flow.live)?;
         let common = any.row.iter().map(|&(link, _)| link);
@@ -67,7 +68,7 @@ impl Omniscient {
         common.min_by(|&a, &b| capacity(a).total_cmp(&capacity(b)))
     }
 
-    /// Puts flows with a deadline after all others of their class if they are not to meet it.
+    /// Moves flows that will not meet their deadlines after all other flows of their class.
     fn choose(&mut self, now: Time) {
         const S_PER_PS: f64 = 1e-12;
         let bottleneck = self.bottleneck();
@@ -92,7 +93,7 @@ impl Omniscient {
         }
     }
 
-    /// Counts a flow that comes.
+    /// Counts a flow that arrives.
     fn come(&mut self, slot: usize) {
         let flow = &self.flows[slot];
         for &(link, _) in &flow.row {
@@ -103,7 +104,7 @@ impl Omniscient {
         self.changed = true;
     }
 
-    /// Counts a flow that goes.
+    /// Counts a flow that leaves.
     fn go(&mut self, slot: usize) {
         let flow = &mut self.flows[slot];
         flow.live = false;

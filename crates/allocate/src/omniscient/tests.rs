@@ -1,4 +1,4 @@
-//! Against all subsets, worked examples, and the Monte Carlo tables of the specification.
+//! Comparison with all subsets, worked examples, and the Monte Carlo tables of the specification.
 
 use super::*;
 use crate::MaxMin;
@@ -6,7 +6,7 @@ use crate::fluid::run::{Job, run};
 use proptest::prelude::*;
 use raddle_core::Stream;
 
-/// The most tasks that can be on time: of all subsets that are, served in order of deadlines.
+/// The largest number of tasks that can be on time: tries all subsets, each served in order of deadlines.
 fn most_of_all_subsets(tasks: &[Task]) -> u32 {
     let mut order: Vec<Task> = tasks.to_vec();
     order.sort_by(|a, b| a.due.total_cmp(&b.due));
@@ -22,7 +22,7 @@ fn most_of_all_subsets(tasks: &[Task]) -> u32 {
 }
 
 fn tasks() -> impl Strategy<Value = Vec<Task>> {
-    // Whole numbers, so that sums are exact and ties many.
+    // Whole numbers make sums exact and ties frequent.
     let task = (1..12_u8, 1..40_u8).prop_map(|(work, due)| Task { work: work.into(), due: due.into() });
     proptest::collection::vec(task, 0..=8)
 }
@@ -41,7 +41,7 @@ proptest! {
         }
     }
 
-    /// The policy meets as many deadlines, though it hears of them as the flow engine does.
+    /// The policy meets as many deadlines, although it learns of the flows only as the flow engine inserts them.
     #[test]
     fn the_policy_meets_as_many(tasks in tasks()) {
         let jobs: Vec<Job> = tasks.iter().map(|task| Job::new(task.work, &[0, 1]).due(task.due)).collect();
@@ -71,7 +71,7 @@ fn shortest_remaining_first_interrupts() {
     assert!(shortest_remaining_first(&[]).is_empty());
 }
 
-/// Flows of specification §10 on 1 Gbps: sizes uniform, deadlines exponential with a floor; in milliseconds.
+/// Flows of specification §10 on 1 Gbps: uniform sizes, and exponential deadlines with a minimum, in milliseconds.
 struct Queries {
     mean_kb: f64,
     mean_due_ms: f64,
@@ -87,7 +87,7 @@ impl Queries {
         (0..count).map(|_| task()).collect()
     }
 
-    /// The mean share of flows on time over many draws.
+    /// Mean share of flows on time over many draws.
     fn share(&self, count: usize, on_time: impl Fn(&[Task]) -> usize) -> f64 {
         let mut stream = Stream::new(1, count as u64, "test");
         let met: usize = (0..DRAWS).map(|_| on_time(&self.draw(count, &mut stream))).sum();
@@ -97,12 +97,12 @@ impl Queries {
 
 const DRAWS: usize = 20_000;
 
-/// A share of flows on time has a standard deviation of up to 0.18 between draws (25 flows in order of deadlines), so a
-/// standard error of up to 0.0013 here; the specification's numbers have one too, from fewer draws.
+/// The share of flows on time has a standard deviation of up to 0.18 between draws (25 flows in order of deadlines).
+/// The standard error here is therefore up to 0.0013. The specification's values have an error too, from fewer draws.
 const NEAR: f64 = 0.006;
 
-/// How many are on time in order of deadlines, none discarded. Many have the floor for a deadline: of these, the shortest
-/// first.
+/// Number of tasks on time if all are served in order of deadlines and none is discarded. Many tasks have the minimum
+/// as their deadline; among these, the shortest goes first.
 fn earliest_due_first(tasks: &[Task]) -> usize {
     let mut order = tasks.to_vec();
     order.sort_by(|a, b| a.due.total_cmp(&b.due).then(a.work.total_cmp(&b.work)));
@@ -114,7 +114,8 @@ fn earliest_due_first(tasks: &[Task]) -> usize {
     met.count()
 }
 
-/// How many are on time if all have equal rates: in order of size, each ends when all have had what it needs.
+/// Number of tasks on time if all have equal rates. In order of size, a task ends when every remaining task has been
+/// served as much as its size.
 fn fair_sharing(tasks: &[Task]) -> usize {
     let mut order = tasks.to_vec();
     order.sort_by(|a, b| a.work.total_cmp(&b.work));
@@ -132,7 +133,7 @@ fn optimum(tasks: &[Task]) -> usize {
     most_on_time(tasks).into_iter().filter(|&yes| yes).count()
 }
 
-/// What is left of that if headers are work too, and no flow is complete before it has been set up and acknowledged
+/// The optimum if headers also take capacity and no flow completes before it has been set up and acknowledged
 /// (specification §13, oracle 13: 0.37 ms).
 fn optimum_after_start_up(tasks: &[Task]) -> usize {
     const LATENCY_MS: f64 = 0.37;
@@ -161,7 +162,8 @@ fn oracle_13_12_moore_hodgson_by_monte_carlo() {
 
 #[test]
 fn oracle_13_13_flows_at_99_percent() {
-    // At the number that the specification has, the share is 0.99 but for errors; some flows fewer or more are clear.
+    // At the specification's number of flows the share is close to 0.99; a few flows fewer or more differ clearly from
+    // 0.99.
     type OnTime = fn(&[Task]) -> usize;
     let optima =
         [(optimum as OnTime, [10, 17, 25, 34, 44]), (optimum_after_start_up as OnTime, [7, 12, 18, 26, 35])];
@@ -195,7 +197,8 @@ fn oracle_13_14_three_flows_of_growing_size() {
 
 #[test]
 fn oracle_13_11_fair_sharing_over_shortest_first() {
-    // n flows of uniform[0, 2m] size: shortest first has a mean of m (n + 2) / 3, fair sharing (2n + 1) / (n + 2) times that.
+    // For n flows of uniform[0, 2m] size, shortest first has a mean of m (n + 2) / 3, and fair sharing (2n + 1) / (n +
+    // 2) times that.
     const SETS: usize = 400;
     for (count, expected) in [(1, 1.0), (3, 1.40), (5, 1.57), (10, 1.75), (25, 1.89)] {
         let mut stream = Stream::new(2, count, "test");
@@ -207,8 +210,9 @@ fn oracle_13_11_fair_sharing_over_shortest_first() {
             shared += ends.into_iter().map(|end| end.expect("complete")).sum::<f64>() / count as f64;
             shortest += least_mean_completion(&works);
         }
-        // The sums go together: their ratio, of a set, is within 0.3 of its mean almost always, so its standard error is
-        // at most 0.3 / 20; the mean of shortest first has a standard deviation of at most 0.6 of itself (one flow).
+        // The two sums are correlated. Their ratio within a set is almost always within 0.3 of its mean, so its
+        // standard error is at most 0.3 / 20. The mean of shortest first has a relative standard deviation of at most
+        // 0.6 (one flow).
         assert!((shared / shortest - expected).abs() < 0.03, "{count}: {}", shared / shortest);
         let mean = (count as f64 + 2.0) / 3.0;
         assert!((shortest / SETS as f64 / mean - 1.0).abs() < 0.12, "{count}: {shortest}");

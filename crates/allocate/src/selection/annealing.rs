@@ -1,5 +1,6 @@
-//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983): changes of one flow, taken if they improve, and otherwise
-//! with a probability that falls as it cools. The paper found it too sensitive to its parameters.
+//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983): changes of one flow are accepted if they improve the
+//! utility, otherwise with a probability that falls with the temperature. The paper found it too sensitive to its
+//! parameters.
 
 use super::{Best, Found, Objective, Search, another};
 use raddle_core::Stream;
@@ -7,17 +8,17 @@ use raddle_core::Stream;
 /// Simulated annealing and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Annealing {
-    /// At first, what is worth this share of the start's utility less is accepted with probability 1/e.
+    /// Initially, a loss of this share of the start's utility is accepted with probability 1/e.
     pub hot: f64,
-    /// The same share at the end; from the first to the last step it falls by a constant factor.
+    /// The same share at the end. It falls by a constant factor from step to step.
     pub cold: f64,
-    /// Changes tried.
+    /// Number of changes tried.
     pub steps: u64,
 }
 
 impl Default for Annealing {
-    /// From changes of a hundredth down to those of one flow's rounding, within about as many evaluations as
-    /// [`Genetic`](super::Genetic) takes.
+    /// From changes of a hundredth to those of one flow's rounding, with about as many evaluations as
+    /// [`Genetic`](super::Genetic).
     fn default() -> Self {
         Self { hot: 1e-2, cold: 1e-5, steps: 10_000 }
     }

@@ -1,9 +1,9 @@
-//! What searches are held against: assignments that nobody had to look for.
+//! Baselines for comparison: assignments that need no search.
 
 use super::{Best, Found, Objective, Search};
 use raddle_core::Stream;
 
-/// One protocol for all, by its place among the problem's.
+/// One protocol for all flows, given by its index in the problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uniform(pub u8);
 
@@ -14,7 +14,7 @@ impl Search for Uniform {
     }
 }
 
-/// A protocol for each flow, all equally likely.
+/// A random protocol for each flow, all equally likely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Random;
 

@@ -1,45 +1,45 @@
-//! The hot loop of every search: the rates under one assignment.
+//! The inner loop of every search: computes the rates under one assignment.
 //!
-//! It is the water-filling of [`WaterFill`](crate::WaterFill) for flows that stay while their protocols change. What all
-//! flows put on each link is not summed anew but changed from the nearest assignment whose sum is known: the last one,
-//! or one protocol for all. A long row (Valiant routing uses three quarters of all links) is an array over links,
-//! and flows with such rows are stopped together, as the first full link stops most of them.
+//! This is the water-filling of [`WaterFill`](crate::WaterFill) for flows that stay while their protocols change. The
+//! total load on each link is not summed again. It is updated from the nearest assignment with known loads: the last
+//! one, or one with a single protocol for all flows. A long row (Valiant routing uses three quarters of all links) is
+//! an array over the links. Flows with such rows are stopped together, because the first full link stops most of them.
 
 use super::levels::Levels;
 use super::problem::{LongFlow, Problem, Row};
 use crate::NOTHING;
 
-/// What the flows of a class put on each link while all rise: weight times expected traversals.
+/// The load of a class's flows on each link while all of them rise: weight times expected traversals.
 #[derive(Debug, Clone)]
 struct Load {
     sparse: Vec<f64>,
     dense: Vec<f64>,
 }
 
-/// Assignments whose load is known.
+/// An assignment with known loads.
 #[derive(Debug, Clone)]
 struct Known {
     assignment: Vec<u8>,
-    /// Per class.
+    /// One per class.
     loads: Vec<Load>,
 }
 
-/// Computes rates under assignments, one after the other; keeps what they have in common.
+/// Computes rates under successive assignments, and reuses what they have in common.
 ///
-/// With integer weights of flows, what it returns does not depend on what was computed before.
+/// If the flows' weights are integers, the results do not depend on earlier computations.
 #[derive(Debug, Clone)]
 pub struct Evaluator<'a> {
     problem: &'a Problem,
-    /// All flows on one protocol, for each.
+    /// For each protocol, the assignment of all flows to it.
     uniform: Vec<Known>,
     last: Known,
-    /// Class by flow, as a place among the classes.
+    /// For each flow, the index of its class.
     class: Vec<usize>,
     fill: Fill<'a>,
 }
 
 impl<'a> Evaluator<'a> {
-    /// An evaluator with the sums of each uniform assignment.
+    /// An evaluator with the loads of each uniform assignment.
     #[must_use]
     pub fn new(problem: &'a Problem) -> Self {
         let links = problem.capacity().len();
@@ -68,10 +68,10 @@ impl<'a> Evaluator<'a> {
         self.problem
     }
 
-    /// The flows' rates under `assignment`, in bit/s and their order.
+    /// The flows' rates under `assignment`, in bit/s and in the order of the flows.
     ///
     /// # Panics
-    /// If the assignment is not one of the problem's.
+    /// If the assignment does not fit the problem.
     pub fn rates(&mut self, assignment: &[u8]) -> &[f64] {
         assert_eq!(assignment.len(), self.problem.flows().len(), "a protocol for each flow");
         self.turn_to(assignment);
@@ -79,7 +79,7 @@ impl<'a> Evaluator<'a> {
         &self.fill.rates
     }
 
-    /// Makes the loads those of `assignment`.
+    /// Updates the loads to those of `assignment`.
     fn turn_to(&mut self, assignment: &[u8]) {
         let apart = |known: &Known| known.assignment.iter().zip(assignment).filter(|(a, b)| a != b).count();
         let nearest = self.uniform.iter().min_by_key(|known| apart(known)).expect("at least one protocol");
@@ -120,7 +120,7 @@ impl Load {
     }
 }
 
-/// A row and what it is multiplied by.
+/// A row and its factor.
 type Term<'a> = (f64, &'a [f32]);
 
 fn add_sparse(sum: &mut [f64], weight: f64, row: &[(u32, f32)]) {
@@ -129,7 +129,7 @@ fn add_sparse(sum: &mut [f64], weight: f64, row: &[(u32, f32)]) {
     }
 }
 
-/// Four at a time: the sum is read and written a quarter as often.
+/// Adds four rows at a time, so that the sum is read and written a quarter as often.
 fn add_dense(sum: &mut [f64], terms: &[Term<'_>]) {
     let (fours, rest) = terms.as_chunks::<4>();
     for &[(a, row_a), (b, row_b), (c, row_c), (d, row_d)] in fours {
@@ -145,24 +145,24 @@ fn add_dense(sum: &mut [f64], terms: &[Term<'_>]) {
     }
 }
 
-/// One water-filling, with working memory that is used again.
+/// One water-filling, with reused working memory.
 #[derive(Debug, Clone)]
 struct Fill<'a> {
     problem: &'a Problem,
     rates: Vec<f64>,
-    /// Per flow, whether it is of the class and has no rate yet.
+    /// For each flow, whether it belongs to the current class and has no rate yet.
     rises: Vec<bool>,
-    /// Per link: the capacity that flows with a rate leave.
+    /// For each link, the capacity that flows with a rate leave.
     left: Vec<f64>,
-    /// Per link: the weight of the flows of the class that still rise.
+    /// For each link, the total weight of the flows of the class that still rise.
     rising: Vec<f64>,
-    /// The part of `rising` that dense rows make up.
+    /// The part of `rising` that comes from dense rows.
     dense: Vec<f64>,
     /// Flows of the class with dense rows that still rise.
     dense_flows: Vec<u32>,
-    /// What a group of dense rows adds up to.
+    /// The sum of a group of dense rows.
     group: Vec<f64>,
-    /// Demand over weight of the class's flows, greatest first.
+    /// Demand divided by weight of the class's flows, in descending order.
     demands: Vec<(f64, u32)>,
     levels: Levels,
 }
@@ -244,12 +244,13 @@ impl<'a> Fill<'a> {
                     let stopped = self.stop_at(link, level, assignment);
                     to_go -= stopped;
                     if stopped == 0 {
-                        // All its flows have stopped: what still rises is rounding error of fractional weights.
+                        // All flows on the link have stopped; the remaining weight is a rounding error of fractional
+                        // weights.
                         self.rising[link] = 0.0;
                     }
                 }
                 (None, _) => {
-                    // Their weights are lost in rounding errors on every link.
+                    // The weights of the remaining flows are lost in rounding errors on every link.
                     for &flow in members.iter().filter(|&&flow| self.rises[flow as usize]) {
                         self.rates[flow as usize] = level * self.problem.flows()[flow as usize].weight;
                     }
@@ -275,7 +276,7 @@ impl<'a> Fill<'a> {
         self.rises[flow as usize] = false;
     }
 
-    /// Stops all flows that use a full link, and says how many.
+    /// Stops all flows that use a full link, and returns their number.
     fn stop_at(&mut self, link: usize, level: f64, assignment: &[u8]) -> usize {
         let problem = self.problem;
         let mut stopped = 0;
@@ -313,7 +314,7 @@ impl<'a> Fill<'a> {
         if stopping.is_empty() {
             return 0;
         }
-        // The smaller group is added up: the other is what is left of all.
+        // Add up the smaller group: the larger one is the total minus the smaller.
         if stopping.len() <= staying.len() {
             self.group.fill(0.0);
             add_dense(&mut self.group, &stopping.iter().map(term).collect::<Vec<_>>());
@@ -331,7 +332,7 @@ impl<'a> Fill<'a> {
         stopping.len()
     }
 
-    /// Stops what `group` adds up to at `level`.
+    /// Stops the flows whose sum is in `group`, at `level`.
     fn take_group(&mut self, level: f64) {
         let links = self.left.iter_mut().zip(&mut self.rising).zip(&mut self.dense).zip(&self.group);
         for (((left, rising), dense), group) in links {

@@ -1,4 +1,4 @@
-//! Every assignment there is: the oracle of the other searches on few flows.
+//! Tries all assignments: the oracle of the other searches for few flows.
 
 use super::{Best, Found, Objective, Problem, Search};
 use raddle_core::Stream;
@@ -8,10 +8,10 @@ use raddle_core::Stream;
 pub struct Exhaustive;
 
 impl Exhaustive {
-    /// Most assignments that are tried: those of 16 flows between two protocols.
+    /// Maximum number of assignments tried: those of 16 flows between two protocols.
     pub const MOST: u64 = 1 << 16;
 
-    /// Whether the problem is small enough.
+    /// True if the problem is small enough.
     #[must_use]
     pub fn fits(problem: &Problem) -> bool {
         problem.assignments().is_some_and(|count| count <= Self::MOST)
@@ -25,7 +25,7 @@ impl Search for Exhaustive {
         assert!(Self::fits(objective.problem()), "at most {} assignments", Self::MOST);
         let last = (objective.problem().protocols().len() - 1) as u8;
         let mut best = Best::begin(objective, start);
-        // An odometer, the first flow turning fastest.
+        // Counts through all assignments; the first flow changes fastest.
         let mut here = objective.problem().uniform(0);
         loop {
             best.offer(&here, objective.utility(&here));

@@ -1,4 +1,4 @@
-//! The paper's search: a genetic algorithm whose individuals are assignments, a gene of a few bits for each flow.
+//! The paper's search: a genetic algorithm whose individuals are assignments, with a gene of a few bits for each flow.
 
 use super::{Assignment, Found, Objective, Search, another};
 use raddle_core::Stream;
@@ -6,26 +6,26 @@ use raddle_core::Stream;
 /// The genetic algorithm and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Genetic {
-    /// Individuals of a generation.
+    /// Number of individuals in a generation.
     pub population: usize,
     /// Probability that a bit of a child flips.
     pub mutation: f64,
-    /// The best individuals, which live on as they are.
+    /// Number of best individuals that survive unchanged.
     pub elite: usize,
-    /// The search ends after so many generations without a better individual.
+    /// The search ends after this many generations without a better individual.
     pub stagnant: u32,
-    /// The search ends after so many generations.
+    /// The search ends after this many generations.
     pub generations: u32,
 }
 
 impl Default for Genetic {
-    /// Population and mutation are the paper's (§3.4); the rest it leaves open.
+    /// Population and mutation are the paper's (§3.4); the paper does not specify the rest.
     fn default() -> Self {
         Self { population: 100, mutation: 0.01, elite: 10, stagnant: 20, generations: 200 }
     }
 }
 
-/// Individuals of which the better one becomes a parent.
+/// Number of individuals drawn for each parent; the best of them becomes the parent.
 const TOURNAMENT: usize = 2;
 
 #[derive(Debug, Clone)]
@@ -34,15 +34,15 @@ struct Individual {
     utility: f64,
 }
 
-/// A generation in the making. Its individuals are all different: none is evaluated twice in a generation, and few
-/// flows do not end with a hundred times the same.
+/// A generation under construction. All its individuals are different, so no individual is evaluated twice in a
+/// generation. With few flows, this also prevents a generation of identical individuals.
 struct Generation {
     members: Vec<Individual>,
     room: usize,
 }
 
 impl Generation {
-    /// Room for `population`, or for as many as can be different.
+    /// Room for `population` individuals, or for all possible assignments if there are fewer.
     fn new(population: usize, objective: &Objective<'_>) -> Self {
         let different = objective.problem().assignments().and_then(|count| usize::try_from(count).ok());
         Self { members: Vec::new(), room: population.min(different.unwrap_or(usize::MAX)) }
@@ -56,14 +56,15 @@ impl Generation {
         self.members.iter().any(|member| member.genes == genes)
     }
 
-    /// Adds an individual, unless it is there already.
+    /// Adds an individual unless the generation already has it.
     fn add(&mut self, objective: &mut Objective<'_>, genes: Assignment) {
         if !self.has(&genes) {
             self.members.push(Individual { utility: objective.utility(&genes), genes });
         }
     }
 
-    /// Adds an individual; if it is there already, with random genes changed until it is not. There must be room.
+    /// Adds an individual. If the generation already has it, random genes are changed until it differs. There must be
+    /// room.
     fn add_other(&mut self, objective: &mut Objective<'_>, mut genes: Assignment, stream: &mut Stream) {
         let protocols = objective.problem().protocols().len();
         while self.has(&genes) {
@@ -73,7 +74,7 @@ impl Generation {
         self.add(objective, genes);
     }
 
-    /// The best first, earlier ones before equal ones.
+    /// The individuals in descending order of utility; among equal ones, the earlier comes first.
     fn ranked(mut self) -> Vec<Individual> {
         self.members.sort_by(|a, b| b.utility.total_cmp(&a.utility));
         self.members
@@ -99,7 +100,7 @@ impl Search for Genetic {
 }
 
 impl Genetic {
-    /// The present assignment, the uniform ones, and random ones, each with a bias of its own.
+    /// The present assignment, the uniform assignments, and random ones, each drawn with its own bias.
     fn first_generation(
         &self,
         objective: &mut Objective<'_>,
@@ -126,7 +127,7 @@ impl Genetic {
         population.ranked()
     }
 
-    /// The best of `population`, and children of it.
+    /// The best individuals of `population`, and children of the population.
     fn next_generation(
         &self,
         objective: &mut Objective<'_>,
@@ -139,7 +140,7 @@ impl Genetic {
         while next.has_room() && !objective.is_spent() {
             let mut parent = || {
                 let draws = (0..TOURNAMENT).map(|_| stream.below(population.len() as u64));
-                // The population is ranked.
+                // The population is ranked, so the smallest index is the best.
                 &population[draws.min().expect("a tournament has players") as usize].genes
             };
             let (mother, father) = (parent(), parent());
@@ -149,7 +150,7 @@ impl Genetic {
         next.ranked()
     }
 
-    /// Each gene is either parent's, and each of its bits may flip.
+    /// Each gene comes from one of the parents at random, and each of its bits may flip.
     fn child(&self, mother: &[u8], father: &[u8], protocols: usize, stream: &mut Stream) -> Assignment {
         let bits = bits(protocols);
         let gene = |(&mother, &father): (&u8, &u8)| {
@@ -161,7 +162,7 @@ impl Genetic {
     }
 }
 
-/// Bits of a gene that names one of so many protocols.
+/// Number of bits of a gene for this many protocols.
 fn bits(protocols: usize) -> u32 {
     protocols.next_power_of_two().trailing_zeros()
 }

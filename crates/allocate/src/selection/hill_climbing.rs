@@ -1,4 +1,5 @@
-//! Steepest ascent: the best change of one flow, again and again, until none improves. Stuck at the first local maximum.
+//! Steepest ascent: repeatedly makes the best change of one flow until none improves. It stops at the first local
+//! maximum.
 
 use super::{Best, Found, Objective, Search};
 use raddle_core::Stream;

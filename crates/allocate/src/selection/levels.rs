@@ -1,32 +1,32 @@
-//! The link that fills up first. Links are looked at in blocks: as levels only rise, what a block's lowest level was is
-//! a bound, and a block is looked at again only when its bound is the lowest of all.
+//! Finds the link that fills up first. Links are examined in blocks. Levels only rise, so the last lowest level of a
+//! block is a lower bound. A block is examined again only when its bound is the lowest of all.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// Links looked at together.
+/// Number of links per block.
 const BLOCK: usize = 16;
-/// Levels compared side by side.
+/// Number of levels compared in parallel.
 const LANES: usize = 8;
 
 /// Bounds on the levels at which links fill up.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Levels {
-    /// The bits of a bound, which have its order as it is not negative, and the block.
+    /// The bits of a block's bound, and the block. Bounds are not negative, so the bits have the same order.
     bounds: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
 impl Levels {
-    /// Begins anew, with so many links.
+    /// Resets all bounds, for this many links.
     pub(super) fn reset(&mut self, links: usize) {
         self.bounds.clear();
         self.bounds.extend((0..links.div_ceil(BLOCK)).map(|block| Reverse((0, block))));
     }
 
-    /// The lowest level at which a link fills up, and the first such link of its block, if weight rises on any. `left` is
-    /// the capacity that each link has left, `rising` the weight that rises on it; no level may have fallen since the
-    /// last call.
+    /// The lowest level at which a link fills up, and the first such link of its block; `None` if no weight rises on
+    /// any link. `left` is the capacity left on each link, `rising` the weight that rises on it. No level may have
+    /// fallen since the last call.
     pub(super) fn lowest(&mut self, left: &[f64], rising: &[f64]) -> Option<(f64, usize)> {
         loop {
             let mut lowest = self.bounds.peek_mut()?;
@@ -63,7 +63,7 @@ fn lowest_in(left: &[f64], rising: &[f64]) -> f64 {
     last.chain(lowest).fold(f64::INFINITY, lower)
 }
 
-/// The level at which a link is full if no more flows stop; infinite if none rises.
+/// The level at which a link is full if no more flows stop; infinite if no weight rises on it.
 fn full_at(left: f64, rising: f64) -> f64 {
     let left = if left > 0.0 { left } else { 0.0 };
     if rising > 0.0 { left / rising } else { f64::INFINITY }

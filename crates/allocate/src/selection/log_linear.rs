@@ -1,5 +1,5 @@
-//! Log-linear learning (Blume 1993): one flow at a time, drawn at random, chooses anew, a protocol the more likely
-//! the more it is worth. The paper found it too sensitive to its temperature.
+//! Log-linear learning (Blume 1993): one random flow at a time chooses its protocol again; a protocol with a higher
+//! utility is more likely. The paper found this search too sensitive to its temperature.
 
 use super::{Best, Found, Objective, Search};
 use raddle_core::Stream;
@@ -7,14 +7,14 @@ use raddle_core::Stream;
 /// Log-linear learning and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogLinear {
-    /// What is worth this share of the start's utility more is chosen e times as often.
+    /// A protocol whose utility is higher by this share of the start's utility is chosen e times as often.
     pub temperature: f64,
-    /// Choices of a flow, each of which evaluates every protocol but its present one.
+    /// Number of choices. Each choice of a flow evaluates every protocol but its present one.
     pub steps: u64,
 }
 
 impl Default for LogLinear {
-    /// So that small improvements count, within about as many evaluations as [`Genetic`](super::Genetic) takes.
+    /// Values for which small improvements count, with about as many evaluations as [`Genetic`](super::Genetic).
     fn default() -> Self {
         Self { temperature: 3e-4, steps: 10_000 }
     }
@@ -47,7 +47,7 @@ impl Search for LogLinear {
     }
 }
 
-/// A place in `utilities`, drawn in proportion to e to the power of its utility over the temperature.
+/// An index into `utilities`, drawn with probability proportional to exp(utility / temperature).
 fn softmax(utilities: &[f64], temperature: f64, stream: &mut Stream) -> u8 {
     let most = utilities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let chance = |utility: &f64| libm::exp((utility - most) / temperature);

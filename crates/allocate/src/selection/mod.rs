@@ -1,16 +1,17 @@
-//! Routing selection (Costa et al., SIGCOMM 2015, §3.4): which protocol each long flow should use, so that the rates
-//! that the allocation then gives are worth most.
+//! Routing selection (Costa et al., SIGCOMM 2015, §3.4): chooses the routing protocol of each long flow so that the
+//! resulting rates have the highest utility.
 //!
-//! A [`Problem`] holds the flows, the protocols to choose from and the links; an [`Assignment`] names a protocol for each
-//! flow; a [`Utility`] says what its rates are worth; an [`Objective`] computes that, and a [`Search`] looks for the
-//! assignment that is worth most. The paper's search is [`Genetic`]; the others are what it is held against.
+//! A [`Problem`] holds the flows, the available protocols and the links. An [`Assignment`] gives each flow a protocol.
+//! A [`Utility`] rates the flows' rates, an [`Objective`] computes it for an assignment, and a [`Search`] looks for the
+//! assignment with the highest utility. The paper's search is [`Genetic`]; the others serve as comparison.
 //!
-//! Searches know no clock: they are limited in evaluations, so that equal seeds find equal assignments.
+//! Searches do not use a clock. Their limit is a number of evaluations, so equal seeds find equal assignments.
 //!
 //! # Differs from the paper
 //! - Time limits are limits on evaluations.
-//! - Elite, selection of parents, crossover, and how random individuals are drawn are reconstructions: the paper leaves
-//!   them open. Every uniform assignment is among the first individuals, so none is ever better than what is found.
+//! - Elite, selection of parents, crossover, and the drawing of random individuals are reconstructions: the paper does
+//!   not specify them. Every uniform assignment is in the first generation, so no uniform assignment is better than the
+//!   result.
 
 mod annealing;
 mod baseline;
@@ -33,27 +34,28 @@ pub use problem::{Assignment, LongFlow, Problem, SelectionError};
 
 use raddle_core::Stream;
 
-/// What rates are worth; always finite if every flow's demand or path is, never negative.
+/// The utility of rates; never negative, and finite if every flow has a finite demand or uses a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Utility {
     /// The sum of all rates, bit/s.
     Aggregate,
-    /// The least rate of any flow relative to its weight, bit/s: the tail.
+    /// The lowest rate of any flow relative to its weight, bit/s: the tail.
     Minimum,
-    /// The sum over tenants of the square root of the tenant's total rate in bit/s: more is worth less to who has much.
+    /// The sum over tenants of the square root of the tenant's total rate in bit/s: a tenant's utility grows more
+    /// slowly the more it has.
     PerTenant,
 }
 
-/// An assignment replaces another if it is worth more by this share ("significant" improvement).
+/// An assignment replaces another if its utility is higher by at least this share ("significant" improvement).
 pub const SIGNIFICANT: f64 = 0.01;
 
-/// Whether a utility is enough above the present one for a change of routing to be worth it.
+/// True if a utility exceeds the present one by enough to justify a change of routing.
 #[must_use]
 pub fn is_significant(present: f64, found: f64) -> bool {
     found > present && found >= present * (1.0 + SIGNIFICANT)
 }
 
-/// The utility of assignments, and how often it was asked for.
+/// Computes the utility of assignments, and counts the evaluations.
 #[derive(Debug, Clone)]
 pub struct Objective<'a> {
     evaluator: Evaluator<'a>,
@@ -65,14 +67,14 @@ pub struct Objective<'a> {
 }
 
 impl<'a> Objective<'a> {
-    /// What assignments of `problem` are worth, without a limit on evaluations.
+    /// An objective over assignments of `problem`, without a limit on evaluations.
     #[must_use]
     pub fn new(problem: &'a Problem, utility: Utility) -> Self {
         let totals = vec![0.0; problem.tenants().1];
         Self { evaluator: Evaluator::new(problem), utility, evaluations: 0, limit: u64::MAX, totals }
     }
 
-    /// Searches end soon after so many more evaluations, with the best found until then.
+    /// Limits searches to this many further evaluations. They end soon after, with the best assignment found.
     #[must_use]
     pub fn limited_to(mut self, evaluations: u64) -> Self {
         self.limit = self.evaluations.saturating_add(evaluations);
@@ -91,24 +93,24 @@ impl<'a> Objective<'a> {
         self.evaluations
     }
 
-    /// Whether no more should be asked for.
+    /// True if the limit on evaluations is reached.
     #[must_use]
     pub fn is_spent(&self) -> bool {
         self.evaluations >= self.limit
     }
 
-    /// The flows' rates under an assignment, bit/s; no evaluation is counted.
+    /// The flows' rates under an assignment, bit/s. This does not count as an evaluation.
     ///
     /// # Panics
-    /// If the assignment is not one of the problem's.
+    /// If the assignment does not fit the problem.
     pub fn rates(&mut self, assignment: &[u8]) -> &[f64] {
         self.evaluator.rates(assignment)
     }
 
-    /// What an assignment is worth.
+    /// The utility of an assignment.
     ///
     /// # Panics
-    /// If the assignment is not one of the problem's.
+    /// If the assignment does not fit the problem.
     pub fn utility(&mut self, assignment: &[u8]) -> f64 {
         self.evaluations += 1;
         let problem = self.problem();
@@ -131,27 +133,28 @@ impl<'a> Objective<'a> {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// The best assignment met.
+    /// The best assignment found.
     pub assignment: Assignment,
-    /// What it is worth.
+    /// Its utility.
     pub utility: f64,
-    /// Evaluations that the search took.
+    /// Number of evaluations that the search needed.
     pub evaluations: u64,
 }
 
-/// A way to look for a good assignment.
+/// A search algorithm for assignments.
 pub trait Search {
-    /// The best assignment met on the way from `start`, which is the present one. Equal streams find equal assignments.
+    /// Returns the best assignment found, starting from `start`, the present assignment. Equal streams find equal
+    /// assignments.
     ///
     /// # Panics
-    /// If `start` is not an assignment of the objective's problem.
+    /// If `start` does not fit the objective's problem.
     fn search(&self, objective: &mut Objective<'_>, start: &[u8], stream: &mut Stream) -> Found;
 }
 
-/// The best assignment met so far.
+/// The best assignment found so far.
 struct Best {
     found: Found,
     before: u64,
@@ -165,7 +168,7 @@ impl Best {
         Self { found: Found { assignment: start.to_vec(), utility, evaluations: 0 }, before }
     }
 
-    /// Keeps an assignment that is worth more.
+    /// Keeps an assignment if its utility is higher.
     fn offer(&mut self, assignment: &[u8], utility: f64) {
         if utility > self.found.utility {
             self.found.assignment.copy_from_slice(assignment);
@@ -179,7 +182,7 @@ impl Best {
     }
 }
 
-/// A protocol uniform among the `protocols` other than `present`.
+/// A random protocol, uniform among those other than `present`.
 fn another(present: u8, protocols: usize, stream: &mut Stream) -> u8 {
     let draw = stream.below(protocols as u64 - 1) as u8;
     draw + u8::from(draw >= present)

@@ -1,4 +1,4 @@
-//! The flows whose routing is to be chosen, the protocols to choose from, and what each choice puts on each link.
+//! The flows whose routing is chosen, the available protocols, and the load of each choice on each link.
 
 use raddle_core::{LinkId, NodeId};
 use raddle_topology::routing::{Protocol, Routing, RoutingError};
@@ -6,19 +6,19 @@ use raddle_topology::routing::{Protocol, Routing, RoutingError};
 /// A flow that lasts long enough for its routing to matter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LongFlow {
-    /// Where it comes from.
+    /// Source.
     pub src: NodeId,
-    /// Where it goes; another node.
+    /// Destination, different from the source.
     pub dst: NodeId,
-    /// Its key, which picks the path under [`Protocol::Ecmp`].
+    /// Its key, which determines the path under [`Protocol::Ecmp`].
     pub key: u64,
-    /// Its share relative to others of its class, above 0.
+    /// Its weight relative to other flows of its class, above 0.
     pub weight: f64,
-    /// Its class, 0 served first.
+    /// Its class; class 0 is served first.
     pub class: u8,
-    /// The most it can use, bit/s; may be infinite.
+    /// The maximum rate that it can use, bit/s; may be infinite.
     pub demand_bps: f64,
-    /// Whom it belongs to, for [`Utility::PerTenant`](super::Utility::PerTenant).
+    /// The owner of the flow, for [`Utility::PerTenant`](super::Utility::PerTenant).
     pub tenant: u32,
 }
 
@@ -30,10 +30,10 @@ impl LongFlow {
     }
 }
 
-/// For each flow, in their order, the place of its protocol in [`Problem::protocols`].
+/// For each flow, in order, the index of its protocol in [`Problem::protocols`].
 pub type Assignment = Vec<u8>;
 
-/// Why there is nothing to choose.
+/// The reason why a problem cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
     /// A protocol is not defined on the fabric.
@@ -47,19 +47,20 @@ pub enum SelectionError {
     NoPath(usize),
 }
 
-/// Rows are made of multiples of this: sums of fewer than 8,192 of them, times integer weights of flows, are exact, so
-/// that neither the order of adding nor what was added and taken away again leaves a trace.
+/// Rows consist of multiples of this. Sums of fewer than 8,192 such values, multiplied by integer weights of flows, are
+/// exact. The result therefore depends neither on the order of additions nor on values that were added and subtracted
+/// again.
 const GRAIN: f64 = 1.0 / (1_u64 << 40) as f64;
 
-/// A row with at least one in so many links is kept as an array over all of them.
+/// A row is stored as an array over all links if it uses at least one in this many links.
 const DENSE: usize = 8;
 
-/// The expected traversals of each link by a packet of a flow under a protocol.
+/// The expected traversals of each link per packet of a flow under a protocol.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Row<'a> {
-    /// The links that it uses, by number.
+    /// The links that the row uses, by number.
     Sparse(&'a [(u32, f32)]),
-    /// All links.
+    /// One value for each link.
     Dense(&'a [f32]),
 }
 
@@ -69,34 +70,34 @@ enum Place {
     Dense(usize),
 }
 
-/// Flows, the protocols that each may use, and the links that they share.
+/// Flows, the available protocols, and the links that the flows share.
 #[derive(Debug, Clone)]
 pub struct Problem {
     protocols: Vec<Protocol>,
     flows: Vec<LongFlow>,
     /// Usable capacity of each link, bit/s.
     capacity: Vec<f64>,
-    /// By flow, then protocol.
+    /// Indexed by flow, then by protocol.
     places: Vec<Place>,
     sparse: Vec<(u32, f32)>,
     dense: Vec<f32>,
-    /// Per link, where its flows end in `users`.
+    /// For each link, the end of its flows in `users`.
     user_ends: Vec<u32>,
-    /// Of each link, the flows and protocols whose sparse row has it.
+    /// For each link, the flows and protocols whose sparse rows use it.
     users: Vec<(u32, u8)>,
-    /// The flows of each class, the first class first.
+    /// The flows of each class, in order of classes.
     classes: Vec<Vec<u32>>,
-    /// Of each flow, its tenant's place among all tenants.
+    /// For each flow, the index of its tenant among all tenants.
     tenants: Vec<usize>,
     tenant_count: usize,
 }
 
 impl Problem {
-    /// The choice among `protocols` for each of `flows`, on links of which `usable` gives the capacity by slot, in
-    /// bit/s ([`usable`](crate::usable) leaves headroom).
+    /// A problem with a choice among `protocols` for each of `flows`. `usable` gives the capacity of the links by slot,
+    /// in bit/s ([`usable`](crate::usable) leaves headroom).
     ///
     /// # Errors
-    /// If a protocol is not defined on the fabric, there are none or too many, or a flow has no path.
+    /// If a protocol is not defined on the fabric, there are no protocols or too many, or a flow has no path.
     ///
     /// # Panics
     /// If a flow's weight is not above 0, its demand is negative, or `usable` does not cover the fabric's links.
@@ -119,7 +120,7 @@ impl Problem {
         })
     }
 
-    /// As [`Problem::new`], with the row of each flow and protocol as `row_of` appends it.
+    /// Like [`Problem::new`], but `row_of` appends the row of each flow and protocol.
     pub(super) fn of_rows(
         usable: &[f64],
         flows: Vec<LongFlow>,
@@ -186,7 +187,7 @@ impl Problem {
         }
     }
 
-    /// Turns the sparse rows around.
+    /// Builds `users`: for each link, the flows and protocols whose sparse rows use it.
     fn list_users(&mut self) {
         let mut ends = vec![0_u32; self.capacity.len()];
         for &(link, _) in &self.sparse {
@@ -194,7 +195,7 @@ impl Problem {
         }
         let mut end = 0;
         for slot in &mut ends {
-            // Where the link's users begin, for now.
+            // For now, the start of the link's users.
             end += std::mem::replace(slot, end);
         }
         let mut users = vec![(0, 0); self.sparse.len()];
@@ -210,7 +211,7 @@ impl Problem {
         (self.user_ends, self.users) = (ends, users);
     }
 
-    /// Every flow with every protocol.
+    /// Every combination of a flow and a protocol.
     fn choices(&self) -> impl Iterator<Item = (u32, u8)> + use<> {
         let flows = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
         let protocols = self.protocols.len();
@@ -223,25 +224,25 @@ impl Problem {
         &self.flows
     }
 
-    /// The protocols to choose from.
+    /// The available protocols.
     #[must_use]
     pub fn protocols(&self) -> &[Protocol] {
         &self.protocols
     }
 
-    /// Bytes that the flows' weights on links take, under all protocols.
+    /// Bytes of memory for the flows' weights on links, for all protocols.
     #[must_use]
     pub fn weight_bytes(&self) -> usize {
         size_of_val(self.sparse.as_slice()) + size_of_val(self.dense.as_slice())
     }
 
-    /// All flows on one protocol, by its place in [`Problem::protocols`].
+    /// The assignment of all flows to one protocol, given by its index in [`Problem::protocols`].
     #[must_use]
     pub fn uniform(&self, protocol: u8) -> Assignment {
         vec![protocol; self.flows.len()]
     }
 
-    /// The number of assignments there are, if it fits.
+    /// Number of possible assignments, if it fits in 64 bits.
     #[must_use]
     pub fn assignments(&self) -> Option<u64> {
         (self.protocols.len() as u64).checked_pow(u32::try_from(self.flows.len()).ok()?)
@@ -259,18 +260,18 @@ impl Problem {
         }
     }
 
-    /// The flows and protocols whose sparse row has the link.
+    /// The flows and protocols whose sparse rows use the link.
     pub(super) fn users(&self, link: usize) -> &[(u32, u8)] {
         let start = if link == 0 { 0 } else { self.user_ends[link - 1] };
         &self.users[start as usize..self.user_ends[link] as usize]
     }
 
-    /// The flows of each class, the first class first.
+    /// The flows of each class, in order of classes.
     pub(super) fn classes(&self) -> &[Vec<u32>] {
         &self.classes
     }
 
-    /// Of each flow, its tenant's place among all; and how many there are.
+    /// For each flow, the index of its tenant among all tenants; and the number of tenants.
     pub(super) fn tenants(&self) -> (&[usize], usize) {
         (&self.tenants, self.tenant_count)
     }

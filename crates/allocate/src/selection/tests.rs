@@ -1,4 +1,4 @@
-//! The evaluator against the plain water-filling, the searches against each other and against all assignments.
+//! Compares the evaluator with the plain water-filling, and the searches with each other and with all assignments.
 
 use super::*;
 use crate::{Allocate, Flows, WaterFill, check, usable};
@@ -47,7 +47,7 @@ fn water_fill(problem: &Problem, routing: &Routing, links: &[f64], assignment: &
     (flows, rates)
 }
 
-/// Flows of which each kind of limit stops some.
+/// Flows of all kinds, so that each kind of limit stops some of them.
 fn all_sorts(routing: &Routing, count: usize, stream: &mut Stream) -> Vec<LongFlow> {
     let nodes = routing.topology().node_count() as u64;
     (0..count)
@@ -119,7 +119,7 @@ fn what_was_computed_before_leaves_no_trace() {
 
 #[test]
 fn utilities_of_a_worked_example() {
-    // Fig. 4: over both paths, f1 and f2 get 2/3 each; with f1 on the link 1->4 alone, 1 each.
+    // Fig. 4: with f1 on both paths, f1 and f2 get 2/3 each. With f1 on the link 1->4 alone, they get 1 each.
     let flow = |tenant| LongFlow { tenant, ..LongFlow::new(NodeId(0), NodeId(1)) };
     let links = [1.0, 1.0, 2.0, 2.0];
     let split = |flow: &LongFlow, protocol, row: &mut Vec<(u32, f32)>| {
@@ -160,7 +160,7 @@ fn problems_without_a_choice_are_refused() {
     assert!(matches!(refused, Some(SelectionError::Routing(_))), "{refused:?}");
 }
 
-/// Every search, with parameters for few flows.
+/// All searches, with parameters for few flows.
 fn searches() -> Vec<(&'static str, Box<dyn Search>)> {
     vec![
         ("genetic", Box::new(Genetic::default())),

@@ -5,17 +5,17 @@ use crate::{Bytes, Flow, FlowId, Report, Time};
 /// The next request of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// Open a flow from its host. No other flow from there has its number, whether of the workload or of the program, until the
-    /// host has [named](Report::Opened) it.
+    /// Open a flow from this host. Until the host has [named](Report::Opened) it, no other flow of the workload or of
+    /// the program from this host may have the same number.
     Open(Flow),
-    /// Hand over more bytes of a [stream](Flow::is_stream) that it has opened and not closed.
+    /// Append bytes to a [stream](Flow::is_stream) that the program has opened and not closed.
     Append {
         /// The stream.
         flow: FlowId,
         /// The number of bytes to append.
         bytes: Bytes,
     },
-    /// End a stream that it has opened.
+    /// Close a stream that the program has opened.
     Close {
         /// The stream.
         flow: FlowId,
@@ -28,25 +28,25 @@ pub enum Request {
     Finished,
 }
 
-/// A program on a host, above whatever transport the host has: it opens flows, and hears what becomes of them. It reads no
-/// clock and no randomness of others, as all parts.
+/// A program on a host, above any transport: it opens flows, and receives reports on them. Like all parts, it reads no
+/// clock and no external randomness.
 ///
-/// The [node](crate::Node) drives it: it polls the program before it polls the host, each time, and lets the program hear each of
-/// the host's reports.
+/// The [node](crate::Node) drives it. The node polls the program each time before it polls the host, and passes each of
+/// the host's reports to the program.
 pub trait Application: Send {
-    /// When the node polls it for the first time.
+    /// Time at which the node first polls the program.
     fn begins(&self) -> Time {
         Time::ZERO
     }
 
-    /// The host reports something, of flows that the program opened or of others that begin or end here.
+    /// Receives a report of the host, on flows that the program opened or on others that begin or end at this host.
     fn hear(&mut self, now: Time, report: &Report);
 
     /// Returns the program's next request. The node calls this repeatedly until the answer is [`Request::WakeAt`],
     /// [`Request::Idle`] or [`Request::Finished`].
     fn poll(&mut self, now: Time) -> Request;
 
-    /// The events that the program still waits for before it ends, in words; `None` if it has ended.
+    /// Describes what the program still waits for before it ends; `None` if it has ended.
     fn waits_for(&self) -> Option<String> {
         None
     }

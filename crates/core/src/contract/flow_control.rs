@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// Its packets have class [`Class::CONTROL`]: they leave before all other packets and are never paused.
 pub trait LinkFlowControl: Send {
-    /// A packet that came in by this port has joined a queue of its node; `class` is its [class](crate::Packet::class) and
-    /// `size` its bytes. Returns the message to the neighbour, if one is due.
+    /// A packet that arrived by this port has joined a queue of its node; `class` is its [class](crate::Packet::class)
+    /// and `size` its bytes. Returns the message to the neighbour, if one is due.
     fn enter(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
 
     /// The last bit of such a packet has left the node, or the packet was lost there. Returns the message to the neighbour:
@@ -20,13 +20,14 @@ pub trait LinkFlowControl: Send {
     /// Returns true if the neighbour has been told to pause a class.
     fn holds_back(&self) -> bool;
 
-    /// A packet of class [`Class::CONTROL`] has come in by this port. Returns whether it was flow control's, and ends here.
+    /// A packet of class [`Class::CONTROL`] has arrived by this port. Returns whether it belongs to flow control and
+    /// ends here.
     fn heed(&mut self, now: Time, packet: &Packet) -> bool;
 
-    /// The classes that this port must not begin to send, after the last of these calls.
+    /// The classes that this port must not begin to send, after the last call of any of these methods.
     fn paused(&self) -> Paused;
 
-    /// When [`fire`](Self::fire) is to be called; [`Time::NEVER`] if it need not be.
+    /// Time of the next call of [`fire`](Self::fire); [`Time::NEVER`] if none is needed.
     fn wake(&self) -> Time;
 
     /// The timer has expired: a pause from the neighbour ends, or a message to the neighbour must be repeated. Called until
@@ -40,8 +41,8 @@ pub trait LinkFlowControl: Send {
     /// The counters of flow control up to `now`.
     fn account(&self, now: Time) -> FlowControlAccount;
 
-    /// Rate at which the node's host frees the memory of packets for it that came in by this port; `None` if at once. The
-    /// host receives each packet on arrival; only the memory is freed later.
+    /// Rate at which the node's host frees the memory of its packets that arrived by this port; `None` if it frees them
+    /// at once. The host receives each packet on arrival; only the memory is freed later.
     fn drain_rate(&self) -> Option<Rate> {
         None
     }
@@ -54,8 +55,8 @@ pub struct FlowControlAccount {
     pub pauses: u64,
     /// Time for which the neighbour paused at least one priority at this port.
     pub paused: Duration,
-    /// Most bytes that packets that came in by this port took of the node's memory.
+    /// Maximum number of bytes that packets from this port occupied in the node's memory.
     pub peak_memory: u64,
-    /// Packets for which there was no room left, which lossless Ethernet must never see.
+    /// Packets for which there was no room left. In lossless Ethernet this must never happen.
     pub overflows: u64,
 }

@@ -1,4 +1,4 @@
-//! The contract of a host: the inputs that it takes, and the outputs that it asks for.
+//! The contract of a host: its inputs and outputs.
 
 use crate::{Bytes, DropReason, Flow, FlowId, FlowKey, LinkId, NodeId, Packet, PortId, Ports, Rate, Time};
 
@@ -7,7 +7,7 @@ use crate::{Bytes, DropReason, Flow, FlowId, FlowKey, LinkId, NodeId, Packet, Po
 pub enum Input<'a> {
     /// An application hands over a flow to send.
     Flow(&'a Flow),
-    /// An application hands over more bytes of a [stream](Flow::is_stream). The host ignores them if the stream is closed, or
+    /// An application appends bytes to a [stream](Flow::is_stream). The host ignores them if the stream is closed, or
     /// if there is no such stream.
     Append {
         /// The stream.
@@ -15,8 +15,8 @@ pub enum Input<'a> {
         /// Number of bytes; 0 changes nothing.
         bytes: Bytes,
     },
-    /// An application has no more bytes for a stream: the flow ends behind the last byte. The host ignores it if the stream is
-    /// closed, or if there is no such stream.
+    /// An application has no more bytes for a stream: the flow ends after the last byte. The host ignores this if the
+    /// stream is closed, or if there is no such stream.
     Close {
         /// The stream.
         flow: FlowId,
@@ -25,26 +25,27 @@ pub enum Input<'a> {
     Packet {
         /// The packet.
         packet: &'a Packet,
-        /// The port it came in by.
+        /// The ingress port.
         port: PortId,
     },
-    /// A packet that this host sent has left its port; only from ports that have a [`Queue`](crate::Queue) of their own.
+    /// A packet that this host sent has left its port. Only ports with their own [`Queue`](crate::Queue) give this
+    /// input.
     Sent(&'a Packet),
     /// This node dropped a packet, its own or one it relayed.
     Dropped {
         /// The packet.
         packet: &'a Packet,
-        /// The egress port it was bound for.
+        /// The egress port of the packet.
         port: PortId,
-        /// Why.
+        /// The reason.
         reason: DropReason,
     },
     /// Bytes have arrived by a port that are not a valid packet. No field in them can be trusted.
     Corrupted {
-        /// The port they came in by.
+        /// The ingress port.
         port: PortId,
     },
-    /// Topology discovery reports that a link, anywhere, went down or came up.
+    /// Topology discovery reports that a link, anywhere in the fabric, went down or came up.
     Link {
         /// The directed link.
         link: LinkId,
@@ -56,14 +57,14 @@ pub enum Input<'a> {
 /// A host's next request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// Send a packet, by the port named, or by the one that this node's forwarder picks.
+    /// Send a packet, by the given port or by the one that this node's forwarder chooses.
     Send {
         /// The packet.
         packet: Packet,
-        /// The egress port, if the host itself decides.
+        /// The egress port, if the host chooses it.
         port: Option<PortId>,
     },
-    /// Tell the observer something.
+    /// Make a report to the observer.
     Report(Report),
     /// No request now; poll again at this time, which replaces every earlier one. [`Time::NEVER`] is [`Output::Idle`].
     WakeAt(Time),
@@ -71,11 +72,11 @@ pub enum Output {
     Idle,
 }
 
-/// A report to the observer, from a host or, about the program on it, from its node. Flows are named by their key on the
-/// wire; the sender's report maps this key to a [`FlowId`].
+/// A report to the observer, from a host or, on the program of the host, from its node. Flows are identified by their
+/// key on the wire; the sender's report maps this key to a [`FlowId`].
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Report {
-    /// The sender took up a flow and calls it `key` on the wire.
+    /// The sender has opened a flow and identifies it on the wire by `key`.
     Opened {
         /// The flow.
         flow: FlowId,
@@ -86,7 +87,7 @@ pub enum Report {
     Delivered {
         /// The flow's name on the wire.
         key: FlowKey,
-        /// Most packets that waited for an earlier one.
+        /// Maximum number of packets that waited for an earlier one.
         reorder_peak: u32,
     },
     /// The sender knows that the flow is complete. If its transport has no acknowledgements: the sender has sent the last
@@ -94,7 +95,7 @@ pub enum Report {
     Closed {
         /// The flow's name on the wire.
         key: FlowKey,
-        /// Packets sent more than once.
+        /// Number of retransmissions.
         retransmissions: u32,
     },
     /// The sender set the flow's rate.
@@ -109,15 +110,15 @@ pub enum Report {
     Acked {
         /// The flow's name on the wire.
         key: FlowKey,
-        /// How many of the flow's first bytes.
+        /// Number of bytes from the start of the flow.
         to: Bytes,
     },
-    /// The receiver has the flow's bytes before `to`, and the application may have them in order. Said of hosts that were
-    /// built to [carry streams](Host::carries_streams), at every advance, and before [`Delivered`](Self::Delivered).
+    /// The receiver has the flow's bytes before `to`, and the application may read them in order. Hosts that [carry
+    /// streams](Host::carries_streams) report this at every advance, and before [`Delivered`](Self::Delivered).
     InOrder {
         /// The flow's name on the wire.
         key: FlowKey,
-        /// How many of the flow's first bytes.
+        /// Number of bytes from the start of the flow.
         to: Bytes,
     },
     /// The receiver's progress in a flow at the last multiple of the reporting interval. Reported when more of the flow
@@ -127,7 +128,7 @@ pub enum Report {
         key: FlowKey,
         /// Bytes delivered in order.
         in_order: Bytes,
-        /// Packets that arrived after one sent later.
+        /// Number of packets that arrived after a packet that was sent later.
         late: u32,
     },
     /// The program on this host begins a flow that is not in the workload's list. The node reports this instead of
@@ -140,13 +141,13 @@ pub enum Report {
         /// Application bytes.
         size: Bytes,
     },
-    /// The program on this host has come to its end, said by the node.
+    /// The program on this host has ended; reported by the node.
     Finished,
 }
 
-/// One per host: opens flows, sends, receives, paces, times out.
+/// One per host: opens flows, sends and receives packets, paces them, and handles timeouts.
 pub trait Host: Send {
-    /// Takes in what happened. The engine then calls [`poll`](Self::poll).
+    /// Handles an input. The engine then calls [`poll`](Self::poll).
     fn handle(&mut self, now: Time, input: Input<'_>);
 
     /// A packet is about to be delivered to this host, which may [`prefetch`](crate::prefetch) the data that it will read
@@ -157,8 +158,9 @@ pub trait Host: Send {
     /// host returns [`Output::WakeAt`] or [`Output::Idle`].
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
 
-    /// True if the host supports [streams](Flow::is_stream). Such a host also reports the progress of every flow, stream or
-    /// not: [`Report::Acked`] and [`Report::InOrder`]. Called now and then, but not for each packet.
+    /// True if the host supports [streams](Flow::is_stream). Such a host also reports the progress of every flow,
+    /// whether or not it is a stream: [`Report::Acked`] and [`Report::InOrder`]. Queried occasionally, but not for each
+    /// packet.
     fn carries_streams(&self) -> bool {
         false
     }

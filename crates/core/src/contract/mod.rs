@@ -1,8 +1,9 @@
 //! The contracts between schemes and engines: the inputs and the possible requests of each part.
 //!
-//! A packet passes a node along one line: `PortAgent::arrive`, `Forwarder::forward` (which says whether the packet
-//! is for this node), then either `Host::handle`, or `PortAgent::enqueue`, the port's [`Queue`],
-//! `PortAgent::dequeue`, and the wire. A packet from the host enters the line at the forwarder, or at the port it names.
+//! A packet passes a node in this order: `PortAgent::arrive`, then `Forwarder::forward`, which decides whether the
+//! packet is for this node. Then follows either `Host::handle`, or `PortAgent::enqueue`, the port's [`Queue`],
+//! `PortAgent::dequeue`, and the wire. A packet from the host starts at the forwarder, or at the port that the host
+//! chooses.
 
 mod application;
 mod flow_control;
@@ -31,6 +32,6 @@ pub struct Parts {
     pub forwarder: Option<Box<dyn Forwarder>>,
     /// A program on the host, if the node has a host.
     pub application: Option<Box<dyn Application>>,
-    /// The discovery of links that are down; without it the runtime has to [tell](crate::Node::discovered) the node.
+    /// Discovery of links that are down. Without it, the runtime has to [tell](crate::Node::discovered) the node.
     pub discovery: Option<Box<Discovery>>,
 }

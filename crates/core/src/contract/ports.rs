@@ -7,7 +7,7 @@ use crate::{Bytes, Class, Duration, PortId, Rate, Time};
 pub struct Paused(pub u8);
 
 impl Paused {
-    /// All may send.
+    /// No priority is paused.
     pub const NONE: Self = Self(0);
 
     /// True if packets of this [class](crate::Packet::class) must not begin to leave.
@@ -33,14 +33,14 @@ pub struct PortState {
     pub paused: Paused,
     /// Time at which the port will have sent all its packets, if it is not paused; [`Time::NEVER`] if this is unknown.
     drains_at: Time,
-    /// Bytes that wait, if the runtime counts them; 0 if `drains_at` suffices.
+    /// Bytes that wait, if the runtime counts them; 0 if it provides `drains_at` instead.
     waiting: Bytes,
-    /// Most bytes that may wait; [`PortState::UNLIMITED`] if no such limit is known.
+    /// Maximum number of bytes that may wait; [`PortState::UNLIMITED`] if no such limit is known.
     limit: Bytes,
 }
 
 impl PortState {
-    /// The limit, and the room, of a queue that is not limited in bytes.
+    /// The value of the limit and the room of a queue that is not limited in bytes.
     pub const UNLIMITED: Bytes = Bytes(u64::MAX);
 
     /// An empty port, not paused, without a limit in bytes, whose runtime knows when its queue drains. The port is up
@@ -63,7 +63,7 @@ impl PortState {
         Self { limit, ..self }
     }
 
-    /// The same port, which will have sent all its packets at `at` if it is not paused.
+    /// The same port, with the time `at` at which it will have sent all its packets if it is not paused.
     #[must_use]
     pub const fn busy_until(self, at: Time) -> Self {
         Self { drains_at: at, ..self }
@@ -132,8 +132,8 @@ impl PortState {
         }
     }
 
-    /// Bytes that the queue has room for; [`PortState::UNLIMITED`] if it is not known to be limited in bytes. A queue
-    /// may be limited otherwise: in packets, or by what packets are.
+    /// Bytes for which the queue has room; [`PortState::UNLIMITED`] if no limit in bytes is known. A queue may have
+    /// other limits: on packets, or on kinds of packets.
     #[must_use]
     #[inline]
     pub fn room(&self, now: Time) -> Bytes {
@@ -167,7 +167,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// At 10 Gbps 12,500 bytes leave in 10 us.
+    /// At 10 Gbps, 12,500 bytes take 10 us.
     #[test]
     fn a_port_that_knows_only_its_bytes_answers_like_one_that_knows_when_it_drains() {
         let limited = PortState::idle(RATE).limited(Bytes(20_000));

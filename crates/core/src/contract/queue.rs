@@ -2,26 +2,26 @@
 
 use crate::{Bytes, Packet, Paused, Time};
 
-/// The answer of a queue to a packet that is to join it.
+/// A queue's answer for a packet that is to join it.
 ///
-/// [`Take`](Self::Take) and [`Drop`](Self::Drop) settle the matter. The other answers make room, and the runtime then asks
-/// about the same packet again: a queue may give up several packets for one.
+/// [`Take`](Self::Take) and [`Drop`](Self::Drop) are final. The other answers make room; the runtime then asks about
+/// the same packet again. A queue may remove several packets for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admit {
     /// The queue takes the packet.
     Take,
     /// The packet is lost.
     Drop,
-    /// The queue has given up the waiting packet in this slot, which is lost (pFabric).
+    /// The queue has dropped the waiting packet in this slot to make room (pFabric).
     Evict(u32),
-    /// The packet in this slot loses its payload (NDP). If it is the packet that is to join, the queue is asked about what
-    /// is left of it. If it waits, the queue has given it up, and what is left of it joins first, like any other packet.
-    /// A packet whose protocol has no trimmed packets is lost.
+    /// The packet in this slot loses its payload (NDP). If it is the packet that is to join, the queue is asked about
+    /// the trimmed packet. If it is a waiting packet, the queue has removed it, and its trimmed rest joins first, like
+    /// any other packet. A packet whose protocol does not support trimming is lost.
     Trim(u32),
 }
 
-/// The order and limits of one egress port, where a plain FIFO will not do. Packets are named by the engine's slot
-/// number.
+/// The order and limits of one egress port, for ports that need more than a plain FIFO. Packets are identified by the
+/// engine's slot number.
 pub trait Queue: Send {
     /// Takes or refuses a packet, or makes room for it.
     fn push(&mut self, now: Time, slot: u32, packet: &Packet) -> Admit;
@@ -32,22 +32,23 @@ pub trait Queue: Send {
     /// Bytes of the packets that wait.
     fn bytes(&self) -> Bytes;
 
-    /// Most bytes that may wait, if the queue has such a limit: the limit that parts see in the port's state. Asked once.
+    /// Maximum number of bytes that may wait, if the queue has such a limit. Parts see this limit in the port's state.
+    /// Queried once.
     fn limit(&self) -> Option<Bytes> {
         None
     }
 
-    /// Calls `visit` with the slot of each packet that waits, once each: the engine may give the packet another slot. The
-    /// order is free, but the same in two calls in a row.
+    /// Calls `visit` once with the slot of each waiting packet; the engine may change the slot. The order is arbitrary,
+    /// but the same in two successive calls.
     fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32));
 
-    /// The packet that will probably be served next, if that is cheap to say: an engine may read it ahead.
+    /// The packet that will probably be served next, if the queue can tell cheaply: an engine may prefetch it.
     fn foresee(&self) -> Option<u32> {
         None
     }
 
-    /// True if an empty queue has no state and refuses no packet. Then a packet that finds the port free and is not paused
-    /// may leave at once and bypass the queue. Asked once.
+    /// True if an empty queue has no state and refuses no packet. A packet that finds the port idle and is not paused
+    /// may then leave at once and bypass the queue. Queried once.
     fn may_be_passed(&self) -> bool {
         false
     }

@@ -4,25 +4,25 @@ use super::Cables;
 use crate::LinkId;
 use raddle_wire::discovery::LinkState;
 
-/// Most changes of a link that a node may have missed. A sequence number further ahead is no link's.
+/// Maximum number of changes of a link that a node may have missed. A sequence number further ahead is invalid.
 const MOST_MISSED: u32 = 1 << 24;
 
-/// Age of a link state, compared with the known state of the link.
+/// Age of a link state relative to the known state of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Age {
-    /// It is newer.
+    /// The state is newer.
     Newer,
-    /// It is the known state, or older.
+    /// The state is the known state, or older.
     Known,
-    /// No such link exists, or its sequence number cannot be.
+    /// The link does not exist, or the sequence number is invalid.
     Absurd,
 }
 
-/// The link states that a node knows: of each directed link the newest.
+/// The newest known state of each directed link.
 #[derive(Debug)]
 pub(super) struct Database {
     cables: Cables,
-    /// The links that have ever changed their state, in order of link. Nothing is known of others: they are up.
+    /// The links that have ever changed their state, in order of link. All other links are up.
     states: Vec<LinkState>,
     digest: u64,
 }
@@ -48,7 +48,7 @@ impl Database {
         place.map_or(LinkState { link: link.0, sequence: 0 }, |place| self.states[place])
     }
 
-    /// True if a link is down for both directions, because either end says so.
+    /// True if a link is down in both directions, because either end has reported it down.
     pub(super) fn is_down(&self, link: LinkId) -> bool {
         let other = self.cables.other(link);
         self.get(link).is_down() || other.is_some_and(|other| self.get(other).is_down())
@@ -79,8 +79,8 @@ impl Database {
     }
 }
 
-/// A state's part in the digest: the finaliser of SplitMix64 (Steele et al., OOPSLA 2014). That a link has never changed is
-/// no part of it.
+/// The contribution of a state to the digest: the finaliser of SplitMix64 (Steele et al., OOPSLA 2014). A link that has
+/// never changed contributes nothing.
 fn mix(LinkState { link, sequence }: LinkState) -> u64 {
     if sequence == 0 {
         return 0;

@@ -1,27 +1,28 @@
-//! Topology discovery as a protocol (specs/live.md §4): nodes find out by themselves which links are down.
+//! Topology discovery as a protocol (specs/live.md §4): nodes detect by themselves which links are down.
 //!
-//! All nodes know the fabric as it was built, and that all links are up at the start. A [`Discovery`] is one node's part of
-//! the protocol: it does no I/O, reads no clock, and tells its node by [effects](Effect) what to do.
+//! All nodes know the fabric as it was built, and that all links are up at the start. A [`Discovery`] is one node's
+//! part of the protocol. It does no I/O, reads no clock, and tells its node by [effects](Effect) what to do.
 //!
-//! - **Hellos.** In each period a node says hello over each of its links. A link is down for a node if it has heard nothing
-//!   from the neighbour for three whole periods, or if the neighbour says that it does not hear the node: a link that fails
-//!   in one direction is down for both ends. It is up again when both hear each other. Any packet of the neighbour counts
-//!   as life, but only a hello brings a link up.
-//! - **Link states.** The node that a directed link leaves numbers the link's changes, and floods each. Others pass on what
-//!   they did not know, and take the state of the highest number. A link is down if the states of its two directions are
-//!   not both up.
-//! - **Catching up.** A hello carries a digest of all that its sender knows. A neighbour with another digest answers with all
-//!   link states that it knows, at most once in a period. So nodes that were apart catch up, and lost link states are told
-//!   again. These are few: a link that has never changed has no link state.
+//! - **Hellos.** In each period a node sends a hello over each of its links. A node considers a link down if it has
+//!   received nothing from the neighbour for three whole periods, or if the neighbour reports that it does not hear the
+//!   node. A link that fails in one direction is therefore down for both ends. It is up again when both ends hear each
+//!   other. Any packet of the neighbour proves that the neighbour is alive, but only a hello brings a link up.
+//! - **Link states.** The node at which a directed link starts numbers the link's changes, and floods each. Other nodes
+//!   forward states that are new to them, and keep the state with the highest number. A link is down unless the states
+//!   of both its directions are up.
+//! - **Catching up.** A hello carries a digest of all link states that its sender knows. A neighbour with another
+//!   digest answers with all link states that it knows, at most once per period. Nodes that were separated thus catch
+//!   up, and lost link states are sent again. These are few: a link that has never changed has no link state.
 //!
-//! Within ten periods without a change or a loss, the nodes of a component know of each link that has an end in the
-//! component whether it is down. They know nothing new of links elsewhere.
+//! Within ten periods without a change or a loss, all nodes of a component know the state of each link with an end in
+//! the component. They learn nothing new about other links.
 //!
-//! A period in which the node itself fell behind, by more than half of it, counts for no neighbour: the runtime may have
-//! left hellos unread. A node that stays behind counts periods again. Link states of links that do not exist, or whose number cannot be, are ignored and counted.
+//! A period in which the node itself fell behind by more than half a period is not counted as a miss of any neighbour:
+//! the runtime may not have read some hellos yet. A node that stays behind counts periods again. Link states of links
+//! that do not exist, or with invalid numbers, are ignored and counted.
 //!
-//! A hello costs a packet a link and period, and no memory. Only changes take memory: 8 bytes for each directed link that
-//! has ever changed.
+//! Hellos cost one packet per link and period, and no memory. Only changes take memory: 8 bytes for each directed link
+//! that has ever changed.
 
 mod database;
 mod rest;
@@ -35,61 +36,61 @@ use raddle_wire::{Header, HeaderInfo};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// For each directed link of a fabric the other direction. All nodes share it.
+/// For each directed link of a fabric, its reverse direction. Shared by all nodes.
 #[derive(Debug, Clone)]
 pub struct Cables(Arc<[Option<LinkId>]>);
 
 impl Cables {
-    /// By [`LinkId`] the other direction; `None` for a port without a link.
+    /// `others` gives the reverse direction of each link, indexed by [`LinkId`]; `None` for a port without a link.
     pub fn new(others: impl IntoIterator<Item = Option<LinkId>>) -> Self {
         Self(others.into_iter().collect())
     }
 
-    /// The other direction of a link; `None` if there is no such link.
+    /// The reverse direction of a link; `None` if there is no such link.
     #[must_use]
     pub fn other(&self, link: LinkId) -> Option<LinkId> {
         self.0.get(link.index()).copied().flatten()
     }
 }
 
-/// The next thing that a node is to do.
+/// An action that the node must carry out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Send a packet by a port.
     Send(Packet, PortId),
     /// Tell the scheme that a link went down or came up.
     Link {
-        /// Both directions, in order.
+        /// Both directions of the link, in ascending order.
         links: [LinkId; 2],
         /// Their new state.
         up: bool,
     },
 }
 
-/// Counts of link states and hellos that a node has ignored.
+/// Number of link states and hellos that a node has ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ignored {
-    /// Link states that were no news. Floods bring each state over several links.
+    /// Link states that were already known. Floods bring each state over several links.
     pub known: u64,
-    /// Hellos that came by the wrong link, and states of links that do not exist or with numbers that cannot be.
+    /// Hellos that arrived by the wrong link, and states of links that do not exist or with invalid numbers.
     pub absurd: u64,
 }
 
 /// The far end of a link, as a node sees it.
 #[derive(Debug, Clone, Copy)]
 struct Neighbour {
-    /// True if anything has been heard since the last tick.
+    /// True if anything has been received since the last tick.
     is_heard: bool,
-    /// Whole periods in a row in which nothing has been heard, at most [`Discovery::MISSES`].
+    /// Number of successive whole periods in which nothing was received, at most [`Discovery::MISSES`].
     misses: u8,
     /// True if both ends hear each other.
     is_up: bool,
-    /// True if this node has told the neighbour all link states since the last tick.
+    /// True if this node has sent the neighbour all link states since the last tick.
     is_told: bool,
 }
 
 impl Neighbour {
-    /// True if this node has heard the neighbour lately, which its hellos then say.
+    /// True if this node has recently heard the neighbour; its hellos then report this.
     fn hears(self) -> bool {
         self.misses < Discovery::MISSES
     }
@@ -99,13 +100,13 @@ impl Neighbour {
 #[derive(Debug)]
 pub struct Discovery {
     cables: Cables,
-    /// The links that leave the node begin here, one a port.
+    /// The first of the links that start at this node, one per port.
     first_link: LinkId,
     period: Duration,
     next_tick: Time,
     /// Delay of the last tick.
     lag: Duration,
-    /// By port; `None` for a port without a link.
+    /// Indexed by port; `None` for a port without a link.
     neighbours: Vec<Option<Neighbour>>,
     database: Database,
     /// Time at which the scheme was last told of a change.
@@ -115,18 +116,18 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Time between two hellos, unless the experiment says otherwise (specs/live.md §4).
+    /// Default time between two hellos (specs/live.md §4).
     pub const PERIOD: Duration = Duration::from_ms(1);
-    /// Whole periods without a word after which a link is down (specs/live.md §4).
+    /// Number of whole periods without any packet after which a link is down (specs/live.md §4).
     pub const MISSES: u8 = 3;
-    /// Periods without a change or a loss after which all nodes of a component agree: three misses, up to two periods until
-    /// the ticks of both ends have passed, two hellos until both know that they hear each other, and one to catch up;
-    /// the rest is for the way of the packets.
+    /// Number of periods without a change or a loss after which all nodes of a component agree. It takes three misses,
+    /// up to two periods until both ends have ticked, two hellos until both ends know that they hear each other, and
+    /// one to catch up. The rest is for the delay of the packets.
     pub const SETTLES: u64 = 10;
 
-    /// The part of a node whose ports' links are `first_link` and those that follow.
+    /// The part of a node whose ports have the links `first_link` and those that follow.
     ///
-    /// It first says hello at `begins`, after the start of the run, and from then on every `period`.
+    /// The first hello is sent at `begins`, after the start of the run, then one in every `period`.
     ///
     /// # Panics
     /// If the period is zero.
@@ -180,12 +181,13 @@ impl Discovery {
         self.ignored
     }
 
-    /// Returns the next thing that the node must do. After each of the other calls, the node asks until the answer is `None`.
+    /// Returns the next action that the node must carry out. After each of the other calls, the node repeats this call
+    /// until it returns `None`.
     pub fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
 
-    /// A packet has come in by a port: the neighbour there is alive.
+    /// A packet has arrived by a port: the neighbour there is alive.
     #[inline]
     pub fn heard(&mut self, port: PortId) {
         if let Some(Some(neighbour)) = self.neighbours.get_mut(port.index()) {
@@ -193,7 +195,7 @@ impl Discovery {
         }
     }
 
-    /// Takes in a packet that has come by a port, if it is topology discovery's. Returns whether it is.
+    /// Handles a packet that has arrived by a port, if it belongs to topology discovery. Returns whether it does.
     pub fn take(&mut self, now: Time, header: &Header, port: PortId) -> bool {
         match header {
             Header::Hello(hello) => self.greeted(now, *hello, port),
@@ -203,7 +205,7 @@ impl Discovery {
         true
     }
 
-    /// A period is over. Says hello over each link that is up as far as the node's own port tells.
+    /// A period has ended. Sends a hello over each link that is up according to the node's own port.
     pub fn tick(&mut self, now: Time, ports: &Ports<'_>) {
         let lag = now.since(self.next_tick);
         let lag_before = std::mem::replace(&mut self.lag, lag);
@@ -236,13 +238,13 @@ impl Discovery {
         LinkId(self.first_link.0 + u32::from(port.0))
     }
 
-    /// The port of this node that a link leaves, if it leaves this node.
+    /// The port of this node at which a link starts; `None` if it starts at another node.
     fn port(&self, link: LinkId) -> Option<PortId> {
         let port = link.index().checked_sub(self.first_link.index())?;
         (port < self.neighbours.len()).then(|| PortId::of(port))
     }
 
-    /// The neighbour at a port says hello.
+    /// Handles a hello of the neighbour at a port.
     fn greeted(&mut self, now: Time, hello: Hello, port: PortId) {
         let expected = self.cables.other(self.link(port));
         let neighbour = self.neighbours.get_mut(port.index()).and_then(Option::as_mut);
@@ -258,7 +260,7 @@ impl Discovery {
         }
     }
 
-    /// The link behind a port works in both directions, or does not.
+    /// Sets whether the link behind a port works in both directions.
     fn set_up(&mut self, now: Time, port: PortId, up: bool) {
         let Some(neighbour) = &mut self.neighbours[port.index()] else { return };
         if neighbour.is_up == up {
@@ -271,7 +273,8 @@ impl Discovery {
         self.flood(&[state], None);
     }
 
-    /// The neighbour at a port knows other states: it is told all, unless it was told in this period.
+    /// Sends all link states to the neighbour at a port, which knows other states, unless this was done in the current
+    /// period.
     fn tell_all(&mut self, port: PortId) {
         let Some(neighbour) = &mut self.neighbours[port.index()] else { return };
         if std::mem::replace(&mut neighbour.is_told, true) {
@@ -283,7 +286,7 @@ impl Discovery {
         }
     }
 
-    /// The neighbour at a port tells link states.
+    /// Handles link states from the neighbour at a port.
     fn learn(&mut self, now: Time, states: &[LinkState], port: PortId) {
         let mut news = Vec::new();
         for &state in states {
@@ -308,8 +311,8 @@ impl Discovery {
         self.flood(&news, Some(port));
     }
 
-    /// Others have a state of this node's own link that it has not told, such as one from before it began anew. It tells a
-    /// newer one.
+    /// Another node has a state of this node's own link that is newer than this node's: for instance, one from before a
+    /// restart of this node. This node floods a newer state.
     fn overrule(&mut self, now: Time, told: LinkState, port: PortId) {
         let is_up = self.neighbours[port.index()].is_some_and(|neighbour| neighbour.is_up);
         let ahead = if told.is_down() == is_up { 1 } else { 2 };
@@ -318,7 +321,7 @@ impl Discovery {
         self.flood(&[state], None);
     }
 
-    /// Remembers a link's state, and says so if the link went down or came up.
+    /// Stores a link's state, and adds an effect if the link went down or came up.
     fn store(&mut self, now: Time, state: LinkState) {
         let link = LinkId(state.link);
         let was_down = self.database.is_down(link);
@@ -331,7 +334,7 @@ impl Discovery {
         }
     }
 
-    /// Sends link states over all links that work, but for the one by which they came.
+    /// Sends link states over all links that work, except the one by which they arrived.
     fn flood(&mut self, states: &[LinkState], arrival: Option<PortId>) {
         for states in states.chunks(LinkStates::MOST) {
             let states: Arc<[LinkState]> = states.into();

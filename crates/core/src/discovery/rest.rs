@@ -1,35 +1,37 @@
-//! The end of a run in which nodes say hello for ever.
+//! Detects the end of a run in which nodes send hellos endlessly.
 
 use super::Discovery;
 use crate::{Duration, Time};
 
-/// Finds the end of a simulated run: nodes say hello for ever, and nothing else happens.
+/// Finds the end of a simulated run in which nodes only send hellos, endlessly.
 ///
-/// Without topology discovery a fabric is at rest when nothing is left to happen. With it, an engine looks at the end of each
-/// period, whatever threads it has, whether anything but hellos moves or is to come. If links have changed, the fabric is
-/// at rest only after [`Discovery::SETTLES`] such looks in a row: a host may wait for a link of which it has yet to hear.
+/// Without topology discovery, a fabric is at rest when no event is left. With it, an engine checks at the end of each
+/// period, for any number of threads, whether anything but hellos is in flight or scheduled. If links have changed, the
+/// fabric is at rest only after [`Discovery::SETTLES`] such checks in a row: a host may wait for a link whose state it
+/// does not know yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Rest {
     period: Duration,
     next_look: Time,
-    /// Looks in a row at which nothing moved.
+    /// Number of successive checks at which nothing was in flight.
     still: u64,
 }
 
 impl Rest {
-    /// A fabric at the start of a run, whose nodes say hello every `period`.
+    /// A fabric at the start of a run; its nodes send a hello every `period`.
     #[must_use]
     pub fn new(period: Duration) -> Self {
         Self { period, next_look: Time::ZERO + period, still: 0 }
     }
 
-    /// Time at which the engine must look next, before any event of that instant.
+    /// Time of the engine's next check, before any event of that instant.
     #[must_use]
     pub fn next_look(&self) -> Time {
         self.next_look
     }
 
-    /// The engine has looked. Returns whether the fabric is at rest, and sets the next look if it is not.
+    /// Records the result of a check. Returns whether the fabric is at rest, and sets the time of the next check if it
+    /// is not.
     pub fn look(&mut self, is_still: bool, have_links_changed: bool) -> bool {
         self.still = if is_still { self.still + 1 } else { 0 };
         let needed = if have_links_changed { Discovery::SETTLES } else { 1 };

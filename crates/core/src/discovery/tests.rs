@@ -1,4 +1,5 @@
-//! Nodes that run the protocol over links that fail in one direction or both, lose packets, and take a microsecond.
+//! Tests of nodes that run the protocol over links that fail in one direction or both, lose packets, and have a delay
+//! of a microsecond.
 
 use super::*;
 use crate::{PortState, Rate, Stream};
@@ -9,7 +10,7 @@ const PERIOD: Duration = Discovery::PERIOD;
 const DELAY: Duration = Duration::from_us(1);
 const PORTS: [PortState; 16] = [PortState::idle(Rate::from_gbps(10)); 16];
 
-/// Most packets in a row that a link loses in these tests: one more would be a failure.
+/// Maximum number of packets in a row that a link loses in these tests: one more would count as a failure.
 const MOST_LOST: u32 = 1;
 
 fn periods(count: u64) -> Duration {
@@ -21,21 +22,21 @@ struct Net {
     now: Time,
     cables: Cables,
     nodes: Vec<Discovery>,
-    /// By node: the links that its scheme takes for down.
+    /// For each node, the links that its scheme considers down.
     told: Vec<BTreeSet<LinkId>>,
-    /// By directed link: the node that it leaves, the node and port where it ends, and whether it works.
+    /// For each directed link: the node at which it starts, the node and port where it ends, and whether it works.
     links: Vec<(usize, usize, PortId, bool)>,
-    /// By arrival, then in the order in which they were sent.
+    /// Keyed by arrival, then by the order in which the packets were sent.
     under_way: BTreeMap<(Time, u64), (LinkId, Packet)>,
     sent: u64,
-    /// Share of packets that links lose, in percent, and by link how many it has lost in a row.
+    /// Percentage of packets that links lose, and for each link the number of successive losses.
     loss: u64,
     lost: Vec<u32>,
     random: Stream,
 }
 
 impl Net {
-    /// A fabric of these cables. Cable `i` has the directed links of [`cable`](Self::cable).
+    /// A fabric with these cables. Cable `i` has the directed links of [`cable`](Self::cable).
     fn new(nodes: usize, cables: &[(usize, usize)]) -> Self {
         let ends_at = |node| cables.iter().filter(move |&&(a, b)| a == node || b == node);
         let first: Vec<usize> =
@@ -79,7 +80,7 @@ impl Net {
         LinkId::of(place.expect("neighbours"))
     }
 
-    /// A directed link fails or recovers. What is under way on it is lost.
+    /// Sets whether a directed link works. Packets in flight on a failing link are lost.
     fn set(&mut self, link: LinkId, up: bool) {
         self.links[link.index()].3 = up;
         if !up {
@@ -87,13 +88,13 @@ impl Net {
         }
     }
 
-    /// Both directions of a link do.
+    /// Sets whether both directions of a link work.
     fn set_cable(&mut self, link: LinkId, up: bool) {
         self.set(link, up);
         self.set(self.cables.other(link).expect("a link"), up);
     }
 
-    /// Carries out what a node wants.
+    /// Carries out the effects that a node requests.
     fn follow(&mut self, node: usize) {
         while let Some(effect) = self.nodes[node].next_effect() {
             match effect {
@@ -119,7 +120,7 @@ impl Net {
         }
     }
 
-    /// Runs so long; the nodes for which `sleeps` holds do nothing, and packets for them wait.
+    /// Runs for this time. Nodes for which `sleeps` returns true do nothing, and packets for them wait.
     fn run_but(&mut self, span: Duration, sleeps: impl Fn(usize) -> bool) {
         let until = self.now + span;
         loop {
@@ -158,7 +159,7 @@ impl Net {
         self.links[link.index()].3 && self.links[other.index()].3
     }
 
-    /// The nodes that a node reaches over links that work.
+    /// The nodes that a node can reach over working links.
     fn component(&self, node: usize) -> BTreeSet<usize> {
         let mut reached = BTreeSet::from([node]);
         let mut open = vec![node];
@@ -172,7 +173,7 @@ impl Net {
         reached
     }
 
-    /// Every node knows the truth of each link with an end in its component, and its scheme was told what it knows.
+    /// Every node knows the true state of each link with an end in its component, and has told its scheme all it knows.
     fn assert_all_know(&self) {
         for (node, discovery) in self.nodes.iter().enumerate() {
             let component = self.component(node);
@@ -190,7 +191,7 @@ impl Net {
         }
     }
 
-    /// Most time until a node knows that a link is down, or up.
+    /// Maximum time until a node knows that a link is down, or up.
     fn time_until(&mut self, node: usize, link: LinkId, is_down: bool) -> Duration {
         let begin = self.now;
         while self.nodes[node].is_down(link) != is_down {
@@ -201,7 +202,7 @@ impl Net {
     }
 }
 
-/// A line of so many nodes.
+/// A line of this many nodes.
 fn line(nodes: usize) -> Net {
     Net::new(nodes, &(1..nodes).map(|node| (node - 1, node)).collect::<Vec<_>>())
 }
@@ -260,12 +261,12 @@ fn nodes_that_were_apart_catch_up() {
 fn a_node_that_was_late_fails_no_neighbour() {
     let mut net = line(3);
     net.run(periods(3));
-    // Nodes 0 and 2 go on, and lose sight of node 1; they know better when it is back.
+    // Nodes 0 and 2 continue and consider node 1 down; they correct this when it is back.
     net.run_but(periods(10), |node| node == 1);
     assert!(net.nodes[0].is_down(LinkId(0)) && !net.nodes[1].is_down(LinkId(0)));
     net.run(periods(10));
     net.assert_all_know();
-    // All sleep, as in one process: nobody fails anybody.
+    // All nodes sleep, as in one process: no node considers another down.
     let before = net.nodes.iter().map(Discovery::changed_at).collect::<Vec<_>>();
     net.run_but(periods(10), |_| true);
     net.run(periods(10));
@@ -273,7 +274,7 @@ fn a_node_that_was_late_fails_no_neighbour() {
     net.assert_all_know();
 }
 
-/// Two nodes, by hand: node 0 and what it says.
+/// Node 0 without a network: the test passes packets to it and reads its effects.
 fn alone() -> Discovery {
     let cables = Cables::new([Some(LinkId(1)), Some(LinkId(0)), Some(LinkId(3)), Some(LinkId(2))]);
     Discovery::new(cables, LinkId(0), 1, PERIOD, Time::ZERO + PERIOD)
@@ -295,7 +296,8 @@ fn a_period_in_which_the_node_was_late_is_no_miss() {
     for due in [2, 3] {
         node.tick(at(due), &ports);
     }
-    // The third miss, but half a period late and a bit: it counts only when the next period is silent, too.
+    // The third miss, but the tick is late by a little more than half a period. It counts only if the next period is
+    // silent, too.
     let late = at(4) + PERIOD / 2 + Duration::from_ps(1);
     node.tick(late, &ports);
     assert_eq!(node.next_tick(), late + PERIOD);
@@ -347,7 +349,7 @@ fn a_node_says_nothing_over_a_dead_port() {
     assert_eq!(effects(&mut node).len(), 1);
 }
 
-/// A node takes nothing that cannot be, keeps no more than there are links, and answers a neighbour once in a period.
+/// A node ignores invalid states, keeps no more states than links, and answers a neighbour at most once per period.
 #[test]
 fn hostile_packets_are_ignored_and_counted() {
     let mut node = alone();
@@ -377,7 +379,7 @@ fn hostile_packets_are_ignored_and_counted() {
     assert!(!node.take(at(0), &Header::Tcp(raddle_wire::tcp::Segment::default()), PortId(0)));
 }
 
-/// A node that begins anew has forgotten how often its links have changed.
+/// A node that restarts has lost the sequence numbers of its links.
 #[test]
 fn a_node_overrules_what_others_say_of_its_links() {
     for (told, says) in [(7, 8), (8, 10)] {
@@ -391,7 +393,7 @@ fn a_node_overrules_what_others_say_of_its_links() {
     }
 }
 
-/// A connected graph: each node but the first is linked to one before it; and some more links.
+/// A connected graph: each node but the first is linked to an earlier one; plus some more links.
 fn any_graph() -> impl Strategy<Value = (usize, Vec<(usize, usize)>)> {
     (2_usize..9).prop_flat_map(|nodes| {
         let tree = prop::collection::vec(any::<prop::sample::Index>(), nodes - 1);
@@ -429,7 +431,7 @@ fn troubled(
 }
 
 proptest! {
-    /// Whatever a neighbour says, a node knows no more links than there are, and answers a packet with few.
+    /// Whatever a neighbour sends, a node knows no more links than exist, and answers a packet with few packets.
     #[test]
     fn hostile_packets_take_bounded_memory(
         hellos in prop::collection::vec((0_u32..6, any::<bool>(), any::<u64>()), 1..50),
@@ -466,7 +468,8 @@ proptest! {
         net.assert_all_know();
     }
 
-    /// Links that lose every third packet, but never two in a row, fail nobody, and in the end all know all the same.
+    /// Links that lose every third packet, but never two in a row, are never considered down, and in the end all nodes
+    /// know the same states.
     #[test]
     fn in_spite_of_loss_all_know_in_the_end(graph in any_graph(), trouble in any_trouble()) {
         let mut net = troubled(&graph, &trouble, 33);

@@ -1,19 +1,19 @@
-//! A node: its parts, and the line along which packets pass them, once for every runtime.
+//! A node: its parts, and the path of packets through them, the same in every runtime.
 //!
 //! A runtime moves packets between nodes: the packet engine by slots and a calendar, lockstep by bytes, a live runtime
-//! by rings and a real clock. It passes events to a [`Node`] (a packet [has arrived](Node::arrived), a flow
-//! [starts](Node::start), the clock [has reached](Node::woken) the time asked for). The node asks its parts, and passes
-//! their requests to the runtime by [`Runtime`]. Ports belong to the runtime, with their queues, agents and flow control:
-//! a runtime that cannot keep a packet [returns](Node::lose) it to the node, and it [gives](Node::send) packets of agents
-//! and of flow control to the node.
+//! by rings and a real clock. It passes events to a [`Node`]: a packet [has arrived](Node::arrived), a flow
+//! [starts](Node::start), the clock [has reached](Node::woken) the requested time. The node queries its parts, and
+//! passes their requests to the runtime through [`Runtime`]. The runtime owns the ports, with their queues, agents and
+//! flow control. It [returns](Node::lose) packets that it cannot keep to the node, and [passes](Node::send) packets of
+//! agents and of flow control to the node.
 //!
-//! A program above the host ([`Application`]) is polled before the host, each time.
+//! A program above the host ([`Application`]) is polled each time before the host.
 //!
-//! A node may find out by itself which links are down ([`Discovery`]): it sends hellos, absorbs link states from other
-//! nodes, and tells its forwarder and its host.
+//! A node may detect by itself which links are down ([`Discovery`]). It then sends hellos, absorbs link states from
+//! other nodes, and tells its forwarder and its host.
 //!
-//! A host is polled after an input, when the node has handled all consequences of the input. Methods that return whether
-//! the host is due a poll leave the poll to their caller.
+//! A host is polled after an input, when the node has handled all consequences of the input. Some methods return
+//! whether the host is due a poll; they leave the poll to their caller.
 
 mod program;
 mod runtime;
@@ -34,13 +34,13 @@ pub struct Node<R: Runtime> {
     program: Option<Box<Program>>,
     discovery: Option<Box<Discovery>>,
     place: R::Place,
-    /// The wake-up that counts; others are stale.
+    /// The current wake-up time; other wake-ups are outdated.
     wake: Time,
-    /// The tick of the forwarder or of topology discovery that counts; others are stale.
+    /// The time of the current tick of the forwarder or of topology discovery; other ticks are outdated.
     tick: Time,
-    /// Packets that the forwarder holds, in the order in which they came.
+    /// Packets that the forwarder holds, in order of arrival.
     held: Vec<Held<R::Slot>>,
-    /// True if the forwarder hears of packets that leave the node.
+    /// True if the forwarder must be told of packets that leave the node.
     hears_of_departures: bool,
 }
 
@@ -53,7 +53,7 @@ struct Held<S> {
 
 impl<R: Runtime> Node<R> {
     /// A node at rest. The runtime [wakes](Self::woken) it at the time of [`wake`](Self::wake), and lets it
-    /// [tick](Self::ticked) at that of [`tick`](Self::tick), if there is one.
+    /// [tick](Self::ticked) at the time of [`tick`](Self::tick), if these are set.
     pub fn new(parts: Parts, place: R::Place) -> Self {
         let Parts { host, forwarder, application, discovery } = parts;
         let mut node = Self {
@@ -77,8 +77,8 @@ impl<R: Runtime> Node<R> {
         &self.place
     }
 
-    /// The runtime has it elsewhere from now on, and `rename` gives each packet that its forwarder holds the slot that the
-    /// packet has there.
+    /// Moves the node to another place in the runtime. `rename` gives each packet that the forwarder holds its slot at
+    /// the new place.
     pub fn move_to(&mut self, place: R::Place, rename: impl FnMut(&mut R::Slot)) {
         self.place = place;
         self.held.iter_mut().map(|held| &mut held.slot).for_each(rename);
@@ -94,24 +94,24 @@ impl<R: Runtime> Node<R> {
         self.tick
     }
 
-    /// Its host.
+    /// The node's host.
     #[inline]
     pub fn host(&self) -> Option<&dyn Host> {
         self.host.as_deref()
     }
 
-    /// Its forwarder.
+    /// The node's forwarder.
     #[inline]
     pub fn forwarder(&self) -> Option<&dyn Forwarder> {
         self.forwarder.as_deref()
     }
 
-    /// The program on its host.
+    /// The program on the node's host.
     pub fn application(&self) -> Option<&dyn Application> {
         self.program.as_ref().map(|program| &*program.application)
     }
 
-    /// Its part of topology discovery.
+    /// The node's part of topology discovery.
     pub fn discovery(&self) -> Option<&Discovery> {
         self.discovery.as_deref()
     }
@@ -122,18 +122,18 @@ impl<R: Runtime> Node<R> {
         self.wake == Time::NEVER && !ticks
     }
 
-    /// Returns true if its forwarder hears of packets that [have left](Self::left).
+    /// Returns true if the forwarder must be told of packets that [have left](Self::left).
     #[inline]
     pub fn hears_of_departures(&self) -> bool {
         self.hears_of_departures
     }
 
-    /// The packets that its forwarder holds.
+    /// The packets that the forwarder holds.
     pub fn held(&self) -> impl Iterator<Item = &R::Slot> {
         self.held.iter().map(|held| &held.slot)
     }
 
-    /// A packet has come in by a port.
+    /// A packet has arrived by a port.
     #[inline]
     pub fn arrived(&mut self, runtime: &mut R, mut slot: R::Slot, port: PortId) {
         if self.discovery.is_some() {
@@ -147,7 +147,7 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// Bytes have come in by a port that are no packet.
+    /// Bytes that are not a valid packet have arrived by a port.
     pub fn corrupted(&mut self, runtime: &mut R, port: PortId) {
         if self.tell(runtime.now(), Input::Corrupted { port }) {
             self.poll(runtime);
@@ -157,7 +157,7 @@ impl<R: Runtime> Node<R> {
     /// A flow of the workload starts here.
     ///
     /// # Panics
-    /// If it is a stream and the host [takes none](Self::carries_streams).
+    /// If the flow is a stream and the host [does not support streams](Self::carries_streams).
     pub fn start(&mut self, runtime: &mut R, flow: &Flow) {
         assert!(!flow.is_stream || self.carries_streams(), "the host takes no streams");
         runtime.totals().flows_started += 1;
@@ -165,12 +165,12 @@ impl<R: Runtime> Node<R> {
         self.poll(runtime);
     }
 
-    /// Returns true if its host takes [streams](Flow::is_stream).
+    /// Returns true if the host supports [streams](Flow::is_stream).
     pub fn carries_streams(&self) -> bool {
         self.host().is_some_and(Host::carries_streams)
     }
 
-    /// The application has more bytes of a stream that [started](Self::start) here.
+    /// The application appends bytes to a stream that [started](Self::start) here.
     pub fn append(&mut self, runtime: &mut R, flow: FlowId, bytes: Bytes) {
         self.tell(runtime.now(), Input::Append { flow, bytes });
         self.poll(runtime);
@@ -182,7 +182,7 @@ impl<R: Runtime> Node<R> {
         self.poll(runtime);
     }
 
-    /// The clock has come to a time at which the node wanted to be woken, once.
+    /// The clock has reached a requested wake-up time. Outdated wake-ups are ignored.
     #[inline]
     pub fn woken(&mut self, runtime: &mut R) {
         if self.wake <= runtime.now() {
@@ -191,7 +191,7 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// The clock has come to a time at which the node wanted to tick, once.
+    /// The clock has reached a requested tick time. Outdated ticks are ignored.
     pub fn ticked(&mut self, runtime: &mut R) {
         let now = runtime.now();
         if self.tick > now {
@@ -226,7 +226,8 @@ impl<R: Runtime> Node<R> {
         self.poll(runtime);
     }
 
-    /// A credit of the neighbour at a port has come. Adds to `freed` the keys of packets that may now [go on](Self::retry).
+    /// A credit has arrived from the neighbour at a port. Adds to `freed` the keys of packets that may now
+    /// [proceed](Self::retry).
     #[inline]
     pub fn credited(&mut self, runtime: &mut R, port: PortId, credit: &Credit, freed: &mut Vec<HoldKey>) {
         let Some(forwarder) = &mut self.forwarder else { return };
@@ -236,8 +237,8 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// Asks again about the packets that the forwarder holds under keys for which `is_freed` holds, in the order in
-    /// which they came.
+    /// Asks the forwarder again about the packets that it holds under keys for which `is_freed` returns true, in order
+    /// of arrival.
     pub fn retry(&mut self, runtime: &mut R, is_freed: impl Fn(HoldKey) -> bool) {
         let mut due = false;
         let mut next = 0;
@@ -260,22 +261,22 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// The last bit of a packet has left by a port. Returns whether the host is due a poll, because it hears of packets of
-    /// its own.
+    /// The last bit of a packet has left by a port. Returns true if the host is due a poll: it is told when its own
+    /// packets leave.
     #[inline]
     pub fn left(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) -> bool {
         self.departed(runtime, packet, arrival);
         arrival.is_none() && !packet.is_of_discovery() && self.tell(runtime.now(), Input::Sent(packet))
     }
 
-    /// Puts a packet of the node's own on its way, by a port or as the forwarder says. Returns whether the host is due a
-    /// poll, because it got a packet or lost one.
+    /// Sends one of the node's own packets, by the given port or as the forwarder decides. Returns true if the host is
+    /// due a poll, because it received or lost a packet.
     #[inline]
     pub fn send(&mut self, runtime: &mut R, packet: Packet, port: Option<PortId>) -> bool {
         self.send_with(runtime, packet, port, R::insert)
     }
 
-    /// Like [`send`](Self::send), for a packet that `insert` stores, for instance with a body from outside.
+    /// Like [`send`](Self::send), for a packet that `insert` stores, for instance with an external body.
     #[inline]
     pub fn send_with(
         &mut self,
@@ -306,8 +307,8 @@ impl<R: Runtime> Node<R> {
         self.departed(runtime, &packet, arrival);
     }
 
-    /// Loses a packet, on its way to the port `out` if it had one. Returns whether the node has a host, which was told and is
-    /// due a poll. Nobody is told of packets of topology discovery.
+    /// Drops a packet; `out` is its egress port, if it had one. Returns true if the node has a host, which was told and
+    /// is due a poll. Drops of topology discovery's packets are not reported to the host.
     #[cold]
     pub fn lose(
         &mut self,
@@ -326,8 +327,8 @@ impl<R: Runtime> Node<R> {
             && self.tell(runtime.now(), Input::Dropped { packet: &packet, port, reason })
     }
 
-    /// Cuts a packet that waits for a port, or is to do so, to its header. Returns false if its transport has no such
-    /// packets: it is then [lost](Self::lose).
+    /// Trims a packet that waits, or is about to wait, for a port to its header. Returns false if its transport does
+    /// not support trimming; the packet must then be [lost](Self::lose).
     #[cold]
     pub fn trim(&mut self, runtime: &mut R, slot: &mut R::Slot) -> bool {
         let (packet, _) = runtime.packet(&self.place, slot);
@@ -336,7 +337,7 @@ impl<R: Runtime> Node<R> {
         true
     }
 
-    /// Lets the host, and the program on it, do all they want to do now.
+    /// Polls the host, and the program on it, until they have no more requests for now.
     pub fn poll(&mut self, runtime: &mut R) {
         while let Some(host) = &mut self.host {
             let now = runtime.now();
@@ -362,7 +363,7 @@ impl<R: Runtime> Node<R> {
                 }
                 wake = wake.min(program.wake);
             }
-            // A wake-up that is due now happens within this event: events of an instant have a fixed order.
+            // A wake-up that is due now is handled within this event, so that events of an instant keep a fixed order.
             if wake <= now {
                 continue;
             }
@@ -376,7 +377,7 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// The host reports.
+    /// Handles a report of the host.
     fn report(&mut self, runtime: &mut R, mut report: Report) {
         if let Some(program) = &mut self.program {
             report = program.hear(runtime.now(), report);
@@ -447,7 +448,7 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// Sends the forwarder's own packets, and asks for its next tick. Returns true if the host is due a poll.
+    /// Sends the forwarder's own packets, and schedules its next tick. Returns true if the host is due a poll.
     #[cold]
     fn originate(&mut self, runtime: &mut R) -> bool {
         let mut due = false;
@@ -458,7 +459,7 @@ impl<R: Runtime> Node<R> {
         due
     }
 
-    /// Shows a packet that has come in by a port to topology discovery. Returns the packet, unless it was for discovery.
+    /// Passes an arriving packet to topology discovery. Returns the packet, unless it was for discovery.
     #[cold]
     fn hear(&mut self, runtime: &mut R, mut slot: R::Slot, port: PortId) -> Option<R::Slot> {
         let discovery = self.discovery.as_mut()?;
@@ -494,7 +495,7 @@ impl<R: Runtime> Node<R> {
         self.discovery.as_ref().map_or(forwarder, |part| part.next_tick().min(forwarder))
     }
 
-    /// Asks the forwarder and topology discovery when they tick.
+    /// Schedules the next tick of the forwarder and topology discovery.
     fn expect_tick(&mut self, runtime: &mut R) {
         let at = self.next_tick();
         if at < self.tick {
@@ -504,7 +505,8 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// Tells the forwarder that a packet has left the node's buffers, and gives the neighbour that sent it a credit.
+    /// Tells the forwarder that a packet has left the node's buffers, and sends the resulting credit to the neighbour
+    /// that sent the packet.
     #[inline]
     fn departed(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) {
         if !self.hears_of_departures {

@@ -2,10 +2,10 @@
 
 use crate::{Application, Bytes, FlowId, Host, Input, NodeId, Report, Request, Time};
 
-/// A program, and what its node notes about it.
+/// A program, and the node's state for it.
 pub(super) struct Program {
     pub(super) application: Box<dyn Application>,
-    /// Number, receiver and size of the flows that it has opened and the host has not named.
+    /// Number, receiver and size of the flows that the program has opened and the host has not yet named.
     unnamed: Vec<(FlowId, NodeId, Bytes)>,
     /// Time at which the program asks to be polled again.
     pub(super) wake: Time,
@@ -16,7 +16,7 @@ pub(super) struct Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     ToCome,
-    /// It has, and nobody has been told.
+    /// The program has ended, and this has not been reported.
     Reached,
     Told,
 }

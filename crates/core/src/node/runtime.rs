@@ -3,15 +3,15 @@
 use super::Node;
 use crate::{Credit, DropReason, Packet, PortId, Ports, Report, Time, Totals};
 
-/// The runtime that a node is in, as far as the node needs it.
+/// The runtime of a node: the operations that the node needs.
 pub trait Runtime: Sized {
     /// The runtime's data about a node: its ports and its id.
     type Place;
 
-    /// A packet inside a node: the number of its memory, or the packet itself.
+    /// A packet inside a node: the number of its slot, or the packet itself.
     type Slot;
 
-    /// The time, which stands still while a node deals with an event.
+    /// The current time. It does not advance while a node handles an event.
     fn now(&self) -> Time;
 
     /// The counters of the runtime.
@@ -24,21 +24,21 @@ pub trait Runtime: Sized {
     fn packet<'a>(&'a mut self, place: &Self::Place, slot: &'a mut Self::Slot)
     -> (&'a mut Packet, Ports<'a>);
 
-    /// Gives memory to a packet that a node has made.
+    /// Stores a packet that a node has created.
     fn insert(&mut self, packet: Packet) -> Self::Slot;
 
-    /// Takes a packet out of memory.
+    /// Removes a packet from memory and returns it.
     fn remove(&mut self, slot: Self::Slot) -> Packet;
 
-    /// Takes a packet that the node's host has been given out of memory. A runtime that moves the content of flows keeps the
-    /// packet's body for the host's application.
+    /// Removes from memory a packet that the node's host has received. A runtime that moves the content of flows keeps
+    /// the packet's body for the host's application.
     #[inline]
     fn deliver(&mut self, _place: &Self::Place, slot: Self::Slot) -> Packet {
         self.remove(slot)
     }
 
-    /// A packet that came by the port `arrival`, or that the node itself sends, leaves by the port `out`. Returns whether
-    /// the node's host is due a poll, because the runtime [returned](Node::lose) a packet to the node.
+    /// Queues a packet at the egress port `out`. The packet arrived by the port `arrival`, or the node itself sends it.
+    /// Returns true if the node's host is due a poll, because the runtime [returned](Node::lose) a packet to the node.
     fn enqueue(
         &mut self,
         node: &mut Node<Self>,
@@ -47,25 +47,25 @@ pub trait Runtime: Sized {
         out: PortId,
     ) -> bool;
 
-    /// A packet is lost at a node, on its way to a port if it had one.
+    /// A packet was lost at a node; `out` is its egress port, if it had one.
     fn lost(&mut self, place: &Self::Place, out: Option<PortId>, packet: &Packet, why: DropReason);
 
-    /// A host reports.
+    /// A host has made a report.
     fn reported(&mut self, place: &Self::Place, report: Report);
 
-    /// The node is to be [woken](Node::woken) at a time to come. Earlier wishes may be forgotten or be met: a node knows
-    /// which wish counts.
+    /// Requests that the node is [woken](Node::woken) at a future time. Earlier requests may be dropped or still be
+    /// carried out: a node knows which one is current.
     fn wake_at(&mut self, place: &Self::Place, at: Time);
 
-    /// The node is to [tick](Node::ticked) at a time to come. Earlier times may be forgotten or be met: a node knows which one
-    /// counts.
+    /// Requests that the node [ticks](Node::ticked) at a future time. Earlier requests may be dropped or still be
+    /// carried out: a node knows which one is current.
     fn tick_at(&mut self, place: &Self::Place, at: Time);
 
     /// A forwarder gives the neighbour at a port a credit.
     fn credit(&mut self, place: &Self::Place, port: PortId, credit: Credit);
 
-    /// Gives a packet for the node's host back if all of it has come in. Otherwise (under cut-through) the runtime keeps
-    /// the packet, and [delivers](Node::deliver) it when it is whole.
+    /// Returns a packet for the node's host if all of it has arrived. Otherwise (under cut-through) the runtime keeps
+    /// the packet, and [delivers](Node::deliver) it when it is complete.
     #[inline]
     fn whole(
         &mut self,
@@ -76,8 +76,8 @@ pub trait Runtime: Sized {
         Some(slot)
     }
 
-    /// The node's host has a packet that came by the port `arrival`: flow control may count the memory that the host
-    /// still holds.
+    /// The node's host has received a packet that arrived by the port `arrival`. Flow control may count the memory that
+    /// the host still holds.
     #[inline]
     fn taken(&mut self, _node: &mut Node<Self>, _arrival: PortId, _packet: &Packet) {}
 }

@@ -1,14 +1,15 @@
-//! Packets as the Ethernet frames that a capture shows, without their check sequence.
+//! Converts packets to Ethernet frames for captures, without the frame check sequence.
 
 use raddle_core::{NodeId, Packet};
 use raddle_wire::ethernet::ADDRESSES;
 use raddle_wire::{Framing, HeaderInfo, Mac, Shim};
 
-/// Replaces `frame` by the packet's, which has these bytes; if none are given, it is encoded with a payload of zeros.
+/// Replaces `frame` by the frame of `packet`. `bytes` are the packet's bytes; if they are `None`, the packet is encoded
+/// with a payload of zeros.
 ///
-/// Packets that are frames are what they are. Others stand between the addresses of the nodes that they name, behind the
-/// EtherType that their header [names](HeaderInfo::framing), and their tag in front of it if they bear one. Packets behind a
-/// shim stand behind [`Framing::OWN`]: their first byte says what they are.
+/// A packet that is an Ethernet frame is kept as it is. Any other packet gets the addresses of its end nodes, its tag
+/// if it has one, and the EtherType that its header [names](HeaderInfo::framing). A packet with a shim gets
+/// [`Framing::OWN`], and its first byte tells the kind of shim.
 pub(super) fn frame(packet: &Packet, bytes: Option<&[u8]>, frame: &mut Vec<u8>) {
     frame.clear();
     let encode = |out: &mut Vec<u8>| match bytes {
@@ -100,7 +101,7 @@ mod tests {
         assert_eq!(probe[6..19], [6, 0, 0, 0, 0, 1, 0x88, 0xB6, 0x8E, 0, 0, 1, 7]);
     }
 
-    /// A note of another crate.
+    /// An extension header of another crate.
     #[derive(Debug, Clone, PartialEq)]
     struct Note;
 

@@ -1,5 +1,5 @@
-//! Captures in the format pcapng (draft-ietf-opsawg-pcapng), which Wireshark reads: a section header, an interface for
-//! each captured link, then a block for each packet.
+//! Captures in the pcapng format (draft-ietf-opsawg-pcapng), which Wireshark reads. A file has a section header, an
+//! interface for each captured link, and a block for each packet.
 
 mod framing;
 #[cfg(test)]
@@ -16,7 +16,7 @@ const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Tells readers the order of bytes, which is little-endian here.
+/// Tells readers the byte order, which is little-endian here.
 const BYTE_ORDER: u32 = 0x1A2B_3C4D;
 const ETHERNET: u16 = 1;
 const NANOSECONDS: u8 = 9;
@@ -30,30 +30,30 @@ const IF_SPEED: u16 = 8;
 const IF_TIME_RESOLUTION: u16 = 9;
 const IF_FCS_LENGTH: u16 = 13;
 
-/// A directed link as a capture knows it.
+/// A directed link, described as an interface of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
     /// Its name: `from->to`.
     pub name: String,
-    /// What else there is to say.
+    /// A description for people.
     pub description: String,
     /// The link's rate.
     pub rate: Rate,
 }
 
-/// Writes a capture as its packets come. Dropped before it is finished, it leaves nothing behind.
+/// Writes packets to a capture as they arrive. If it is dropped before it is finished, no file remains.
 #[derive(Debug)]
 pub struct PcapngWriter {
     out: BufWriter<File>,
     part: PartFile,
     snap_bytes: usize,
-    /// The frame and the block being made, kept for their memory.
+    /// Buffers for the current frame and block, reused to avoid allocations.
     frame: Vec<u8>,
     block: Vec<u8>,
 }
 
 impl PcapngWriter {
-    /// Begins the capture that will be at `path`. Of each frame at most `snap_bytes` are kept, beside its length.
+    /// Begins the capture at `path`. For each frame, its length and at most `snap_bytes` of its bytes are kept.
     ///
     /// # Errors
     /// If the file cannot be created or written.
@@ -85,14 +85,14 @@ impl PcapngWriter {
         Ok(writer)
     }
 
-    /// Adds a packet whose last bit left by the interface of that index at `sent`. If `bytes` are given, they are the packet's with
-    /// its payload; otherwise its payload is zeros.
+    /// Adds a packet whose last bit left the interface with this index at `sent`. `bytes` are the packet's bytes with
+    /// its payload; if they are `None`, the payload is zeros.
     ///
     /// # Errors
     /// If the file cannot be written.
     ///
     /// # Panics
-    /// If the packet cannot be [encoded](Packet::encode), or the bytes are not its.
+    /// If the packet cannot be [encoded](Packet::encode), or the bytes do not match the packet.
     pub fn push(
         &mut self,
         sent: Time,
@@ -137,14 +137,14 @@ impl PcapngWriter {
     }
 }
 
-/// Appends an option. Longer values than there is room for are cut.
+/// Appends an option. A value that is too long is truncated.
 fn option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
     let value = &value[..value.len().min(u16::MAX.into())];
     block.extend([code, value.len() as u16].map(u16::to_le_bytes).as_flattened());
     padded(block, value);
 }
 
-/// Appends bytes, and zeros up to a multiple of four.
+/// Appends bytes, and zeros up to a multiple of four bytes.
 fn padded(block: &mut Vec<u8>, bytes: &[u8]) {
     block.extend(bytes);
     block.resize(block.len().next_multiple_of(4), 0);

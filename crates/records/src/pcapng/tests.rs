@@ -1,4 +1,4 @@
-//! What is written, read back by the format's rules.
+//! Parses the written captures by the rules of the format.
 
 use super::*;
 use raddle_wire::pfc::Pause;
@@ -36,7 +36,7 @@ fn options(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
     }
 }
 
-/// Interface, time in ns, length, and what was kept of a frame.
+/// Interface, time in ns, length, and captured bytes of a frame.
 fn packet(block: &[u8]) -> (u32, u64, u32, &[u8]) {
     let kept = word(block, 12) as usize;
     assert_eq!(block.len(), 20 + kept.next_multiple_of(4));

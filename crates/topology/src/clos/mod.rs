@@ -1,28 +1,28 @@
-//! Coordinates in Clos networks of two or three levels of switches: who neighbours whom, how far apart, by which ports.
+//! Coordinates in Clos networks of two or three tiers of switches: neighbours, distances and ports.
 //!
-//! Levels from below: hosts, edge switches, aggregation switches, cores. Ids go level by level, and within a level from
-//! left to right. All is arithmetic on a node's id: there is no table.
+//! The levels from below are hosts, edge switches, aggregation switches and cores. Ids are assigned level by level, and
+//! from left to right within a level. All results are arithmetic on a node's id; there is no table.
 
 use crate::Below;
 use raddle_core::{NodeId, PortId};
 use std::ops::Range;
 
-/// The numbers of a Clos network. One pod without cores is a leaf-spine; [`ClosSize::fat_tree`] is the k-ary fat-tree.
+/// The sizes of a Clos network. One pod without cores is a leaf-spine; [`ClosSize::fat_tree`] is the k-ary fat-tree.
 ///
-/// An edge switch's ports lead to its hosts, then to its pod's aggregation switches; an aggregation switch's to its
-/// pod's edge switches, then to the cores of its plane; a core's port is the pod's number. Plane j joins the j-th
-/// aggregation switches of all pods.
+/// An edge switch's ports lead to its hosts, then to its pod's aggregation switches. An aggregation switch's ports lead
+/// to its pod's edge switches, then to the cores of its plane. The number of a core's port is the pod's number. Plane j
+/// joins the j-th aggregation switches of all pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosSize {
-    /// Pods.
+    /// Number of pods.
     pub pods: u32,
-    /// Edge switches a pod.
+    /// Edge switches per pod.
     pub edges: u32,
-    /// Aggregation switches a pod; as many planes.
+    /// Aggregation switches per pod, which is also the number of planes.
     pub aggregations: u32,
-    /// Cores a plane; none with one pod only.
+    /// Cores per plane; 0 only if there is one pod.
     pub cores: u32,
-    /// Hosts an edge switch.
+    /// Hosts per edge switch.
     pub hosts: u32,
 }
 
@@ -41,7 +41,7 @@ impl ClosSize {
     }
 }
 
-/// The levels' numbers.
+/// The numbers of the levels.
 const HOST: usize = 0;
 const EDGE: usize = 1;
 const AGGREGATION: usize = 2;
@@ -51,18 +51,18 @@ const CORE: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clos {
     size: ClosSize,
-    /// The first node above each level.
+    /// Per level, the first node above it.
     end: [u32; 4],
-    /// Ports of a node of each level that lead down, the first ones, and up, the others.
+    /// Per level, a node's number of ports down, which come first, and of ports up.
     down: [u32; 4],
     up: [u32; 4],
 }
 
-/// Ports of a node that lead one hop closer, downwards and upwards.
+/// Ports of a node that lead one hop closer: first the ports down, then the ports up.
 type Ways = [Range<u32>; 2];
 
 impl Clos {
-    /// A network of these numbers, which must not come to more nodes than there are ids.
+    /// A network of this size. The number of nodes must not exceed the number of ids.
     #[must_use]
     pub fn new(size: ClosSize) -> Self {
         let ClosSize { pods, edges, aggregations, cores, hosts } = size;
@@ -91,7 +91,7 @@ impl Clos {
         self.end[..CORE].iter().filter(|&&end| node.0 >= end).count()
     }
 
-    /// The pod that a node is in; none of a core.
+    /// The node's pod; `None` for a core.
     #[must_use]
     pub fn pod_of(&self, node: NodeId) -> Option<u32> {
         let level = self.level(node);
@@ -104,26 +104,26 @@ impl Clos {
         level.checked_sub(1).map_or(0, |below| self.end[below])..self.end[level]
     }
 
-    /// Ports of a node of that level.
+    /// Number of ports of a node of that level.
     #[must_use]
     pub fn ports(&self, level: usize) -> u32 {
         self.down[level] + self.up[level]
     }
 
-    /// The ports of a node of that level that lead upwards; those before them lead downwards.
+    /// The ports of a node of that level that lead up. The ports before them lead down.
     #[must_use]
     pub fn uplinks(&self, level: usize) -> Range<u16> {
         port_id(self.down[level]).0..port_id(self.ports(level)).0
     }
 
-    /// The hosts below `node`: those it reaches without a step upwards.
+    /// The hosts below `node`, which it reaches without a step up.
     #[must_use]
     pub fn hosts_below(&self, node: NodeId) -> Range<u32> {
         let Below { first, count, .. } = self.below(node);
         first..first + count
     }
 
-    /// The hosts of the pod that `node` is in; of a core, which is in none, all.
+    /// The hosts of the pod of `node`. For a core, which has no pod, all hosts.
     #[must_use]
     pub fn hosts_of_pod(&self, node: NodeId) -> Range<u32> {
         let level = self.level(node);
@@ -134,7 +134,7 @@ impl Clos {
         pod * hosts..(pod + 1) * hosts
     }
 
-    /// The links from `node` upwards: its port, the node there and the port there.
+    /// The links from `node` upwards: its port, the neighbour and the neighbour's port.
     pub(crate) fn upward(&self, node: NodeId) -> impl Iterator<Item = (PortId, NodeId, PortId)> + '_ {
         let level = self.level(node);
         let there = match level {
@@ -159,12 +159,13 @@ impl Clos {
         })
     }
 
-    /// The number of the edge switch that `node` is or hangs from, counted over all pods; levels 0 and 1.
+    /// The number of the edge switch that is `node` or above the host `node`, counted over all pods. Only for nodes of
+    /// level 0 or 1.
     fn edge(&self, node: NodeId, level: usize) -> u32 {
         if level == HOST { node.0 / self.size.hosts } else { node.0 - self.end[HOST] }
     }
 
-    /// The pod of a node that is in one: of levels 0 to 2.
+    /// The pod of a node of level 0 to 2.
     fn pod(&self, node: NodeId, level: usize) -> u32 {
         match level {
             AGGREGATION => (node.0 - self.end[EDGE]) / self.size.aggregations,
@@ -172,7 +173,7 @@ impl Clos {
         }
     }
 
-    /// The plane of a node that is in one: of levels 2 and 3.
+    /// The plane of a node of level 2 or 3.
     fn plane(&self, node: NodeId, level: usize) -> u32 {
         match level {
             AGGREGATION => (node.0 - self.end[EDGE]) % self.size.aggregations,
@@ -180,7 +181,7 @@ impl Clos {
         }
     }
 
-    /// Where hosts are, seen from `node`.
+    /// The location of hosts as seen from `node`.
     pub(crate) fn below(&self, node: NodeId) -> Below {
         let level = self.level(node);
         let ClosSize { edges, hosts, .. } = self.size;
@@ -202,9 +203,10 @@ impl Clos {
 
     /// Hops between two nodes.
     ///
-    /// A path is a walk over levels. A step up from an edge switch chooses the plane, one down from a core the pod, one
-    /// down from an aggregation switch the edge switch: what two nodes differ in says which levels the walk between
-    /// them must touch, and from there it is the shortest walk that touches the lowest and the highest.
+    /// A path is a walk over the levels. A step up from an edge switch chooses the plane, a step down from a core the
+    /// pod, and a step down from an aggregation switch the edge switch. The coordinates in which two nodes differ
+    /// determine which levels the walk must touch. The distance is the length of the shortest walk that touches the
+    /// lowest and the highest of these levels.
     #[must_use]
     pub fn distance(&self, from: NodeId, to: NodeId) -> u32 {
         if from == to {
@@ -229,7 +231,7 @@ impl Clos {
         (high - low + down_first.min(up_first)) as u32
     }
 
-    /// Hops between the two hosts farthest apart, which are the first and the last.
+    /// Hops between the two hosts that are farthest apart: the first and the last host.
     #[must_use]
     pub fn diameter(&self) -> u32 {
         self.distance(NodeId(0), NodeId(self.hosts() - 1))
@@ -242,7 +244,7 @@ impl Clos {
         if to.0 >= self.hosts() {
             return self.ways_to_switch(at, level, to);
         }
-        // Up to a switch above the host, from which one port leads down to it.
+        // Up to a switch above the host; from there one port leads down to the host.
         let (edge, all_up) = (to.0 / self.size.hosts, self.down[level]..self.ports(level));
         let only = |port| [port..port + 1, 0..0];
         match level {
@@ -256,8 +258,8 @@ impl Clos {
         }
     }
 
-    /// [`Clos::ways`] to a switch. All neighbours on one side are alike, but for the one that has a coordinate in common
-    /// with the switch: either all of them are closer, or that one, or none.
+    /// [`Clos::ways`] to a switch. All neighbours on one side are alike, except the one that shares a coordinate with
+    /// the switch. The closer neighbours are therefore all of them, only that one, or none.
     fn ways_to_switch(&self, at: NodeId, level: usize, to: NodeId) -> Ways {
         let (left, there) = (self.distance(at, to), self.level(to));
         let closer = |port| self.distance(self.neighbour(at, level, port), to) < left;
@@ -284,7 +286,7 @@ impl Clos {
         })
     }
 
-    /// Calls `visit` with the ports of `at` that lead one hop closer to `to`, in order, and the nodes they lead to.
+    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, in order, and the node at its other end.
     pub(crate) fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
         let level = self.level(at);
         for port in self.ways(at, to).into_iter().flatten() {
@@ -292,7 +294,7 @@ impl Clos {
         }
     }
 
-    /// One of the ports of [`Clos::productive`]: the one that `pick` names when told their number, if there are any.
+    /// One of the ports of [`Clos::productive`], if there are any. `pick` gets their number and returns an index.
     pub(crate) fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
         let [down, up] = self.ways(at, to);
         let count = down.len() + up.len();
@@ -309,7 +311,7 @@ impl Clos {
             return 1.0;
         }
         let level = self.level(from);
-        // All ports of a side that are closer are alike.
+        // All closer ports of a side are alike.
         let sides = self.ways(from, to).into_iter().filter(|side| !side.is_empty());
         sides.map(|side| side.len() as f64 * self.paths(self.neighbour(from, level, side.start), to)).sum()
     }

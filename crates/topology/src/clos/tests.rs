@@ -21,9 +21,9 @@ fn sizes() -> impl Strategy<Value = ClosSize> {
     )
 }
 
-/// The ports that `choose` chooses from, one at a time.
+/// All ports from which `choose` can choose, found one at a time.
 fn chosen(choose: impl Fn(&mut dyn FnMut(usize) -> usize) -> Option<PortId>) -> Vec<PortId> {
-    // It need not ask where there is nothing to choose.
+    // `choose` need not call its argument if there is only one port.
     let mut count = None;
     let first = choose(&mut |ports| {
         count = Some(ports);
@@ -33,8 +33,8 @@ fn chosen(choose: impl Fn(&mut dyn FnMut(usize) -> usize) -> Option<PortId>) -> 
     first.into_iter().chain((1..count.unwrap_or(1)).map(|i| choose(&mut |_| i).unwrap())).collect()
 }
 
-/// What a switch knows of its place, in the paper's baseline: 12 pods, of 6 edge and 6 aggregation switches each, 3 cores a
-/// plane and 6 hosts an edge switch.
+/// The hosts below a switch in the paper's baseline: 12 pods with 6 edge and 6 aggregation switches each, 3 cores per
+/// plane and 6 hosts per edge switch.
 #[test]
 fn a_switch_knows_what_is_below_it() {
     let clos = Clos::new(ClosSize { cores: 3, ..ClosSize::fat_tree(12) });
@@ -59,7 +59,7 @@ proptest! {
         }
         let (mut ports, mut expected) = (Vec::new(), Vec::new());
         let (mut row, mut expected_row) = (Vec::new(), Vec::new());
-        // One pod may have cores; they are a way nowhere, but every pair of nodes is joined.
+        // A single pod may have cores. No path needs them, but every pair of nodes is connected.
         for at in topology.nodes() {
             let local = LocalRouting::new(Arc::clone(&known), at);
             let mut listed = Vec::new();
@@ -101,7 +101,8 @@ fn a_fat_tree_is_that_of_al_fares() {
         // Every port of every switch has a link.
         assert!(tree.nodes().all(|node| tree.port_count(node) == if tree.is_host(node) { 1 } else { k }));
         assert_eq!(tree.links().count(), tree.link_slots());
-        // Aggregation switch a of every pod leads to cores a·k/2 to a·k/2 + k/2 - 1, by the pod's number there.
+        // Aggregation switch a of every pod leads to cores a·k/2 to a·k/2 + k/2 - 1; the number of the core's port is
+        // the pod's number.
         let (aggregations, cores) = (hosts + k * wide, hosts + k * k);
         for pod in 0..k {
             for a in 0..wide {

@@ -1,22 +1,22 @@
-//! Which links wait for which, when links have flow control: a check, before anything runs, that no circle of them can.
+//! Dependencies between links with flow control: a check before a run that no cycle of links can deadlock.
 //!
-//! A packet that came in by a link keeps its buffer until the link that it leaves by takes it. So each link depends on
-//! those that packets may leave by after they came in by it, for some destination to which they can be on their way
-//! there. Where these dependencies have no cycle, pauses of links cannot deadlock; where they have one, they can (Dally
-//! and Seitz, "Deadlock-Free Message Routing in Multiprocessor Interconnection Networks", 1987).
+//! A packet that arrived over a link keeps its buffer until its egress link takes it. A link therefore depends on each
+//! link that packets may take next, for any destination to which they can be on their way there. If these dependencies
+//! have no cycle, paused links cannot deadlock. If there is a cycle, they can (Dally and Seitz, "Deadlock-Free Message
+//! Routing in Multiprocessor Interconnection Networks", 1987).
 //!
-//! A node with a single link is the end of all paths there: no cycle leads through it.
+//! All paths end at a node with a single link, so no cycle leads through it.
 //!
-//! Cost: links times destinations, and what the routing takes to say its ways.
+//! Cost: links times destinations, plus the cost of listing the routing's ports.
 
 use crate::Topology;
 use crate::routing::Routing;
 use raddle_core::{LinkId, NodeId, PortId};
 use std::collections::VecDeque;
 
-/// A cycle of links that may wait for each other, each for the next and the last for the first, if there is any.
-/// Packets start at any host, for one of `destinations`. `ways` puts into an empty list the ports by which one for the
-/// second node may leave the first.
+/// Finds a cycle of links that may wait for each other: each link for the next one, and the last for the first. Packets
+/// start at any host and go to one of `destinations`. `ways` fills an empty list with the ports by which a packet for
+/// the second node may leave the first.
 pub fn cycle(
     topology: &Topology,
     destinations: impl IntoIterator<Item = NodeId>,
@@ -30,10 +30,10 @@ pub fn cycle(
     dependencies.cycle()
 }
 
-/// A cycle in words: its nodes, `0->1->2->0`.
+/// The nodes of a cycle as text, such as `0->1->2->0`.
 ///
 /// # Panics
-/// If it is empty, or one of its ports has no link.
+/// If the cycle is empty, or if one of its ports has no link.
 #[must_use]
 pub fn describe(topology: &Topology, cycle: &[LinkId]) -> String {
     let from = |&id: &LinkId| topology.link(id).expect("links wait, ports do not").from;
@@ -42,11 +42,11 @@ pub fn describe(topology: &Topology, cycle: &[LinkId]) -> String {
 }
 
 impl Routing {
-    /// [`cycle`] of shortest paths between all hosts.
+    /// The [`cycle`] of shortest paths between all hosts, if there is one.
     #[must_use]
     pub fn buffer_cycle(&self) -> Option<Vec<LinkId>> {
         let leaves = self.topology().leaves();
-        // To all leaves of a switch the same ways lead: one of them will do.
+        // The same paths lead to all leaf nodes of a switch, so one of them is enough.
         let mut seen = vec![false; leaves.len()];
         let mut first = |host: &NodeId| {
             leaves[host.index()].is_none_or(|switch| !std::mem::replace(&mut seen[switch.index()], true))
@@ -56,23 +56,23 @@ impl Routing {
     }
 }
 
-/// The dependencies of the links between nodes that are no leaves.
+/// The dependencies of the links between nodes that are no leaf nodes.
 struct Dependencies<'a> {
     topology: &'a Topology,
     leaf: Vec<bool>,
-    /// Nodes at which packets start, or that hosts with a single link pass theirs to.
+    /// Nodes at which packets start, or to which hosts with a single link send their packets.
     starts: Vec<NodeId>,
-    /// Per link, a bit for each port of the node that it leads to: `bits[first[link]..first[link + 1]]`.
+    /// Per link, one bit for each port of the node at its end: `bits[first[link]..first[link + 1]]`.
     first: Vec<usize>,
     bits: Vec<u64>,
 }
 
-/// What a walk from the sources to one destination finds, in memory that the next one uses again.
+/// The state of a walk from the sources to one destination. The next walk reuses the memory.
 struct Walk {
-    /// Per node, the last walk that came by.
+    /// Per node, the number of the last walk that reached it.
     reached: Vec<u32>,
     walks: u32,
-    /// Per node, a bit for each port that packets may leave by: from `first[node]` on.
+    /// Per node, one bit for each port by which packets may leave, from `first[node]` on.
     first: Vec<usize>,
     bits: Vec<u64>,
     order: Vec<NodeId>,
@@ -80,12 +80,12 @@ struct Walk {
     ports: Vec<PortId>,
 }
 
-/// Words that hold a bit for each port of a node.
+/// Number of words with one bit for each port of a node.
 fn words(topology: &Topology, node: NodeId) -> usize {
     topology.port_count(node).div_ceil(64)
 }
 
-/// Where each item's words begin, and where the last one's end.
+/// The start of each item's words, followed by the end of the last item's words.
 fn begins(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
     let ends = sizes.scan(0, |end, size| {
         *end += size;
@@ -108,7 +108,7 @@ impl Walk {
         }
     }
 
-    /// Comes by a node, unless it has.
+    /// Marks a node as reached by this walk, unless it is already marked.
     fn reach(&mut self, node: NodeId) {
         if self.reached[node.index()] < self.walks {
             self.reached[node.index()] = self.walks;
@@ -135,7 +135,7 @@ impl<'a> Dependencies<'a> {
         Self { topology, starts, bits: vec![0; first[topology.link_slots()]], first, leaf }
     }
 
-    /// Adds the dependencies of packets for `to`.
+    /// Adds the dependencies of packets to `to`.
     fn add(&mut self, to: NodeId, walk: &mut Walk, ways: &mut impl FnMut(NodeId, NodeId, &mut Vec<PortId>)) {
         walk.walks += 1;
         walk.order.clear();
@@ -168,7 +168,7 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    /// The links that `id` depends on.
+    /// The links on which `id` depends.
     fn after(&self, id: LinkId) -> impl Iterator<Item = LinkId> + '_ {
         let bits = &self.bits[self.first[id.index()]..self.first[id.index() + 1]];
         let to = self.topology.link(id).map(|link| link.to);
@@ -176,7 +176,7 @@ impl<'a> Dependencies<'a> {
         ports.filter_map(move |port| Some(self.topology.link_id(to?, PortId::of(port))))
     }
 
-    /// A shortest cycle through some link that is on one.
+    /// A shortest cycle through some link that is on a cycle.
     fn cycle(&self) -> Option<Vec<LinkId>> {
         let start = self.on_a_cycle()?;
         let mut before = vec![None; self.topology.link_slots()];
@@ -202,7 +202,8 @@ impl<'a> Dependencies<'a> {
         Some(cycle)
     }
 
-    /// A link that depends on itself, by others: depth-first search, which meets one again before it is done with it.
+    /// A link that depends on itself through other links. Depth-first search meets such a link again before it has
+    /// finished it.
     fn on_a_cycle(&self) -> Option<LinkId> {
         #[derive(Clone, Copy, PartialEq)]
         enum State {

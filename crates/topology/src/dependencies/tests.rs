@@ -13,7 +13,7 @@ fn torus(dims: &[u32]) -> Topology {
     builders::torus(dims, RATE, DELAY).expect("a torus")
 }
 
-/// The cycle of shortest paths, in words, after a look that it is one.
+/// The cycle of shortest paths as text, after a check that it is a cycle.
 fn of_shortest_paths(topology: Topology) -> Option<String> {
     let topology = Arc::new(topology);
     let routing = Routing::new(Arc::clone(&topology));
@@ -22,7 +22,8 @@ fn of_shortest_paths(topology: Topology) -> Option<String> {
     Some(describe(&topology, &cycle))
 }
 
-/// Asserts that each link waits for the next: some host's packets for another come in by the one and leave by the other.
+/// Asserts that each link waits for the next: packets between some two hosts arrive over the one and leave by the
+/// other.
 fn check(topology: &Topology, routing: &Routing, cycle: &[LinkId]) {
     assert!(cycle.len() > 1);
     for (i, &id) in cycle.iter().enumerate() {
@@ -58,7 +59,7 @@ fn trees_have_none() {
     assert_eq!(of_shortest_paths(builders::mesh(&[6], RATE, DELAY).expect("a line")), None);
 }
 
-/// Two hops on the way suffice: in a ring of three nobody needs them.
+/// A ring has a cycle if some paths have two hops. In a ring of three nodes no path has two hops.
 #[test]
 fn rings_have_one_as_soon_as_packets_pass_through() {
     assert_eq!(of_shortest_paths(torus(&[3])), None);
@@ -71,7 +72,8 @@ fn rings_have_one_as_soon_as_packets_pass_through() {
     assert!(of_shortest_paths(builders::mesh(&[3, 3], RATE, DELAY).expect("a mesh")).is_some());
 }
 
-/// Three switches in a ring with a host each: no packet passes two links between them. With four it does.
+/// Three switches in a ring with one host each: no packet crosses two links between the switches. With four switches
+/// some do.
 #[test]
 fn switches_in_a_ring_are_like_hosts_in_a_ring() {
     let ring = |count: usize| {
@@ -88,12 +90,13 @@ fn switches_in_a_ring_are_like_hosts_in_a_ring() {
     assert_eq!(of_shortest_paths(ring(4)).as_deref(), Some("0->1->2->3->0"));
 }
 
-/// A tree that lost a link: ways around it lead down and up again.
+/// A tree that has lost links: paths around them lead down and up again.
 #[test]
 fn a_damaged_tree_may_have_one() {
     let size = XgftSize { children: vec![1, 3], parents: vec![1, 3] };
     let tree = builders::xgft(size, RATE, DELAY).expect("a tree");
-    // Leaves 3 to 5, roots 6 to 8: each leaf loses another root, and packets between any two still have a third.
+    // Leaves are 3 to 5, roots 6 to 8. Each leaf loses another root, and packets between any two leaves still have a
+    // third root.
     let without = |gone: &[(u32, u32)]| {
         let pairs: Vec<_> = gone.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
         tree.surviving(|id| {
@@ -102,11 +105,11 @@ fn a_damaged_tree_may_have_one() {
         })
     };
     assert_eq!(of_shortest_paths(without(&[(3, 6), (4, 7), (5, 8)])), None);
-    // A ring is left, of three leaves and three roots: 3-7-5-6-4-8-3, on which leaves are one root apart.
+    // The first case leaves a ring of three leaves and three roots, 3-7-5-6-4-8-3, on which leaves are one root apart.
     assert_eq!(of_shortest_paths(without(&[(3, 6), (3, 8), (4, 6)])), None, "a path");
     let two = XgftSize { children: vec![1, 4], parents: vec![1, 4] };
     let tree = builders::xgft(two, RATE, DELAY).expect("a tree");
-    // Leaves 4 to 7, roots 8 to 11: what is left is the ring 4-8-5-9-6-10-7-11-4, with leaves two roots apart.
+    // Leaves are 4 to 7, roots 8 to 11. The rest is the ring 4-8-5-9-6-10-7-11-4, with leaves up to two roots apart.
     let ring: Vec<(u32, u32)> = vec![(4, 8), (5, 8), (5, 9), (6, 9), (6, 10), (7, 10), (7, 11), (4, 11)];
     let left = tree.surviving(|id| {
         let link = tree.link(id).expect("a link");
@@ -117,7 +120,8 @@ fn a_damaged_tree_may_have_one() {
     assert_eq!(cycle.split("->").count(), 9, "{cycle}");
 }
 
-/// Dimension order has none on a mesh, where shortest paths have (Dally and Seitz); on a torus its rings have.
+/// Dimension order has no cycle on a mesh, but shortest paths do (Dally and Seitz). On a torus, the rings of dimension
+/// order have cycles.
 #[test]
 fn the_ways_decide() {
     let dimension_order = |dims: &[u32], wraps| {
@@ -151,7 +155,7 @@ fn a_thousand_hosts_take_no_time() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// What is found on a random graph is a cycle; on a tree of switches there is none.
+    /// Checks that a result on a random graph is a cycle, and that a tree of switches has none.
     #[test]
     fn a_cycle_is_one(
         count in 2..9_usize,

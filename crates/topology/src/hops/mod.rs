@@ -1,7 +1,8 @@
-//! How far apart hosts are, and by how many shortest paths: what a fabric's size and shape amount to.
+//! Distances between hosts and numbers of their shortest paths, which summarize a fabric's size and shape.
 //!
-//! Breadth-first search from each host, every link one hop; a torus, a Clos network, a tree or BCube looks the same
-//! from all its hosts, so that one search is enough there, and any fabric from all hosts that hang from one switch. Parallel links are paths of their own.
+//! Breadth-first search from each host, with one hop per link. A torus, a Clos network, a tree or BCube looks the same
+//! from all hosts, so one search is enough. Any fabric looks the same from all hosts with a single link to the same
+//! switch. Parallel links are separate paths.
 
 use crate::{Shape, Topology};
 use raddle_core::NodeId;
@@ -12,14 +13,15 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hops {
     histogram: Vec<u64>,
-    /// Pairs of distinct hosts by shortest paths, keyed by the bits of the count: positive floats sort as their bits.
+    /// Number of pairs of distinct hosts by number of shortest paths. The key is the bits of this number, since
+    /// positive floats sort by their bits.
     paths: BTreeMap<u64, u64>,
     unreachable: Option<(NodeId, NodeId)>,
 }
 
 impl Hops {
-    /// Measures `topology`: O(links) on a torus, a Clos network, a tree or BCube, else O(links) for each switch with hosts and each host
-    /// with several links.
+    /// Measures `topology`. Cost: O(links) on a torus, a Clos network, a tree or BCube. Otherwise O(links) for each
+    /// switch with hosts and for each host with several links.
     #[must_use]
     pub fn of(topology: &Topology) -> Self {
         let hosts: Vec<NodeId> = topology.hosts().collect();
@@ -45,25 +47,25 @@ impl Hops {
         hops
     }
 
-    /// Ordered pairs of hosts by their distance, pairs of a host with itself at 0.
+    /// Number of ordered pairs of hosts by distance. Pairs of a host with itself are at 0.
     #[must_use]
     pub fn histogram(&self) -> &[u64] {
         &self.histogram
     }
 
-    /// Hops between the two hosts farthest apart; pairs that are not joined do not count.
+    /// Hops between the two hosts that are farthest apart; unconnected pairs do not count.
     #[must_use]
     pub fn diameter(&self) -> usize {
         self.histogram.len().saturating_sub(1)
     }
 
-    /// Mean hops over ordered pairs, with those of a host with itself; none without hosts.
+    /// Mean hops over ordered pairs, including pairs of a host with itself; `None` without hosts.
     #[must_use]
     pub fn mean_with_self(&self) -> Option<f64> {
         self.mean_from(0)
     }
 
-    /// Mean hops over ordered pairs of distinct hosts; none if no two are joined.
+    /// Mean hops over ordered pairs of distinct hosts; `None` if no two hosts are connected.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         self.mean_from(1)
@@ -75,7 +77,7 @@ impl Hops {
         (pairs > 0).then(|| hops as f64 / pairs as f64)
     }
 
-    /// Mean number of shortest paths between distinct hosts; none if no two are joined.
+    /// Mean number of shortest paths between distinct hosts; `None` if no two hosts are connected.
     #[must_use]
     pub fn mean_paths(&self) -> Option<f64> {
         let pairs: u64 = self.paths.values().sum();
@@ -83,7 +85,7 @@ impl Hops {
         (pairs > 0).then(|| paths / pairs as f64)
     }
 
-    /// The number of shortest paths that at least half of the pairs of distinct hosts do not exceed.
+    /// The median number of shortest paths: at least half of the pairs of distinct hosts do not exceed it.
     #[must_use]
     pub fn median_paths(&self) -> Option<f64> {
         let pairs: u64 = self.paths.values().sum();
@@ -95,20 +97,20 @@ impl Hops {
         median.map(|(&count, _)| f64::from_bits(count))
     }
 
-    /// The most shortest paths between two distinct hosts.
+    /// The greatest number of shortest paths between two distinct hosts.
     #[must_use]
     pub fn most_paths(&self) -> Option<f64> {
         self.paths.last_key_value().map(|(&count, _)| f64::from_bits(count))
     }
 
-    /// The first two hosts that no path joins, if there are any.
+    /// The first pair of unconnected hosts, if there is one.
     #[must_use]
     pub fn unreachable(&self) -> Option<(NodeId, NodeId)> {
         self.unreachable
     }
 }
 
-/// Hosts that between them see all there is to see, in order, and how many see the same as each.
+/// Hosts from which all distances can be derived, in order, each with the number of hosts that see the same distances.
 fn sources(topology: &Topology, hosts: &[NodeId]) -> Vec<(NodeId, u64)> {
     if let (Shape::Torus(_) | Shape::Clos(_) | Shape::Xgft(_) | Shape::Bcube(_), Some(&first)) =
         (topology.shape(), hosts.first())
@@ -129,12 +131,12 @@ fn sources(topology: &Topology, hosts: &[NodeId]) -> Vec<(NodeId, u64)> {
     sources
 }
 
-/// Breadth-first search whose memory the next one uses again.
+/// Breadth-first search, whose memory is reused by the next search.
 #[derive(Default)]
 struct Search {
     /// Hops from the source, per node.
     hops: Vec<Option<u32>>,
-    /// Shortest paths from the source, per node; meaningless where there are no hops.
+    /// Number of shortest paths from the source, per node; undefined for unreached nodes.
     paths: Vec<f64>,
     order: Vec<NodeId>,
 }

@@ -1,4 +1,4 @@
-//! From a graph's elements, as any format holds them, to a fabric.
+//! Builds a fabric from a graph's elements, which any file format can supply.
 
 use super::{HOST, Problem, SWITCH};
 use crate::{Builder, Relay, Shape, Topology};
@@ -27,7 +27,7 @@ pub(super) struct Edge {
     pub(super) attributes: Attributes,
 }
 
-/// What a problem is about.
+/// The element that a problem is about.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Element {
     Graph,
@@ -35,20 +35,20 @@ pub(super) enum Element {
     Edge(usize),
 }
 
-/// Most ports of a fabric, so that a short file cannot ask for all memory.
+/// Greatest number of ports of a fabric, so that a short file cannot claim all memory.
 const MOST_PORTS: usize = 1 << 24;
 
-/// Which ports of a node are taken.
+/// The ports of a node that are in use.
 #[derive(Default)]
 struct Ports {
     chosen: BTreeSet<u16>,
-    /// Below this all are taken; ports that the file does not choose are counted here.
+    /// All ports below this number are in use. It advances as ports are assigned that the file does not choose.
     next: usize,
     least: usize,
 }
 
 impl Ports {
-    /// The lowest port that is free.
+    /// Takes the lowest free port.
     fn take(&mut self) -> Result<u16, Problem> {
         loop {
             let port =
@@ -72,7 +72,7 @@ struct Duplex {
     delay: Duration,
 }
 
-/// The fabric of `graph`.
+/// Builds the fabric of `graph`.
 pub(super) fn assemble(graph: &Graph) -> Result<Topology, (Element, Problem)> {
     if graph.nodes.is_empty() {
         return Err((Element::Graph, Problem::Empty));
@@ -97,7 +97,7 @@ pub(super) fn assemble(graph: &Graph) -> Result<Topology, (Element, Problem)> {
         let link = duplex(edge, &ids, &mut ports).map_err(|problem| (Element::Edge(i), problem))?;
         links.push(link);
     }
-    // Only now is it known which ports the file leaves free.
+    // The free ports are known only after all ports that the file chooses.
     let mut ended = Vec::with_capacity(links.len());
     for (i, link) in links.iter().enumerate() {
         let mut end = |(node, port): (usize, Option<u16>)| {
@@ -120,7 +120,7 @@ pub(super) fn assemble(graph: &Graph) -> Result<Topology, (Element, Problem)> {
     for (link, (a, b)) in links.iter().zip(ended) {
         builder.link(a, b, link.rate, link.delay);
     }
-    // Hosts beside switches are ends of paths alone; without switches somebody has to pass packets on.
+    // Hosts beside switches are only ends of paths. Without switches, hosts must forward packets.
     let has_switches = hosts.contains(&false);
     let relays = hosts.iter().zip(relays).map(|(&host, relay)| match relay {
         Some(true) => Relay::Yes,
@@ -167,11 +167,11 @@ fn host(attributes: &Attributes) -> Result<bool, Problem> {
     }
 }
 
-/// Whether the node passes on packets of others, if it says so.
+/// The node's `relay` attribute, if it has one.
 fn relay(attributes: &Attributes) -> Result<Option<bool>, Problem> {
     let Some(text) = attributes.get("relay") else { return Ok(None) };
     match text.as_str() {
-        // As JSON has it, and as Python writes it.
+        // As in JSON, and as Python writes it.
         "true" | "True" | "1" => Ok(Some(true)),
         "false" | "False" | "0" => Ok(Some(false)),
         _ => {
@@ -189,9 +189,9 @@ fn port(attributes: &Attributes, attribute: &'static str) -> Result<Option<u16>,
     }
 }
 
-/// A whole number, also as floats are written: Python's `10e9` is `10000000000.0`.
+/// Parses a whole number, also in the format of floats: Python writes `10e9` as `10000000000.0`.
 fn whole(text: &str) -> Option<u64> {
-    /// 2^53: floats beyond are not exact.
+    /// 2^53; larger floats are not exact.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let float = |text: &str| {
         let number: f64 = text.parse().ok()?;

@@ -1,5 +1,6 @@
-//! GraphML (Brandes et al., "GraphML Progress Report", GD 2001), the part that NetworkX and most tools write: one graph
-//! of nodes and edges with data by key, and defaults of keys. No nested graphs, no hyperedges.
+//! GraphML (Brandes et al., "GraphML Progress Report", GD 2001), limited to the part that NetworkX and most tools
+//! write: one graph of nodes and edges with data by key, and default values of keys. Nested graphs and hyperedges are
+//! not supported.
 
 use super::assemble::{Attributes, Edge, Element, Graph, Node, assemble};
 use super::{Place, Problem, ReadError, WriteError, edges, kind, relay};
@@ -13,7 +14,7 @@ use std::fmt::Write;
 /// Reads a fabric from GraphML.
 ///
 /// # Errors
-/// If the text is not GraphML or not a fabric, at the line and column of the element.
+/// If the text is not GraphML or not a fabric. The error has the line and column of the element.
 pub fn read_graphml(text: &str) -> Result<Topology, ReadError> {
     let mut document = Document::default();
     let mut reader = quick_xml::Reader::from_str(text);
@@ -38,7 +39,7 @@ pub fn read_graphml(text: &str) -> Result<Topology, ReadError> {
     })
 }
 
-/// The line and column of a byte.
+/// The line and column of the byte at `at`.
 fn place(text: &str, at: usize) -> Place {
     let before = &text.as_bytes()[..at.min(text.len())];
     let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
@@ -48,23 +49,23 @@ fn place(text: &str, at: usize) -> Place {
 
 struct Key {
     name: String,
-    /// `node`, `edge`, `all`, or what a fabric has no use for.
+    /// `node`, `edge`, `all`, or an element that a fabric does not use.
     of: String,
     default: Option<String>,
 }
 
-/// What has been read so far.
+/// The parts of a document that have been read so far.
 #[derive(Default)]
 struct Document {
-    /// Names of the elements that are open.
+    /// Names of the open elements, outermost first.
     open: Vec<String>,
     keys: BTreeMap<String, Key>,
-    /// The key of the `key` or `data` element that is open.
+    /// The key of the open `key` or `data` element.
     key: String,
     /// Text since the last tag.
     text: String,
     graph: Graph,
-    /// Where elements begin, in bytes.
+    /// Byte offsets at which the elements begin.
     graph_at: Option<usize>,
     nodes_at: Vec<usize>,
     edges_at: Vec<usize>,
@@ -76,7 +77,7 @@ fn syntax(error: impl ToString) -> Problem {
 }
 
 impl Document {
-    /// Takes the next event, which began at byte `at`; true at the end.
+    /// Processes the next event, which began at byte `at`. Returns true at the end of the document.
     fn take(&mut self, event: Event<'_>, at: usize) -> Result<bool, Problem> {
         match event {
             Event::Start(tag) => self.start(&tag, at)?,
@@ -208,7 +209,7 @@ fn needed(tag: &BytesStart<'_>, name: &'static str) -> Result<String, Problem> {
 /// Writes a fabric as GraphML.
 ///
 /// # Errors
-/// If a link has no way back, or is slowed.
+/// If a link has no reverse direction, or if a link is slowed.
 pub fn write_graphml(topology: &Topology) -> Result<String, WriteError> {
     const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">

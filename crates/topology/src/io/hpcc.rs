@@ -1,17 +1,17 @@
-//! The topology files of HPCC's ns-3 simulator and its descendants: `nodes switches links`, the switches' ids, then a line
-//! a link, `src dst rate delay error_rate`, such as `0 320 25Gbps 1000ns 0`.
+//! The topology files of HPCC's ns-3 simulator and its descendants. A file has `nodes switches links`, the switches'
+//! ids, and then one line per link: `src dst rate delay error_rate`, such as `0 320 25Gbps 1000ns 0`.
 
 use super::assemble::{Attributes, Edge, Element, Graph, Node, assemble};
 use super::{HOST, Place, Problem, ReadError, SWITCH};
 use crate::Topology;
 use raddle_core::text::{Misread, Word, lines, scaled};
 
-/// Reads a fabric from a topology file. Nodes keep their ids; a link that comes twice is two parallel links. As in HPCC's
-/// simulator line breaks mean nothing, and nothing is read after the number of links that the first line announces.
+/// Reads a fabric from a topology file. Nodes keep their ids. A link that is listed twice becomes two parallel links.
+/// As in HPCC's simulator, line breaks have no meaning, and text after the announced number of links is ignored.
 ///
 /// # Errors
-/// With line and column, if the text is not such a file, the fabric cannot be, or a link's error rate is not 0: what goes
-/// wrong on links is not part of a fabric here.
+/// With line and column, if the text is not such a file, the fabric is impossible, or a link's error rate is not 0:
+/// link errors are not part of a fabric here.
 pub fn read_hpcc(text: &str) -> Result<Topology, ReadError> {
     let words: Vec<Word<'_>> = lines(text).flatten().collect();
     let (graph, places) = graph(&words).map_err(|Misread { line, column, problem }| ReadError {
@@ -27,7 +27,7 @@ pub fn read_hpcc(text: &str) -> Result<Topology, ReadError> {
     })
 }
 
-/// The graph, and for each edge its first word.
+/// The graph, and the first word of each edge.
 fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
     let mut rest = words.iter();
     let mut next = |what: &str| {
@@ -43,7 +43,7 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
     let switches: usize = next("the number of switches")?.number("a number of switches")?;
     let count = next("the number of links")?;
     let links: usize = count.number("a number of links")?;
-    // It also keeps a short file from asking for all memory.
+    // This check also keeps a short file from claiming all memory.
     if nodes / 2 > links.min(words.len()) {
         return Err(first.error(format!("{nodes} nodes, and too few links to reach them all")));
     }
@@ -85,7 +85,7 @@ fn kind(kind: &str) -> Attributes {
     [("kind".to_owned(), kind.to_owned())].into()
 }
 
-/// A number and a unit, in base units.
+/// A number with a unit, converted to base units.
 fn quantity(word: &Word<'_>, what: &str, base: impl Fn(&str) -> Option<u64>) -> Result<u64, Misread> {
     let unit_at = word.text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.text.len());
     let (number, unit) = word.text.split_at(unit_at);
@@ -94,7 +94,7 @@ fn quantity(word: &Word<'_>, what: &str, base: impl Fn(&str) -> Option<u64>) -> 
         .ok_or_else(|| word.error(format!("`{}` cannot be held exactly as {what}", word.text)))
 }
 
-/// Bits per second of one of ns-3's units of rates.
+/// The bits per second of one of ns-3's units of rate.
 fn bits(unit: &str) -> Option<u64> {
     let (prefix, bits) =
         ["bps", "b/s"].iter().find_map(|end| unit.strip_suffix(end)).map(|prefix| (prefix, 1)).or_else(
@@ -111,7 +111,7 @@ fn bits(unit: &str) -> Option<u64> {
     Some(factor * bits)
 }
 
-/// Picoseconds of one of ns-3's units of time; without unit they are seconds.
+/// The picoseconds of one of ns-3's units of time; without a unit, seconds.
 fn ps(unit: &str) -> Option<u64> {
     Some(match unit {
         "ps" => 1,

@@ -1,20 +1,21 @@
-//! Fabrics as files: NetworkX's node-link JSON and GraphML, in and out, and the topology files of HPCC's simulator, in.
+//! Fabrics as files: reads and writes NetworkX's node-link JSON and GraphML, and reads the topology files of HPCC's
+//! simulator.
 //!
-//! A graph file holds an undirected multigraph. An edge is a link in each direction; parallel edges are parallel links. Nodes
-//! are numbered in the file's order, whatever they are called in it. Other attributes than these are ignored:
+//! A graph file holds an undirected multigraph. Each edge is a link in each direction, and parallel edges are parallel
+//! links. Nodes are numbered in the file's order, whatever their names. Only these attributes are read:
 //!
 //! | of | attribute | meaning |
 //! |---|---|---|
 //! | node | `kind` | `host` or `switch` |
-//! | node | `relay` | optional: whether paths of others lead through it, `true` or `false`. Switches relay; hosts do not, unless the graph has no switches |
-//! | node | `ports` | optional: at least so many ports, with or without a link |
+//! | node | `relay` | optional: `true` if paths of other nodes may lead through the node, else `false`. By default switches relay, and hosts relay only if the graph has no switches |
+//! | node | `ports` | optional: least number of ports, with or without a link |
 //! | edge | `rate_bps` | bits per second of each direction, above 0 |
 //! | edge | `delay_ps` | propagation delay in picoseconds |
-//! | edge | `source_port`, `target_port` | optional: ports at the ends; else the lowest that are free |
+//! | edge | `source_port`, `target_port` | optional: ports at the ends; by default the lowest free ports |
 //!
-//! What is written leads from the lower node to the higher, so that NetworkX, which forgets which end of an undirected
-//! edge was the source, keeps the ports at their ends. A file does not say that a fabric is a torus: what is read back
-//! has [`Shape::General`](crate::Shape::General), and otherwise equals what was written.
+//! Written edges lead from the lower node to the higher node. NetworkX forgets which end of an undirected edge was the
+//! source, and this order keeps each port at its end. A file does not say that a fabric is a torus. A fabric that is
+//! written and read again has [`Shape::General`](crate::Shape::General) and is otherwise equal.
 
 mod assemble;
 mod graphml;
@@ -29,13 +30,13 @@ use crate::{Link, Topology};
 use raddle_core::NodeId;
 use std::fmt;
 
-/// Why a file is not a fabric, and where.
+/// The reason why a file is not a fabric, and the place of the problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct ReadError {
-    /// Where.
+    /// The place of the problem.
     pub place: Place,
-    /// What is wrong there.
+    /// The problem.
     pub problem: Problem,
 }
 
@@ -46,10 +47,10 @@ pub enum Place {
     Position {
         /// The line.
         line: usize,
-        /// The byte in it.
+        /// The byte in the line.
         column: usize,
     },
-    /// An element, as `edges[3]`.
+    /// An element, such as `edges[3]`.
     Path(String),
 }
 
@@ -62,10 +63,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with a file.
+/// A problem in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The file is not of its format.
+    /// The file violates its format.
     #[error("{0}")]
     Syntax(String),
     /// The graph is directed.
@@ -74,29 +75,29 @@ pub enum Problem {
     /// There are no nodes.
     #[error("the graph has no nodes")]
     Empty,
-    /// An element lacks what it needs.
+    /// An element lacks a required attribute.
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    /// An attribute's value makes no sense.
+    /// An attribute's value is invalid.
     #[error("`{attribute}` is `{text}`, but must be {expected}")]
     Invalid {
         /// The attribute.
         attribute: &'static str,
         /// Its value in the file.
         text: String,
-        /// What it may be.
+        /// The valid values.
         expected: &'static str,
     },
-    /// Two nodes have one name.
+    /// Two nodes have the same name.
     #[error("a node {0} came before")]
     DuplicateNode(String),
-    /// An edge ends at a node that is not there.
+    /// An edge ends at a node that does not exist.
     #[error("there is no node {0}")]
     UnknownNode(String),
     /// An edge joins a node to itself.
     #[error("node {0} is joined to itself")]
     Loop(String),
-    /// Two edges end at one port.
+    /// Two edges end at the same port.
     #[error("port {port} of node {node} has another edge")]
     PortTaken {
         /// The node.
@@ -104,33 +105,33 @@ pub enum Problem {
         /// Its port.
         port: u16,
     },
-    /// More ports than ids.
+    /// There are more ports than ids.
     #[error("{0}")]
     TooMany(&'static str),
 }
 
-/// Why a fabric cannot be written as an undirected graph.
+/// The reason why a fabric cannot be written as an undirected graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// A link has no way back.
+    /// A link has no reverse direction.
     #[error("the link from node {from} to node {to} has no way back, which an undirected graph cannot say")]
     OneWay {
-        /// Where the link starts.
+        /// The node at the sending end.
         from: NodeId,
-        /// Where it ends.
+        /// The node at the receiving end.
         to: NodeId,
     },
     /// A link is [slowed](Topology::slowed).
     #[error("the link from node {from} to node {to} is slowed, which the file could not say")]
     Slowed {
-        /// Where the link starts.
+        /// The node at the sending end.
         from: NodeId,
-        /// Where it ends.
+        /// The node at the receiving end.
         to: NodeId,
     },
 }
 
-/// Each duplex link once: its direction of the lower id, which leaves the lower node.
+/// Each duplex link once, in the direction with the lower id, which leaves the lower node.
 fn edges(topology: &Topology) -> Result<Vec<&Link>, WriteError> {
     let mut edges = Vec::new();
     for (id, link) in topology.links() {
@@ -149,7 +150,7 @@ fn edges(topology: &Topology) -> Result<Vec<&Link>, WriteError> {
     Ok(edges)
 }
 
-/// Whether a host passes on packets of others, where the file has to say so.
+/// The `relay` attribute of a host, if the file needs it.
 fn relay(topology: &Topology, node: NodeId) -> Option<bool> {
     let has_to_say = topology.is_host(node) && topology.links_from(node).nth(1).is_some();
     has_to_say.then(|| topology.relays(node))

@@ -1,5 +1,5 @@
-//! Node-link JSON: what NetworkX's `node_link_data` makes and `node_link_graph` takes. The list of edges is `edges`, the
-//! name since NetworkX 3.4; `links`, the one before, is read too.
+//! Node-link JSON: the format of NetworkX's `node_link_data` and `node_link_graph`. The list of edges is named `edges`,
+//! as in NetworkX 3.4 and later. The older name `links` is read too.
 
 use super::assemble::{Attributes, Edge, Element, Graph, Node, assemble};
 use super::{Place, Problem, ReadError, WriteError, edges, kind, relay};
@@ -38,7 +38,7 @@ struct WrittenNode {
 struct WrittenEdge {
     source: u32,
     target: u32,
-    /// What NetworkX tells parallel edges apart by.
+    /// NetworkX tells parallel edges apart by this key.
     key: usize,
     source_port: u16,
     target_port: u16,
@@ -49,7 +49,7 @@ struct WrittenEdge {
 /// Reads a fabric from node-link JSON.
 ///
 /// # Errors
-/// If the text is not such a document, at a line and column; if the document is not a fabric, at an element of it.
+/// If the text is not such a document (with line and column), or if the document is not a fabric (with the element).
 pub fn read_node_link(text: &str) -> Result<Topology, ReadError> {
     let document: Document = serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
@@ -85,7 +85,8 @@ fn graph(document: &Document) -> Result<Graph, (Element, Problem)> {
     Ok(graph)
 }
 
-/// A node's name as JSON: NetworkX tells 1 from "1", and names the nodes of its grids by lists of coordinates.
+/// A node's name as JSON, since NetworkX distinguishes 1 from "1" and names the nodes of its grids by lists of
+/// coordinates.
 fn name(element: &Map<String, Value>, key: &'static str) -> Result<String, Problem> {
     element.get(key).map(Value::to_string).ok_or(Problem::Missing(key))
 }
@@ -98,7 +99,7 @@ fn attributes(element: &Map<String, Value>) -> Attributes {
 /// Writes a fabric as node-link JSON.
 ///
 /// # Errors
-/// If a link has no way back, or is slowed.
+/// If a link has no reverse direction, or if a link is slowed.
 pub fn write_node_link(topology: &Topology) -> Result<String, WriteError> {
     let nodes = topology.nodes().map(|node| WrittenNode {
         id: node.0,

@@ -9,7 +9,7 @@ const DELAY: Duration = Duration::from_ns(100);
 
 type Fields<'a> = (Vec<(bool, usize)>, Vec<Option<&'a Link>>);
 
-/// All that a topology is, but for its shape.
+/// All fields of a topology except its shape.
 fn fields(topology: &Topology) -> Fields<'_> {
     let nodes = topology.nodes().map(|node| (topology.is_host(node), topology.port_count(node))).collect();
     let slots = topology.nodes().flat_map(|node| {
@@ -63,7 +63,7 @@ proptest! {
             let at = at % text.len();
             let mut damaged = text.clone().into_bytes();
             damaged[at] = byte;
-            // Either may do; neither may panic.
+            // The damaged text may be accepted or refused, but must not panic.
             let _ = read(std::str::from_utf8(&damaged).unwrap());
             prop_assert!(at + 1 == text.len() || read(&text[..at]).is_err());
         }
@@ -72,7 +72,7 @@ proptest! {
 
 #[test]
 fn networkx_node_link_is_read() {
-    // What `networkx.node_link_data` of version 3.6 gives, and with `edges="links"`, the older name.
+    // The output of `networkx.node_link_data` of version 3.6, also with the older name `edges="links"`.
     let written = r#"{"directed": false, "multigraph": true, "graph": {},
         "nodes": [{"kind": "host", "pos": [0, 1], "id": "a"}, {"kind": "switch", "id": [0, 1]}],
         "edges": [
@@ -93,7 +93,7 @@ fn networkx_node_link_is_read() {
 
 #[test]
 fn networkx_graphml_is_read() {
-    // What `networkx.generate_graphml` of version 3.6 gives, with a default added.
+    // The output of `networkx.generate_graphml` of version 3.6, with a default value added.
     let topology = read_graphml(
         r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="d2" for="edge" attr.name="delay_ps" attr.type="long"><default>500</default></key>
@@ -228,7 +228,7 @@ fn a_slowed_link_is_not_written() {
     assert_eq!((link.rate, link.line_rate), (RATE, RATE));
 }
 
-/// Host 0 at switch 3, host 2 at switch 4, and host 1 at both; `relay` is an attribute of host 1, if any.
+/// Host 0 at switch 3, host 2 at switch 4, and host 1 at both. `relay` is an optional attribute of host 1.
 fn two_rails(relay: &str) -> Topology {
     let text = format!(
         r#"{{ "nodes": [ {{ "id": 0, "kind": "host" }}, {{ "id": 1, "kind": "host" {relay} }}, {{ "id": 2, "kind": "host" }},
@@ -263,7 +263,7 @@ fn hosts_beside_switches_relay_only_if_they_are_asked_to() {
     assert_eq!(distance(&again, 0, 2), Some(4), "written as it was");
 }
 
-/// A graph of hosts alone is a rack whose nodes forward, which nobody has said.
+/// A graph of hosts only is a rack whose nodes forward without being asked to.
 #[test]
 fn hosts_of_a_graph_without_switches_relay_unasked() {
     let line = r#"{ "nodes": [ { "id": 0, "kind": "host" }, { "id": 1, "kind": "host" }, { "id": 2, "kind": "host" } ],

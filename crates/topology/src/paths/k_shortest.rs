@@ -1,8 +1,8 @@
-//! The k shortest paths without a loop, by Yen's algorithm ("Finding the K Shortest Loopless Paths in a Network",
-//! Management Science 17(11), 1971), every link one hop.
+//! The k shortest loopless paths by Yen's algorithm ("Finding the K Shortest Loopless Paths in a Network", Management
+//! Science 17(11), 1971), with one hop per link.
 //!
-//! Which of several paths of as many links come first is drawn by chance, anew for each pair and always the same: if the
-//! lowest ports won, all pairs would crowd onto them. Hosts at one switch share its paths.
+//! Paths with the same number of links are in random order. The order is drawn for each pair of nodes and is the same
+//! in every run. If the lowest ports came first, all pairs would crowd onto them. Hosts at one switch share its paths.
 
 use crate::routing::Routing;
 use crate::{Memo, Topology};
@@ -15,11 +15,11 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct KShortest {
     k: usize,
-    /// The only neighbour of each node that has but one.
+    /// For each leaf node, its only neighbour.
     leaves: Vec<Option<NodeId>>,
-    /// Links of the longest path that is not left out.
+    /// Greatest number of links of a path; longer paths are left out.
     most: usize,
-    /// Paths between nodes that are no leaves, the shortest first.
+    /// Paths between nodes that are no leaf nodes, the shortest first.
     known: Memo<(NodeId, NodeId), Arc<[PortId]>>,
 }
 
@@ -32,7 +32,7 @@ impl KShortest {
         self.most = most;
     }
 
-    /// Appends to `out` the path that the choice picks between two nodes that are joined.
+    /// Appends to `out` the path that `choice` picks between two connected nodes.
     pub(super) fn path(
         &self,
         routing: &Routing,
@@ -49,14 +49,14 @@ impl KShortest {
         let (from, to) = (first.map_or(src, |(at, _)| at), last.map_or(dst, |(at, _)| at));
         let paths = self.known.get((from, to), || self.ranked(routing, from, to));
         let ends = usize::from(first.is_some()) + usize::from(last.is_some());
-        // The shortest is there in any case.
+        // The shortest path is always kept.
         let short = paths.iter().take_while(|path| path.len() + ends <= self.most).count().max(1);
         out.extend(first.map(|(_, link)| link.from_port));
         out.extend_from_slice(&paths[choice as usize % short]);
         out.extend(last.map(|(_, link)| link.to_port));
     }
 
-    /// The k shortest paths between two nodes, or all if there are fewer.
+    /// The k shortest paths between two nodes, or all paths if there are fewer.
     fn ranked(&self, routing: &Routing, src: NodeId, dst: NodeId) -> Vec<Arc<[PortId]>> {
         if src == dst {
             return vec![Arc::from([])];
@@ -67,12 +67,12 @@ impl KShortest {
         let mut search = Search { routing, dst, stream };
         let mut accepted: Vec<Vec<LinkId>> = Vec::from_iter(search.shortest(src, &[], &[]));
         let mut seen = FxHashSet::from_iter(accepted.iter().cloned());
-        // By length, and by lot.
+        // In the order of length, then of a random number.
         let mut candidates = BTreeSet::new();
         while accepted.len() < self.k {
             let Some(last) = accepted.last() else { break };
             for (i, &link) in last.iter().enumerate() {
-                // What shares this beginning with a path that is known must go on by another link.
+                // A path that shares this beginning with a known path must continue by another link.
                 let root = &last[..i];
                 let passed: Vec<NodeId> = root.iter().map(|&link| start(link)).collect();
                 let others = accepted.iter().filter(|path| path.starts_with(root));
@@ -91,7 +91,8 @@ impl KShortest {
     }
 }
 
-/// Search for shortest paths to one destination that avoid some links and nodes: A*, led by distances without these.
+/// A* search for shortest paths to one destination that avoid some links and nodes. The distances without this
+/// restriction guide it.
 struct Search<'a> {
     routing: &'a Routing,
     dst: NodeId,
@@ -99,11 +100,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// A shortest path from `src` that begins with none of the links in `taken` and passes none of the nodes in `passed`.
+    /// A shortest path from `src` that does not begin with a link in `taken` and does not visit a node in `passed`.
     fn shortest(&mut self, src: NodeId, passed: &[NodeId], taken: &[LinkId]) -> Option<Vec<LinkId>> {
         let topology = self.routing.topology();
         let mut came_by: FxHashMap<NodeId, Option<LinkId>> = FxHashMap::default();
-        // The least links in all first, of these the fewest left to go, then by lot.
+        // Order: fewest links in all, then fewest links left, then a random number.
         let mut open = BinaryHeap::from([(Reverse(0), 0_u32, 0, src, None)]);
         while let Some((_, hops, _, at, by)) = open.pop() {
             if came_by.contains_key(&at) {

@@ -1,12 +1,12 @@
-//! Paths that flows keep: which way a flow goes from its source to its destination, as one number, its *choice*, says.
-//! What answers it comes back by the same links the other way.
+//! Paths that flows keep. A flow's *choice*, which is a number, selects its path from source to destination. Replies
+//! use the same links in the opposite direction.
 //!
-//! Explicit-rate schemes (PDQ, D3, RCP) need this: an acknowledgement has to pass the ports that its data passed, whose
-//! agents it tells of the outcome (specs/pdq.md §12). A choice fits 12 bits, so that a header has room for it; the same
-//! choice gives the same path everywhere, in every engine.
+//! Explicit-rate schemes (PDQ, D3, RCP) need such paths: an acknowledgement must pass the ports that its data passed,
+//! to tell the ports' agents the outcome (specs/pdq.md §12). A choice fits the 12 bits that headers reserve for it. The
+//! same choice gives the same path everywhere and in every engine.
 //!
-//! Paths are worked out when they are asked for, and remembered as far as there is room: a fabric of 65,536 hosts takes
-//! no more memory than a small one.
+//! Paths are computed on demand and cached up to a limit, so a fabric of 65,536 hosts takes no more memory than a small
+//! one.
 
 mod k_shortest;
 
@@ -16,32 +16,33 @@ use k_shortest::KShortest;
 use raddle_core::{NodeId, PortId, Stream};
 use std::sync::Arc;
 
-/// Among which paths a flow's choice picks.
+/// The set of paths from which a flow's choice selects one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// The shortest ones, hop by hop, as flow-level ECMP does.
+    /// The shortest paths, selected hop by hop as in flow-level ECMP.
     Ecmp,
-    /// The `k` shortest ones without a loop, of as many links drawn by chance (Yen, 1971), with equal chances.
+    /// The `k` shortest loopless paths with equal probability. Among paths with the same number of links, the `k` are
+    /// drawn at random (Yen, 1971).
     KShortest {
-        /// How many, at least 1.
+        /// Number of paths, at least 1.
         k: u32,
     },
-    /// The k + 1 [parallel paths](crate::Bcube::parallel_path) of BCube, by number: choice 0 is a shortest one.
+    /// The k + 1 [parallel paths](crate::Bcube::parallel_path) of BCube, by number. Choice 0 is a shortest path.
     Bcube,
 }
 
-/// Why flows cannot take such paths on a fabric.
+/// The reason why flows cannot use such paths on a fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathsError {
-    /// Its nodes have no digits.
+    /// The fabric is not a BCube, so its nodes have no digits.
     #[error("parallel paths are defined on BCube only")]
     NoBcube,
-    /// Headers have no room for so many links.
+    /// Some paths have more links than headers have room for.
     #[error("paths of {longest} links here, more than {most}")]
     TooLong {
-        /// Links of the longest path.
+        /// Number of links of the longest path.
         longest: usize,
-        /// Links there is room for.
+        /// Number of links for which there is room.
         most: usize,
     },
 }
@@ -54,7 +55,7 @@ pub struct Paths {
     known: Memo<(NodeId, NodeId, u32), PortId>,
 }
 
-/// What finds them.
+/// The method that finds the paths.
 #[derive(Debug)]
 enum Finder {
     Ecmp,
@@ -63,10 +64,10 @@ enum Finder {
 }
 
 impl Paths {
-    /// Choices that differ.
+    /// Number of different choices.
     pub const CHOICES: u32 = 1 << 12;
 
-    /// Those that `choice` says.
+    /// The paths of a fabric from which `choice` selects.
     ///
     /// # Errors
     /// If the fabric has no such paths.
@@ -80,10 +81,10 @@ impl Paths {
         Ok(Self { routing: Routing::new(topology), finder, known: Memo::default() })
     }
 
-    /// The same, of at most so many links: of the `k` shortest paths, longer ones are left out.
+    /// The same paths with at most `most` links. Of the `k` shortest paths, longer ones are left out.
     ///
     /// # Errors
-    /// If other paths may be longer: shortest ones, or those of BCube.
+    /// If the fabric's shortest paths, or the parallel paths of BCube, may have more links.
     pub fn of_at_most(mut self, most: usize) -> Result<Self, PathsError> {
         let longest = match &self.finder {
             Finder::Bcube(cube) => cube.longest_parallel_path(),
@@ -104,8 +105,9 @@ impl Paths {
         self.routing.topology()
     }
 
-    /// The choice, below [`CHOICES`](Self::CHOICES), for a subflow of the flow that `hash` stands for; what goes by one path has one, subflow 0.
-    /// On BCube subflows take its parallel paths in turn; elsewhere they choose by chance, as flows do.
+    /// The choice, below [`CHOICES`](Self::CHOICES), for a subflow of the flow that `hash` represents. A flow on a
+    /// single path has only subflow 0. On BCube, subflows use its parallel paths in turn; elsewhere their choices are
+    /// random, as those of flows are.
     #[must_use]
     pub fn choice(&self, hash: u64, subflow: u32) -> u32 {
         match &self.finder {
@@ -116,8 +118,8 @@ impl Paths {
         }
     }
 
-    /// The egress ports by which a flow of that choice goes from `src` to `dst`, each at the node that the one before
-    /// leads to. Empty if `src` is `dst`, or no path leads there.
+    /// The egress ports of a flow of that choice from `src` to `dst`, in the order of the path. Empty if `src` is
+    /// `dst`, or if there is no path.
     #[must_use]
     pub fn path(&self, src: NodeId, dst: NodeId, choice: u32) -> Arc<[PortId]> {
         self.known.get((src, dst, choice), || {

@@ -38,7 +38,7 @@ fn nodes(paths: &Paths, src: NodeId, dst: NodeId, choice: u32) -> Vec<NodeId> {
     [src].into_iter().chain(links(paths, src, dst, choice).into_iter().map(to)).collect()
 }
 
-/// Calls `check` with each ordered pair of distinct hosts.
+/// All ordered pairs of distinct hosts.
 fn pairs(topology: &Topology) -> impl Iterator<Item = (NodeId, NodeId)> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let ends = hosts.clone();
@@ -127,7 +127,7 @@ fn the_first_parallel_path_corrects_digits_from_the_highest_down() {
     assert_eq!((0..6).map(|subflow| paths.choice(7, subflow)).collect::<Vec<_>>(), [0, 1, 2, 3, 0, 1]);
 }
 
-/// All loopless paths between two nodes, by exhaustion: their lengths, in order.
+/// The lengths of all loopless paths between two nodes, in order, by exhaustive search.
 fn all_lengths(topology: &Topology, src: NodeId, dst: NodeId) -> Vec<usize> {
     fn walk(topology: &Topology, passed: &mut Vec<NodeId>, dst: NodeId, lengths: &mut Vec<usize>) {
         let at = passed[passed.len() - 1];
@@ -173,7 +173,7 @@ fn the_k_shortest_paths_are_those_of_an_exhaustive_search() {
 
 #[test]
 fn of_paths_as_long_as_each_other_pairs_choose_different_ones() {
-    // All 15 ways round by one other switch are as long; of 8 paths 7 are such.
+    // All 15 paths through one other switch have the same length; 7 of the 8 paths are such.
     let topology = jellyfish(17, 18, 16);
     let paths = Paths::new(Arc::clone(&topology), Choice::KShortest { k: 8 }).unwrap();
     let mut passing = vec![0_u32; topology.node_count()];
@@ -189,7 +189,8 @@ fn of_paths_as_long_as_each_other_pairs_choose_different_ones() {
     let passing: Vec<u32> =
         topology.nodes().filter(|&n| !topology.is_host(n)).map(|n| passing[n.index()]).collect();
     assert_eq!(passing.iter().sum::<u32>(), 17 * 16 * 7);
-    // 112 each on average; of 240 pairs that a switch could serve 7 in 15 choose it: a deviation of 7.7.
+    // The average is 112. Each of 240 pairs that a switch could serve chooses it with probability 7/15, a standard
+    // deviation of 7.7.
     assert!(passing.iter().all(|&count| count.abs_diff(112) < 50), "{passing:?}");
 }
 

@@ -1,14 +1,15 @@
-//! Weights of the protocols that pick a direction in each dimension and then stay inside the box that these span.
+//! Weights of the protocols that pick a direction in each dimension and then stay inside the box of these directions.
 
 use super::protocol::Protocol;
 use super::torus::MAX_DIMS;
 use crate::Grid;
 use raddle_core::{NodeId, PortId};
 
-/// Adds to `load` (by node and port) what a packet from node 0 to the node at `offset` puts on each link.
+/// Adds the expected traversals of each link by a packet from node 0 to the node at `offset` to `load`, which is
+/// indexed by node and port.
 pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut [f64]) {
     let dims = grid.dims();
-    // Each dimension moves up or down, with its probability.
+    // Each bit of `choice` is the direction in one dimension; its probability is `chance`.
     for choice in 0..1_u32 << dims.len() {
         let mut hops = [0_u32; MAX_DIMS];
         let mut ports = [0_usize; MAX_DIMS];
@@ -18,7 +19,7 @@ pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut
             let down = choice >> i & 1 == 1;
             probability *= chance(protocol, k, up, down);
             hops[i] = if down { (k - up) % k } else { up };
-            // Two nodes are neighbours by one link only.
+            // Two nodes in a dimension of size two are neighbours by one link only.
             ports[i] = 2 * i + usize::from(down && k > 2);
         }
         if probability > 0.0 {
@@ -31,7 +32,7 @@ pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut
     }
 }
 
-/// The probability of going up, or down, towards a node `up` steps up in a dimension of size `k`.
+/// The probability of the direction (up or down) towards a node `up` steps up in a dimension of size `k`.
 fn chance(protocol: Protocol, k: u32, up: u32, down: bool) -> f64 {
     if up == 0 {
         return f64::from(u8::from(!down));
@@ -44,7 +45,7 @@ fn chance(protocol: Protocol, k: u32, up: u32, down: bool) -> f64 {
     if down { 1.0 - upward } else { upward }
 }
 
-/// The box of one choice of directions: steps and port in each dimension.
+/// The box of one choice of directions: the number of steps and the port in each dimension.
 struct Box<'a> {
     grid: &'a Grid,
     hops: &'a [u32],
@@ -60,11 +61,11 @@ impl Box<'_> {
         at.index() * 2 * self.grid.dims().len() + self.ports[i]
     }
 
-    /// Every step of the box, as the steps taken in each dimension and the node there.
+    /// Visits every corner of the grid inside the box, with the steps taken in each dimension and the node there.
     fn corners(&self, mut visit: impl FnMut(&[u32], NodeId)) {
         let mut steps = vec![0; self.hops.len()];
         let mut nodes = vec![NodeId(0); self.hops.len() + 1];
-        // An odometer; `nodes[i]` is where the dimensions from i on have led.
+        // An odometer; `nodes[i]` is the node reached by the steps of dimensions i and above.
         loop {
             visit(&steps, nodes[0]);
             let Some(i) = (0..steps.len()).find(|&i| steps[i] < self.hops[i]) else { return };
@@ -77,7 +78,7 @@ impl Box<'_> {
         }
     }
 
-    /// At each hop uniform among the dimensions with steps left.
+    /// At each hop, every dimension with steps left has the same probability.
     fn by_hop(&self, probability: f64, load: &mut [f64]) {
         let mut here = vec![0.0; load.len() / (2 * self.hops.len())];
         here[0] = probability;
@@ -91,7 +92,8 @@ impl Box<'_> {
         });
     }
 
-    /// To a waypoint uniform in the box, then on, each half in a uniformly random order of dimensions.
+    /// The packet goes to a waypoint, uniform in the box, and then to the destination. Each half takes the dimensions
+    /// in a uniformly random order.
     fn by_waypoint(&self, probability: f64, load: &mut [f64]) {
         let waypoints: u32 = self.hops.iter().map(|hops| hops + 1).product();
         let moving: Vec<usize> = (0..self.hops.len()).filter(|&i| self.hops[i] > 0).collect();

@@ -1,20 +1,21 @@
-//! What shortest paths can carry: the capacity that lies below each next hop.
+//! The capacity of shortest paths: the capacity behind each next hop.
 
 use super::Routing;
 use raddle_core::{NodeId, PortId, Rate};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// How many shortest paths have each bottleneck, in bit/s; no more than fit the number.
+/// Number of shortest paths per bottleneck rate in bit/s; saturating.
 type Bottlenecks = BTreeMap<u64, u64>;
 
 impl Routing {
-    /// For each port that [`Routing::productive`] lists, in order, what the shortest paths that begin with it can carry
-    /// together: the sum of their bottlenecks, in bit/s; `out` is cleared first. The link of a destination with only one is
-    /// left out, since all paths end with it.
+    /// Computes the capacity of the shortest paths that begin with each port of [`Routing::productive`], in the same
+    /// order. A capacity is the sum of the paths' bottleneck rates, in bit/s. Clears `out` first. If the destination
+    /// has only one link, that link is left out, since all paths end with it.
     ///
-    /// Paths are counted as if each had its links to itself, so that a switch with half of its uplinks counts half even if
-    /// the link to it could fill them: others need them too. Walks all nodes on the paths.
+    /// Each path counts as if no other path shared its links. A switch that has lost half of its uplinks therefore
+    /// counts half, even if the remaining uplinks could fill the link to it, since other traffic needs them too. The
+    /// search visits all nodes on the paths.
     pub fn capacities(&self, at: NodeId, to: NodeId, out: &mut Vec<(PortId, u128)>) {
         let mut links = self.topology().links_from(to);
         let end = match (links.next(), links.next()) {
@@ -93,7 +94,7 @@ mod tests {
     #[test]
     fn a_fat_tree_counts_its_cores() {
         let tree = builders::fat_tree(4, ClosRates::all(Rate::from_gbps(10)), DELAY).expect("an even k");
-        // Edge switches from 16, aggregation switches from 24, cores from 32; host 15 is in the last pod.
+        // Edge switches begin at 16, aggregation switches at 24, cores at 32; host 15 is in the last pod.
         assert_eq!(capacities(tree.clone(), 16, 15), [(2, 20), (3, 20)]);
         assert_eq!(capacities(tree.clone(), 24, 15), [(2, 10), (3, 10)]);
         assert_eq!(capacities(tree.clone(), 16, 2), [(2, 10), (3, 10)], "in the pod: a path by each");
@@ -102,7 +103,7 @@ mod tests {
             [(0, 10)],
             "the last link counts where it is the only one"
         );
-        // The first aggregation switch of this pod loses a core, or that of the last pod does.
+        // Either the first aggregation switch of this pod or the first one of the last pod loses a core.
         assert_eq!(capacities(without(&tree, 24, 32), 16, 15), [(2, 10), (3, 20)]);
         assert_eq!(capacities(without(&tree, 30, 32), 16, 15), [(2, 10), (3, 20)]);
         assert_eq!(capacities(without(&tree, 24, 32), 16, 2), [(2, 10), (3, 10)]);
@@ -110,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_path_carries_what_its_slowest_link_does() {
-        // Two hosts, a switch each; between these a path by a switch of 40 and 10 Gb/s, and one of 40 and 25.
+        // Two hosts with one switch each. Two paths join the switches: one with links of 40 and 10 Gb/s, one with links
+        // of 40 and 25 Gb/s.
         let mut builder = Builder::default();
         let (a, b) = (builder.host(0), builder.host(0));
         let [near, far, slow, fast] = [(); 4].map(|()| builder.switch(0));

@@ -1,5 +1,5 @@
-//! Routing on any graph, by distances to the destination: arithmetic on Clos networks and BCube, else found by
-//! search.
+//! Routing on any graph, by distances to the destination. Distances on Clos networks and BCube are arithmetic; a search
+//! finds the others.
 
 use super::LEAST_WEIGHT;
 use super::protocol::{Protocol, Tie};
@@ -13,14 +13,15 @@ use std::sync::Arc;
 pub(super) struct General {
     topology: Arc<Topology>,
     hops: Hops,
-    /// Per node, what Valiant routing puts on each link on the way from it, and to it.
+    /// Per node, the expected traversals of each link by Valiant routing on the way from the node, and on the way to
+    /// it.
     scattered: Memo<NodeId, f64>,
     gathered: Memo<NodeId, f64>,
     hosts: Vec<NodeId>,
     mesh: Option<Grid>,
 }
 
-/// How distances are known.
+/// The source of distances.
 #[derive(Debug)]
 enum Hops {
     Clos(Clos),
@@ -152,7 +153,7 @@ impl General {
         out.retain(|&(_, weight)| f64::from(weight) >= LEAST_WEIGHT);
     }
 
-    /// Dimension order on a mesh, which has no ties.
+    /// Dimension order on a mesh, where no ties occur.
     fn dimension_order(&self, src: NodeId, dst: NodeId, out: &mut Vec<PortId>) {
         let grid = self.mesh.as_ref().expect("dimension order needs a grid");
         for i in 0..grid.dims().len() {
@@ -174,7 +175,7 @@ impl General {
             Protocol::Rps => self.spray(src, dst, rng, out),
             Protocol::RpsPath => self.spray_paths(src, dst, rng, out),
             Protocol::Vlb => {
-                // Hosts that failures have cut off are no waypoints.
+                // Hosts that failures have cut off cannot be waypoints.
                 let waypoint = loop {
                     let host = self.hosts[rng.below(self.hosts.len() as u64) as usize];
                     if self.distance(src, host).is_some() && self.distance(host, dst).is_some() {
@@ -207,7 +208,7 @@ impl General {
             let mut left = rng.unit() * self.paths(at, dst);
             let mut chosen = None;
             self.productive(at, dst, |port, to| {
-                // Rounding may leave a little at the end: the last port takes it.
+                // Rounding may leave a remainder; the last port gets it.
                 if left >= 0.0 {
                     chosen = Some((port, to));
                 }

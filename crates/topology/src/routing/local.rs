@@ -1,15 +1,15 @@
-//! Shortest-path routing as one node sees it: what is the same for all its packets is worked out beforehand.
+//! Shortest-path routing at one node. Values that are the same for all of its packets are computed in advance.
 
 use super::Routing;
 use crate::{Below, Clos, Shape, Xgft};
 use raddle_core::{NodeId, PortId};
 use std::sync::Arc;
 
-/// [`Routing::choose`] at one node, which in a Clos network or a tree needs nothing but a few numbers of its own.
+/// [`Routing::choose`] at one node. In a Clos network or a tree it needs only a few numbers of the node.
 #[derive(Debug, Clone)]
 pub struct LocalRouting {
     node: NodeId,
-    /// In a Clos network or an extended generalized fat tree.
+    /// Set in a Clos network or an extended generalized fat tree.
     below: Option<Below>,
     routing: Arc<Routing>,
 }
@@ -32,10 +32,10 @@ impl LocalRouting {
         self.node
     }
 
-    /// One hop towards `to`: what [`Routing::choose`] returns; where there is but one port, `pick` may not be asked.
+    /// One hop towards `to`, as [`Routing::choose`] returns it. If there is only one port, `pick` may not be called.
     ///
     /// # Panics
-    /// If `pick` returns a place that the list of ports does not have.
+    /// If `pick` returns an index that is not below the number of ports.
     #[inline]
     pub fn choose(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
         match &self.below {
@@ -44,7 +44,7 @@ impl LocalRouting {
         }
     }
 
-    /// The ports that lead one hop closer to `to`: what [`Routing::productive`] lists; `out` is cleared first.
+    /// The ports that lead one hop closer to `to`, as [`Routing::productive`] lists them. Clears `out` first.
     #[inline]
     pub fn productive(&self, to: NodeId, out: &mut Vec<PortId>) {
         match &self.below {
@@ -56,12 +56,12 @@ impl LocalRouting {
         }
     }
 
-    /// What lies below each next hop towards `to`: [`Routing::capacities`].
+    /// The capacity behind each next hop towards `to`: [`Routing::capacities`].
     pub fn capacities(&self, to: NodeId, out: &mut Vec<(PortId, u128)>) {
         self.routing.capacities(self.node, to, out);
     }
 
-    /// Apart, so that the short way stays short.
+    /// A separate function, so that the fast path stays small.
     #[inline(never)]
     fn choose_by_all(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
         self.routing.choose(self.node, to, pick)

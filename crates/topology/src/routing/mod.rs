@@ -1,8 +1,9 @@
-//! Routing: for each protocol a sampler that draws one packet's path, and the weights that it implies (the expected
-//! traversals of each link by a packet). The two must agree, or rates are allocated to links that packets do not use.
+//! Routing. Each protocol has a sampler that draws one packet's path, and the weights that the sampler implies: the
+//! expected traversals of each link by a packet. The two must agree; otherwise rates are allocated to links that
+//! packets do not use.
 //!
-//! On tori everything is arithmetic on coordinates, and weights are computed once an offset and translated. On Clos
-//! networks and BCube distances are arithmetic; on other graphs they are found by search when a destination is first used.
+//! On tori all routing is arithmetic on coordinates, and weights are computed once per offset and translated. On Clos
+//! networks and BCube distances are arithmetic. On other graphs a search finds them when a destination is first used.
 
 mod box_rows;
 mod capacity;
@@ -24,13 +25,13 @@ use raddle_core::{LinkId, NodeId, PortId, Stream};
 use std::sync::Arc;
 use torus::Torus;
 
-/// Why a protocol cannot run on a fabric.
+/// The reason why a protocol cannot run on a fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RoutingError {
-    /// The protocol needs the torus's directions.
+    /// The protocol needs the directions of a torus.
     #[error("`{0}` is defined on tori only")]
     TorusOnly(Protocol),
-    /// The protocol needs dimensions.
+    /// The protocol needs the dimensions of a grid.
     #[error("`{0}` is defined on tori and meshes only")]
     GridOnly(Protocol),
 }
@@ -40,11 +41,11 @@ pub enum RoutingError {
 pub struct Routing {
     topology: Arc<Topology>,
     metric: Metric,
-    /// Rows of general graphs, which no symmetry shortens: expected traversals of links.
+    /// Weights of general graphs, which have no symmetry to shorten the table: expected traversals of links.
     rows: Memo<(Protocol, NodeId, NodeId), (LinkId, f32)>,
 }
 
-/// A weight below this is left out.
+/// Weights below this value are left out.
 const LEAST_WEIGHT: f64 = 1e-9;
 
 #[derive(Debug)]
@@ -70,10 +71,10 @@ impl Routing {
         &self.topology
     }
 
-    /// Whether the protocol is defined on this fabric.
+    /// Checks that the protocol is defined on this fabric.
     ///
     /// # Errors
-    /// If it is not.
+    /// If the protocol is not defined on this fabric.
     pub fn supports(&self, protocol: Protocol) -> Result<(), RoutingError> {
         match (protocol, &self.metric, self.topology.shape()) {
             (_, Metric::Torus(_), _) | (Protocol::Dor(_), _, Shape::Mesh(_)) => Ok(()),
@@ -83,7 +84,7 @@ impl Routing {
         }
     }
 
-    /// Hops on a shortest path, if there is one.
+    /// Hops on a shortest path; `None` if there is no path.
     #[must_use]
     pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
         match &self.metric {
@@ -92,7 +93,7 @@ impl Routing {
         }
     }
 
-    /// Whether a path leads from one node to the other: whether they have a [distance](Self::distance).
+    /// Returns true if there is a path from one node to the other, so that they have a [distance](Self::distance).
     #[must_use]
     #[inline]
     pub fn has_path(&self, from: NodeId, to: NodeId) -> bool {
@@ -102,7 +103,8 @@ impl Routing {
         }
     }
 
-    /// The ports of `at` that lead one hop closer to `to`, in order, parallel links each; `out` is cleared first.
+    /// The ports of `at` that lead one hop closer to `to`, in order, with one port per parallel link. Clears `out`
+    /// first.
     pub fn productive(&self, at: NodeId, to: NodeId, out: &mut Vec<PortId>) {
         out.clear();
         match &self.metric {
@@ -111,12 +113,12 @@ impl Routing {
         }
     }
 
-    /// One hop of shortest-path routing, without allocation: of the ports that [`Routing::productive`] lists, the one
-    /// whose place in the list `pick` returns when told how many there are. `None`, and `pick` is not called, if there
-    /// are none: no path, or `at` is `to`. Arithmetic on tori, Clos networks and BCube.
+    /// One hop of shortest-path routing, without allocation. `pick` gets the number of ports that
+    /// [`Routing::productive`] lists and returns the index of one. Returns `None`, without calling `pick`, if the list
+    /// is empty: there is no path, or `at` is `to`. Arithmetic on tori, Clos networks and BCube.
     ///
     /// # Panics
-    /// If `pick` returns a place that the list does not have.
+    /// If `pick` returns an index that is not below the number of ports.
     #[inline]
     pub fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
         let pick = |count| {
@@ -130,7 +132,7 @@ impl Routing {
         }
     }
 
-    /// The longest route, in hops, that the protocol takes between any two hosts.
+    /// Length in hops of the protocol's longest route between any two hosts.
     #[must_use]
     pub fn longest_route(&self, protocol: Protocol) -> usize {
         let diameter = || match &self.metric {
@@ -145,8 +147,8 @@ impl Routing {
         }
     }
 
-    /// The expected traversals of each link by one packet from `src` to `dst`, links in no particular order; `out` is
-    /// cleared first. `flow_key` matters to [`Protocol::Ecmp`] only.
+    /// The expected traversals of each link by one packet from `src` to `dst`, with the links in no particular order.
+    /// Clears `out` first. Only [`Protocol::Ecmp`] uses `flow_key`.
     ///
     /// # Panics
     /// If the protocol is not defined on this fabric, or there is no path.
@@ -182,7 +184,7 @@ impl Routing {
         }
     }
 
-    /// The path that [`Protocol::Ecmp`] chooses for a flow, as egress ports; `out` is cleared first.
+    /// The path that [`Protocol::Ecmp`] chooses for a flow, as egress ports. Clears `out` first.
     ///
     /// # Panics
     /// If there is no path.
@@ -190,8 +192,8 @@ impl Routing {
         self.sample(Protocol::Ecmp, src, dst, flow_key, &mut ecmp_stream(src, dst, flow_key), out);
     }
 
-    /// Draws one packet's route as egress ports; `out` is cleared first. [`Protocol::Ecmp`] draws from `flow_key`
-    /// alone, the others from `rng`.
+    /// Draws one packet's route as egress ports. Clears `out` first. [`Protocol::Ecmp`] draws only from `flow_key`, the
+    /// other protocols from `rng`.
     ///
     /// # Panics
     /// If the protocol is not defined on this fabric, or there is no path.

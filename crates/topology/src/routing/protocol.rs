@@ -3,25 +3,27 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Which way dimension-order routing goes when both are equally far.
+/// The direction of dimension-order routing if both directions are equally long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tie {
-    /// Up from even coordinates, down from odd ones; not translation invariant.
+    /// Up from even coordinates, down from odd coordinates; not translation invariant.
     Parity,
-    /// A fair coin a packet.
+    /// A fair coin for each packet.
     Split,
     /// Always up.
     Plus,
 }
 
-/// How a flow's packets choose their paths. Each is a path sampler and the weights it implies.
+/// The protocol by which a flow's packets choose their paths. Each protocol is a path sampler and the weights that it
+/// implies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// Random packet spraying: at each hop uniform among the ports one hop closer (Dixit et al., INFOCOM 2013).
+    /// Random packet spraying: at each hop, uniform among the ports that lead one hop closer (Dixit et al., INFOCOM
+    /// 2013).
     Rps,
     /// Uniform among all shortest paths.
     RpsPath,
-    /// Dimension order, lowest first; what destination-tag routing is on a torus.
+    /// Dimension order, lowest dimension first. On a torus this is destination-tag routing.
     Dor(Tie),
     /// Valiant: minimal to a waypoint uniform among all hosts, then minimal to the destination.
     Vlb,
@@ -31,16 +33,16 @@ pub enum Protocol {
     WlbHop,
     /// `Wlb` restricted to shortest paths (Nesson and Johnsson 1995). Tori only.
     Romm,
-    /// One shortest path a flow, drawn by the flow's key.
+    /// One shortest path per flow, drawn by the flow's key.
     Ecmp,
 }
 
-/// A word that names no protocol.
+/// The error for a word that names no protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no routing protocol")]
 pub struct UnknownProtocol(pub String);
 
-/// Names, protocols, and what they are in a line.
+/// Name, protocol and one-line summary.
 const NAMES: [(&str, Protocol, &str); 10] = [
     (
         "rps",
@@ -84,12 +86,12 @@ const NAMES: [(&str, Protocol, &str); 10] = [
 ];
 
 impl Protocol {
-    /// Every protocol, each tie rule of dimension order on its own.
+    /// All protocols; each tie rule of dimension order is a separate protocol.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|&(_, protocol, _)| protocol)
     }
 
-    /// What it is, in a line.
+    /// The one-line summary of the protocol.
     #[must_use]
     pub fn summary(self) -> &'static str {
         NAMES.iter().find(|&&(_, protocol, _)| protocol == self).map_or("", |&(.., summary)| summary)

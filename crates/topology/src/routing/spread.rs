@@ -1,9 +1,9 @@
-//! Weights of protocols that at each hop split over the ports one hop closer to the destination.
+//! Weights of protocols that split packets at each hop over the ports that lead one hop closer to the destination.
 
 use raddle_core::{LinkId, NodeId};
 use std::collections::BTreeMap;
 
-/// How a node splits what it has.
+/// The way in which a node splits the probability that reaches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Split {
     /// Evenly over ports.
@@ -15,7 +15,7 @@ pub(super) enum Split {
 /// The links out of a node that lead closer to the destination, with their far ends.
 pub(super) type Closer<'a> = &'a mut dyn FnMut(NodeId, &mut Vec<(LinkId, NodeId)>);
 
-/// Calls `add` for each link with the share of one packet's probability that crosses it on its way from `src` to `dst`.
+/// Calls `add` for each link with the probability that a packet from `src` to `dst` crosses it.
 pub(super) fn spread(
     src: NodeId,
     dst: NodeId,
@@ -23,7 +23,7 @@ pub(super) fn spread(
     closer: Closer<'_>,
     mut add: impl FnMut(LinkId, f64),
 ) {
-    // All nodes on shortest paths, level by level; every link leads from one level to the next.
+    // All nodes on shortest paths, by their distance from `src`; every link leads from one level to the next.
     let mut levels: Vec<BTreeMap<NodeId, f64>> = vec![BTreeMap::from([(src, 1.0)])];
     let mut links: Vec<Vec<(NodeId, LinkId, NodeId)>> = Vec::new();
     let mut next = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn spread(
         links.push(crossed);
         levels.push(level);
     }
-    // Shortest paths from each node on.
+    // Number of shortest paths from each node to `dst`.
     let mut paths: Vec<BTreeMap<NodeId, f64>> = levels.clone();
     if split == Split::Paths {
         for level in &mut paths {

@@ -1,4 +1,4 @@
-//! Weights against samplers, the throughput tables, and the torus against the general graph.
+//! Tests of weights against samplers, of the throughput tables, and of the torus against the general graph.
 
 use super::*;
 use crate::builders;
@@ -19,7 +19,7 @@ fn sorted(routing: &Routing, protocol: Protocol, src: NodeId, dst: NodeId) -> Ve
     row
 }
 
-/// Follows a path and returns its links.
+/// Follows a path. Returns its links and its last node.
 fn links(topology: &Topology, src: NodeId, path: &[PortId]) -> (Vec<LinkId>, NodeId) {
     let mut at = src;
     let links = path
@@ -33,7 +33,7 @@ fn links(topology: &Topology, src: NodeId, path: &[PortId]) -> (Vec<LinkId>, Nod
     (links, at)
 }
 
-/// Pairs of different hosts, random but always the same.
+/// Random pairs of different hosts; every call gives the same pairs.
 fn pairs(topology: &Topology, count: usize) -> Vec<(NodeId, NodeId)> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let mut rng = Stream::new(1, 0, "test/pairs");
@@ -85,7 +85,7 @@ fn oracle_o1_weights_conserve_flow_and_sum_to_mean_hops() {
     }
 }
 
-/// Mean path length from distances alone.
+/// Mean path length, computed only from distances.
 fn mean_hops(routing: &Routing, protocol: Protocol, src: NodeId, dst: NodeId) -> f64 {
     let topology = routing.topology();
     let distance = |a, b| f64::from(routing.distance(a, b).expect("connected"));
@@ -98,7 +98,7 @@ fn mean_hops(routing: &Routing, protocol: Protocol, src: NodeId, dst: NodeId) ->
             let grid = crate::Grid::new(dims, true);
             let part = |(i, &k): (usize, &u32)| {
                 let apart = grid.coordinate(src, i).abs_diff(grid.coordinate(dst, i));
-                // Two nodes are neighbours by one link only, so there is no long way.
+                // Two nodes in a dimension of size two are neighbours by one link only, so there is no longer way.
                 if k == 2 { f64::from(apart) } else { f64::from(2 * apart * (k - apart)) / f64::from(k) }
             };
             dims.iter().enumerate().map(part).sum()
@@ -209,7 +209,7 @@ fn oracle_o2_eight_ary_three_cube() {
             let fraction = throughput_fraction(&routing, protocol, pattern);
             assert!((fraction - expected).abs() < 1e-4, "{protocol} {pattern:?}: {fraction} for {expected}");
         }
-        // A lone flow's peak rate: the inverse of its busiest link's weight.
+        // A lone flow's peak rate is the inverse of its busiest link's weight.
         let mut peaks: Vec<f64> = (1..512)
             .map(|dst| {
                 routing.weights(protocol, NodeId(0), NodeId(dst), 0, &mut row);
@@ -269,7 +269,7 @@ fn valiant_rows_are_a_part_of_the_source_and_a_part_of_the_destination() {
         }
         row
     };
-    // If w(s, d) = out(s) + in(d), what another destination changes does not depend on the source.
+    // If w(s, d) = out(s) + in(d), the change from one destination to another does not depend on the source.
     let [near, far] = [7, 50].map(|src| {
         let ends = dense(src, 33).into_iter().zip(dense(src, 12));
         ends.map(|(a, b)| a - b).collect::<Vec<f32>>()

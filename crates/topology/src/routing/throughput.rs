@@ -8,22 +8,22 @@ use raddle_core::{LinkId, NodeId};
 /// A traffic pattern on a torus in which every node sends one unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// Each neighbour gets an equal part.
+    /// Each node sends an equal part to each neighbour.
     NearestNeighbour,
-    /// Every node, the sender included, gets an equal part.
+    /// Each node sends an equal part to every node, itself included.
     Uniform,
-    /// `k - 1 - x` in every dimension.
+    /// The destination has coordinate `k - 1 - x` in every dimension.
     BitComplement,
     /// Coordinates rotated by one: `(x, y)` to `(y, x)`, `(x, y, z)` to `(y, z, x)`.
     Transpose,
-    /// `k / 2 - 1` up in the first dimension.
+    /// The destination is `k / 2 - 1` steps up in the first dimension.
     Tornado,
-    /// For each link the permutation that loads it most, by maximum-weight matching.
+    /// For each link, the permutation that loads it most, by maximum-weight matching.
     WorstCase,
 }
 
-/// Throughput under `pattern` as a fraction of the fabric's capacity, which for a k-ary n-cube is 8/k of a link's rate
-/// a node (the ideal throughput of uniform traffic).
+/// Throughput under `pattern` as a fraction of the fabric's capacity. For a k-ary n-cube the capacity per node is 8/k
+/// of a link's rate, which is the ideal throughput of uniform traffic.
 ///
 /// # Panics
 /// If the fabric is not a torus, or the protocol is not defined on it.
@@ -85,10 +85,10 @@ fn routing_neighbours(grid: &Grid, node: NodeId) -> Vec<NodeId> {
     ports.filter_map(|port| grid.neighbour(node, port)).collect()
 }
 
-/// The greatest load that any permutation puts on any link.
+/// The greatest load of any permutation on any link.
 fn worst_case(routing: &Routing, protocol: Protocol, grid: &Grid) -> f64 {
     let nodes = grid.nodes() as usize;
-    // By translation one link a direction stands for all, unless ties go by parity or paths by flow.
+    // By translation, one link per direction is enough, unless a tie depends on parity or a path on the flow.
     let links = match protocol {
         Protocol::Dor(super::Tie::Parity) | Protocol::Ecmp => routing.topology().link_slots(),
         _ => routing.topology().port_count(NodeId(0)),
@@ -110,7 +110,7 @@ fn worst_case(routing: &Routing, protocol: Protocol, grid: &Grid) -> f64 {
 
 /// The weight of the heaviest perfect matching of a complete bipartite graph (Hungarian algorithm, O(n^3)).
 fn heaviest_matching(n: usize, weights: &[f64]) -> f64 {
-    // Rows and columns from 1; column 0 is where an augmenting path starts. Costs are negated weights.
+    // Rows and columns count from 1; an augmenting path starts at column 0. Costs are negated weights.
     let mut row_price = vec![0.0; n + 1];
     let mut column_price = vec![0.0; n + 1];
     let mut row_of = vec![0; n + 1];

@@ -1,4 +1,4 @@
-//! Routing on a full torus: arithmetic on coordinates, and weights by translation of what starts at node 0.
+//! Routing on a full torus: arithmetic on coordinates; weights are those of paths from node 0, translated.
 
 use super::LEAST_WEIGHT;
 use super::box_rows::box_row;
@@ -8,34 +8,34 @@ use crate::Grid;
 use raddle_core::{LinkId, NodeId, PortId, Stream};
 use std::sync::OnceLock;
 
-/// Most dimensions of a torus whose routing is arithmetic.
+/// Greatest number of dimensions of a torus with arithmetic routing.
 pub(super) const MAX_DIMS: usize = 16;
 /// Greatest size of a dimension.
 const MAX_SIZE: u32 = 256;
 
-/// What a packet from node 0 puts on a link: the link's node and port, and the expected traversals.
+/// The weight of one link for a packet from node 0: the link's node and port, and the expected traversals.
 pub(super) type Entry = (u32, u16, f32);
 
-/// Rows from node 0, by offset, as they are first asked for.
+/// Weights from node 0 by offset, computed on first use.
 type RowsByOffset = Vec<OnceLock<Box<[Entry]>>>;
 
-/// The share of a Valiant packet on each link on its way from node 0, and to it.
+/// The expected traversals of each link by a Valiant packet: on the way from node 0, and on the way to node 0.
 type Valiant = (Box<[f64]>, Box<[f64]>);
 
 #[derive(Debug)]
 pub(super) struct Torus {
     grid: Grid,
-    /// Of each node, a byte a dimension, side by side: 32 x 32 x 32 nodes fit a core's cache.
+    /// Coordinates of each node, one byte per dimension, side by side: those of 32 x 32 x 32 nodes fit a core's cache.
     coordinates: Vec<u8>,
     /// Per dimension, `moved[s * k + x]` is the stride times `(x + s) mod k`.
     moved: Vec<Vec<u32>>,
-    /// Rows from node 0 to each offset, per protocol that uses them.
+    /// Weights from node 0 to each offset, for each protocol that uses them.
     rows: [OnceLock<RowsByOffset>; 5],
-    /// What Valiant routing puts on each link on the way from node 0, and to it.
+    /// Expected traversals of each link under Valiant routing, on the way from node 0 and on the way to node 0.
     valiant: OnceLock<Valiant>,
 }
 
-/// The directions and distances of one packet: ahead, behind, or either.
+/// The directions and distances of one packet in one dimension: ahead, behind, or either.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     ahead: u8,
@@ -80,13 +80,13 @@ impl Torus {
         self.dims().iter().map(|&k| k as usize / 2).sum()
     }
 
-    /// Where `node` is, a coordinate a dimension.
+    /// The coordinates of `node`, one per dimension.
     fn place(&self, node: NodeId) -> &[u8] {
         let dims = self.dims().len();
         &self.coordinates[node.index() * dims..][..dims]
     }
 
-    /// Each dimension's size, and the steps up from `from` to `to` in it.
+    /// For each dimension, its size and the number of steps up from `from` to `to`.
     fn ups(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = (u32, u32)> {
         let ends = self.place(from).iter().zip(self.place(to));
         self.dims().iter().zip(ends).map(|(&k, (&a, &b))| {
@@ -99,7 +99,7 @@ impl Torus {
         self.ups(from, to).map(|(k, up)| up.min(k - up)).sum()
     }
 
-    /// Calls `lead` for each port that leads closer to `to`, with how many hops lead that way.
+    /// Calls `lead` for each port that leads closer to `to`, with the number of hops in that direction.
     #[inline]
     fn leading(&self, at: NodeId, to: NodeId, mut lead: impl FnMut(usize, u8)) {
         let steps = |hops: u32| u8::try_from(hops).expect("at most half of 256");
@@ -107,7 +107,7 @@ impl Torus {
             if up > 0 && 2 * up <= k {
                 lead(2 * i, steps(up));
             }
-            // Two nodes are neighbours by one link only.
+            // Two nodes in a dimension of size two are neighbours by one link only.
             if 2 * up >= k && k > 2 {
                 lead(2 * i + 1, steps(k - up));
             }
@@ -119,7 +119,7 @@ impl Torus {
     }
 
     pub(super) fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
-        // A bit a port: there are at most two in each of `MAX_DIMS` dimensions.
+        // One bit per port: there are at most two ports in each of `MAX_DIMS` dimensions.
         let mut ports = 0_u32;
         self.productive(at, to, |port| ports |= 1 << port.0);
         if ports == 0 {
@@ -131,7 +131,7 @@ impl Torus {
         Some(PortId::of(ports.trailing_zeros() as usize))
     }
 
-    /// The shortest way in each dimension: both directions where they tie.
+    /// The shortest way in each dimension; both directions if they tie.
     fn shortest(&self, src: NodeId, dst: NodeId) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
         self.leading(src, dst, |port, hops| {
@@ -206,7 +206,7 @@ impl Torus {
         }
     }
 
-    /// Directions of locality-aware balance: up with probability (k - D) / k for a distance of D up.
+    /// Directions of locality-aware balancing: up with probability (k - D) / k for a distance of D steps up.
     fn balanced(&self, src: NodeId, dst: NodeId, rng: &mut Stream) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
         for (i, (k, up)) in self.ups(src, dst).enumerate() {
@@ -223,7 +223,8 @@ impl Torus {
         ways
     }
 
-    /// At each hop picks a dimension with probability in proportion to `chances`; a tie is broken by its first step.
+    /// At each hop, picks a dimension with probability proportional to `chances`. The first step in a dimension decides
+    /// a tie.
     fn walk(
         &self,
         mut ways: [Way; MAX_DIMS],
@@ -258,9 +259,9 @@ impl Torus {
         }
     }
 
-    /// At each hop picks one of the ports that lead closer with equal chances.
+    /// At each hop, picks one of the ports that lead closer, with equal probability.
     fn spray(&self, src: NodeId, dst: NodeId, rng: &mut Stream, out: &mut Vec<PortId>) {
-        // A bit a port that leads closer, and how many hops do.
+        // One bit per port that leads closer, and the number of hops left in its direction.
         let (mut closer, mut left) = (0_u32, [0_u8; 2 * MAX_DIMS]);
         self.leading(src, dst, |port, hops| {
             closer |= 1 << port;
@@ -275,14 +276,14 @@ impl Torus {
             }
             let port = from.trailing_zeros();
             out.push(PortId::of(port as usize));
-            // The first step in a dimension decides a tie.
+            // The first step in a dimension decides a tie, so the opposite port is removed.
             closer &= !(1 << (port ^ 1));
             left[port as usize] -= 1;
             closer &= !(u32::from(left[port as usize] == 0) << port);
         }
     }
 
-    /// By a waypoint uniform in the box that the ways span, each half in a random order of dimensions.
+    /// Goes by a waypoint that is uniform in the box of the ways. Each half takes the dimensions in a random order.
     fn by_waypoint(&self, ways: [Way; MAX_DIMS], rng: &mut Stream, out: &mut Vec<PortId>) {
         let dims = self.dims().len();
         let mut order: [u8; MAX_DIMS] = std::array::from_fn(|i| i as u8);
@@ -310,7 +311,7 @@ impl Torus {
             _ => {
                 let row = self.row(protocol, self.offset(src, dst));
                 let moved = self.moved_from(src);
-                // A node's entries stand together: it is moved once.
+                // A node's entries are adjacent, so each node is translated once.
                 let (mut last, mut first_link) = (u32::MAX, 0);
                 out.extend(row.iter().map(|&(node, port, weight)| {
                     if node != last {
@@ -322,7 +323,7 @@ impl Torus {
         }
     }
 
-    /// `dst` as seen from `src`.
+    /// The offset of `dst` from `src`.
     fn offset(&self, src: NodeId, dst: NodeId) -> u32 {
         let mut stride = 1;
         let mut offset = 0;
@@ -333,7 +334,7 @@ impl Torus {
         offset
     }
 
-    /// Per dimension, where each coordinate goes when node 0 goes to `src`.
+    /// Per dimension, the translation of each coordinate that moves node 0 to `src`.
     fn moved_from(&self, src: NodeId) -> [&[u32]; MAX_DIMS] {
         let at = self.place(src);
         let mut moved: [&[u32]; MAX_DIMS] = [&[]; MAX_DIMS];
@@ -384,7 +385,7 @@ impl Torus {
                 out.push((LinkId::of(at.index() * ports + port.index()), next));
             });
         };
-        // Each link is met once, and only those between the two nodes: no array over the whole torus.
+        // Each link between the two nodes is visited once, so no array over the whole torus is needed.
         let mut row = Vec::new();
         spread(NodeId(0), dst, split, &mut closer, |link, weight| row.extend(entry(link.index(), weight)));
         row.sort_unstable_by_key(|&(node, port, _)| (node, port));

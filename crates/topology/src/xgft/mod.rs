@@ -1,25 +1,26 @@
-//! Coordinates in extended generalized fat trees: who is above whom, how high two hosts meet, by which ports.
+//! Coordinates in extended generalized fat trees: parents and children, common ancestors of hosts, and ports.
 //!
-//! `XGFT(h; m1..mh; w1..wh)` of Öhring et al., "On Generalized Fat Trees" (IPPS 1995); specs/cee.md §1.1. Level 0 holds the
-//! hosts, levels 1 to h switches. A vertex of level l is `<l; p_h..p_{l+1}; u_l..u_1>`: the subtree digits p say which
-//! subtree of height l it is the top of, the plane digits u which of the tops of that subtree it is. A vertex and one of
-//! the level above are joined if all digits that both have agree. Ids go level by level, hosts first, and within a level
-//! by the label read as one number, whose lowest digit is the last. All is arithmetic on ids: there is no table.
+//! `XGFT(h; m1..mh; w1..wh)` of Öhring et al., "On Generalized Fat Trees" (IPPS 1995); specs/cee.md §1.1. Level 0 holds
+//! the hosts, levels 1 to h hold switches. A vertex of level l is `<l; p_h..p_{l+1}; u_l..u_1>`. The subtree digits p
+//! name the subtree of height l of which the vertex is a top. The plane digits u tell the tops of that subtree apart.
+//! Two vertices of adjacent levels are joined if all digits that both have agree. Ids are assigned level by level,
+//! hosts first. Within a level the order is that of the label read as one number, whose lowest digit is the last. All
+//! results are arithmetic on ids; there is no table.
 
 use crate::Below;
 use raddle_core::{NodeId, PortId};
 use std::ops::Range;
 
-/// The numbers of an extended generalized fat tree of `children.len()` levels of switches.
+/// The sizes of an extended generalized fat tree with `children.len()` levels of switches.
 ///
-/// A switch's first ports lead to its children, by their subtree digit p_l; the others to its parents, by their plane digit
-/// u_{l+1}. A host's ports lead to its parents.
+/// A switch's first ports lead to its children, in the order of their subtree digit p_l. The other ports lead to its
+/// parents, in the order of their plane digit u_{l+1}. A host's ports lead to its parents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XgftSize {
-    /// m1..mh: children of a switch of each level, from below.
+    /// m1..mh: number of children of a switch of each level, from below.
     pub children: Vec<u32>,
-    /// w1..wh: parents of a vertex below each level of switches: w1 of a host, w2 of a switch of level 1. As long as
-    /// `children`.
+    /// w1..wh: number of parents of a vertex below each level of switches. w1 is the number for a host, w2 for a switch
+    /// of level 1. As long as `children`.
     pub parents: Vec<u32>,
 }
 
@@ -31,7 +32,7 @@ impl XgftSize {
         Self { children: vec![k; n], parents: parents.collect() }
     }
 
-    /// Hosts and switches; `u64::MAX` if there are more.
+    /// Number of hosts and switches; saturates at `u64::MAX`.
     #[must_use]
     pub fn node_count(&self) -> u64 {
         let product = |numbers: &[u32]| numbers.iter().fold(1_u64, |all, &n| all.saturating_mul(n.into()));
@@ -44,16 +45,16 @@ impl XgftSize {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Xgft {
     size: XgftSize,
-    /// The first node of each level, and the end of the last.
+    /// The first node of each level, followed by the end of the last level.
     first: Vec<u32>,
-    /// Hosts below a vertex of each level: `m1 * .. * ml`.
+    /// Number of hosts below a vertex of each level: `m1 * .. * ml`.
     below: Vec<u32>,
-    /// Tops of a subtree of each level's height: `w1 * .. * wl`.
+    /// Number of tops of a subtree of each level's height: `w1 * .. * wl`.
     planes: Vec<u32>,
 }
 
 impl Xgft {
-    /// A tree of these numbers, which must not be zero, nor come to more nodes than there are ids.
+    /// A tree of this size. No number may be zero, and the number of nodes must not exceed the number of ids.
     #[must_use]
     pub fn new(size: XgftSize) -> Self {
         let products = |numbers: &[u32]| {
@@ -73,13 +74,13 @@ impl Xgft {
         Self { size, first, below, planes }
     }
 
-    /// What it is made of.
+    /// The tree's sizes.
     #[must_use]
     pub fn size(&self) -> &XgftSize {
         &self.size
     }
 
-    /// Levels of switches, h.
+    /// Number of levels of switches, h.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.size.children.len()
@@ -109,31 +110,30 @@ impl Xgft {
         self.first[1..=self.levels()].iter().filter(|&&first| node.0 >= first).count()
     }
 
-    /// Children of a node of that level: none of a host.
+    /// Number of children of a node of that level; 0 for a host.
     fn children(&self, level: usize) -> u32 {
         level.checked_sub(1).map_or(0, |below| self.size.children[below])
     }
 
-    /// Parents of a node of that level: none at the top.
+    /// Number of parents of a node of that level; 0 at the top.
     fn parents(&self, level: usize) -> u32 {
         self.size.parents.get(level).copied().unwrap_or(0)
     }
 
-    /// Ports of a node of that level.
+    /// Number of ports of a node of that level.
     #[must_use]
     pub fn port_count(&self, level: usize) -> usize {
         (self.children(level) + self.parents(level)) as usize
     }
 
-    /// The ports of a node of that level that lead upwards; those before them lead downwards.
+    /// The ports of a node of that level that lead up. The ports before them lead down.
     #[must_use]
     pub fn uplinks(&self, level: usize) -> Range<u16> {
         let first = port_id(self.children(level)).0;
         first..first + port_id(self.parents(level)).0
     }
 
-    /// Which subtree of its height the node is a top of, and which of the tops: the subtree digits read as one number, and
-    /// the plane digits.
+    /// The node's subtree digits read as one number, and its plane digits read as one number.
     fn place(&self, node: NodeId, level: usize) -> (u32, u32) {
         let index = node.0 - self.first[level];
         (index / self.planes[level], index % self.planes[level])
@@ -143,7 +143,7 @@ impl Xgft {
         NodeId(self.first[level] + subtree * self.planes[level] + plane)
     }
 
-    /// The subtree digit p_i of a node of level l, for i of l + 1 to h.
+    /// The subtree digit p_i of a node of level l, for i from l + 1 to h.
     ///
     /// # Panics
     /// If the node has no such digit.
@@ -155,7 +155,7 @@ impl Xgft {
         subtree / (self.below[i - 1] / self.below[level]) % self.size.children[i - 1]
     }
 
-    /// The plane digit u_i of a node of level l, for i of 1 to l.
+    /// The plane digit u_i of a node of level l, for i from 1 to l.
     ///
     /// # Panics
     /// If the node has no such digit.
@@ -167,7 +167,7 @@ impl Xgft {
         plane / self.planes[i - 1] % self.size.parents[i - 1]
     }
 
-    /// The parent of a node by its up port of that number: the one whose highest plane digit it is.
+    /// The parent at the node's up port `digit`. `digit` is the parent's highest plane digit.
     ///
     /// # Panics
     /// If the node is at the top.
@@ -178,7 +178,7 @@ impl Xgft {
         self.node(level + 1, (subtree / self.size.children[level], plane + digit * self.planes[level]))
     }
 
-    /// The child of a switch by its port of that number: the one whose lowest subtree digit it is.
+    /// The child at the switch's port `digit`. `digit` is the child's lowest subtree digit.
     ///
     /// # Panics
     /// If the node is a host.
@@ -195,7 +195,7 @@ impl Xgft {
         port_id(self.subtree_digit(child, self.level(switch)))
     }
 
-    /// The hosts below `node`: those it reaches without a step upwards.
+    /// The hosts below `node`, which it reaches without a step up.
     #[must_use]
     pub fn hosts_below(&self, node: NodeId) -> Range<u32> {
         let level = self.level(node);
@@ -203,7 +203,7 @@ impl Xgft {
         first..first + self.below[level]
     }
 
-    /// Where hosts are, seen from `node`.
+    /// The location of hosts as seen from `node`.
     #[must_use]
     pub fn below(&self, node: NodeId) -> Below {
         let level = self.level(node);
@@ -219,27 +219,27 @@ impl Xgft {
         }
     }
 
-    /// Tops of a subtree of that height, `w1 * .. * wl`: what a host's number is divided by for the digit that
-    /// routing by it takes at a switch of that level.
+    /// Number of tops of a subtree of that height, `w1 * .. * wl`. Routing by a host's number divides the number by
+    /// this value to get its digit at a switch of that level.
     #[must_use]
     pub fn planes(&self, level: usize) -> u32 {
         self.planes[level]
     }
 
-    /// Hosts below a switch of that level, `m1 * .. * ml`.
+    /// Number of hosts below a switch of that level, `m1 * .. * ml`.
     #[must_use]
     pub fn hosts_each(&self, level: usize) -> u32 {
         self.below[level]
     }
 
-    /// The level of the nearest common ancestors of two hosts, 0 of a host and itself. Shortest paths have twice as many
-    /// links.
+    /// The level of the nearest common ancestors of two hosts; 0 if they are the same host. A shortest path has twice
+    /// as many links.
     #[must_use]
     pub fn common_level(&self, a: NodeId, b: NodeId) -> usize {
         self.below.iter().filter(|&&below| a.0 / below != b.0 / below).count()
     }
 
-    /// Shortest paths between two hosts, of which one leads through each of their nearest common ancestors.
+    /// Number of shortest paths between two hosts. One path leads through each of their nearest common ancestors.
     #[must_use]
     pub fn paths(&self, a: NodeId, b: NodeId) -> u32 {
         self.planes[self.common_level(a, b)]

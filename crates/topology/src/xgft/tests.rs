@@ -23,7 +23,7 @@ fn sizes() -> impl Strategy<Value = XgftSize> {
         .prop_map(|(children, parents)| XgftSize { children, parents })
 }
 
-/// Nodes by level, from below.
+/// Number of nodes of each level, from below.
 fn counts(size: XgftSize) -> Vec<usize> {
     let tree = Xgft::new(size);
     (0..=tree.levels()).map(|level| tree.nodes_of(level).len()).collect()
@@ -50,7 +50,7 @@ fn oracle_8_1_hosts_have_as_many_paths_as_common_ancestors() {
     assert_eq!(Hops::of(&built(size)).most_paths(), Some(4.0));
 }
 
-/// §1.1: the label's digits, and §8.2's path from P0 to P6 by parents 0, 1 and down ports 1, 1, 0.
+/// The label's digits of §1.1, and the path of §8.2 from P0 to P6 by parents 0, 1 and down ports 1, 1, 0.
 #[test]
 fn labels_are_read_from_ids() {
     let tree = Xgft::new(XgftSize::k_ary_n_tree(2, 3));
@@ -82,7 +82,7 @@ fn what_is_no_tree_is_refused() {
     assert!(too_large(refused(&[1], &[70_000])), "ports of a host");
 }
 
-/// The nodes that ancestors of `host` are, found link by link.
+/// The host and all of its ancestors, found link by link.
 fn ancestors(topology: &Topology, tree: &Xgft, host: NodeId) -> Vec<NodeId> {
     let mut found = vec![host];
     let mut next = 0;
@@ -101,7 +101,7 @@ fn ancestors(topology: &Topology, tree: &Xgft, host: NodeId) -> Vec<NodeId> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every path up ends where exactly one path down begins (specs/cee.md §8.1).
+    /// From the end of every path up, exactly one path leads down (specs/cee.md §8.1).
     #[test]
     fn oracle_8_1_an_ancestor_reaches_a_host_by_one_path_down(size in sizes()) {
         let (topology, tree) = (built(size.clone()), Xgft::new(size));
@@ -113,7 +113,7 @@ proptest! {
                 if tree.level(node) == 0 {
                     continue;
                 }
-                // The one child that is an ancestor of the host too is where the down port leads.
+                // The down port leads to the only child that is also an ancestor of the host.
                 let towards: Vec<PortId> = topology
                     .links_from(node)
                     .filter(|(_, link)| tree.level(link.to) < tree.level(node) && above.contains(&link.to))

@@ -1,25 +1,26 @@
-//! The hello by which neighbours find out whether the link between them works (specs/live.md §4).
+//! The hello, by which neighbours detect whether the link between them works (specs/live.md §4).
 //!
 //! | byte | bits | field |
 //! |---|---|---|
 //! | 0 | 8 | type 0x84 |
 //! | 1 | 8 | 1 if the sender hears the receiver, otherwise 0 |
 //! | 2 | 16 | Internet checksum of all bytes |
-//! | 4 | 32 | number of the directed link over which the hello is sent |
+//! | 4 | 32 | number of the directed link that carries the hello |
 //! | 8 | 64 | digest of all link states that the sender knows |
 
 use crate::checksum::{fold, sum, verify};
 use crate::field::{first, get32, get64, put16, put32, put64};
 use crate::{Class, Ends, Error, HeaderInfo, PacketKind};
 
-/// What a node says to a neighbour in each period.
+/// The hello that a node sends to a neighbour in each period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
-    /// Number of the directed link over which the hello is sent: the receiver sees whether it has come the right way.
+    /// Number of the directed link that carries the hello. The receiver checks that the hello arrived over this link.
     pub link: u32,
-    /// Whether the sender hears the receiver. A link works only if both ends hear each other.
+    /// True if the sender hears the receiver. A link works only if both ends hear each other.
     pub hears: bool,
-    /// Digest of all link states that the sender knows. Neighbours with different digests tell each other all they know.
+    /// Digest of all link states that the sender knows. Neighbours with different digests exchange all their link
+    /// states.
     pub digest: u64,
 }
 
@@ -29,7 +30,7 @@ impl Hello {
     /// Bytes on the wire.
     pub const LEN: usize = 16;
 
-    /// Its bytes.
+    /// The hello's bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
@@ -44,7 +45,7 @@ impl Hello {
     /// The hello in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes do not begin with a hello or lack some of it.
+    /// [`Error`] if the bytes do not begin with a hello, or if the hello is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         if bytes[0] != Self::TYPE {
@@ -61,7 +62,7 @@ impl Hello {
 }
 
 impl HeaderInfo for Hello {
-    /// Node 0: a hello is for the neighbour, which it does not name.
+    /// Node 0: a hello is for the neighbour and does not name it.
     fn ends(&self) -> Ends {
         Ends::new(0_u32, 0_u32)
     }

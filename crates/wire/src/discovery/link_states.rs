@@ -1,4 +1,4 @@
-//! States of links, as topology discovery floods them and as neighbours tell them when they meet (specs/live.md §4).
+//! States of links, which topology discovery floods and which neighbours exchange when they meet (specs/live.md §4).
 //!
 //! | byte | bits | field |
 //! |---|---|---|
@@ -8,19 +8,19 @@
 //! | 4 + 8i | 32 | number of the directed link |
 //! | 8 + 8i | 32 | sequence number of its state |
 //!
-//! The sequence number counts the changes of a link, so that it is odd while the link is down.
+//! The sequence number counts the state changes of a link, so it is odd while the link is down.
 
 use crate::checksum::{fold, sum, verify};
 use crate::field::{first, get32, part, put16};
 use crate::{Class, Ends, Error, HeaderInfo, PacketKind};
 use std::sync::Arc;
 
-/// The state of a directed link, as the node that it leaves has told it.
+/// The state of a directed link, as reported by the node at its sending end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkState {
     /// Number of the directed link.
     pub link: u32,
-    /// How often the link has changed its state, modulo 2^32. All links begin up, with 0.
+    /// Number of state changes of the link, modulo 2^32. All links begin up, with 0.
     pub sequence: u32,
 }
 
@@ -28,14 +28,14 @@ impl LinkState {
     /// Bytes on the wire.
     pub const LEN: usize = 8;
 
-    /// Whether the link is down in this state.
+    /// Returns true if the link is down in this state.
     #[must_use]
     pub const fn is_down(self) -> bool {
         self.sequence % 2 == 1
     }
 }
 
-/// Some link states. Copies of the packet share them.
+/// A list of link states, which copies of the packet share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkStates {
     /// 1 to [`MOST`](Self::MOST).
@@ -45,14 +45,14 @@ pub struct LinkStates {
 impl LinkStates {
     /// The first byte.
     pub const TYPE: u8 = 0x87;
-    /// Most link states in a packet: it then has 244 bytes, and fits everywhere.
+    /// Greatest number of link states in a packet. The packet then has 244 bytes and fits every MTU.
     pub const MOST: usize = 30;
     /// Bytes in front of the link states.
     const FRONT: usize = 4;
 }
 
 impl HeaderInfo for LinkStates {
-    /// Node 0: the packet is for the neighbour, which it does not name.
+    /// Node 0: the packet is for the neighbour and does not name it.
     fn ends(&self) -> Ends {
         Ends::new(0_u32, 0_u32)
     }

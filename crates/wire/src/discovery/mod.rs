@@ -1,7 +1,8 @@
-//! Topology discovery (specs/live.md §4): what neighbours tell each other of links.
+//! Topology discovery (specs/live.md §4): packets in which neighbours report the state of links.
 //!
-//! A [`Hello`] says that its sender is alive and whether it hears the receiver. [`LinkStates`] say which links have failed
-//! or recovered: a change that floods the fabric, or all that a node knows for a neighbour that missed some of it.
+//! A [`Hello`] says that its sender is alive, and whether the sender hears the receiver. [`LinkStates`] say which links
+//! have failed or recovered. They flood a change through the fabric, or tell a neighbour that missed some changes
+//! everything that a node knows.
 
 mod hello;
 mod link_states;

@@ -1,8 +1,8 @@
 //! Headers of other crates.
 //!
-//! Such a header implements [`HeaderInfo`], as the built-in ones do, and [`ExtensionHeader`], which gives it a number. Its bytes
-//! begin with its [prefix]: the type 0x95, of which no flipped bit makes the type of another packet, and the number.
-//! A runtime that is handed the header's decoder in [`Decoders`] reads such packets as it reads the built-in ones.
+//! Such a header implements [`HeaderInfo`], as the built-in headers do, and [`ExtensionHeader`], which gives it a
+//! number. Its bytes begin with its [prefix]: the type 0x95 and the number. No single bit flip turns 0x95 into the type
+//! of another packet. A runtime reads such packets like built-in ones if its [`Decoders`] include the header's decoder.
 
 use crate::{Error, FrameView, Header, HeaderInfo};
 use std::any::Any;
@@ -16,11 +16,11 @@ pub const PREFIX: usize = 3;
 
 /// A header of another crate.
 pub trait ExtensionHeader: HeaderInfo + Debug + Clone + PartialEq + Send + Sync + 'static {
-    /// The number that tells packets with this header from those of other crates.
+    /// The number that tells packets with this header from packets with headers of other crates.
     const NUMBER: u16;
 }
 
-/// The bytes with which packets with this header begin.
+/// The first bytes of packets with the header `H`.
 #[must_use]
 pub const fn prefix<H: ExtensionHeader>() -> [u8; PREFIX] {
     let [high, low] = H::NUMBER.to_be_bytes();
@@ -31,7 +31,7 @@ pub const fn prefix<H: ExtensionHeader>() -> [u8; PREFIX] {
 pub trait Object: HeaderInfo + Debug + Any + Send + Sync {
     /// A copy.
     fn boxed(&self) -> Box<dyn Object>;
-    /// Whether the other is the same header with the same fields.
+    /// Returns true if `other` is the same header with the same fields.
     fn is_equal(&self, other: &dyn Object) -> bool;
 }
 
@@ -46,19 +46,19 @@ impl<H: ExtensionHeader> Object for H {
     }
 }
 
-/// A header of another crate, whichever it is.
+/// A header of any other crate.
 #[derive(Debug)]
 pub struct Extension(Box<dyn Object>);
 
 impl Extension {
-    /// The header, if it is of this type.
+    /// The header, if its type is `H`.
     #[must_use]
     pub fn get<H: ExtensionHeader>(&self) -> Option<&H> {
         let header: &dyn Any = &*self.0;
         header.downcast_ref()
     }
 
-    /// The header, if it is of this type, to be changed on the way.
+    /// The header for changes on the path, if its type is `H`.
     #[must_use]
     pub fn get_mut<H: ExtensionHeader>(&mut self) -> Option<&mut H> {
         let header: &mut dyn Any = &mut *self.0;
@@ -100,17 +100,17 @@ impl DerefMut for Extension {
     }
 }
 
-/// The headers that a runtime can read: the built-in ones and those of other crates that it was told of.
+/// The headers that a runtime can read: the built-in headers and registered headers of other crates.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Decoders {
     frames: bool,
     extensions: Vec<Decoder>,
 }
 
-/// A header and its length in the bytes.
+/// A header and its length in bytes.
 type Decoded = Result<(Header, usize), Error>;
 
-/// How to read the header of another crate.
+/// A decoder for a header of another crate.
 #[derive(Debug, Clone, Copy)]
 struct Decoder {
     number: u16,
@@ -124,19 +124,19 @@ impl PartialEq for Decoder {
     }
 }
 
-/// Two headers of other crates have the same number.
+/// Error: two headers of other crates have the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the number {0:#06x} of an extension header is already taken by another header")]
 pub struct NumberTaken(pub u16);
 
 impl Decoders {
-    /// The built-in headers alone.
+    /// The built-in headers only.
     pub const BUILTIN: Self = Self { frames: false, extensions: Vec::new() };
 
-    /// The same and the header `H`.
+    /// Adds the header `H`.
     ///
     /// # Errors
-    /// [`NumberTaken`], if a header with the same number is there.
+    /// [`NumberTaken`] if a header with the same number is registered.
     pub fn with<H: ExtensionHeader>(mut self) -> Result<Self, NumberTaken> {
         if self.extensions.iter().any(|other| other.number == H::NUMBER) {
             return Err(NumberTaken(H::NUMBER));
@@ -148,14 +148,14 @@ impl Decoders {
         Ok(self)
     }
 
-    /// The same and whole Ethernet frames of other systems.
+    /// Adds whole Ethernet frames of other systems.
     #[must_use]
     pub const fn with_frames(mut self) -> Self {
         self.frames = true;
         self
     }
 
-    /// Whether whole Ethernet frames of other systems are among the packets.
+    /// Returns true if these decoders read whole Ethernet frames of other systems.
     #[must_use]
     pub const fn reads_frames(&self) -> bool {
         self.frames
@@ -165,7 +165,7 @@ impl Decoders {
     /// [trailer](HeaderInfo::trailer_len); bytes behind the packet are ignored.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no packet with a header that is known here, or lack some of it.
+    /// [`Error`] if the bytes are no packet with a registered or built-in header, or if the packet is incomplete.
     pub fn decode(&self, bytes: &[u8]) -> Result<(Header, usize), Error> {
         match self.extensions.iter().find(|decoder| (decoder.is_in)(bytes)) {
             Some(decoder) => (decoder.decode)(bytes),
@@ -176,8 +176,8 @@ impl Decoders {
         }
     }
 
-    /// The header in front of `front`, the first of a packet's `len` bytes, and its length in them, without a look at the rest:
-    /// [`HeaderInfo::decode_front`].
+    /// The header in front of `front`, the first of a packet's `len` bytes, and its length in them. Does not read the
+    /// rest of the packet; see [`HeaderInfo::decode_front`].
     #[must_use]
     #[inline]
     pub fn decode_front(&self, front: &[u8], len: usize) -> Option<(Header, usize)> {

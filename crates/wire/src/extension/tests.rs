@@ -1,4 +1,4 @@
-//! A header that no crate of ours knows.
+//! Tests with a header from outside this project's crates.
 
 use super::*;
 use crate::field::{first, part};

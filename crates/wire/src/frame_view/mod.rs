@@ -1,14 +1,14 @@
-//! Whole Ethernet frames of other systems, such as the kernel of a host: what a fabric needs to know of a frame, and the one
-//! field that it may change.
+//! Whole Ethernet frames of other systems, such as a host's kernel: the facts that a fabric needs of a frame, and the
+//! one field that it may change.
 //!
-//! A [`FrameView`] is read from a frame without check sequence between hosts' [addresses](crate::Mac::host), whatever the
-//! frame holds: VLAN tags, IPv4 and IPv6 with any options and extension headers, TCP, UDP, ICMP, ARP, or an EtherType that
-//! nobody here knows. The frame itself is the packet's payload, which the runtime keeps; encoding the packet with it gives
-//! the frame back, changed in the ECN field if a queue has marked the packet (IPv4's checksum incrementally, RFC 1624), and
-//! in nothing else. Tags of schemes stand in front of the frame.
+//! A [`FrameView`] is read from a frame without check sequence between hosts' [addresses](crate::Mac::host). The frame
+//! may hold anything: VLAN tags, IPv4 and IPv6 with any options and extension headers, TCP, UDP, ICMP, ARP, or an
+//! unknown EtherType. The frame itself is the packet's payload, which the runtime keeps. Encoding the packet with this
+//! payload gives the same frame. If a queue has marked the packet, only the ECN field changes, and with it IPv4's
+//! checksum, which is updated incrementally (RFC 1624). Tags of schemes precede the frame.
 //!
-//! Frames have no check sequence here and begin as those of converged Ethernet, so that runtimes read them only if they are
-//! told that there are any: [`Decoders::with_frames`](crate::Decoders::with_frames).
+//! Frames here have no check sequence and begin like converged-Ethernet frames. Runtimes therefore read them only if
+//! they are configured to: [`Decoders::with_frames`](crate::Decoders::with_frames).
 
 use crate::ethernet::{ADDRESSES, HEADER};
 use crate::field::{first, get16, put16};
@@ -16,20 +16,20 @@ use crate::{
     Class, Ecn, Ends, Error, FiveTuple, Framing, HeaderInfo, Mac, Opening, cee, checksum, cnm, frame, tcp,
 };
 
-/// What a fabric needs to know of a frame.
+/// The facts of a frame that a fabric needs.
 #[derive(Debug, Clone, Copy, Eq)]
 pub struct FrameView {
     ends: Ends,
-    /// Bytes of the frame.
+    /// Length of the frame in bytes.
     len: u32,
-    /// 802.1Q's priority, of the first tag; 0 without a tag.
+    /// 802.1Q's priority in the first VLAN tag; 0 without a tag.
     priority: u8,
     packet: Option<IpView>,
-    /// Whether the view has been marked since it was read, so that the frame is to change.
+    /// True if the view was marked after it was read, so that the frame must change.
     is_marked: bool,
 }
 
-/// Views of the same frame are equal, whoever has marked it.
+/// Two views of the same frame are equal, even if only one is marked.
 impl PartialEq for FrameView {
     fn eq(&self, other: &Self) -> bool {
         let facts = |view: &Self| (view.ends, view.len, view.priority, view.packet);
@@ -37,16 +37,16 @@ impl PartialEq for FrameView {
     }
 }
 
-/// What a fabric needs to know of an IP packet.
+/// The facts of an IP packet that a fabric needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct IpView {
     protocol: u8,
-    /// Source and destination port; 0 of protocols without ports, and of fragments, so that all fragments of a packet are
-    /// told apart from other flows alike.
+    /// Source and destination port; 0 for protocols without ports. Also 0 for fragments, so that all fragments of a
+    /// packet count as one flow.
     ports: (u16, u16),
     ecn: Ecn,
     opening: Option<Opening>,
-    /// Bytes that TCP or UDP carries.
+    /// Bytes of TCP or UDP payload.
     data_len: u16,
 }
 
@@ -56,19 +56,19 @@ const IPV6_HEADER: usize = 40;
 const IPV4_HEADER: usize = 20;
 const IPV4_CHECKSUM: usize = 10;
 
-/// A reader needs bytes of a frame that are not at hand.
+/// The error of a reader that needs bytes beyond the front of a frame.
 struct NotAtHand;
 
-/// Bytes of which the last may not be at hand.
+/// Bytes of which only the first may be at hand.
 #[derive(Clone, Copy)]
 struct Front<'a> {
     at_hand: &'a [u8],
-    /// How many there are, at hand or not.
+    /// Total number of bytes, including those not at hand.
     len: usize,
 }
 
 impl<'a> Front<'a> {
-    /// The first `N`; `None` if there are fewer.
+    /// The first `N` bytes; `None` if there are fewer.
     fn first<const N: usize>(self) -> Result<Option<&'a [u8; N]>, NotAtHand> {
         match self.at_hand.first_chunk() {
             None if self.len >= N => Err(NotAtHand),
@@ -76,13 +76,13 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// Those from one place to another; `None` if there are not so many.
+    /// The bytes from `from` to `to`; `None` if there are fewer.
     fn part(self, from: usize, to: usize) -> Option<Self> {
         let at_hand = self.at_hand.get(from..to.min(self.at_hand.len())).unwrap_or_default();
         (from <= to && to <= self.len).then(|| Self { at_hand, len: to - from })
     }
 
-    /// Those from a place on; `None` if there are not so many.
+    /// The bytes from `from` on; `None` if there are fewer.
     fn behind(self, from: usize) -> Option<Self> {
         self.part(from, self.len)
     }
@@ -92,16 +92,16 @@ impl FrameView {
     /// The view of a whole frame.
     ///
     /// # Errors
-    /// [`Error`], if the frame lacks some of its header, or an address in it is not a host's.
+    /// [`Error`] if the frame's header is incomplete, or if one of its addresses is not a host's.
     ///
     /// # Panics
-    /// If the frame has 4 GiB.
+    /// If the frame has 4 GiB or more.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let read = Self::read_front(bytes, bytes.len());
         read.unwrap_or(Err(Error::Truncated { have: bytes.len(), need: HEADER }))
     }
 
-    /// The view of a frame of `len` bytes that begins with `front`; `None` if other bytes of the frame are needed.
+    /// The view of a frame of `len` bytes that begins with `front`; `None` if more bytes of the frame are needed.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -131,11 +131,11 @@ impl FrameView {
     }
 }
 
-/// The priority of a frame, and where its last EtherType is: behind its VLAN tags.
+/// The priority of a frame, and the position of its last EtherType, behind its VLAN tags.
 fn vlan(frame: Front<'_>) -> Result<(u8, usize), NotAtHand> {
     let mut at = ADDRESSES;
     let mut priority = None;
-    // A tag stands in front of another EtherType.
+    // Another EtherType follows each tag.
     while let Some(tag) = frame.behind(at)
         && let Some(tag) = tag.first::<6>()?
         && VLAN_TAGS.contains(&get16(tag, 0))
@@ -147,7 +147,8 @@ fn vlan(frame: Front<'_>) -> Result<(u8, usize), NotAtHand> {
 }
 
 impl IpView {
-    /// The view of the IP packet in a frame behind the EtherType at byte `at`; `None` if the frame holds none that is whole.
+    /// The view of the IP packet behind the EtherType at byte `at`; `None` if there is no IP packet or if it is
+    /// incomplete.
     fn read(frame: Front<'_>, at: usize) -> Result<Option<Self>, NotAtHand> {
         let (Some(rest), Some(packet)) = (frame.behind(at), frame.behind(at + 2)) else { return Ok(None) };
         match rest.first::<2>()?.map(|ethertype| get16(ethertype, 0)) {
@@ -163,7 +164,7 @@ impl IpView {
         if header[0] >> 4 != 4 || len < IPV4_HEADER {
             return Ok(None);
         }
-        // Behind the packet there may be padding.
+        // Padding may follow the packet.
         let Some(body) = packet.part(len, get16(header, 2).into()) else { return Ok(None) };
         let is_fragment = get16(header, 6) & 0x3FFF != 0;
         Self::of(header[9], Ecn::of(header[1]), body, is_fragment).map(Some)
@@ -209,7 +210,7 @@ impl IpView {
 
 const FRAGMENT: u8 = 44;
 
-/// How many bytes an extension header of IPv6 has, by the length that it gives; `None` of other headers.
+/// The length in bytes of an IPv6 extension header, as a function of its length field; `None` for other headers.
 fn extension_unit(protocol: u8) -> Option<fn(usize) -> usize> {
     match protocol {
         0 | 43 | 60 | 135 => Some(|len| (len + 1) * 8),
@@ -219,7 +220,7 @@ fn extension_unit(protocol: u8) -> Option<fn(usize) -> usize> {
     }
 }
 
-/// Writes the ECN field of a frame with an IP packet. Other frames stay as they are.
+/// Writes the ECN field of a frame with an IP packet. Other frames stay unchanged.
 pub fn write_ecn(frame: &mut [u8], ecn: Ecn) {
     if frame.len() < HEADER {
         return;
@@ -254,7 +255,7 @@ impl HeaderInfo for FrameView {
         Class(self.priority)
     }
 
-    /// Of any IP packet, with ports of 0 if there are none.
+    /// The five-tuple of any IP packet, with ports 0 if its protocol has none.
     #[inline]
     fn five_tuple(&self) -> Option<FiveTuple> {
         let Ends { src, dst } = self.ends;
@@ -274,13 +275,13 @@ impl HeaderInfo for FrameView {
         is_capable
     }
 
-    /// A frame that nobody has marked leaves as it came.
+    /// An unmarked frame leaves as it arrived.
     #[inline]
     fn patch_front(&self, _front: &mut [u8]) -> bool {
         !self.is_marked
     }
 
-    /// Bytes that TCP or UDP carries.
+    /// Bytes of TCP or UDP payload.
     #[inline]
     fn data_len(&self) -> u32 {
         self.packet.map_or(0, |packet| packet.data_len.into())
@@ -291,7 +292,7 @@ impl HeaderInfo for FrameView {
         self.len as usize
     }
 
-    /// None: all bytes are the frame's.
+    /// 0: all bytes are the frame's.
     fn wire_len(&self) -> usize {
         0
     }
@@ -302,7 +303,7 @@ impl HeaderInfo for FrameView {
 
     fn encode_header(&self, _payload: &[u8], _out: &mut Vec<u8>) {}
 
-    /// Writes the ECN field of the frame that `out` now ends with.
+    /// Writes the ECN field of the frame at the end of `out`.
     fn encode_trailer(&self, out: &mut Vec<u8>, start: usize) {
         if let Some(packet) = self.packet {
             write_ecn(&mut out[start..], packet.ecn);
@@ -314,7 +315,7 @@ impl HeaderInfo for FrameView {
         bytes.len() >= HEADER && Mac::get(bytes, 0).node().is_some() && !frame::has_ethertype(bytes, &OTHERS)
     }
 
-    /// Frames do not tell their length: this one ends where the bytes end.
+    /// Frames do not contain their length, so the frame ends where `bytes` ends.
     fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
         Ok((Self::read(bytes)?, 0))
     }

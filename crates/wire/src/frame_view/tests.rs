@@ -1,4 +1,4 @@
-//! Frames as a Linux host sends them: handshakes with options, IPv6, ICMP, ARP and what nobody knows.
+//! Frames as a Linux host sends them: handshakes with options, IPv6, ICMP, ARP and unknown EtherTypes.
 
 use super::*;
 use crate::exp::{Tag, Tagged};
@@ -7,7 +7,8 @@ use crate::{Decoders, Header, PacketKind};
 use proptest::prelude::*;
 
 const ADDRESSES_2_FROM_1: &str = "06 00 00 00 00 02 06 00 00 00 00 01";
-/// 10.0.0.1:40000 to 10.0.0.2:5001, ECT(0), with MSS, SACK permitted, timestamps and window scale; checksums worked out apart.
+/// 10.0.0.1:40000 to 10.0.0.2:5001, ECT(0), with MSS, SACK permitted, timestamps and window scale; independently
+/// computed checksums.
 const SYN: &str = "08 00 45 02 00 3c 00 01 40 00 40 06 26 b7 0a 00 00 01 0a 00 00 02 \
                    9c 40 13 89 00 00 03 e8 00 00 00 00 a0 02 fa f0 00 00 00 00 \
                    02 04 05 b4 04 02 08 0a 00 00 10 00 00 00 00 00 01 03 03 07";
@@ -28,7 +29,7 @@ fn view(rest: &str) -> FrameView {
     FrameView::read(&frame(rest)).expect("between hosts")
 }
 
-/// The frame after its view has been marked, if it can be.
+/// The frame after an attempt to mark its view.
 fn marked(frame: &[u8]) -> Vec<u8> {
     let mut header = Header::Frame(FrameView::read(frame).expect("between hosts"));
     header.mark_congestion();
@@ -64,7 +65,7 @@ fn vlan_tags_bring_a_priority_and_padding_is_no_payload() {
     assert_eq!(changed, [23, 33], "the mark and IPv4's checksum");
 }
 
-/// Bits that differ between a frame and the same frame marked.
+/// Compares a frame with the same frame after a mark.
 #[test]
 fn a_mark_changes_the_ecn_field_and_ipv4s_checksum_alone() {
     let before = frame(SYN);
@@ -142,7 +143,7 @@ fn a_tag_goes_in_front_of_a_frame_and_comes_off_again() {
     assert_eq!((tagged.opening(), tagged.framing()), (Some(Opening::Syn), Framing::Frame { tag: 4, fcs: 0 }));
 }
 
-/// Bytes that look like a frame, so that all depths are reached.
+/// Bytes that resemble a frame, so that the tests reach all depths of the decoder.
 fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     let vectors = [SYN, TCP_V6, PING, ARP, UNKNOWN].map(frame).to_vec();
     let flips = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
@@ -173,7 +174,7 @@ proptest! {
         }
     }
 
-    /// A relay that looks at the first bytes of a frame sees what it would see in the whole frame, or knows that it does not.
+    /// A relay that reads the front of a frame gets the view of the whole frame, or detects that it needs more bytes.
     #[test]
     fn a_front_is_read_as_the_whole_frame_or_not_at_all(frame in any_frame(), end: prop::sample::Index) {
         let front = &frame[..end.index(frame.len() + 1)];
@@ -182,7 +183,7 @@ proptest! {
         }
     }
 
-    /// RFC 1624: an incremental update of a right checksum gives a right checksum.
+    /// RFC 1624: an incremental update of a correct checksum gives a correct checksum.
     #[test]
     fn a_patched_checksum_is_right(mut header: [u8; 20], ecn in 0..4_u8) {
         header[0] = 0x45;

@@ -1,10 +1,10 @@
-//! The acknowledgement: a receiver tells a source which packets of a flow it has.
+//! The acknowledgement, by which a receiver tells a source which packets of a flow have arrived.
 
 use super::Data;
 use crate::field::{get16, get32, put16, put32};
 use crate::{Ends, Error, FlowKey, HeaderInfo};
 
-/// An acknowledgement: a data header of type 0x48 whose 16-byte payload says what has come in.
+/// An acknowledgement: a data header of type 0x48 with a 16-byte payload that says which packets have arrived.
 ///
 /// | payload bytes | field |
 /// |---|---|
@@ -13,33 +13,35 @@ use crate::{Ends, Error, FlowKey, HeaderInfo};
 /// | 6-7 | from |
 /// | 8-15 | arrived |
 ///
-/// The header goes from the flow's destination to its source and names the flow; its `seq` is the packet answered.
-/// The payload is protected if the header says [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
+/// The header goes from the flow's destination to its source and names the flow. Its `seq` is the number of the
+/// acknowledged packet. The checksum covers the payload if the header has
+/// [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The header that carries it to the flow's source; `plen` is 16.
+    /// The header for the way to the flow's source; its `plen` is 16.
     pub data: Data,
-    /// Every packet before this one is here.
+    /// All packets before this number have arrived.
     pub next: u32,
-    /// From `next` on, the receiver takes so many packets.
+    /// Number of packets from `next` on that the receiver accepts.
     pub window: u16,
-    /// How far after `next` the packets begin that `arrived` is about.
+    /// Distance from `next` to the first packet that `arrived` describes.
     pub from: u16,
-    /// Whether packets `next + from`, `next + from + 1`, … are here: a bit each, the most significant one first.
+    /// One bit each for packets `next + from`, `next + from + 1`, …, the most significant bit first: 1 if the packet
+    /// has arrived.
     pub arrived: [u8; 8],
 }
 
 impl Acknowledgement {
     /// The type byte.
     pub const TYPE: u8 = 0x48;
-    /// What `data.plen` is.
+    /// The value of `data.plen`.
     pub const PAYLOAD_LEN: u16 = 16;
     /// Bytes on the wire.
     pub const LEN: usize = Data::LEN + Self::PAYLOAD_LEN as usize;
-    /// Packets that `arrived` is about.
+    /// Number of packets that `arrived` describes.
     pub const SPAN: u16 = 64;
 
-    /// The packets that `arrived` says are here, in order.
+    /// The numbers of the packets that have arrived by `arrived`, in order.
     pub fn packets(&self) -> impl Iterator<Item = u32> + use<> {
         let (first, bits) = (self.next.wrapping_add(self.from.into()), u64::from_be_bytes(self.arrived));
         (0..u32::from(Self::SPAN)).filter(move |&i| bits << i >> 63 == 1).map(move |i| first.wrapping_add(i))
@@ -65,7 +67,7 @@ impl Acknowledgement {
     /// The acknowledgement in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no acknowledgement.
+    /// [`Error`] if the bytes are no acknowledgement.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
         if data.plen != Self::PAYLOAD_LEN {

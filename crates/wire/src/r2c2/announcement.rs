@@ -1,4 +1,4 @@
-//! The announcement: which routing protocol each flow is to use from now on (§3.4).
+//! The announcement of the routing protocol that each flow uses from now on (§3.4).
 
 use crate::field::{first, get16, get32, part, put16};
 use crate::{Ends, Error, HeaderInfo, PacketKind, checksum};
@@ -18,7 +18,7 @@ impl Assignment {
     pub const LEN: usize = 5;
 }
 
-/// A broadcast announcement: a header of 12 bytes and its [`Assignment`]s.
+/// A broadcast announcement: a header of 12 bytes and a list of [`Assignment`]s.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -34,11 +34,11 @@ impl Assignment {
 pub struct Announcement {
     /// Broadcast tree.
     pub tree: u8,
-    /// The node that announces.
+    /// The node that broadcasts the announcement.
     pub src: u16,
-    /// Number of the selection; a later one replaces an earlier one; wraps.
+    /// Number of the protocol selection; wraps. A later selection replaces an earlier one.
     pub epoch: u16,
-    /// The assignments, which copies share.
+    /// The assignments, which copies of the packet share.
     pub assignments: Arc<[Assignment]>,
 }
 
@@ -49,14 +49,14 @@ impl Announcement {
     pub const TYPE: u8 = 0x31;
     /// Bytes of the header.
     pub const LEN: usize = 12;
-    /// Most assignments in one packet, which then has 1,512 bytes.
+    /// Greatest number of assignments in one packet. The packet then has 1,512 bytes.
     pub const MAX_ASSIGNMENTS: usize = 300;
 
     /// Appends the packet's bytes to `out`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if there are more than [`MAX_ASSIGNMENTS`](Self::MAX_ASSIGNMENTS), or if a protocol's
-    /// number exceeds 15.
+    /// [`Error::Invalid`] if there are more than [`MAX_ASSIGNMENTS`](Self::MAX_ASSIGNMENTS) assignments, or if a
+    /// protocol's number exceeds 15.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error> {
         let count = check_count(self.assignments.len())?;
         for assignment in &*self.assignments {
@@ -79,10 +79,10 @@ impl Announcement {
         Ok(())
     }
 
-    /// The announcement in front of `bytes`, all of whose assignments are valid.
+    /// The announcement in front of `bytes`. All of its assignments are valid.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no announcement.
+    /// [`Error`] if the bytes are no announcement.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let header: &[u8; Self::LEN] = first(bytes)?;
         if header[0] != Self::TYPE {
@@ -120,7 +120,7 @@ fn check_protocol(protocol: u8) -> Result<(), Error> {
 }
 
 impl HeaderInfo for Announcement {
-    /// The node that broadcasts it to all, twice.
+    /// The broadcasting node as both source and destination, since the packet goes to all nodes.
     #[inline]
     fn ends(&self) -> Ends {
         Ends::new(self.src, self.src)

@@ -1,14 +1,14 @@
-//! What a centralised controller and the nodes tell each other (the alternative of Fig. 19).
+//! Packets between a centralised controller and the nodes (the alternative of Fig. 19).
 
 use super::{Data, Event};
 use crate::field::{get16, get32};
 use crate::{Ends, Error, FlowKey, HeaderInfo, PacketKind};
 use std::sync::Arc;
 
-/// A node tells the controller of an event: a data header of type 0x42 whose payload is the 16-byte event.
+/// A node's report of an event to the controller: a data header of type 0x42 whose payload is the 16-byte event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControllerEvent {
-    /// The header that carries it; `plen` is 16.
+    /// The header for the way to the controller; its `plen` is 16.
     pub data: Data,
     /// The event.
     pub event: Event,
@@ -23,7 +23,7 @@ impl ControllerEvent {
     /// The packet's bytes.
     ///
     /// # Panics
-    /// In debug builds, if `data.plen` is not 16 or a field of the event is out of its range.
+    /// In debug builds, if `data.plen` is not 16, or if a field of the event is out of its range.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::LEN] {
         debug_assert_eq!(usize::from(self.data.plen), Event::LEN);
@@ -37,7 +37,7 @@ impl ControllerEvent {
     /// The packet in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no such packet.
+    /// [`Error`] if the bytes are no such packet.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
         if payload.len() != Event::LEN {
@@ -47,7 +47,7 @@ impl ControllerEvent {
     }
 }
 
-/// The rate of one flow of the node that a [`ControllerRates`] goes to.
+/// The rate of one flow of the node that receives a [`ControllerRates`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowRate {
     /// The node's own number for the flow.
@@ -61,14 +61,14 @@ impl FlowRate {
     pub const LEN: usize = 6;
 }
 
-/// The controller tells a node the rates of its flows: a data header of type 0x43 whose payload is
-/// `plen / 6` times {lid (2 bytes), rate (4 bytes)}.
+/// The rates that the controller assigns to a node's flows: a data header of type 0x43 whose payload is `plen / 6`
+/// times {lid (2 bytes), rate (4 bytes)}.
 ///
-/// A rate carries its flow's lid, since controller and node may for a while disagree on which flows there are.
-/// The paper's own message, of which only the total size can be inferred, seems to need 4 bytes a rate.
+/// Each rate carries its flow's lid, since controller and node may disagree for a while about the set of flows. Only
+/// the total size of the paper's own message can be inferred; it seems to need 4 bytes per rate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControllerRates {
-    /// The header that carries them; `plen` is 6 times their number.
+    /// The header for the way to the node; its `plen` is 6 times the number of rates.
     pub data: Data,
     /// The rates, which copies of the packet share.
     pub rates: Arc<[FlowRate]>,
@@ -98,7 +98,7 @@ impl ControllerRates {
     /// The packet in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no such packet.
+    /// [`Error`] if the bytes are no such packet.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
         let (rates, rest) = payload.as_chunks::<{ FlowRate::LEN }>();
@@ -151,7 +151,7 @@ impl HeaderInfo for ControllerRates {
         PacketKind::Notice
     }
 
-    /// The handle that the data header names, although the rates are those of several flows.
+    /// The handle in the data header, although the packet has the rates of several flows.
     fn flow_key(&self) -> Option<FlowKey> {
         Some(FlowKey(self.data.flow.into()))
     }

@@ -1,4 +1,4 @@
-//! The data header, which unicast control packets share.
+//! The data header, which R2C2's unicast control packets share.
 
 use super::{MAX_HOPS_3_BITS, Route};
 use crate::field::{first, get16, get32, part, put16, put32};
@@ -18,7 +18,7 @@ pub const FLAG_LAST: u8 = 2;
 /// | 4-7 | flow |
 /// | 8-9, 10-11 | src, dst |
 /// | 12-15 | seq |
-/// | 16-17 | checksum, computed as if it and ridx were 0, so that relays need not touch it |
+/// | 16-17 | checksum, computed with 0 in place of itself and of ridx, so that relays need not touch it |
 /// | 18-19 | plen |
 /// | 20-35 | route |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Data {
     pub ridx: u8,
     /// [`FLAG_PAYLOAD_COVERED`] and [`FLAG_LAST`].
     pub flags: u8,
-    /// The ports to leave by.
+    /// The egress ports along the route.
     pub route: Route,
 }
 
@@ -51,21 +51,21 @@ impl Data {
     /// Bytes on the wire.
     pub const LEN: usize = 36;
 
-    /// The header's bytes, before a payload of which `payload` is all but trailing zeros.
+    /// The header's bytes. `payload` is the payload that follows, from which trailing zeros may be left out.
     #[must_use]
     pub fn encode(&self, payload: &[u8]) -> [u8; Self::LEN] {
         self.encode_as(Self::TYPE, payload)
     }
 
-    /// The header in front of `bytes`, its payload verified if it is covered.
+    /// The header in front of `bytes`. Verifies the payload if the checksum covers it.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no data packet or lack some of its payload.
+    /// [`Error`] if the bytes are no data packet, or if the payload is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         Self::decode_as(Self::TYPE, bytes).map(|(data, _)| data)
     }
 
-    /// The header's bytes under another type byte.
+    /// The header's bytes, with the type byte `kind`.
     pub(super) fn encode_as(&self, kind: u8, payload: &[u8]) -> [u8; Self::LEN] {
         debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
         let mut bytes = [0; Self::LEN];
@@ -95,7 +95,7 @@ impl Data {
         Ok((Self::read(header, payload)?, payload))
     }
 
-    /// The header in these bytes, in front of that payload.
+    /// Decodes `header`, which is in front of `payload`, and verifies its checksum.
     #[inline]
     fn read(header: &[u8; Self::LEN], payload: &[u8]) -> Result<Self, Error> {
         let [_, _, ridx, flags, ..] = *header;
@@ -107,7 +107,7 @@ impl Data {
         Self::fields(header)
     }
 
-    /// What the fields of these bytes say, the checksum aside.
+    /// Decodes the fields of `header` without verifying the checksum.
     #[inline]
     fn fields(header: &[u8; Self::LEN]) -> Result<Self, Error> {
         let [_, rlen, ridx, flags, ..] = *header;

@@ -1,9 +1,10 @@
-//! The digest: what a node's own flows amount to, so that others notice if they know otherwise.
+//! The digest of a node's own flows, by which other nodes detect that their knowledge of these flows differs.
 
 use crate::field::{first, get16, get32, put16, put32};
 use crate::{Ends, Error, HeaderInfo, PacketKind, checksum};
 
-/// The broadcast digest of a node's flows, 16 bytes on the wire. Others compare it with what they know of these flows.
+/// The broadcast digest of a node's flows, 16 bytes on the wire. Other nodes compare it with their knowledge of these
+/// flows.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -17,9 +18,9 @@ use crate::{Ends, Error, HeaderInfo, PacketKind, checksum};
 pub struct Digest {
     /// Broadcast tree.
     pub tree: u8,
-    /// The node whose flows these are, and that broadcasts.
+    /// The node that has these flows and broadcasts the digest.
     pub src: u16,
-    /// Hash of its flows; 0 if it has none. The scheme says how it is made.
+    /// Hash of the node's flows; 0 if it has none. The scheme defines the hash.
     pub hash: u64,
 }
 
@@ -46,7 +47,7 @@ impl Digest {
     /// The digest in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no digest.
+    /// [`Error`] if the bytes are no digest.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         if bytes[0] != Self::TYPE {
@@ -63,7 +64,7 @@ impl Digest {
 }
 
 impl HeaderInfo for Digest {
-    /// The node that broadcasts it to all, twice.
+    /// The broadcasting node as both source and destination, since the packet goes to all nodes.
     #[inline]
     fn ends(&self) -> Ends {
         Ends::new(self.src, self.src)

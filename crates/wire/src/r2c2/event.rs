@@ -1,10 +1,10 @@
-//! The broadcast event: what every node must know about a flow to compute its rate.
+//! The broadcast event: the facts about a flow that every node needs to compute the flow's rate.
 
 use super::flow_handle;
 use crate::field::{first, get16, get32, put16, put32};
 use crate::{Ends, Error, FlowKey, HeaderInfo, PacketKind, checksum};
 
-/// What a broadcast event announces.
+/// The kind of a broadcast event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// A flow starts.
@@ -15,11 +15,11 @@ pub enum EventKind {
     Demand,
     /// A flow's routing protocol changed.
     Route,
-    /// A flow that is still alive, said again after a failure; never shortens its age.
+    /// Repeats a live flow after a failure; never shortens the flow's age.
     Refresh,
 }
 
-/// Demand field: unlimited.
+/// Value of the demand field for an unlimited demand.
 pub const UNLIMITED_KBPS: u32 = u32::MAX;
 
 /// A broadcast event, 16 bytes on the wire.
@@ -36,7 +36,7 @@ pub const UNLIMITED_KBPS: u32 = u32::MAX;
 /// | 14-15 | checksum |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// What is announced.
+    /// The event's kind.
     pub kind: EventKind,
     /// Broadcast tree.
     pub tree: u8,
@@ -60,7 +60,7 @@ impl Event {
     /// Bytes on the wire.
     pub const LEN: usize = 16;
 
-    /// The handle of the flow it is about.
+    /// The handle of the event's flow.
     #[must_use]
     pub const fn flow(&self) -> u32 {
         flow_handle(self.src, self.lid)
@@ -90,7 +90,7 @@ impl Event {
     /// The event in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no event.
+    /// [`Error`] if the bytes are no event.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         let kind = match bytes[0] {

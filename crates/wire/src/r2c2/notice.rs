@@ -1,10 +1,10 @@
-//! The drop notice: a relay tells a broadcast's source that it lost a copy.
+//! The drop notice, by which a relay tells a broadcast's source that it dropped a copy.
 
 use super::{Data, Event};
 use crate::field::{get16, put16};
 use crate::{Ends, Error, FlowKey, HeaderInfo, PacketKind};
 
-/// Why a broadcast was dropped.
+/// The reason why a broadcast was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoticeReason {
     /// The queue was full (0 on the wire).
@@ -13,34 +13,35 @@ pub enum NoticeReason {
     LinkDown,
 }
 
-/// A drop notice: a data header of type 0x41 whose 20-byte payload says which broadcast was lost where.
+/// A drop notice: a data header of type 0x41 with a 20-byte payload that describes the dropped broadcast and the place
+/// of the drop.
 ///
 /// | payload bytes | field |
 /// |---|---|
-/// | 0-15 | the event dropped, with its own checksum |
+/// | 0-15 | the dropped event, with its own checksum |
 /// | 16-17 | node |
 /// | 18 | port |
 /// | 19 | reason |
 ///
-/// The last four bytes are protected if the header says [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
+/// The checksum covers the last four bytes if the header has [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropNotice {
-    /// The header that carries it to the broadcast's source; `plen` is 20.
+    /// The header for the way to the broadcast's source; its `plen` is 20.
     pub data: Data,
     /// The event that was dropped.
     pub dropped: Event,
     /// The node that dropped it.
     pub node: u16,
-    /// The egress port it was dropped at.
+    /// The egress port that dropped the event.
     pub port: u8,
-    /// Why.
+    /// The reason for the drop.
     pub reason: NoticeReason,
 }
 
 impl DropNotice {
     /// The type byte.
     pub const TYPE: u8 = 0x41;
-    /// What `data.plen` is.
+    /// The value of `data.plen`.
     pub const PAYLOAD_LEN: u16 = 20;
     /// Bytes on the wire.
     pub const LEN: usize = Data::LEN + Self::PAYLOAD_LEN as usize;
@@ -48,7 +49,7 @@ impl DropNotice {
     /// The notice's bytes.
     ///
     /// # Panics
-    /// In debug builds, if `data.plen` is not 20 or a field of the event is out of its range.
+    /// In debug builds, if `data.plen` is not 20, or if a field of the event is out of its range.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::LEN] {
         debug_assert_eq!(self.data.plen, Self::PAYLOAD_LEN);
@@ -65,7 +66,7 @@ impl DropNotice {
     /// The notice in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no drop notice.
+    /// [`Error`] if the bytes are no drop notice.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
         if data.plen != Self::PAYLOAD_LEN {

@@ -1,23 +1,23 @@
-//! The request: a node asks another to say something again.
+//! The request, by which a node asks another to resend broadcasts or to send a snapshot.
 
 use super::Data;
 use crate::{Ends, Error, HeaderInfo, PacketKind};
 
-/// What is asked for.
+/// The content that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The last broadcasts that the neighbour sent over this link, one of which arrived damaged (type 0x44).
+    /// The last broadcasts that the neighbour sent over this link, of which one arrived damaged (type 0x44).
     Resend,
-    /// A [`Snapshot`](super::Snapshot) of the node's own flows (type 0x47; 0x45 begins an IPv4 packet).
+    /// A [`Snapshot`](super::Snapshot) of the receiver's own flows (type 0x47, since 0x45 begins an IPv4 packet).
     Snapshot,
 }
 
-/// A request: a data header of type 0x44 or 0x47 without payload. A snapshot repeats the `seq` of its request.
+/// A request: a data header of type 0x44 or 0x47 without payload. A snapshot has the `seq` of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// The header that carries it; `plen` is 0.
+    /// The request's only header; its `plen` is 0.
     pub data: Data,
-    /// What is asked for.
+    /// The requested content.
     pub wanted: Wanted,
 }
 
@@ -46,7 +46,7 @@ impl Request {
     /// The request in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no request.
+    /// [`Error`] if the bytes are no request.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (kind, wanted) = match bytes.first() {
             Some(&Self::SNAPSHOT) => (Self::SNAPSHOT, Wanted::Snapshot),

@@ -2,25 +2,25 @@
 
 use crate::Error;
 
-/// Most hops a route of 3 bits a hop can hold in its 128 bits.
+/// Greatest number of hops in a route of 128 bits, at 3 bits per hop.
 pub const MAX_HOPS_3_BITS: usize = Route::capacity(3);
 
 /// A source route: up to 128 bits of egress ports, the first hop in the most significant bits, unused bits 0.
 ///
-/// How many bits a hop takes (`hop_bits`: 3, 4 or 5) is the fabric's choice and not on the wire: 3 bits name 8 ports
-/// in up to 42 hops, 4 bits 16 ports in 32 hops, 5 bits 32 ports in 25 hops. How many hops a route has is the
-/// header's `rlen`.
+/// The fabric chooses the bits per hop (`hop_bits`: 3, 4 or 5), which are not on the wire. 3 bits name 8 ports in up to
+/// 42 hops, 4 bits 16 ports in 32 hops, and 5 bits 32 ports in 25 hops. The header's `rlen` is the route's number of
+/// hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Route(pub(super) [u8; 16]);
 
 impl Route {
-    /// Most hops of `hop_bits` bits that a route can hold.
+    /// Greatest number of hops in a route at `hop_bits` bits per hop.
     #[must_use]
     pub const fn capacity(hop_bits: u32) -> usize {
         (128 / hop_bits) as usize
     }
 
-    /// The route that takes `ports` in turn.
+    /// The route through `ports`, in this order.
     ///
     /// # Errors
     /// As [`push`](Self::push).
@@ -46,8 +46,8 @@ impl Route {
         Ok(())
     }
 
-    /// The port of hop `hop`, from 0; 0 beyond the route's end, and some port beyond the capacity: a header may claim
-    /// more hops than a route of so many bits a hop can hold.
+    /// The port of hop `hop`, counted from 0. The result is 0 beyond the route's end, and an arbitrary port beyond the
+    /// capacity: a header may claim more hops than the capacity at `hop_bits` bits per hop.
     #[inline]
     #[must_use]
     pub const fn port(self, hop: u8, hop_bits: u32) -> u16 {
@@ -61,7 +61,7 @@ impl Route {
     }
 }
 
-/// `port` as the bits of a hop that follows `used` bits of route, if it fits.
+/// `port` as the bits of the hop behind `used` bits of route, if the hop and the port fit.
 fn checked(port: u16, used: u32, hop_bits: u32) -> Result<u128, Error> {
     if used + hop_bits > 128 {
         return Err(Error::Invalid { field: "rlen", value: u64::from(used / hop_bits) + 1 });

@@ -1,11 +1,11 @@
-//! The snapshot: a node tells another which flows it has, and so which it has not.
+//! The snapshot, by which a node lists its flows for another node, so that flows missing from the list have ended.
 
 use super::Data;
 use crate::field::{get16, get32};
 use crate::{Ends, Error, HeaderInfo, PacketKind};
 use std::sync::Arc;
 
-/// A flow of the node that sends a snapshot, as its last event announced it.
+/// A flow of the snapshot's sender, as the flow's last event announced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowState {
     /// The sender's own number for the flow.
@@ -27,8 +27,8 @@ impl FlowState {
     pub const LEN: usize = 10;
 }
 
-/// A snapshot: a data header of type 0x49 before all flows of its source whose lids lie in a range. Flows in the range
-/// that are not there have ended.
+/// A snapshot: a data header of type 0x49 and all flows of its source whose lids lie in a range. Flows in the range
+/// that are missing from the snapshot have ended.
 ///
 /// | payload bytes | field |
 /// |---|---|
@@ -37,13 +37,13 @@ impl FlowState {
 /// | 12.. | flows: {lid (2), dst (2), weight (1), priority and protocol (a nibble each), demand (4)} |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The header that carries it; `plen` is [`plen`](Self::plen) of the number of flows.
+    /// The header for the way to the receiver; its `plen` is [`plen`](Self::plen) of the number of flows.
     pub data: Data,
-    /// What it says.
+    /// The payload, which copies of the packet share.
     pub body: Arc<SnapshotBody>,
 }
 
-/// What a [`Snapshot`] says.
+/// The payload of a [`Snapshot`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotBody {
     /// Hash of all flows of the source.
@@ -52,7 +52,7 @@ pub struct SnapshotBody {
     pub first: u16,
     /// Last lid of the range.
     pub last: u16,
-    /// The flows, with lids in the range.
+    /// The flows; their lids lie in the range.
     pub flows: Vec<FlowState>,
 }
 
@@ -61,13 +61,13 @@ const FIXED: usize = 12;
 impl Snapshot {
     /// The type byte.
     pub const TYPE: u8 = 0x49;
-    /// Most flows in one packet, which then has 1,498 bytes.
+    /// Greatest number of flows in one packet. The packet then has 1,498 bytes.
     pub const MAX_FLOWS: usize = 145;
 
-    /// Payload bytes of a snapshot with so many flows.
+    /// Payload bytes of a snapshot with `flows` flows.
     ///
     /// # Panics
-    /// If there are more than [`MAX_FLOWS`](Self::MAX_FLOWS).
+    /// If there are more than [`MAX_FLOWS`](Self::MAX_FLOWS) flows.
     #[must_use]
     pub const fn plen(flows: usize) -> u16 {
         assert!(flows <= Self::MAX_FLOWS);
@@ -77,7 +77,7 @@ impl Snapshot {
     /// Appends the snapshot's bytes to `out`.
     ///
     /// # Panics
-    /// In debug builds, if `data.plen` is not that of the flows, or a field of a flow is out of its range.
+    /// In debug builds, if `data.plen` does not fit the flows, or if a field of a flow is out of its range.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let SnapshotBody { hash, first, last, flows } = &*self.body;
         debug_assert_eq!(self.data.plen, Self::plen(flows.len()));
@@ -101,7 +101,7 @@ impl Snapshot {
     /// The snapshot in front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no snapshot.
+    /// [`Error`] if the bytes are no snapshot.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
         let invalid = |field, value: u16| Error::Invalid { field, value: value.into() };

@@ -1,9 +1,9 @@
 //! TCP over IPv4 (RFC 9293, RFC 791), with selective acknowledgements (RFC 2018).
 //!
-//! Node `n` has the address `10.0.0.0 + n`. The only TCP option written is SACK, after two no-operations, so that its
-//! blocks are aligned. The window scale of 10 is agreed out of band, since flows may begin without a handshake. Reading
-//! is more tolerant: options other than SACK are skipped, and fields that a [`Segment`] does not keep may hold anything
-//! their checksums cover.
+//! Node `n` has the address `10.0.0.0 + n`. SACK is the only TCP option that is written; two no-operations precede it
+//! to align its blocks. The window scale of 10 is agreed out of band, since flows may begin without a handshake.
+//! Decoding is more tolerant: it skips options other than SACK, and fields that a [`Segment`] does not keep may hold
+//! any value that the checksums cover.
 
 use crate::field::{get16, get32, put16, put32};
 use crate::ipv4::{self, Ipv4};
@@ -19,7 +19,7 @@ pub const SYN: u8 = 0x02;
 pub const ACK: u8 = 0x10;
 /// ECN-echo flag (RFC 3168 §6.1): the receiver has seen a mark.
 pub const ECE: u8 = 0x40;
-/// Congestion-window-reduced flag (RFC 3168 §6.1): the sender has answered it.
+/// Congestion-window-reduced flag (RFC 3168 §6.1): the sender has reacted to the mark.
 pub const CWR: u8 = 0x80;
 
 /// A TCP segment's headers: 40 bytes of IPv4 and TCP, plus SACK blocks.
@@ -37,7 +37,7 @@ pub struct Segment {
     pub seq: u32,
     /// Next byte expected, if [`ACK`] is set; wraps.
     pub ack: u32,
-    /// [`FIN`], [`SYN`], [`ACK`], [`ECE`], [`CWR`].
+    /// Combination of [`FIN`], [`SYN`], [`ACK`], [`ECE`] and [`CWR`].
     pub flags: u8,
     /// SACK blocks in use, 0 to 3.
     pub sack_count: u8,
@@ -45,9 +45,9 @@ pub struct Segment {
     pub window: u16,
     /// Payload bytes.
     pub plen: u16,
-    /// Whether queues may mark the packet, and whether one has.
+    /// ECN field: tells whether queues may mark the packet and whether a queue has marked it.
     pub ecn: Ecn,
-    /// SACK blocks `[from, to)`, the most recent first; those not in use are zero.
+    /// SACK blocks `[from, to)`, the most recent first; unused blocks are zero.
     pub sack: [(u32, u32); 3],
 }
 
@@ -71,7 +71,8 @@ impl Segment {
         &self.sack[..self.sack_count.into()]
     }
 
-    /// Appends the headers' bytes to `out`, before a payload of which `payload` is all but trailing zeros.
+    /// Appends the headers' bytes to `out`. `payload` is the payload that follows, from which trailing zeros may be
+    /// left out.
     ///
     /// # Panics
     /// If a node's number exceeds 24 bits, `sack_count` exceeds 3, or headers and payload exceed the 65,535 bytes of
@@ -105,11 +106,10 @@ impl Segment {
         out.extend_from_slice(&bytes[..len]);
     }
 
-    /// The segment in front of `bytes`, and the length of its headers. Of more than three SACK blocks, the first
-    /// three are kept.
+    /// The segment in front of `bytes`, and the length of its headers. Only the first three SACK blocks are kept.
     ///
     /// # Errors
-    /// [`Error`], if the bytes are no TCP segment between nodes.
+    /// [`Error`] if the bytes are no TCP segment between nodes.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let (ip, tcp) = Ipv4::decode(bytes, FiveTuple::TCP, TCP)?;
         checksum::verify(ip.pseudo_header(tcp.len()) + checksum::sum(tcp))?;
@@ -135,15 +135,15 @@ impl Segment {
         Ok((segment, ipv4::LEN + offset))
     }
 
-    /// Whether the segment comes from the node that sends the flow's data. Flows go one way, so what carries no
-    /// payload, acknowledges, and does not close the flow comes from its receiver.
+    /// Returns true if the segment comes from the node that sends the flow's data. Flows go one way, so a segment comes
+    /// from the receiver if it carries no payload, acknowledges, and does not close the flow.
     #[must_use]
     pub const fn from_data_sender(&self) -> bool {
         self.plen > 0 || self.flags & ACK == 0 || self.flags & FIN != 0
     }
 
-    /// A name of the flow on which both ends agree: `sender << 32 | sender's port << 16 | receiver's port`. A
-    /// sender must not use a pair of ports twice at a time.
+    /// The flow's name, the same at both ends: `sender << 32 | sender's port << 16 | receiver's port`. Concurrent flows
+    /// of a sender must not share a pair of ports.
     #[must_use]
     pub const fn key(&self) -> FlowKey {
         let (sender, from, to) = if self.from_data_sender() {
@@ -155,7 +155,7 @@ impl Segment {
     }
 }
 
-/// Whether a segment with these flags opens a connection, and from which side.
+/// The side that opens a connection by a segment with these flags; `None` if the segment opens none.
 #[inline]
 pub(crate) fn opening(flags: u8) -> Option<Opening> {
     match (flags & SYN != 0, flags & ACK != 0) {
@@ -165,7 +165,7 @@ pub(crate) fn opening(flags: u8) -> Option<Opening> {
     }
 }
 
-/// The blocks of the SACK option among `options`, if it is there.
+/// The number of blocks and the blocks of the SACK option among `options`, both zero if there is no such option.
 fn sack_option(mut options: &[u8]) -> Result<(u8, [(u32, u32); 3]), Error> {
     let mut sack = (0, [(0, 0); 3]);
     while let Some((&kind, rest)) = options.split_first() {
@@ -211,8 +211,8 @@ impl HeaderInfo for Segment {
         Some(self.key())
     }
 
-    /// The first byte of a flow has the sequence number 1, behind the SYN: hosts agree on 0 as initial sequence number, since
-    /// flows may begin without a handshake.
+    /// The first byte of a flow has the sequence number 1, after the SYN. All hosts use the initial sequence number 0,
+    /// since flows may begin without a handshake.
     fn range(&self) -> Option<FlowRange> {
         let position = Position::WrappedByte(self.seq.wrapping_sub(1));
         FlowRange::new(self.key(), position, self.plen.into())

@@ -1,4 +1,4 @@
-//! Segments as another implementation writes them, and segments that nodes do not send.
+//! Segments from another implementation, and segments that nodes never send.
 
 use super::*;
 use crate::Header;
@@ -20,7 +20,7 @@ fn tcp_segments_are_those_of_another_implementation() {
     assert_eq!(bytes_of(&Header::Tcp(sacked)), expected);
 }
 
-/// A SYN that asks for ECN (RFC 3168 §6.1.1), its checksums worked out apart, and what a congested queue makes of it.
+/// A SYN that asks for ECN (RFC 3168 §6.1.1), with independently computed checksums, and its bytes after a mark.
 #[test]
 fn queues_mark_the_segments_that_can_be_marked() {
     let capable = Segment { flags: SYN | ECE | CWR, plen: 0, ecn: Ecn::Ect0, ..segment() };
@@ -53,7 +53,7 @@ fn both_ends_of_a_tcp_flow_name_it_alike() {
     }
 }
 
-/// Decodes a segment after its bytes from `at` on are replaced and its checksums put right.
+/// Decodes a segment after replacing its bytes from `at` on and correcting its checksums.
 fn decode_with(segment: Segment, at: usize, new: &[u8]) -> Result<(Header, usize), Error> {
     let mut bytes = bytes_of(&Header::Tcp(segment));
     bytes[at..at + new.len()].copy_from_slice(new);

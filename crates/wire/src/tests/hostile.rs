@@ -1,5 +1,5 @@
-//! Mutations of valid packets through every decoder: none panics, and a packet that is read can be written and read again.
-//! Every other input has its checksums put right, so that the code behind them is reached.
+//! Every decoder reads mutations of valid packets. No decoder panics, and a decoded packet can be encoded and decoded
+//! again. Every second input has correct checksums, so that the code behind the checksums is reached.
 
 use super::properties::any_header;
 use super::*;
@@ -10,14 +10,14 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use raddle_mutate::{Mutator, hex as shown, hold};
 
-/// Valid packets of every header, always the same.
+/// Valid packets with every header; every call gives the same packets.
 fn packets() -> Vec<Vec<u8>> {
     let mut runner = TestRunner::deterministic();
     let mut packet = || bytes_of(&any_header().new_tree(&mut runner).unwrap().current());
     (0..1_000).map(|_| packet()).collect()
 }
 
-/// Makes `covered` plus `more` sum to 0xFFFF by the 16 bits at `at`.
+/// Sets the 16 bits at `at` so that `covered` plus `more` sums to 0xFFFF.
 fn put_sum(bytes: &mut [u8], covered: std::ops::Range<usize>, at: usize, more: usize) {
     bytes[at..at + 2].fill(0);
     let Some(covered) = bytes.get(covered) else { return };
@@ -26,7 +26,7 @@ fn put_sum(bytes: &mut [u8], covered: std::ops::Range<usize>, at: usize, more: u
     bytes[at..at + 2].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 
-/// Puts the checksums of a packet right, which chance alone would not do.
+/// Corrects the checksums of a packet. Random bytes would nearly never be right.
 fn seal(bytes: &mut [u8]) {
     let word = |bytes: &[u8], at| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
     match (bytes.first(), bytes.len()) {
@@ -34,7 +34,7 @@ fn seal(bytes: &mut [u8]) {
             let covered = if bytes[3] & 1 == 1 { word(bytes, 18) } else { 0 };
             let ridx = std::mem::take(&mut bytes[2]);
             if matches!(bytes[0], 0x41 | 0x42) && bytes.len() >= 52 {
-                put_sum(bytes, 36..52, 50, 0); // the event within
+                put_sum(bytes, 36..52, 50, 0); // the event in the payload
             }
             put_sum(bytes, 0..36 + covered, 16, 0);
             bytes[2] = ridx;
@@ -64,7 +64,7 @@ fn seal(bytes: &mut [u8]) {
             put_sum(bytes, 0..end, 4, 0);
         }
         (Some(&Credit::TYPE), Credit::LEN..) => put_sum(bytes, 0..Credit::LEN, 2, 0),
-        // Expeditus's tag has no checksum; the packet behind it has.
+        // Expeditus's tag has no checksum, but the packet behind it has one.
         (Some(0x99), 4..) => {
             let tag = 3 + usize::from(bytes[2] & 0x7F).div_ceil(2);
             if let Some(inner) = bytes.get_mut(tag..) {
@@ -88,7 +88,7 @@ fn seal(bytes: &mut [u8]) {
     }
 }
 
-/// Whether some decoder reads the bytes as a header.
+/// Reads the bytes with every decoder. Returns true if `decoders` read a header.
 fn check(bytes: &[u8], decoders: &Decoders) -> bool {
     check_frame(bytes);
     let _ = dcbx::Announcement::decode(bytes);
@@ -105,7 +105,8 @@ fn check(bytes: &[u8], decoders: &Decoders) -> bool {
     true
 }
 
-/// The bytes as an Ethernet frame: a tag comes off as it went on, and what answers a request is itself no request.
+/// Treats the bytes as an Ethernet frame: a removed tag can be inserted again, and the response to a request is no
+/// request.
 fn check_frame(frame: &[u8]) {
     let mut bare = frame.to_vec();
     if let Ok(Some(tag)) = ethernet::remove_tag(&mut bare) {
@@ -148,7 +149,7 @@ fn no_bytes_make_the_view_of_a_frame_panic() {
     assert!(read > 10_000, "{read} inputs are read as packets");
 }
 
-/// A change in any byte: without [`seal`] the checksum would be wrong in nearly all of these packets.
+/// Changes any byte: without [`seal`] nearly all of these packets would have a wrong checksum.
 #[test]
 fn every_checksum_can_be_put_right() {
     let mut mutator = Mutator::new(1);

@@ -1,4 +1,4 @@
-//! Oracle O7: known bytes, and damage to them.
+//! Oracle O7: known bytes, and damaged bytes.
 
 mod hostile;
 mod properties;
@@ -43,7 +43,7 @@ fn start() -> Event {
     }
 }
 
-/// 0 -> 74 on 8x8x8 by [0, 0, 2, 4].
+/// A packet from node 0 to node 74 on an 8x8x8 torus by the ports [0, 0, 2, 4].
 fn short_data() -> Data {
     Data {
         flow: flow_handle(0, 7),
@@ -58,7 +58,7 @@ fn short_data() -> Data {
     }
 }
 
-/// The longest route that 3 bits a hop allow.
+/// A packet with the longest route at 3 bits per hop.
 fn long_data() -> Data {
     Data {
         flow: flow_handle(1, 3),
@@ -118,7 +118,7 @@ fn notice() -> DropNotice {
     DropNotice { data, dropped: start(), node: 9, port: 2, reason: NoticeReason::LinkDown }
 }
 
-/// Packets up to 99, 103 and 104 are here.
+/// Packets up to 99, and packets 103 and 104, have arrived.
 fn acknowledgement() -> Acknowledgement {
     let data = Data { plen: Acknowledgement::PAYLOAD_LEN, seq: 104, ..short_data() };
     Acknowledgement { data, next: 100, window: 500, from: 3, arrived: [0xc0, 0, 0, 0, 0, 0, 0, 0] }
@@ -146,7 +146,7 @@ pub(crate) fn segment() -> Segment {
     }
 }
 
-/// The first of 64 KiB, after a packet of 1,456 bytes.
+/// The second datagram of a flow of 64 KiB, after a datagram of 1,456 bytes.
 pub(crate) fn datagram() -> Datagram {
     Datagram {
         src: 1,
@@ -287,7 +287,7 @@ fn an_announcement_holds_300_assignments_in_1512_bytes_and_no_more() {
     assert_eq!(of(vec![wrong]).encode(&mut bytes), Err(Error::Invalid { field: "rp", value: 16 }));
 }
 
-/// Every flip of one bit, but of those in `free` bytes, is noticed.
+/// Checks that every flip of a single bit is detected, except in the `free` bytes.
 fn assert_flips_are_noticed(bytes: &[u8], free: &[usize], decodes: impl Fn(&[u8]) -> bool) {
     assert!(decodes(bytes));
     for bit in 0..bytes.len() * 8 {
@@ -396,7 +396,7 @@ fn every_prefix_of_a_packet_is_truncated() {
     }
 }
 
-/// Breaks one byte of a valid packet and repairs the checksum, so that only the field itself can be refused.
+/// Sets one byte of a valid packet and corrects the checksum, so that the decoder can refuse only the field itself.
 fn refused_field(mut bytes: Vec<u8>, at: usize, value: u8, checksum_at: usize) -> Error {
     bytes[at] = value;
     bytes[checksum_at..checksum_at + 2].fill(0);
@@ -429,7 +429,7 @@ fn values_that_the_formats_forbid_are_refused() {
     for (kind, plen) in [(0x44, 1), (0x47, 1), (0x48, 11), (0x48, 13)] {
         let mut bytes = hex(SNAPSHOT);
         (bytes[0], bytes[3], bytes[19]) = (kind, 0, plen);
-        bytes[Data::LEN..].fill(0); // so that a checksum over all is one over the header
+        bytes[Data::LEN..].fill(0); // so that a checksum over all bytes equals a checksum over the header
         assert_eq!(refused_field(bytes, 19, plen, 16), invalid("plen", plen.into()), "{kind:#x}");
     }
     assert_eq!(Header::decode(&[0x11; 64]), Err(Error::UnknownType(0x11)));
@@ -470,7 +470,7 @@ fn control_packets_name_the_flow_they_are_about() {
     assert_eq!(key(Header::R2c2Request(request(Wanted::Resend))), None);
 }
 
-/// Of every transport: the flow's name, the place and the number of its bytes.
+/// Covers every transport: the flow's name, and the position and number of the packet's bytes.
 #[test]
 fn a_packet_with_data_says_which_bytes_of_which_flow_it_holds() {
     let rated = rated::tests::DATA;
@@ -502,7 +502,7 @@ fn a_packet_with_data_says_which_bytes_of_which_flow_it_holds() {
     }
 }
 
-/// RoCEv2 is UDP: its source port tells the flows of two hosts apart.
+/// RoCEv2 is UDP: its source port tells the flows between two hosts apart.
 #[test]
 fn what_runs_over_ipv4_has_a_five_tuple() {
     let five = |header: Header| header.five_tuple().map(|it| (it.src_port, it.dst_port, it.protocol));

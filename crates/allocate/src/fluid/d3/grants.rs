@@ -1,8 +1,8 @@
 //! Grants: first come, first served.
 //!
-//! Links count in integers, so that the reserved part of a link is the sum of its grants, in whichever order they were
-//! made. A grant depends only on earlier grants. Grants that may be wrong are therefore repaired in order of arrival, with
-//! a running sum for each link.
+//! Links count in integers, so the reserved part of a link is the exact sum of its grants, whatever the order in which
+//! they were made. A grant depends only on earlier grants. Grants that may be wrong are therefore repaired in order of
+//! arrival, with a running sum for each link.
 
 use super::Reservation;
 use std::cmp::Reverse;
@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 /// A link and its reservations.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Link {
-    /// Now, in the units of the rest.
+    /// Current capacity, in units of `unit_bps`.
     pub(super) capacity: u64,
     /// The link's capacity at the start, bit/s.
     pub(super) line_bps: f64,
@@ -20,7 +20,7 @@ pub(super) struct Link {
     rest: u64,
     /// The link's grants, in order of the flows' arrival.
     pub(super) grants: Vec<Grant>,
-    /// Number of flows that were granted less than they asked for.
+    /// Number of flows on the link that were granted less than they asked for, on any of their links.
     short: u32,
     /// In the present settle: the number of grants that have been passed, and their sum.
     passed: (usize, u64),
@@ -94,7 +94,7 @@ impl Reservation {
         }
     }
 
-    /// A flow with a deadline leaves its links.
+    /// Removes a flow with a deadline from its links.
     pub(super) fn delist(&mut self, slot: u32) {
         let flow = &self.flows[slot as usize];
         for &(link, _) in &flow.row {
@@ -105,12 +105,12 @@ impl Reservation {
         }
     }
 
-    /// Sets a link's capacity, in bit/s.
+    /// Sets a link's capacity, given in bit/s.
     pub(super) fn resize(&mut self, link: u32, bps: f64) {
         self.links[link as usize].capacity = self.units(bps);
     }
 
-    /// Notes that a link is looked at in this settle.
+    /// Marks a link as examined in this settle.
     pub(super) fn visit(&mut self, link: u32) {
         if !std::mem::replace(&mut self.links[link as usize].visited, true) {
             self.visited.push(link);
@@ -164,7 +164,7 @@ impl Reservation {
         }
     }
 
-    /// Tells the rest of the flows what reservations leave.
+    /// Updates the capacities that reservations leave for max-min sharing.
     pub(super) fn leave(&mut self) {
         while let Some(slot) = self.visited.pop() {
             let link = &mut self.links[slot as usize];

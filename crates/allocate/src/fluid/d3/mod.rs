@@ -1,19 +1,19 @@
-//! The rates that D3's routers settle on: reservations in order of arrival, and fair shares of the rest (Wilson, Ballani,
-//! Karagiannis, Rowstron, SIGCOMM 2011; specification of PDQ, §6 and §11).
+//! The rates to which D3's routers converge: reservations in order of arrival, and fair shares of the rest (Wilson,
+//! Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specification of PDQ, §6 and §11).
 //!
 //! A flow with a deadline asks for the rate at which it would just meet the deadline. In order of arrival, each flow is
 //! granted its request, or the capacity that its links have left ([grants]). Then all flows, with deadlines or without,
 //! get max-min fair shares of the rest in addition. A flow that would need more than it can send gives up (quenching).
 //!
 //! # Times of requests
-//! The rate that a flow needs changes all the time, as the flow sends more or less than that. A flow asks again when a
-//! flow comes or goes on one of its links, and every [`REFRESH`]. In between its request stands, as requests of D3 stand
-//! for a round trip.
+//! The rate that a flow needs changes continuously, as the flow sends more or less than that. A flow updates its
+//! request when a flow arrives or leaves on one of its links, and every [`REFRESH`]. In between its request stays the
+//! same, as a request of D3 does for a round trip.
 //!
 //! # Cost
-//! When a flow comes or goes, the flows with deadlines on its links are examined, and the flows whose grants change
-//! because of them. Every [`REFRESH`], all flows with deadlines are examined. Flows without deadlines cost as much as
-//! under [`MaxMin`](crate::MaxMin).
+//! When a flow arrives or leaves, the flows with deadlines on its links are examined, and the flows whose grants change
+//! because of them. Every [`REFRESH`], the flows with deadlines that do not send at the requested rate are examined.
+//! Flows without deadlines cost as much as under [`MaxMin`](crate::MaxMin).
 
 mod grants;
 
@@ -24,50 +24,50 @@ use raddle_core::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Time for which a request stands while no flow comes or goes on its links (specification §11).
+/// Time for which a request is valid while no flow arrives or leaves on its links (specification §11).
 pub const REFRESH: Duration = Duration::from_ms(1);
 
-/// Relative difference within which two rates are the same.
+/// Relative difference within which two rates count as equal.
 const SAME: f64 = 1e-9;
 
 /// Reservations in order of arrival, and max-min fair shares of the rest.
 #[derive(Debug, Clone)]
 pub struct Reservation {
-    /// Shares of the capacity that reservations leave. Its slots are the flows' slots.
+    /// Max-min shares of the capacity that reservations leave. Its slots are the flows' slots.
     rest: Incremental,
-    /// The unit in which links count, bit/s.
+    /// The unit in which links count capacity, in bit/s.
     unit_bps: f64,
-    /// Per link slot.
+    /// Indexed by link slot.
     links: Vec<Link>,
-    /// Per flow slot.
+    /// Indexed by flow slot.
     flows: Vec<Member>,
-    /// When deadlines get out of reach at the rates of now, with the slots of their flows.
+    /// Times at which flows can no longer meet their deadlines at their current rates, with the slots of these flows.
     late: BTreeSet<(Time, u32)>,
-    /// Time at which all flows that do not send at the requested rate ask again.
+    /// Time at which all flows that do not send at the requested rate update their requests.
     refresh_at: Time,
-    /// Links where flows came or went, each once: those on them ask anew.
+    /// Links whose flows or capacity changed, each once: the flows on them update their requests.
     disturbed: Vec<u32>,
-    /// Flows whose grants may be wrong, each once, the first to arrive first.
+    /// Flows whose grants may be wrong, each once, in order of arrival.
     doubts: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Links whose grants were looked at in this settle, each once.
+    /// Links whose grants were examined in this settle, each once.
     visited: Vec<u32>,
     /// Flows with deadlines whose rates may differ from the last reported rates, each once.
     touched: Vec<u32>,
 }
 
-/// A flow. Without a deadline, only its row is true.
+/// A flow. If it has no deadline, only `row` is up to date.
 #[derive(Debug, Clone)]
 struct Member {
     order: u64,
-    /// Due [`Time::NEVER`] where there is no flow, too.
+    /// In a free slot, its deadline is [`Time::NEVER`].
     work: Work,
-    /// The most that it can send if its links could carry more, bit/s; else infinity.
+    /// The maximum rate at which it can send if this is below its links' rate, bit/s; else infinity.
     demand_bps: f64,
     asked_bps: f64,
     granted_bps: f64,
     /// True if its links count the flow as one that was granted less than it asked for.
     short: bool,
-    /// When its deadline gets out of reach at this rate.
+    /// Time from which it can no longer meet its deadline at this rate.
     late_at: Time,
     /// True if the flow is among the doubts, or gives up.
     doubted: bool,
@@ -88,7 +88,7 @@ impl Member {
 }
 
 impl Reservation {
-    /// No flows over links with these usable capacities, in bit/s.
+    /// A policy without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64]) -> Self {
         let rest = Incremental::new(links);
@@ -107,14 +107,14 @@ impl Reservation {
         }
     }
 
-    /// Has the flows on a link ask anew.
+    /// Marks a link so that its flows update their requests.
     fn disturb(&mut self, link: u32) {
         if !std::mem::replace(&mut self.links[link as usize].disturbed, true) {
             self.disturbed.push(link);
         }
     }
 
-    /// Has all flows ask that should, and those give up for whom that is too much.
+    /// Updates all requests that are due. A flow gives up if its request exceeds the rate at which it can send.
     fn ask(&mut self, now: Time, changes: &mut Changes) {
         let mut gone = changes.given_up.len();
         while let Some(&(at, slot)) = self.late.first()
@@ -149,7 +149,7 @@ impl Reservation {
         }
     }
 
-    /// Computes a flow's request, unless it has asked at this time, or makes the flow give up.
+    /// Computes a flow's request, unless it was already computed in this settle, or makes the flow give up.
     fn ask_for(&mut self, now: Time, slot: u32, changes: &mut Changes) {
         let flow = &mut self.flows[slot as usize];
         if std::mem::replace(&mut flow.doubted, true) {
@@ -164,7 +164,7 @@ impl Reservation {
         }
     }
 
-    /// Reports rates that have changed, and notes what follows from them.
+    /// Reports rates that have changed, and updates the times that depend on them.
     fn report(&mut self, now: Time, changes: &mut Changes) {
         let next = now.as_ps() / REFRESH.as_ps() + 1;
         for (slot, share_bps) in self.rest.changes() {

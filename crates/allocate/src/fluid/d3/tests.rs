@@ -1,4 +1,4 @@
-//! Worked examples, and grants against both passes from scratch.
+//! Worked examples, and comparison of the grants with both passes computed from scratch.
 
 use super::*;
 use crate::fluid::run::{Job, run, time};
@@ -29,10 +29,10 @@ fn from_scratch(policy: &Reservation, rows: &[(usize, Vec<(u32, f32)>)]) -> Vec<
     granted.into_iter().zip(shares).map(|((slot, grant), share)| (slot, grant + share)).collect()
 }
 
-/// Runs jobs on links, checks all rates on the way and who asks when, and returns when they end.
+/// Runs jobs on links, checks all rates and which flows update their requests, and returns when the jobs end.
 fn ends(links: &[f64], jobs: &[Job]) -> Vec<Option<f64>> {
     let largest = links.iter().copied().fold(0.0, f64::max);
-    // Of the settle before, by slot.
+    // State at the previous settle, by slot.
     let mut before: Vec<Member> = Vec::new();
     let mut asked_at: Vec<Time> = Vec::new();
     run(&mut Reservation::new(links), jobs, |policy, now, rates| {
@@ -50,7 +50,7 @@ fn ends(links: &[f64], jobs: &[Job]) -> Vec<Option<f64>> {
             has(&before).filter(|flow| !flow.1.is_empty())
                 == has(&policy.flows).filter(|flow| !flow.1.is_empty())
         };
-        // Links of flows that came or went.
+        // Links of flows that arrived or left.
         let changed = (0..policy.flows.len()).filter(|&slot| !same(slot));
         let rows = changed.flat_map(|slot| before.get(slot).into_iter().chain([&policy.flows[slot]]));
         let disturbed: Vec<u32> = rows.flat_map(|flow| flow.row.iter().map(|&(link, _)| link)).collect();
@@ -96,7 +96,7 @@ fn oracle_13_6_the_order_of_arrival_decides() {
 
 #[test]
 fn what_is_left_is_shared() {
-    // The first asks for 2 of 9; both get half of the other 7 on top.
+    // The first flow asks for 2 of 9; both get half of the other 7 in addition.
     let mut rates_at_first = None;
     let jobs = [Job::new(4.0, &[0]).due(2.0), Job::new(100.0, &[0])];
     run(&mut Reservation::new(&[9.0]), &jobs, |_, _, rates| {
@@ -114,13 +114,13 @@ fn without_deadlines_it_is_max_min() {
 
 #[test]
 fn a_flow_that_would_need_more_than_there_is_gives_up() {
-    // The first has all until 3 s; the second needs 2 s alone, and has until 4 s.
+    // The first flow uses the whole link until 3 s. The second needs 2 s alone, but its deadline is at 4 s.
     let jobs = [Job::new(3.0, &[0]).due(3.0), Job::new(2.0, &[0]).due(4.0)];
     assert_eq!(ends(&[1.0], &jobs)[1], None);
     assert_eq!(ends(&[1.0], &[Job::new(3.0, &[0]).due(2.0)]), [None]);
 }
 
-/// A flow that asks for 3 for ten seconds, if it is `urgent`, on links of its own.
+/// A flow that asks for a rate of 3 for ten seconds if it is `urgent`, on the given links.
 fn flow(order: u64, urgent: bool, row: &[(u32, f32)]) -> FluidFlow<'_> {
     FluidFlow {
         order,
@@ -134,7 +134,7 @@ fn flow(order: u64, urgent: bool, row: &[(u32, f32)]) -> FluidFlow<'_> {
     }
 }
 
-/// The changes of these flows' rates in a settle at the start.
+/// The rates of these flows that a settle at time 0 reports.
 fn settled<const N: usize>(policy: &mut Reservation, flows: [usize; N]) -> [Option<f64>; N] {
     let mut changes = Changes::default();
     policy.settle(Time::ZERO, &mut changes);
@@ -161,8 +161,8 @@ fn links_that_slow_down_and_recover_are_reserved_anew() {
 
 #[test]
 fn grants_on_one_link_change_those_on_the_next() {
-    // The second flow asks for what the first leaves of its link, which depends on the first one's other link. The third
-    // has what is left.
+    // The second flow gets what the first leaves of its link, which depends on the first flow's other link. The third
+    // flow gets the remainder.
     let mut policy = Reservation::new(&[4.0, 4.0]);
     let first = policy.insert(Time::ZERO, flow(0, true, &[(0, 1.0), (1, 1.0)]));
     let second = policy.insert(Time::ZERO, flow(1, true, &[(1, 1.0)]));
@@ -193,7 +193,7 @@ fn job() -> impl Strategy<Value = Job> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// At every event of a run all rates equal those computed from scratch.
+    /// At every event of a run, all rates equal those computed from scratch.
     #[test]
     fn grants_are_those_from_scratch(
         capacities in proptest::collection::vec(prop_oneof![2 => Just(1e9), 1 => 2e8..4e9_f64], 6),

@@ -1,39 +1,40 @@
-//! Flows that send on several paths at once, as Multipath PDQ has them (Hong, Caesar, Godfrey, SIGCOMM 2012; specification
-//! of PDQ, §5 and §11).
+//! Flows that send on several paths at once, as in Multipath PDQ (Hong, Caesar, Godfrey, SIGCOMM 2012; specification of
+//! PDQ, §5 and §11).
 //!
-//! A flow is cut into equal subflows, one a path, which the schedule by [criticality](Criticality) takes for flows of their
-//! own. As soon as one of them sends, it takes over what paused ones have left, and these end; of several that send, the one
-//! with the least left does. If all are paused nothing moves. A flow gives up for all its subflows together: when its
-//! deadline is out of reach at the rate that it could have alone, on all its paths.
+//! A flow is divided into equal subflows, one per path. The schedule by [criticality](Criticality) treats them as
+//! separate flows. As soon as a subflow sends, it takes over the remaining bits of the paused subflows, which then end.
+//! If several subflows send, the one with the least left takes them over. If all are paused, no bits move. A flow gives
+//! up with all its subflows together, once it could not meet its deadline even alone on all its paths.
 //!
-//! Cost: that of its subflows.
+//! The cost is that of the subflows.
 //!
 //! # Differs from the specification
-//! - A flow that its application or its receiver keeps below the rate of a path may use an equal part of that on each.
+//! - A flow that its application or its receiver limits to less than the rate of a path gets an equal part of this
+//!   limit on each path.
 
 use crate::work::Work;
 use crate::{Changes, Criticality, Fluid, FluidFlow, Rules};
 use raddle_core::{Duration, Time};
 use std::collections::BTreeSet;
 
-/// Flows of at most so many subflows, served in order of criticality.
+/// Flows of at most `MOST_SUBFLOWS` subflows each, served in order of criticality.
 #[derive(Debug, Clone)]
 pub struct Subflows {
-    /// Of the subflows.
+    /// The schedule of the subflows.
     schedule: Criticality,
     gives_up: bool,
-    /// By link slot: the node that the link leaves.
+    /// Indexed by link slot: the node at which the link starts.
     from: Vec<u32>,
-    /// Per flow slot.
+    /// Indexed by flow slot.
     flows: Vec<Parent>,
     vacant: Vec<u32>,
-    /// The flow of each slot of the schedule.
+    /// The flow of each subflow slot in `schedule`.
     parents: Vec<u32>,
-    /// When to look at which flow.
+    /// Times at which flows are to be examined.
     looks: BTreeSet<(Time, u32)>,
     /// Flows whose subflows may have changed, each once.
     touched: Vec<u32>,
-    /// Working memory: what the schedule changed, and the path of a subflow.
+    /// Working memory: the changes of the schedule, and the path of a subflow.
     changes: Changes,
     path: Vec<(u32, f32)>,
 }
@@ -42,23 +43,23 @@ pub struct Subflows {
 #[derive(Debug, Clone)]
 struct Parent {
     work: Work,
-    /// Slots of its subflows; none where there is no flow.
+    /// Slots of its subflows; empty for a free slot.
     subflows: Vec<usize>,
-    /// When a subflow ends before others, or the deadline gets out of reach.
+    /// Time at which a subflow ends before others, or the flow can no longer meet its deadline.
     look_at: Time,
     touched: bool,
 }
 
-/// Orders of subflows that lie between those of two flows.
+/// Size of the range of order numbers that is reserved for the subflows of each flow.
 const MOST_SUBFLOWS: u64 = 1 << 8;
 
-/// A subflow is complete if it has no more than this left, in seconds at its rate: times are in picoseconds.
+/// A subflow is complete if it has at most this much left, in seconds at its rate: times are rounded to picoseconds.
 const DONE_S: f64 = 1e-12;
 
 impl Subflows {
-    /// No flows over links with these usable capacities, in bit/s, of which each leaves the node `from` it.
+    /// A policy without flows, over links with these usable capacities in bit/s. Link `i` starts at node `from[i]`.
     ///
-    /// The row of a flow must be paths, one after the other, all of which begin at the node where the first does.
+    /// The row of a flow must be a sequence of paths, all of which start at the same node.
     #[must_use]
     pub fn new(links: &[f64], from: Vec<u32>, rules: Rules) -> Self {
         Self {
@@ -81,7 +82,7 @@ impl Subflows {
         }
     }
 
-    /// Does what is due by now: flows give up, subflows end.
+    /// Handles the events that are due: flows give up, subflows end.
     fn look(&mut self, now: Time, changes: &mut Changes) {
         while let Some(&(at, slot)) = self.looks.first()
             && at <= now
@@ -98,7 +99,7 @@ impl Subflows {
             let mut subflows = std::mem::take(&mut flow.subflows);
             let done =
                 |of: usize| self.schedule.remaining_bits(now, of) <= self.schedule.rate_bps(of) * DONE_S;
-            // The last one ends with the flow.
+            // The last subflow ends with the flow.
             let last = subflows.iter().copied().find(|&of| !done(of)).unwrap_or(subflows[0]);
             let gone: Vec<usize> = subflows.iter().copied().filter(|&of| of != last && done(of)).collect();
             subflows.retain(|of| !gone.contains(of));
@@ -108,7 +109,8 @@ impl Subflows {
         }
     }
 
-    /// Moves what paused subflows of a flow have left to one that sends. Returns whether there was any.
+    /// Moves the remaining bits of a flow's paused subflows to one that sends. Returns whether any subflow was paused
+    /// while another sent.
     fn shift(&mut self, now: Time, slot: u32) -> bool {
         let schedule = &mut self.schedule;
         let subflows = &mut self.flows[slot as usize].subflows;
@@ -132,7 +134,7 @@ impl Subflows {
         true
     }
 
-    /// Reports rates that have changed, and works out when to look at their flows.
+    /// Reports rates that have changed, and computes when to examine their flows next.
     fn report(&mut self, now: Time, changes: &mut Changes) {
         for slot in self.touched.drain(..) {
             let flow = &mut self.flows[slot as usize];
@@ -203,7 +205,7 @@ impl Fluid for Subflows {
         let parent = &mut self.flows[slot as usize];
         parent.work = Work::new(now, flow.size_bits, flow.due, flow.demand_bps.min(lines_bps));
         if self.gives_up && parent.work.is_late() {
-            // It came too late.
+            // The flow arrived too late to meet its deadline.
             parent.look_at = now;
             self.looks.insert((now, slot));
         }

@@ -1,4 +1,4 @@
-//! Worked examples, and what must hold of all.
+//! Worked examples, and properties that hold for all flows.
 
 use super::*;
 use crate::Probing;
@@ -13,7 +13,7 @@ const PLAIN: Rules = Rules {
     least_share: 0.01,
 };
 
-/// Links 0 to 3 leave node 0; the others go on from nodes of their own.
+/// Links 0 to 3 start at node 0; each of the others starts at its own node.
 const FROM: [u32; 8] = [0, 0, 0, 0, 1, 2, 3, 4];
 
 fn ends(links: &[f64; 8], jobs: &[Job]) -> Vec<Option<f64>> {
@@ -30,15 +30,16 @@ fn assert_ends(jobs: &[Job], expected: &[f64]) {
 #[test]
 fn a_flow_alone_has_all_its_paths() {
     assert_ends(&[Job::new(6.0, &[0, 4, 1, 5, 2, 6])], &[2.0]);
-    // Two subflows over one link have that link.
+    // Two subflows over one link share its capacity.
     assert_ends(&[Job::new(6.0, &[0, 4, 0, 5])], &[6.0]);
 }
 
 #[test]
 fn what_paused_subflows_have_goes_to_one_that_sends() {
-    // The short flow has link 1 until 1 s; the other sends all of its 6 on its other path, though link 1 is idle then.
+    // The short flow uses link 1 until 1 s. The other flow sends all of its 6 on its other path, although link 1 is
+    // idle then.
     assert_ends(&[Job::new(6.0, &[0, 1]), Job::new(1.0, &[1])], &[6.0, 1.0]);
-    // Where others have both links nothing moves, until the first of them is free.
+    // If other flows occupy both links, no bits move until the first of the links is free.
     assert_ends(&[Job::new(6.0, &[0, 1]), Job::new(1.0, &[1]), Job::new(2.0, &[0])], &[7.0, 1.0, 2.0]);
 }
 
@@ -46,18 +47,19 @@ fn what_paused_subflows_have_goes_to_one_that_sends() {
 fn subflows_of_unlike_paths_end_apart() {
     let mut links = [1.0; 8];
     links[1] = 0.5;
-    // 3 at 1, and 3 at a half.
+    // 3 at rate 1, and 3 at rate 1/2.
     let ends = ends(&links, &[Job::new(6.0, &[0, 1])]);
     assert!((ends[0].expect("complete") - 6.0).abs() < 1e-6, "{ends:?}");
 }
 
 #[test]
 fn a_deadline_counts_all_paths_together() {
-    // 6 by 3 s needs two paths.
+    // Sending 6 by 3.5 s needs two paths.
     assert_eq!(ends(&[1.0; 8], &[Job::new(6.0, &[0]).due(3.5)]), [None]);
     let ends_of = |jobs: &[Job]| ends(&[1.0; 8], jobs);
     assert!(ends_of(&[Job::new(6.0, &[0, 1]).due(3.5)])[0].is_some());
-    // A tighter flow has one of the two from the start: half a second too much.
+    // A flow with a tighter deadline uses one of the two paths from the start, so the other flow would be late by half
+    // a second.
     let jobs = [Job::new(2.0, &[1]).due(2.0), Job::new(6.0, &[0, 1]).due(3.5)];
     let ends = ends_of(&jobs);
     assert!(ends[0].is_some() && ends[1].is_none(), "{ends:?}");
@@ -76,7 +78,8 @@ fn job() -> impl Strategy<Value = Job> {
 }
 
 proptest! {
-    /// All flows end or give up, no link carries more than it can, and rates and bits are those of the subflows.
+    /// All flows end or give up, no link carries more than its capacity, and rates and bits are the sums of the
+    /// subflows'.
     #[test]
     fn flows_end_and_links_are_not_overrun(mut jobs in proptest::collection::vec(job(), 1..16)) {
         jobs.sort_by_key(|job| job.arrival);

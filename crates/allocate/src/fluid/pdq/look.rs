@@ -1,4 +1,4 @@
-//! When the schedule may change although nobody comes or goes.
+//! Times at which the schedule may change although no flow arrives or leaves.
 
 use super::{Changes, Criticality, Measure, Member};
 use crate::fluid::GRACE_S;
@@ -6,16 +6,16 @@ use raddle_core::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Least time between two looks if no flow comes or goes between them: far below the reaction time of switches.
+/// Minimum time between two looks if no flow arrives or leaves between them: far below the reaction time of switches.
 const LEAST_GAP: Duration = Duration::from_us(1);
 
 const PS_PER_S: f64 = 1e12;
 
-/// Looks at flows, the next first. Those at a flow that has changed since are outdated.
+/// Scheduled looks at flows, the earliest first. If a flow has changed since, its looks are outdated.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Looks(BinaryHeap<Reverse<Look>>);
 
-/// A look at a flow.
+/// A scheduled look at a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Look {
     at: Time,
@@ -26,11 +26,11 @@ struct Look {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ForWhat {
-    /// Its deadline is out of reach.
+    /// The flow can no longer meet its deadline.
     GiveUp,
-    /// It has sent another step.
+    /// The flow has sent another step.
     Step,
-    /// It passes another flow that sends on one of its links, or is passed by it.
+    /// The flow overtakes another flow that sends on one of its links, or is overtaken by it.
     Passing(u32),
 }
 
@@ -64,7 +64,7 @@ impl Criticality {
         }
     }
 
-    /// When to look next.
+    /// Time of the next look.
     pub(super) fn next_look(&mut self, now: Time) -> Option<Time> {
         const FEW: usize = 64;
         if self.looks.0.len() > 4 * (self.flows.len() - self.vacant.len()) + FEW {
@@ -94,7 +94,7 @@ impl Criticality {
         }
     }
 
-    /// Works out when a flow that sends at its rate from now on is to be looked at.
+    /// Computes when to look at a flow again, if it keeps its current rate.
     pub(super) fn look_later(&mut self, now: Time, flow: u32) {
         let member = &mut self.flows[flow as usize];
         member.version = member.version.wrapping_add(1);
@@ -128,7 +128,8 @@ impl Criticality {
         }
     }
 
-    /// Seconds until the less critical of two sending flows overtakes the other, if sizes decide and neither has ended then.
+    /// Seconds until the less critical of two sending flows overtakes the other. `None` if other criteria than the
+    /// remaining time decide, or if a flow ends before.
     fn passing_s(&self, now: Time, one: u32, other: u32) -> Option<f64> {
         let (mut first, mut second) = (&self.flows[one as usize], &self.flows[other as usize]);
         if (first.class, first.due) != (second.class, second.due) {

@@ -1,27 +1,29 @@
-//! The schedule that PDQ's switches settle on: flows in order of criticality, each as fast as more critical ones let it
-//! (Hong, Caesar, Godfrey, SIGCOMM 2012; specification of PDQ, §4.1 and §11).
+//! The schedule to which PDQ's switches converge: flows in order of criticality, each as fast as the more critical
+//! flows allow (Hong, Caesar, Godfrey, SIGCOMM 2012; specification of PDQ, §4.1 and §11).
 //!
 //! A flow gets the capacity that all more critical flows leave on its links, at most the rate at which it can send. If
-//! that is less than a hundredth of the latter, the flow is paused. A flow is more critical than another, in this
-//! order, by a lower class, an earlier deadline, a smaller [`Measure`], or an earlier arrival.
+//! that is less than a hundredth of the rate at which it can send, the flow is paused. A flow is more critical than
+//! another by, in this order: a lower class, an earlier deadline, a smaller [`Measure`], an earlier arrival.
 //!
 //! # Cost
-//! Work is done where the schedule changes, in order of criticality ([repair]). A paused flow is listed only at one
-//! link that has no capacity left for it, and is examined again when that link has capacity: changes at its other links
-//! cost nothing. The flows that send on a link are few, because each takes at least a hundredth of the link or all that
-//! it can send. They are therefore kept in no order.
+//! Work is done only where the schedule changes, in order of criticality ([repair]). A paused flow is listed only at
+//! one link that has no capacity left for it. It is examined again when that link has capacity, so changes at its other
+//! links cost nothing. Few flows send on a link at a time, because each takes at least a hundredth of the link, or its
+//! maximum rate. They are therefore stored unordered.
 //!
 //! # Time
-//! As flows send, their criticality rises. If one passes another that is paused, no rate changes: the other stays paused
-//! by the same link. If it passes one that sends, slower and on a common link, rates may change, so the schedule is
-//! [looked at](look) then; so it is when a deadline gets out of reach.
+//! As flows send, they become more critical. If a flow overtakes a paused flow, no rate changes: the paused flow stays
+//! blocked by the same link. If it overtakes a slower sending flow on a common link, rates may change. The schedule is
+//! therefore [examined](look) at that time, and when a flow can no longer meet its deadline.
 //!
 //! # Differs from the specification
-//! - Probes of paused flows reduce rates, not what links have left when rates are given out: links reduce the rates of
-//!   their flows by the share of their capacity that probes take. With one sending flow, this is the same. Rates become
-//!   a function of the present flows; by the specification their definition is circular.
-//! - Probes take at most half of a link: where links are slow and round trips short, probes wait for each other's answers.
-//! - The place of a flow in a link's list, by which it probes less often, is counted as if the sending flows came first.
+//! - Probes of paused flows do not reduce the capacity that is left when rates are assigned. Instead, each link reduces
+//!   the rates of its flows by the share of its capacity that probes take. With one sending flow, this is the same.
+//!   Rates become a function of the present flows; the specification's definition is circular.
+//! - Probes take at most half of a link. On slow links with short round trips, probes wait for the answers to earlier
+//!   ones.
+//! - A flow's place in a link's list, which determines how often it probes, is counted as if the sending flows came
+//!   first.
 
 mod look;
 mod order;
@@ -43,7 +45,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// No link.
 const NONE: u32 = u32::MAX;
 
-/// Relative difference within which two rates are the same: rounding.
+/// Relative difference within which two rates count as equal: rounding.
 const SAME: f64 = 1e-12;
 
 /// Options of a schedule by criticality.
@@ -78,33 +80,33 @@ impl Default for Rules {
 #[derive(Debug, Clone)]
 pub struct Criticality {
     rules: Rules,
-    /// Per link slot.
+    /// Indexed by link slot.
     links: Vec<Link>,
-    /// Per flow slot.
+    /// Indexed by flow slot.
     flows: Vec<Member>,
-    /// Flow slots that are free.
+    /// Free flow slots.
     vacant: Vec<u32>,
     /// Parts of the schedule that may be wrong, the most critical first.
     doubts: BinaryHeap<Reverse<(Key, Doubt)>>,
-    /// When to look at what.
+    /// Times at which flows are to be examined.
     looks: Looks,
     probes: Probes,
     /// Flows whose rate may differ from the last reported rate, each once.
     touched: Vec<u32>,
-    /// No flow ever needed less than this of a link to send, bit/s.
+    /// Lower bound of the link capacity that any flow has needed in order to send, bit/s.
     least_left_bps: f64,
-    /// Working memory: less critical flows.
+    /// Working memory for less critical flows.
     later: Vec<u32>,
 }
 
 /// A link and the flows on it.
 #[derive(Debug, Clone, Default)]
 struct Link {
-    /// Now, bit/s.
+    /// Current capacity, bit/s.
     capacity_bps: f64,
     /// The link's capacity at the start, bit/s.
     line_bps: f64,
-    /// Flows that send, with their traversals a packet.
+    /// Flows that send, with their traversals per packet.
     senders: Vec<(u32, f32)>,
     /// Paused flows for which this link has no capacity left.
     waiting: BTreeMap<Key, u32>,
@@ -117,10 +119,10 @@ struct Member {
     class: u8,
     due: Time,
     order: u64,
-    /// The flow's measure, which counts before the order of arrival. Not used for [`Measure::Remaining`], which changes
-    /// with time.
+    /// The flow's measure, which is compared before the order of arrival. Not used for [`Measure::Remaining`], which
+    /// changes with time.
     measure: u64,
-    /// The most it can send, bit/s.
+    /// Maximum rate at which the flow can send, bit/s.
     max_bps: f64,
     size_bits: f64,
     /// Bits left at `since`.
@@ -128,16 +130,16 @@ struct Member {
     since: Time,
     /// The rate that the schedule gives the flow, bit/s.
     granted_bps: f64,
-    /// The part of `granted_bps` that probes leave, bit/s.
+    /// The part of `granted_bps` that remains after probes, bit/s.
     rate_bps: f64,
-    /// Probes a second if the flow is paused and probes once a round trip.
+    /// Probes per second if the flow is paused and probes once per round trip.
     probes_per_s: u64,
-    /// The link where it waits; [`NONE`] if it sends, or is new.
+    /// The link at which the flow waits; [`NONE`] if it sends or is new.
     waits_at: u32,
-    /// Counts what makes looks at it outdated.
+    /// Incremented when scheduled looks at the flow become outdated.
     version: u32,
     live: bool,
-    /// True if its links count its probes.
+    /// True if the flow's probes are counted on its links.
     probes: bool,
     /// True if the flow is among the doubts.
     doubted: bool,
@@ -156,14 +158,14 @@ impl Member {
         }
     }
 
-    /// Seconds that the flow would take alone.
+    /// Seconds that the flow would still take alone.
     fn alone_s(&self, now: Time) -> f64 {
         self.remaining_bits(now) / self.max_bps
     }
 }
 
 impl Criticality {
-    /// No flows over links with these usable capacities, in bit/s.
+    /// A policy without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64], rules: Rules) -> Self {
         debug_assert!(rules.least_share > SAME, "rounding is no rate");
@@ -194,7 +196,7 @@ impl Criticality {
         self.flows[slot].remaining_bits(now)
     }
 
-    /// The most that a flow alone on these links could send at first, in bit/s.
+    /// Rate that a flow alone on these links could have, with their capacities at the start, in bit/s.
     pub(crate) fn line_bps(&self, row: &[(u32, f32)]) -> f64 {
         let line = |&(link, share): &(u32, f32)| self.links[link as usize].line_bps / f64::from(share);
         row.iter().map(line).fold(f64::INFINITY, f64::min)
@@ -220,7 +222,7 @@ impl Criticality {
         });
     }
 
-    /// Notes that a flow's rate may change.
+    /// Marks a flow whose rate may change.
     fn touch(&mut self, flow: u32) {
         if !std::mem::replace(&mut self.flows[flow as usize].touched, true) {
             self.touched.push(flow);
@@ -240,7 +242,7 @@ impl Criticality {
         self.vacant.push(flow);
     }
 
-    /// Sets the rates that probes leave, and updates the looks that depend on them.
+    /// Computes the rates that remain after probes, reports the changes, and updates the looks that depend on them.
     fn report(&mut self, now: Time, changes: &mut Changes) {
         self.probes.recount(&mut self.links);
         while let Some(link) = self.probes.pop_changed() {
@@ -253,7 +255,7 @@ impl Criticality {
             self.flows[slot as usize].touched = false;
             self.flows[slot as usize].live
         });
-        // All rates first, as looks compare them.
+        // All rates are set first, because looks compare them.
         for &slot in &touched {
             let flow = &mut self.flows[slot as usize];
             let kept = flow.row.iter().map(|&(link, _)| self.links[link as usize].probed.kept);
@@ -301,7 +303,8 @@ impl Fluid for Criticality {
             self.flows.push(member.clone());
             u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
         });
-        // State of the flow that had the slot before: its looks are outdated, and it may be among the touched flows.
+        // Keep this state of the slot's previous flow: `version` makes its looks outdated, and it may be among the
+        // touched flows.
         let before = &mut self.flows[slot as usize];
         let (version, touched, mut row) = (before.version, before.touched, std::mem::take(&mut before.row));
         row.extend_from_slice(flow.row);

@@ -1,4 +1,4 @@
-//! The order of flows: PDQ's comparator, and what stands in for it where the sizes of flows are not known.
+//! The order of flows: PDQ's comparator, and the criteria that replace it if flow sizes are not known.
 
 use super::Criticality;
 use raddle_core::{Stream, Time};
@@ -6,16 +6,16 @@ use raddle_core::{Stream, Time};
 /// The criterion that orders flows of one class with the same deadline: the flow with the smaller value is more critical.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
-    /// The time that it would still take alone: shortest remaining time first.
+    /// Time that the flow still takes alone: shortest remaining time first.
     Remaining,
-    /// A number drawn once a flow.
+    /// A random number, drawn once per flow.
     Random {
         /// The run's seed.
         seed: u64,
     },
-    /// The bits that the flow has sent, in whole steps: a flow counts as short until it has sent much.
+    /// The bits that the flow has sent, in whole steps: a flow counts as short until it has sent many.
     Sent {
-        /// A step in bits on the wire, above 0.
+        /// Size of a step in bits on the wire, above 0.
         step_bits: f64,
     },
 }
@@ -30,7 +30,7 @@ impl Measure {
     }
 }
 
-/// A flow's place in the order at a time; no two flows have the same.
+/// A flow's position in the order at a given time, unique to the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     class: u8,
@@ -45,11 +45,11 @@ impl Key {
 }
 
 impl Criticality {
-    /// A flow's place in the order now. That of a paused flow does not change with time.
+    /// A flow's position in the order now. While a flow is paused, its position does not change.
     pub(super) fn key(&self, now: Time, flow: u32) -> Key {
         let flow = &self.flows[flow as usize];
         let measure = match self.rules.measure {
-            // The bits of a number that is not negative have its order.
+            // A non-negative number and its bits have the same order.
             Measure::Remaining => flow.alone_s(now).to_bits(),
             Measure::Random { .. } | Measure::Sent { .. } => flow.measure,
         };

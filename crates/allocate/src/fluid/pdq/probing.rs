@@ -6,7 +6,7 @@ use raddle_core::Duration;
 /// The rate at which a paused flow probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probing {
-    /// Never, or at no cost.
+    /// Paused flows do not probe, or probes cost nothing.
     Free,
     /// Every round trip.
     EveryRtt,
@@ -14,11 +14,11 @@ pub enum Probing {
     Suppressed,
 }
 
-/// Places in a list at whose multiples flows probe every one, two, … round trips.
+/// A flow at place i of a link's list probes every max(1, i / 5) round trips.
 const PLACES_A_RTT: f64 = 5.0;
 
-/// Probes take at most this share of a link. A flow probes again when its last probe is answered, so that where links are slow and
-/// round trips short, probes wait for each other before data does.
+/// Probes take at most this share of a link. A flow probes again only when its last probe is answered. On slow links
+/// with short round trips, probes are therefore limited by waiting for each other before they displace data.
 const MOST: f64 = 0.5;
 
 /// Counts the probes on links.
@@ -26,7 +26,7 @@ const MOST: f64 = 0.5;
 pub(super) struct Probes {
     probing: Probing,
     probe_bits: f64,
-    /// Entry i: probes a round trip of the i most critical flows on a link, if all of them were paused.
+    /// Entry i: probes per round trip of the i most critical flows on a link, if all of them were paused.
     sums: Vec<f64>,
     /// Links whose probes changed, each once.
     touched: Vec<u32>,
@@ -35,13 +35,13 @@ pub(super) struct Probes {
 /// The probes on a link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Probed {
-    /// The share of its capacity that is left for data.
+    /// Share of the link's capacity that is left for data.
     pub(super) kept: f64,
-    /// Flows on it.
+    /// Number of flows on the link.
     flows: u32,
-    /// Paused flows on it.
+    /// Number of paused flows on the link.
     paused: u32,
-    /// Probes a second of the paused flows, if they probed every round trip.
+    /// Probes per second of the paused flows, if they probed every round trip.
     per_s: u64,
     touched: bool,
 }
@@ -57,24 +57,24 @@ impl Probes {
         Self { probing, probe_bits, sums: vec![0.0], touched: Vec::new() }
     }
 
-    /// Probes a second of a paused flow with this round-trip time, if it probes once a round trip.
+    /// Probes per second of a paused flow with this round-trip time that probes once per round trip.
     pub(super) fn per_second(&self, rtt: Duration) -> u64 {
         const PS_PER_S: u64 = 1_000_000_000_000;
         if self.probing == Probing::Free { 0 } else { PS_PER_S / rtt.as_ps().max(1) }
     }
 
-    /// A flow comes to its links.
+    /// Adds a flow to its links.
     pub(super) fn come(&mut self, links: &mut [Link], row: &[(u32, f32)]) {
         self.each(links, row, |probed| probed.flows += 1);
     }
 
-    /// A flow leaves its links.
+    /// Removes a flow from its links.
     pub(super) fn go(&mut self, links: &mut [Link], flow: &mut Member, row: &[(u32, f32)]) {
         self.pause(links, flow, row, false);
         self.each(links, row, |probed| probed.flows -= 1);
     }
 
-    /// A flow is paused from now on, or is not.
+    /// Marks a flow as paused, or as no longer paused.
     pub(super) fn pause(&mut self, links: &mut [Link], flow: &mut Member, row: &[(u32, f32)], paused: bool) {
         if std::mem::replace(&mut flow.probes, paused) == paused {
             return;
@@ -91,7 +91,7 @@ impl Probes {
         });
     }
 
-    /// Has a link's probes counted anew.
+    /// Marks a link so that its probes are counted again.
     pub(super) fn touch(&mut self, links: &mut [Link], link: u32) {
         self.each(links, &[(link, 1.0)], |_| {});
     }
@@ -109,7 +109,7 @@ impl Probes {
         }
     }
 
-    /// Recomputes the capacity that is left for data, and keeps the links where it has changed.
+    /// Recomputes the capacity left for data, and keeps in `touched` the links where it has changed.
     pub(super) fn recount(&mut self, links: &mut [Link]) {
         let mut touched = std::mem::take(&mut self.touched);
         touched.retain(|&link| {
@@ -122,7 +122,7 @@ impl Probes {
         self.touched = touched;
     }
 
-    /// One of the links that the last recount kept, each once.
+    /// Removes and returns one of the links that the last recount kept.
     pub(super) fn pop_changed(&mut self) -> Option<u32> {
         self.touched.pop()
     }

@@ -1,4 +1,4 @@
-//! The schedule from scratch, by its definition.
+//! The schedule computed from scratch, by its definition.
 
 use super::{Criticality, Member, Probing};
 use raddle_core::Time;

@@ -1,5 +1,5 @@
-//! Repairs the schedule where it may be wrong, in order of criticality. A flow's rate depends only on more critical flows,
-//! so each flow is examined when all flows before it are right.
+//! Repairs the parts of the schedule that may be wrong, in order of criticality. A flow's rate depends only on more
+//! critical flows, so each flow is examined after all more critical flows are correct.
 
 use super::order::Key;
 use super::{Criticality, NONE, SAME};
@@ -7,7 +7,7 @@ use raddle_core::Time;
 use std::cmp::Reverse;
 use std::ops::Bound;
 
-/// Something that may be wrong.
+/// A part of the schedule that may be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Doubt {
     /// The rate of this flow.
@@ -17,14 +17,14 @@ pub(super) enum Doubt {
 }
 
 impl Criticality {
-    /// Has a flow looked at.
+    /// Queues a flow to be examined.
     pub(super) fn doubt(&mut self, now: Time, flow: u32) {
         if !std::mem::replace(&mut self.flows[flow as usize].doubted, true) {
             self.doubts.push(Reverse((self.key(now, flow), Doubt::Flow(flow))));
         }
     }
 
-    /// Has all looked at that send on a link and are less critical than this.
+    /// Queues all flows that send on a link and come after the key `than`.
     pub(super) fn doubt_after(&mut self, now: Time, link: u32, than: Key) {
         let mut later = std::mem::take(&mut self.later);
         let senders = self.links[link as usize].senders.iter().map(|&(flow, _)| flow);
@@ -35,7 +35,7 @@ impl Criticality {
         self.later = later;
     }
 
-    /// Has the first looked at that waits at a link and is less critical than this.
+    /// Queues the first flow that waits at a link and comes after the key `than`.
     pub(super) fn doubt_waiting(&mut self, link: u32, than: Key) {
         let waiting = &self.links[link as usize].waiting;
         if let Some((&key, _)) = waiting.range((Bound::Excluded(than), Bound::Unbounded)).next() {
@@ -43,7 +43,7 @@ impl Criticality {
         }
     }
 
-    /// Works through the doubts.
+    /// Examines all queued parts of the schedule.
     pub(super) fn repair(&mut self, now: Time) {
         let mut last = None;
         while let Some(Reverse((key, doubt))) = self.doubts.pop() {
@@ -53,7 +53,7 @@ impl Criticality {
             match doubt {
                 Doubt::Flow(flow) => {
                     let member = &self.flows[flow as usize];
-                    // One that left may have another in its slot, which is doubted with its own key.
+                    // If the flow has left, another flow may use its slot; that flow is queued with its own key.
                     if member.live && member.doubted && self.key(now, flow) == key {
                         self.flows[flow as usize].doubted = false;
                         self.schedule(now, flow, key);
@@ -71,7 +71,7 @@ impl Criticality {
         }
     }
 
-    /// The capacity of a link that the flows with these keys leave, in bit/s.
+    /// The capacity of a link that remains after the flows whose keys satisfy `of`, in bit/s.
     fn left_bps(&self, now: Time, link: u32, of: impl Fn(Key) -> bool) -> f64 {
         let link = &self.links[link as usize];
         let before = link.senders.iter().filter(|&&(flow, _)| of(self.key(now, flow)));
@@ -80,7 +80,7 @@ impl Criticality {
         link.capacity_bps - used
     }
 
-    /// Gives a flow what more critical ones leave.
+    /// Gives a flow the capacity that more critical flows leave, or pauses it.
     fn schedule(&mut self, now: Time, flow: u32, key: Key) {
         let member = &self.flows[flow as usize];
         let (max_bps, had_bps, waits_at) = (member.max_bps, member.granted_bps, member.waits_at);
@@ -103,7 +103,7 @@ impl Criticality {
         }
     }
 
-    /// Has a flow send at another rate.
+    /// Sets a flow's rate, and queues the flows that depend on it.
     fn send(&mut self, now: Time, flow: u32, key: Key, gets_bps: f64) {
         let member = &mut self.flows[flow as usize];
         let had_bps = std::mem::replace(&mut member.granted_bps, gets_bps);
@@ -147,7 +147,7 @@ impl Criticality {
         }
     }
 
-    /// Changes what makes a flow critical: it leaves its place, and is looked at in its new one.
+    /// Changes a flow's criticality: the flow leaves its old position and is examined in the new one.
     pub(super) fn rekey(&mut self, now: Time, flow: u32, change: impl FnOnce(&mut super::Member)) {
         self.stop(now, flow);
         change(&mut self.flows[flow as usize]);

@@ -1,11 +1,11 @@
-//! Worked examples, and the schedule kept against the schedule from scratch.
+//! Worked examples, and comparison of the maintained schedule with the schedule computed from scratch.
 
 use super::*;
 use crate::fluid::run::{Job, run, time};
 use proptest::prelude::*;
 use raddle_core::Duration;
 
-/// Shortest remaining time first, and no more.
+/// Shortest remaining time first, without any other option.
 const PLAIN: Rules = Rules {
     measure: Measure::Remaining,
     gives_up: false,
@@ -14,7 +14,7 @@ const PLAIN: Rules = Rules {
     least_share: 0.01,
 };
 
-/// Runs jobs on links, checks all rates on the way, and returns when they end.
+/// Runs jobs on links, checks all rates, and returns when the jobs end.
 fn ends(links: &[f64], rules: Rules, jobs: &[Job]) -> Vec<Option<f64>> {
     run(&mut Criticality::new(links, rules), jobs, is_right)
 }
@@ -56,7 +56,7 @@ fn oracle_13_6_three_flows_share_a_unit_link() {
     assert_ends(&[1.0], PLAIN, &reversed, &[6.0, 3.0, 1.0]);
 }
 
-/// Ten flows whose probes, one in each round trip of a microsecond, would take three times the link and leave nothing
+/// Ten flows whose probes, one per round trip of a microsecond, would take three times the link and leave no capacity
 /// for data.
 #[test]
 fn probes_leave_half_of_a_link() {
@@ -70,7 +70,7 @@ fn probes_leave_half_of_a_link() {
 
 #[test]
 fn oracle_13_5_a_chain_sends_in_parallel_what_it_can() {
-    // F1 on a, F2 on a and b, F3 on b; when F1 ends, F3 has become shorter than F2.
+    // F1 is on link a, F2 on a and b, F3 on b. When F1 ends, F3 has less left than F2.
     let jobs = [Job::new(8e6, &[0]), Job::new(12e6, &[0, 1]), Job::new(16e6, &[1])];
     assert_ends(&[1e9, 1e9], PLAIN, &jobs, &[0.008, 0.028, 0.016]);
 }
@@ -90,28 +90,27 @@ fn deadlines_come_before_sizes() {
 
 #[test]
 fn a_faster_flow_passes_a_slower_one_on_a_common_link() {
-    // The first, slow at first as its second link has half the rate, is passed by the second when both have 2 left.
-    // They started with 4 and 6, at rates 1/2 and 1 of what they could have; then the second has all it can.
     let links = [3.0, 1.0];
     let mut slow = Job::new(4.0, &[0]);
     slow.demand_bps = 2.0;
     let mut fast = Job::new(2.0, &[0]);
     fast.demand_bps = 1.0;
-    // Alone: 2 s and 2 s; the first is more critical by order. Both get all they can.
+    // Alone, each takes 2 s. The first is more critical by order of arrival. Both get their maximum rate.
     assert_ends(&links, PLAIN, &[slow, fast], &[2.0, 2.0]);
-    // A has 8 left at rate 1 of 4 it could have, as a more critical X takes 3 of 4 on link 0; B has 9 left on links 1 and 2.
+    // A has 8 left and sends at 1 of a possible 4, because a more critical X takes 3 of 4 on link 0. B has 9 left on
+    // links 1 and 2.
     let links = [4.0, 4.0];
     let x = Job { demand_bps: 3.0, ..Job::new(3.0, &[0]) };
     let a = Job::new(8.0, &[0, 1]);
     let b = Job::new(9.0, &[1]);
-    // X to 1 s; A at 1, B at 3 of 4 until A has 2 - t/4 and B 2.25 - 3t/4 s left alone: t = 0.5. Then B at 4, A at 0 to
-    // B's end: 7.5/4 s on. A was at 7.5 then.
+    // X ends at 1 s. A sends at 1 and B at 3 of 4 until A has 2 - t/4 and B 2.25 - 3t/4 seconds left alone: t = 0.5.
+    // Then B sends its remaining 7.5 at 4 while A waits. After that A sends its remaining 7.5 at 4.
     assert_ends(&links, PLAIN, &[x, a, b], &[1.0, 2.375 + 7.5 / 4.0, 2.375]);
 }
 
 #[test]
 fn flows_give_up_when_they_cannot_make_it_alone() {
-    // The second waits for the first until 3 s, and could not be complete before 3 + 4.
+    // The second flow waits for the first until 3 s and cannot complete before 3 + 4 s.
     let jobs = [Job::new(3.0, &[0]).due(3.5), Job::new(4.0, &[0]).due(6.0)];
     let rules = Rules { gives_up: true, ..PLAIN };
     let mut given_up_at = None;
@@ -147,7 +146,7 @@ fn probes_of_paused_flows_take_their_share() {
     };
     assert!((rate(Probing::EveryRtt, 2) - 0.002_133).abs() < 1e-6);
     assert!((rate(Probing::EveryRtt, 101) - 0.213_3).abs() < 1e-4);
-    // Specification §4.3: 100 paused flows probe about 5 + 5 ln(n/5) = 20 times a round trip.
+    // Specification §4.3: 100 paused flows send about 5 + 5 ln(n/5) = 20 probes per round trip.
     let suppressed = rate(Probing::Suppressed, 101);
     assert!((suppressed / 0.002_133 - 20.0).abs() < 1.5, "{suppressed}");
     assert!(rate(Probing::Free, 101).abs() < 1e-12);
@@ -155,7 +154,7 @@ fn probes_of_paused_flows_take_their_share() {
 
 #[test]
 fn sizes_are_estimated_by_what_was_sent() {
-    // Steps of 2: A sends 2, then B (new, nothing sent) 2, then A 2 (by order), and so on.
+    // With steps of 2: A sends 2, then B (new, nothing sent) sends 2, then A 2 (by order of arrival), and so on.
     let rules = Rules { measure: Measure::Sent { step_bits: 2.0 }, ..PLAIN };
     assert_ends(&[1.0], rules, &[Job::new(5.0, &[0]), Job::new(3.0, &[0])], &[8.0, 7.0]);
 }
@@ -180,7 +179,7 @@ fn job() -> impl Strategy<Value = Job> {
         proptest::collection::btree_map(0..6_u32, prop_oneof![3 => Just(1.0_f32), 1 => 0.2..1.0_f32], 1..4);
     let due = prop_oneof![2 => Just(None), 1 => (0.001..0.05_f64).prop_map(Some), 1 => Just(Some(0.03))];
     let demand = prop_oneof![3 => Just(f64::INFINITY), 1 => 1e8..2e9_f64];
-    // Some sizes and arrivals tie.
+    // Some sizes and arrivals are equal.
     let size = prop_oneof![Just(1e6), 1e5..2e7_f64];
     let arrival = prop_oneof![2 => Just(0.0), 1 => 0.0..0.03_f64];
     (arrival, size, due, demand, 50..400_u64, row).prop_map(
@@ -211,7 +210,7 @@ fn rules() -> impl Strategy<Value = Rules> {
 }
 
 proptest! {
-    /// At every event of a run all rates equal those computed from scratch.
+    /// At every event of a run, all rates equal those computed from scratch.
     #[test]
     fn the_schedule_is_that_from_scratch(
         rules in rules(),

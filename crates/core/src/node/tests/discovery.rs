@@ -1,13 +1,13 @@
-//! A node that finds out by itself which links are down.
+//! Tests of a node that detects by itself which links are down.
 
 use super::*;
 use crate::discovery::{Cables, Discovery};
 use raddle_wire::discovery::{Hello, LinkState, LinkStates};
 
-/// When the node says hello for the first time, and the time between two hellos.
+/// Time of the node's first hello, and the time between two hellos.
 const PERIOD: Duration = Duration::from_us(1);
 
-/// The same node with topology discovery. Ports 0 and 1 have links, of which 3 and 4 are the other directions.
+/// The same node with topology discovery. Ports 0 and 1 have links; their reverse directions are links 3 and 4.
 fn discovering(forwarder: Option<Verdicts>) -> (Node<Fake>, Fake) {
     let (Node { host, forwarder, .. }, runtime) = node(vec![], forwarder);
     let cables = Cables::new([Some(3), Some(4), None, Some(0), Some(1)].map(|link| link.map(LinkId)));

@@ -1,4 +1,4 @@
-//! A node in a runtime that does nothing but write down what it is asked for.
+//! Tests of a node in a runtime that only records the requests that it receives.
 
 mod discovery;
 mod packets;
@@ -57,7 +57,7 @@ impl HeaderInfo for Note {
     }
 }
 
-/// What a packet is cut to has the bytes that it is charged for: here 2 more than the fields take.
+/// A trimmed packet has the size that is charged for it: here 2 bytes more than the fields take.
 #[test]
 fn what_a_packet_is_cut_to_is_its_header() {
     let mut packet = Packet::new(1_007, Header::from(Note { plen: 1_000 }));
@@ -72,7 +72,7 @@ fn what_a_packet_is_cut_to_is_its_header() {
     assert_eq!(other, segment);
 }
 
-/// What the parts hear and what the runtime is asked for. Packets are named by their numbers.
+/// Inputs of the parts and requests to the runtime. Packets are identified by their numbers.
 #[derive(Debug, Clone, PartialEq)]
 enum Seen {
     // The host:
@@ -111,13 +111,13 @@ impl Log {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
     }
 
-    /// What has been seen since the last call.
+    /// The events recorded since the last call.
     fn take(&self) -> Vec<Seen> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Answers polls by a script, and then nothing.
+/// Answers polls according to a script, then with no request.
 struct Script {
     outputs: VecDeque<Output>,
     log: Log,
@@ -144,14 +144,14 @@ impl Host for Script {
     }
 }
 
-/// Gives verdicts by a script, and then forwards by port 0.
+/// Gives verdicts according to a script, then forwards by port 0.
 #[derive(Default)]
 struct Verdicts {
     verdicts: VecDeque<Verdict>,
     own: VecDeque<(Packet, PortId)>,
-    /// Credits that it gives when it ticks.
+    /// Credits that the forwarder gives when it ticks.
     credits: VecDeque<(PortId, Credit)>,
-    /// When it ticks.
+    /// Time of the forwarder's next tick.
     ticks: VecDeque<Time>,
     hears_of_departures: bool,
     log: Log,
@@ -206,17 +206,17 @@ impl Forwarder for Verdicts {
     }
 }
 
-/// Three ports, of which one may be full.
+/// A runtime with three ports, one of which may be full.
 struct Fake {
     now: Time,
     totals: Totals,
     ports: [PortState; 3],
     full: Option<PortId>,
-    /// What the queue gives up for the next packet, and the ports by which it came.
+    /// Waiting packets that the queue drops for the next packet, and the ports by which they arrived.
     gives_up: Vec<(Packet, Option<PortId>)>,
-    /// What the queue cuts for the next packet.
+    /// The packet that the queue trims for the next packet.
     cuts: Option<Packet>,
-    /// Packets for the host that are still coming in.
+    /// Packets for the host that have not arrived completely.
     coming: Option<Vec<Packet>>,
     log: Log,
 }
@@ -326,17 +326,17 @@ fn number(packet: &Packet) -> u32 {
     }
 }
 
-/// The number of all hellos.
+/// The number that stands for all hellos.
 const HELLO: u32 = 1_000;
 
-/// The number of all link states.
+/// The number that stands for all link states.
 const STATES: u32 = 1_001;
 
 fn send(number: u32, port: Option<u16>) -> Output {
     Output::Send { packet: packet(number), port: port.map(PortId) }
 }
 
-/// A node whose host answers polls with `outputs`, at 10 ns.
+/// A node at 10 ns whose host answers polls with `outputs`.
 fn node(outputs: Vec<Output>, forwarder: Option<Verdicts>) -> (Node<Fake>, Fake) {
     let log = Log::default();
     let host = Script { outputs: outputs.into(), log: log.clone() };
@@ -361,7 +361,7 @@ fn says(verdicts: impl Into<VecDeque<Verdict>>) -> Option<Verdicts> {
     Some(Verdicts { verdicts: verdicts.into(), ..Verdicts::default() })
 }
 
-/// A forwarder that has packets of its own to send: 8 by port 1, 9 by port 2.
+/// A forwarder with two packets of its own to send: 8 by port 1, 9 by port 2.
 fn answers(verdict: Verdict) -> Option<Verdicts> {
     let own = [(packet(8), PortId(1)), (packet(9), PortId(2))].into();
     Some(Verdicts { own, verdicts: [verdict].into(), ..Verdicts::default() })
@@ -369,7 +369,7 @@ fn answers(verdict: Verdict) -> Option<Verdicts> {
 
 const BY: PortId = PortId(1);
 
-/// What is seen when packet 1 arrives at a node that does with it what `forwarder` says.
+/// The events recorded when packet 1 arrives at a node with this forwarder.
 fn arrival(forwarder: Option<Verdicts>) -> (Vec<Seen>, Totals) {
     let (mut node, mut runtime) = node(vec![], forwarder);
     node.arrived(&mut runtime, packet(1), BY);

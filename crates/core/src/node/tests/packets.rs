@@ -1,4 +1,4 @@
-//! The line along which packets pass a node, its host's polls, and its timers.
+//! Tests of the path of packets through a node, the polls of its host, and its timers.
 
 use super::*;
 
@@ -48,13 +48,13 @@ fn held_packets_go_on_in_the_order_in_which_they_came() {
     }
     assert_eq!(runtime.log.take().len(), 3, "nothing but three questions");
     assert_eq!(node.held().map(number).collect::<Vec<_>>(), [1, 2, 3]);
-    // Asked again, the forwarder holds packet 1 a second time, under the same key, and lets packet 3 go.
+    // Asked again, the forwarder holds packet 1 under the same key once more, and forwards packet 3.
     let mut freed = Vec::new();
     node.credited(&mut runtime, PortId(2), &credit(3), &mut freed);
     node.retry(&mut runtime, |key| freed.contains(&key));
     assert_eq!(runtime.log.take(), [Asked(1, Some(BY)), Asked(3, Some(BY)), Leaves(3, Some(BY), PortId(0))]);
     assert_eq!(node.held().map(number).collect::<Vec<_>>(), [1, 2]);
-    // A change in the fabric frees all.
+    // A change in the fabric frees all held packets.
     node.discovered(&mut runtime, &[LinkId(6), LinkId(7)], false);
     let told = [6, 7].map(LinkId).map(|link| [Told(link, false), Link(link, false)]).concat();
     let retried =
@@ -99,7 +99,7 @@ fn a_host_is_polled_until_it_wants_nothing_more_now() {
     let flow = Flow::new(FlowId(4), NodeId(0), NodeId(1), Bytes(1), ns(10));
     node.start(&mut runtime, &flow);
     let sends = [Polled, Reported(report), Polled, Asked(1, None), Leaves(1, None, PortId(2))];
-    // A wish for now is met by another poll; one for later ends the round, before the second packet.
+    // A request to wake now causes another poll. A later wake-up ends the round before the second packet is sent.
     let expected = [vec![Started(FlowId(4))], sends.to_vec(), vec![Polled, Polled, WakeAt(30)]].concat();
     assert_eq!(runtime.log.take(), expected);
     assert_eq!((runtime.totals.flows_started, runtime.totals.flows_delivered), (1, 1));
@@ -265,7 +265,7 @@ fn a_forwarder_hears_of_departures_and_answers_the_neighbour() {
     let (mut node, mut runtime) = node(vec![], forwarder);
     assert!(!node.left(&mut runtime, &packet(1), Some(BY)));
     assert_eq!(runtime.log.take(), answer(1));
-    // The node's own packets came from no neighbour, and the host waits for them.
+    // The node's own packets came from no neighbour, and the host is told when they leave.
     assert!(node.left(&mut runtime, &packet(2), None));
     assert_eq!(runtime.log.take(), [Sent(2)]);
 }

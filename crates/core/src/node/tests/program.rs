@@ -1,8 +1,8 @@
-//! A program above the host.
+//! Tests of a program above the host.
 
 use super::*;
 
-/// Answers polls by a script, and then nothing.
+/// Answers polls according to a script, then with no request.
 struct Errand {
     requests: VecDeque<Request>,
     log: Log,
@@ -27,7 +27,7 @@ impl Application for Errand {
     }
 }
 
-/// A node whose program and host answer polls with these.
+/// A node whose program and host answer polls with these requests and outputs.
 fn node_with(requests: Vec<Request>, outputs: Vec<Output>) -> (Node<Fake>, Fake) {
     let (_, runtime) = node(vec![], None);
     let log = runtime.log.clone();
@@ -68,7 +68,7 @@ fn a_program_is_polled_before_its_host_each_time_and_hears_what_the_host_reports
         vec![Heard(opened(flow.id)), Reported(began)],
         // Flows of the workload keep their number.
         vec![Wanted, Polled, Heard(opened(FlowId(0))), Reported(opened(FlowId(0)))],
-        // A wish of the program for now is met by another poll of both, and the earlier wish of the two counts.
+        // If the program wants to wake now, both are polled again. Then the earlier of the two wake-ups counts.
         vec![Wanted, Polled, Wanted, Polled, WakeAt(20)],
     ];
     assert_eq!(runtime.log.take(), expected.concat());

@@ -1,7 +1,8 @@
-//! Distances on any graph, by a breadth-first search from each destination when it is first used.
+//! Distances on any graph, by a breadth-first search from each destination on its first use.
 //!
-//! A leaf ([`Topology::leaves`]) is where its only neighbour is and one hop: a search covers the other nodes
-//! alone, and all leaves of a switch share the switch's. That makes n hosts under s switches s² numbers instead of n².
+//! A leaf node ([`Topology::leaves`]) is one hop farther than its only neighbour. A search therefore covers only the
+//! other nodes, and all leaf nodes of a switch share the switch's distances. For n hosts under s switches this stores
+//! s² numbers instead of n².
 
 use crate::Topology;
 use raddle_core::{NodeId, PortId};
@@ -10,17 +11,17 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(super) struct Search {
     topology: Arc<Topology>,
-    /// Per node, its number among those that are no leaves, or that of a leaf's neighbour.
+    /// Per node, its number (place) among the nodes that are no leaf nodes. A leaf node has its neighbour's place.
     place: Vec<u32>,
     leaf: Vec<bool>,
-    /// Per place, whether paths may lead through it.
+    /// Per place, true if paths may lead through it.
     relays: Vec<bool>,
-    /// The places from which links lead to place p: `from[first[p]..first[p + 1]]`.
+    /// The places with links to place p are `from[first[p]..first[p + 1]]`.
     first: Vec<u32>,
     from: Vec<u32>,
-    /// Per destination's place, hops from every place; `u16::MAX` where there is no path.
+    /// Per destination's place, hops from every place; `u16::MAX` if there is no path.
     distances: Vec<OnceLock<Box<[u16]>>>,
-    /// Per destination's place, shortest paths from every place.
+    /// Per destination's place, the number of shortest paths from every place.
     paths: Vec<OnceLock<Box<[f64]>>>,
 }
 
@@ -76,7 +77,7 @@ impl Search {
         self.place[node.index()] as usize
     }
 
-    /// Hops from every place to `to`.
+    /// Hops from every place to the place `to`.
     fn search(&self, to: usize) -> Box<[u16]> {
         let mut distance = vec![UNREACHABLE; self.distances.len()];
         distance[to] = 0;
@@ -86,7 +87,7 @@ impl Search {
             next += 1;
             let at = at as usize;
             if !self.leads_to(at, to) {
-                continue; // what is behind it comes by another way
+                continue; // nodes behind this one use another path
             }
             for &from in &self.from[self.first[at] as usize..self.first[at + 1] as usize] {
                 if distance[from as usize] == UNREACHABLE {
@@ -98,7 +99,7 @@ impl Search {
         distance.into()
     }
 
-    /// Whether a path to a place may enter another one.
+    /// Returns true if a path to the place `to` may enter the place `next`.
     #[inline]
     fn leads_to(&self, next: usize, to: usize) -> bool {
         self.relays[next] || next == to
@@ -109,7 +110,7 @@ impl Search {
         self.distances[to].get_or_init(|| self.search(to))
     }
 
-    /// Hops between two nodes of which those between places are known.
+    /// Hops between two nodes, from the distances between places.
     fn hops(&self, distances: &[u16], from: NodeId, to: NodeId) -> Option<u32> {
         let between = distances[self.place(from)];
         let ends = u32::from(self.leaf[from.index()]) + u32::from(self.leaf[to.index()]);
@@ -124,9 +125,11 @@ impl Search {
         self.hops(self.distances(to), from, to)
     }
 
-    /// Hops between the two of `hosts` that are farthest apart, of those that are joined. A search a place, none kept.
+    /// Hops between the two connected `hosts` that are farthest apart. Runs one search per place and stores none of
+    /// them.
     pub(super) fn diameter(&self, hosts: &[NodeId]) -> usize {
-        // Of the hosts at a place only two matter, so that a leaf has another; leaves are farther than the place itself.
+        // At most two hosts per place matter, so that a leaf node has a partner at its place. Leaf nodes are farther
+        // away than the place itself.
         let mut ends: Vec<NodeId> = hosts.to_vec();
         ends.sort_by_key(|&host| (self.place(host), !self.leaf[host.index()]));
         let mut ends: Vec<&[NodeId]> = ends.chunk_by(|a, b| self.place(*a) == self.place(*b)).collect();
@@ -140,7 +143,7 @@ impl Search {
         ends.iter().filter_map(farthest).max().unwrap_or(0) as usize
     }
 
-    /// Calls `visit` with the ports of `at` that lead one hop closer to `to`, and the nodes they lead to.
+    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, and the node at its other end.
     #[inline]
     pub(super) fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
         let distances = self.distances(to);
@@ -151,10 +154,10 @@ impl Search {
         if self.leaf[at.index()] {
             self.topology.links_from(at).for_each(|(_, link)| visit(link.from_port, link.to));
         } else if here == 0 {
-            // `to` is a leaf of this node.
+            // `to` is a leaf node of this node.
             self.topology.links_from(to).for_each(|(_, link)| visit(link.to_port, to));
         } else {
-            // Leaves are as far as their neighbour, and so never closer.
+            // A leaf node has its neighbour's place, so it is never closer.
             for (_, link) in self.topology.links_from(at) {
                 let next = self.place(link.to);
                 if distances[next] < here && self.leads_to(next, self.place(to)) {
