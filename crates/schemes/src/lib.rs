@@ -1,4 +1,5 @@
-//! The schemes as sans-IO state machines, one folder each, grouped by their role in a node, and the registry that lists them.
+//! The schemes as sans-IO state machines, one folder each, grouped by their role in a node, and the registry that lists
+//! them.
 
 pub mod fluid;
 pub mod link;

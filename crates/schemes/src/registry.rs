@@ -320,8 +320,8 @@ impl Registry {
         }
     }
 
-    /// The fluid model of the transport and the plan's routing; `of_routing` holds the parameters of that routing. The scheme
-    /// must be able to run on the topology; [`build`](Self::build) checks this.
+    /// The fluid model of the transport and the plan's routing; `of_routing` holds the parameters of that routing. The
+    /// scheme must be able to run on the topology; [`build`](Self::build) checks this.
     ///
     /// # Errors
     /// If the transport has no fluid model, or has none for its parameters.

@@ -107,8 +107,8 @@ pub struct Built {
     pub mtu: u32,
     /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
-    /// True if hosts must be told when a packet of theirs has [left](raddle_core::Input::Sent) the port. Host ports then need
-    /// queues; the default is [`strict`](crate::queue::strict).
+    /// True if hosts must be told when a packet of theirs has [left](raddle_core::Input::Sent) the port. Host ports
+    /// then need queues; the default is [`strict`](crate::queue::strict).
     pub hear_of_departures: bool,
 }
 
@@ -203,8 +203,8 @@ pub struct Hosts {
     pub mtu: u32,
     /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
-    /// True if hosts must be told when a packet of theirs has [left](raddle_core::Input::Sent) the port. Host ports then need
-    /// queues; the default is [`strict`](crate::queue::strict).
+    /// True if hosts must be told when a packet of theirs has [left](raddle_core::Input::Sent) the port. Host ports
+    /// then need queues; the default is [`strict`](crate::queue::strict).
     pub hear_of_departures: bool,
 }
 
@@ -275,8 +275,8 @@ pub(crate) fn check_addresses(topology: &Topology, who: &str) -> Result<(), Unfi
     Err(Unfit { key: "topology".into(), problem, hint: "choose a smaller fabric".into() })
 }
 
-/// A forwarder for each node except hosts with a single port. Such a host sends every packet through that port, and every
-/// packet that it receives is addressed to it.
+/// A forwarder for each node except hosts with a single port. Such a host sends every packet through that port, and
+/// every packet that it receives is addressed to it.
 pub fn forwarders_where_needed<F: Forwarder + 'static>(
     topology: &Arc<Topology>,
     mut forwarder: impl FnMut(NodeId) -> F + 'static,
@@ -351,10 +351,12 @@ impl Transport {
         }
     }
 
-    /// Checks that this topology has no cycle of buffer dependencies: such a cycle could deadlock links with flow control.
+    /// Checks that this topology has no cycle of buffer dependencies: such a cycle could deadlock links with flow
+    /// control.
     ///
     /// # Errors
-    /// If there is a cycle (the message lists its links), or if the transport routes by itself: its routes are unknown here.
+    /// If there is a cycle (the message lists its links), or if the transport routes by itself: its routes are unknown
+    /// here.
     pub fn check_lossless(&self, topology: &Arc<Topology>) -> Result<(), Unfit> {
         let unfit = |problem, hint: &str| {
             Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })

@@ -1,4 +1,4 @@
-//! What tests of several routings need: packets, fabrics, and a walk through forwarders.
+//! Helpers for tests of several routings: packets, fabrics, and a walk through forwarders.
 
 use raddle_core::{
     DropReason, Duration, Forwarder, Header, LinkId, NodeId, Packet, PortId, PortState, Ports, Rate, Time,
@@ -9,7 +9,7 @@ use raddle_topology::builders::{self, ClosRates};
 use raddle_wire::tcp::{ACK, Segment};
 use std::sync::Arc;
 
-/// The link rate of fabrics here.
+/// The link rate of the test fabrics.
 pub(crate) const RATE: Rate = Rate::from_gbps(10);
 
 /// A data segment of 1,460 bytes.
@@ -25,20 +25,20 @@ pub(crate) fn fat_tree(k: u32) -> Arc<Topology> {
     Arc::new(tree.expect("an even k"))
 }
 
-/// The link from one node to another, and the one back.
+/// The link from one node to another, and its reverse.
 pub(crate) fn between(topology: &Topology, from: u32, to: u32) -> [LinkId; 2] {
     let link = topology.links_from(NodeId(from)).find(|(_, link)| link.to == NodeId(to));
     let (link, _) = link.expect("neighbours");
     [link, topology.reverse(link)]
 }
 
-/// Ports of a node that are up, with these backlogs in us.
+/// Ports that are up, with these backlogs in us.
 pub(crate) fn backlogs(us: &[u64]) -> Vec<PortState> {
     let port = |&us| PortState::idle(RATE).busy_until(Time::ZERO + Duration::from_us(us));
     us.iter().map(port).collect()
 }
 
-/// The ports that a packet leaves by on its way, from its source on, when nothing is queued anywhere.
+/// The egress ports of a packet at each node, starting at its source, on an idle fabric.
 pub(crate) fn route<F: Forwarder>(
     topology: &Topology,
     nodes: &mut [F],
@@ -61,7 +61,7 @@ pub(crate) fn route<F: Forwarder>(
     }
 }
 
-/// A notice of congestion.
+/// A congestion notice.
 pub(crate) fn notice() -> raddle_wire::cnm::Notice {
     raddle_wire::cnm::Notice {
         dst: 1,

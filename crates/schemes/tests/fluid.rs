@@ -1,5 +1,5 @@
-//! What schemes are as fluids: rows that lead from source to destination, and those of the packet engine where flows keep to one
-//! path.
+//! Fluid models of schemes. Rows must lead from source to destination. If flows keep to one path, the rows must match
+//! the packet engine's paths.
 
 use raddle_core::{Bytes, Duration, Flow, FlowId, LinkId, NodeId, Rate, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
@@ -45,7 +45,7 @@ fn settings_of(routing: &str) -> Settings {
     registry().routing_defaults(routing)
 }
 
-/// The rows of flows, each as if it were alone.
+/// The rows of flows; each row is computed as if the flow were alone.
 fn rows(
     transport: &Transport,
     routing: &str,
@@ -65,7 +65,7 @@ fn rows(
     Ok(flows.iter().map(row).collect())
 }
 
-/// What goes into each node by a row's links, less what comes out.
+/// For each node, the inflow minus the outflow of a row.
 fn surplus(topology: &Topology, row: &[(LinkId, f32)]) -> Vec<f64> {
     let mut surplus = vec![0.0; topology.node_count()];
     for &(id, share) in row {
@@ -106,7 +106,7 @@ fn every_routing_leads_from_source_to_destination_or_says_which_key_is_wrong() {
     assert!(led > 120, "{led} of the combinations run");
 }
 
-/// Flows whose packets keep to one path, alone one after the other: the packet engine sends each over the links of its row.
+/// For flows that keep to one path and run one after the other, the packet engine uses exactly the links of their rows.
 #[test]
 fn flows_that_keep_to_a_path_take_that_of_their_packets() {
     for (name, topology) in fabrics() {
@@ -116,7 +116,7 @@ fn flows_that_keep_to_a_path_take_that_of_their_packets() {
                 .routings()
                 .iter()
                 .filter(|routing| (routing.spread)(&settings_of(routing.info.name)) == Spread::AsForwarded);
-            // What LetFlow draws depends on what it has drawn for acknowledgements.
+            // LetFlow is left out: its random draws depend on earlier draws for acknowledgements.
             keeping
                 .filter(|routing| routing.info.name != "letflow")
                 .map(move |routing| (transport, routing.info.name))
@@ -149,7 +149,7 @@ fn the_least_loaded_of_equal_paths_is_taken() {
     let settings = Settings::defaults(transport.info.parameters);
     let plan = Plan::new(topology, "conga", &settings, 1);
     let mut split = registry().fluid(transport, &plan, &settings_of("conga")).expect("a fluid").split;
-    // From a host of the first pod to one of the last, four times: the four cores take one each.
+    // Four flows from a host of the first pod to a host of the last pod take one of the four cores each.
     let mut crossing = vec![0.0; topology.link_slots()];
     let mut cores = Vec::new();
     for id in 0..4 {
@@ -158,7 +158,7 @@ fn the_least_loaded_of_equal_paths_is_taken() {
         split(&flow, &crossing, &mut row);
         assert_eq!(row.len(), 6);
         cores.push(topology.link(row[2].0).expect("a link up").to);
-        // Host links are the same for all.
+        // The host links are the same for all four flows.
         row[1..5].iter().for_each(|(link, _)| crossing[link.index()] += 1.0);
     }
     cores.sort_unstable();

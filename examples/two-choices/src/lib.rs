@@ -75,7 +75,7 @@ struct TwoChoices {
     interval: Duration,
     /// When it reports next; [`Time::NEVER`] while no packets pass.
     due: Time,
-    /// Whether packets have passed since the last report.
+    /// True if packets have passed since the last report.
     has_passed: bool,
     /// Ports to other switches.
     neighbours: Vec<PortId>,

@@ -1,4 +1,4 @@
-//! Flows that take the path of their first packet: it is passed from forwarder to forwarder.
+//! Flows that take the path of their first packet, which is passed from forwarder to forwarder.
 
 use super::Split;
 use crate::scheme::{Forwarders, Plan};
@@ -6,7 +6,8 @@ use raddle_core::{Flow, Forwarder, LinkId, NodeId, Packet, PortId, PortState, Po
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// Paths through these forwarders, made as they are needed, on a fabric without traffic.
+/// Splits flows along the paths that these forwarders choose on a fabric without traffic. Forwarders are created on
+/// first use.
 pub(super) fn split(
     plan: &Plan<'_>,
     forwarders: Forwarders,
@@ -22,14 +23,14 @@ pub(super) fn split(
     })
 }
 
-/// A node's forwarder, once it is made; a node need not have one.
+/// A node's forwarder: `None` if it was not created yet, `Some(None)` if the node needs none.
 type Made = Option<Option<Box<dyn Forwarder>>>;
 
 struct Fabric {
     topology: Arc<Topology>,
     forwarders: Forwarders,
     made: Vec<Made>,
-    /// Of all links, idle.
+    /// The ports of all links, idle.
     ports: Vec<PortState>,
 }
 
@@ -59,7 +60,7 @@ impl Fabric {
         assert_eq!(at, flow.dst, "the fabric loses no packet on the way");
     }
 
-    /// The port by which a packet leaves a node; none if it is for the node.
+    /// The port by which a packet leaves a node; `None` if the packet is for that node.
     fn next_hop(
         &mut self,
         at: NodeId,

@@ -1,7 +1,7 @@
 //! Fluid models of schemes, for the flow engine.
 //!
-//! The model of a transport shares links among flows ([`Sharing`]). The model of a routing spreads the packets of a flow
-//! over links ([`Spread`]). Both are idealisations; each declaration says what the model leaves out.
+//! The model of a transport shares links among flows ([`Sharing`]). The model of a routing spreads the packets of a
+//! flow over links ([`Spread`]). Both are idealisations; each declaration says what the model leaves out.
 
 mod as_forwarded;
 mod evenly;
@@ -15,9 +15,9 @@ use raddle_allocate::{Fluid, MaxMin, usable};
 use raddle_core::{Flow, LinkId, Packet, Rate};
 use raddle_topology::Topology;
 
-/// Splits a flow over links. The arguments are the flow, the number of flows that cross each link slot now, and a row to
-/// fill: the links that the flow's packets cross, each with the mean number of crossings per packet. Called once for each
-/// flow, in order of start.
+/// Splits a flow over links. The arguments are the flow, the number of flows that cross each link slot now, and a row
+/// to fill: the links that the flow's packets cross, each with the mean number of crossings per packet. Called once for
+/// each flow, in order of start.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
 /// The fluid model of a transport and its routing.
@@ -42,8 +42,8 @@ pub struct Sharing {
 
 /// The source of the links that the flows of a transport use.
 pub enum Ways {
-    /// The routing decides. The function makes the first packet of a flow; `number` counts the flows of the flow's source,
-    /// from 0.
+    /// The routing decides. The function makes the first packet of a flow; `number` counts the flows of the flow's
+    /// source, from 0.
     Routed(fn(&Flow, number: u64) -> Packet),
     /// The transport decides.
     Own(Split),
@@ -52,14 +52,15 @@ pub enum Ways {
 /// How the packets of a flow spread over the links that switches may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
-    /// All packets take the path on which the forwarders send the flow's first packet when the flow starts, without regard to
-    /// other traffic. This is the packet engine's path if the path depends only on hashes and addresses.
+    /// All packets take the path on which the forwarders send the flow's first packet when the flow starts, without
+    /// regard to other traffic. This is the packet engine's path if the path depends only on hashes and addresses.
     AsForwarded,
     /// Each node spreads the packets evenly over the next hops on shortest paths.
     Evenly,
-    /// All packets take the shortest path whose fullest link has the fewest flows for its rate, counting the new flow, when the
-    /// flow starts. Ties go to the path with the smallest sum over its links, and then to a hash of the flow. This is the ideal
-    /// of congestion-aware routings: full knowledge of the load, with flows that never move afterwards.
+    /// All packets take the shortest path whose fullest link has the fewest flows for its rate, counting the new flow,
+    /// when the flow starts. Ties go to the path with the smallest sum over its links, and then to a hash of the flow.
+    /// This is the ideal of congestion-aware routings: full knowledge of the load, with flows that never move
+    /// afterwards.
     LeastLoaded,
 }
 
@@ -76,8 +77,8 @@ pub(crate) fn max_min(topology: &Topology, headroom: f64) -> Box<dyn Fluid> {
 }
 
 impl FluidScheme {
-    /// The fluid model of a transport over switches of `routing`, whose parameters are `of_routing`. A transport that chooses
-    /// its own paths needs no routing.
+    /// The fluid model of a transport over switches of `routing`, whose parameters are `of_routing`. A transport that
+    /// chooses its own paths needs no routing.
     ///
     /// # Errors
     /// If the transport has no fluid model, or has none for its parameters.

@@ -6,17 +6,17 @@ use raddle_topology::{Shape, Topology, Xgft};
 use raddle_wire::Mac;
 use std::sync::Arc;
 
-/// Ports of a switch, as [`Mac::switch_port`] has bits for them.
+/// Greatest number of ports per switch for which [`Mac::switch_port`] has bits.
 const MOST_PORTS: usize = 1 << 15;
 
-/// Switches of a tree's level, and of other fabrics nodes, as it has bits for them.
+/// Greatest number of switches on one level of a tree, and of nodes in other fabrics, for which it has bits.
 const MOST_OF_A_LEVEL: usize = 1 << 16;
 const MOST_NODES: usize = 1 << 23;
 
-/// Hosts, as [`Mac::host`] has bits for them.
+/// Greatest number of hosts for which [`Mac::host`] has bits.
 const MOST_HOSTS: usize = 1 << 24;
 
-/// The addresses of a fabric.
+/// The Ethernet addresses of a fabric.
 #[derive(Debug, Clone)]
 pub(crate) struct Addresses {
     topology: Arc<Topology>,
@@ -24,10 +24,10 @@ pub(crate) struct Addresses {
 }
 
 impl Addresses {
-    /// Of this fabric.
+    /// The addresses of this topology.
     ///
     /// # Errors
-    /// [`Unfit`], if there are more hosts, switches or ports of a switch than addresses tell apart.
+    /// [`Unfit`] if the addresses have too few bits for the hosts, for the switches or for the ports of a switch.
     pub(crate) fn of(topology: &Arc<Topology>) -> Result<Self, Unfit> {
         let switches = topology.nodes().filter(|&node| !topology.is_host(node));
         let most_ports = switches.map(|switch| topology.port_count(switch)).max().unwrap_or(0);
@@ -62,8 +62,9 @@ impl Addresses {
         Ok(Self { topology: Arc::clone(topology), tree })
     }
 
-    /// Of a port of a node: a host has one for all of its ports. In a tree a switch is named by its level and its index there,
-    /// elsewhere by its number, the upper bits of which stand where the level would.
+    /// The address of a node's port. All ports of a host share one address. In a tree a switch is identified by its
+    /// level and its index on that level. In other fabrics it is identified by its node number, whose upper bits take
+    /// the place of the level.
     pub(crate) fn port(&self, node: NodeId, port: PortId) -> Mac {
         if self.topology.is_host(node) {
             return Mac::host(node.0);
@@ -102,7 +103,7 @@ mod tests {
     }
     #[test]
     fn a_level_has_no_more_switches_than_addresses_tell_apart() {
-        // Switches with one host each, 256 of them below each of the next level.
+        // Switches with one host each; each switch of the next level has 256 of them below it.
         let tree = |width: u32| {
             let size = XgftSize { children: vec![1, 256, width], parents: vec![1, 1, 1] };
             Arc::new(builders::xgft(size, Rate::from_gbps(10), Duration::ZERO).expect("a tree"))

@@ -1,4 +1,4 @@
-//! What the two ends of a link tell each other: flow control and congestion points.
+//! Control between the two ends of a link: flow control and congestion points.
 
 pub(crate) mod addresses;
 pub mod pfc;

@@ -4,8 +4,8 @@ use super::{Parameter, Settings, Value, is_same};
 use raddle_core::{Bytes, Duration, Rate};
 use std::ops::{RangeFrom, RangeInclusive};
 
-/// Declares a scheme's parameters as a struct. Each field is a parameter with a name, a type, a default and optionally a
-/// range. The field's doc comment is [`Parameter::doc`]. A mistake in a declaration does not compile.
+/// Declares a scheme's parameters as a struct. Each field is a parameter with a name, a type, a default and optionally
+/// a range. The field's doc comment is [`Parameter::doc`]. A mistake in a declaration does not compile.
 ///
 /// The default decides the kind of [`Value`] in an experiment: `2` is a count, `0.1` a fraction, `Bytes(1_500)` a size.
 /// A field may hold a size as a plain number. An `Option` of a duration or a rate is `None` for 0. Two forms refer to a
@@ -13,8 +13,8 @@ use std::ops::{RangeFrom, RangeInclusive};
 /// - `mode: Mode;` takes the words of [`choices!`](crate::choices), the first by default;
 /// - `hold: Duration = HOLD;` is a [`Parameter`] that several schemes share.
 ///
-/// The struct gets the constant `LIST`, for [`Info::parameters`](crate::scheme::Info::parameters), the function `of`, which
-/// reads it from [`Settings`], and [`Default`].
+/// The struct gets the constant `LIST`, for [`Info::parameters`](crate::scheme::Info::parameters), the function `of`,
+/// which reads it from [`Settings`], and [`Default`].
 ///
 /// ```
 /// use raddle_core::{Bytes, Duration};

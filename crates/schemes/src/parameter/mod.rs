@@ -30,8 +30,8 @@ pub enum Value {
     Choice(&'static str),
 }
 
-/// The link rate and delay for which a default is meant. On faster or longer links the default grows in proportion. It does
-/// not shrink on slower or shorter links, where a proportional threshold would be less than a few packets.
+/// The link rate and delay for which a default is meant. On faster or longer links the default grows in proportion. It
+/// does not shrink on slower or shorter links, where a proportional threshold would be less than a few packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
     /// The rate of the fastest host link.
@@ -57,7 +57,8 @@ pub struct Parameter {
     pub name: &'static str,
     /// One sentence that says what the parameter is.
     pub doc: &'static str,
-    /// The value if the experiment does not set the parameter. Its variant is the kind of value that the parameter takes.
+    /// The value if the experiment does not set the parameter. Its variant is the kind of value that the parameter
+    /// takes.
     pub default: Value,
     /// For [`Value::Choice`], the words allowed.
     pub choices: &'static [&'static str],
@@ -85,16 +86,16 @@ impl Parameter {
         self
     }
 
-    /// The same parameter with a default that grows with the rate of host links above `rate` and, if `delay` is given, with
-    /// the delay of links above `delay`.
+    /// The same parameter with a default that grows with the rate of host links above `rate` and, if `delay` is given,
+    /// with the delay of links above `delay`.
     #[must_use]
     pub const fn growing(mut self, rate: Rate, delay: Option<Duration>) -> Self {
         self.growth = Some(Growth { rate, delay });
         self
     }
 
-    /// The default on a fabric whose fastest host link has `rate` and whose longest link has `delay`, limited to the range.
-    /// `None` if the default is the same on every fabric.
+    /// The default on a fabric whose fastest host link has `rate` and whose longest link has `delay`, limited to the
+    /// range. `None` if the default is the same on every fabric.
     #[must_use]
     pub fn default_on(&self, rate: Rate, delay: Duration) -> Option<Value> {
         // Casts saturate.

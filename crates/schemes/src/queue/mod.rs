@@ -1,4 +1,4 @@
-//! In which order ports serve what waits.
+//! Queue disciplines: the order in which egress ports serve waiting packets.
 
 pub(crate) mod ets;
 pub mod strict;

@@ -1,8 +1,9 @@
-//! A hash of the flow that a packet belongs to, for switches that keep the packets of a flow together.
+//! A hash of the flow that a packet belongs to, for switches that send all packets of a flow the same way.
 
 use raddle_core::{HeaderInfo, Packet};
 
-/// A hash of a packet's flow, of which successive switches, each with a `salt` of its own, get independent values.
+/// A hash of a packet's flow. Each switch has its own `salt`, so that the values at successive switches are
+/// independent.
 #[inline]
 pub(crate) fn flow_hash(packet: &Packet, salt: u64) -> u64 {
     let (ends, label) = packet.header.label();
@@ -10,18 +11,18 @@ pub(crate) fn flow_hash(packet: &Packet, salt: u64) -> u64 {
     mix(mix(ends ^ salt) ^ u64::from(label))
 }
 
-/// The salt of a node, from the run's seed.
+/// The salt of a node, derived from the run's seed.
 pub(crate) fn salt(seed: u64, node: raddle_core::NodeId) -> u64 {
     mix(mix(seed) ^ u64::from(node.0))
 }
 
-/// Which of `choices` a hash picks: its upper half, as a fraction of 2^32.
+/// The index, below `choices`, that a hash selects: the hash's upper half, as a fraction of 2^32, times `choices`.
 #[inline]
 pub(crate) fn pick(hash: u64, choices: usize) -> usize {
     ((hash >> 32) as usize * choices) >> 32
 }
 
-/// SplitMix64's output function: a bijection of 64 bits in which each depends on all.
+/// SplitMix64's output function: a bijection of 64 bits in which each output bit depends on all input bits.
 pub(crate) fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

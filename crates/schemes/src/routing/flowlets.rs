@@ -1,21 +1,21 @@
-//! The flowlet table: bursts of a flow that are far enough apart may take different paths without overtaking each other
-//! (Kandula et al., CCR 2007; CONGA §3.4).
+//! The flowlet table. A flowlet is a burst of a flow. If the gap between two flowlets is long enough, they can take
+//! different paths without reordering (Kandula et al., CCR 2007; CONGA §3.4).
 //!
-//! A fixed number of slots, in which flows are found by hash. A slot does not know its flow: two that share one look like
-//! a single flow, as in the switches that CONGA was built into.
+//! The table has a fixed number of slots, and the flow's hash selects the slot. A slot does not store its flow: two
+//! flows with the same slot are treated as one flow, as in CONGA's switches.
 //!
-//! Cost a packet: one slot, 16 bytes.
+//! Cost per packet: access to one slot of 16 bytes.
 
 use crate::choices;
 use crate::parameter::{Field, Parameter, Value};
 use crate::routing::flow_hash::pick;
 use raddle_core::{Duration, PortId, Time};
 
-/// The flowlets of one node.
+/// The flowlet table of one node.
 #[derive(Debug)]
 pub(crate) struct Flowlets {
-    /// When a flow was last seen, in ps and one more, and the port its packet took. A slot never used is zeros, which
-    /// the system hands out without touching memory.
+    /// Time of the flow's last packet in ps, plus one, and the port that the packet took. An unused slot is all zeros,
+    /// so that the operating system can supply the zeroed memory lazily.
     slots: Vec<[u64; 2]>,
     /// T_fl, in ps.
     gap: u64,
@@ -23,9 +23,10 @@ pub(crate) struct Flowlets {
 }
 
 choices! {
-    /// When a flowlet is over.
+    /// The rule that decides when a flowlet ends.
     pub(crate) enum Expiry {
-        /// At the second tick after its last packet, of a clock that ticks every T_fl: after T_fl to twice that.
+        /// At the second tick of a clock of period T_fl after the flowlet's last packet, which is T_fl to 2 T_fl after
+        /// that packet.
         AgeBit = "age_bit",
         /// T_fl after its last packet.
         Exact = "exact",
@@ -51,14 +52,14 @@ pub(crate) const fn gap(default: Duration) -> Parameter {
 }
 
 impl Flowlets {
-    /// A table of so many slots.
+    /// A table of `slots` slots.
     pub(crate) fn new(slots: usize, gap: Duration, expiry: Expiry) -> Self {
         Self { slots: vec![[0; 2]; slots], gap: gap.as_ps(), expiry }
     }
 
-    /// The port for a packet whose flow has this hash: the one before, as long as the flowlet lasts and the port is among
-    /// `ports`, else the one that `choose` picks. It is told the port before, even of a flowlet that is over, if that is
-    /// among `ports`.
+    /// The port for a packet whose flow has this hash. As long as the flowlet lasts and its port is among `ports`, this
+    /// is the flowlet's port. Otherwise `choose` picks the port. Its argument is the slot's last port if `ports`
+    /// contains that port, even if the flowlet has ended.
     #[inline]
     pub(crate) fn port(
         &mut self,
@@ -79,7 +80,7 @@ impl Flowlets {
         port
     }
 
-    /// Whether a flowlet last seen then lasts.
+    /// True if a flowlet whose last packet was at time `seen` has not ended at `now`.
     fn lasts(&self, seen: u64, now: u64) -> bool {
         match now - seen {
             idle if idle <= self.gap => true,
@@ -103,14 +104,14 @@ mod tests {
         Flowlets::new(1 << 10, Duration::from_us(100), expiry)
     }
 
-    /// Whether a packet at `second` begins a flowlet, after one at `first`.
+    /// True if a packet at `second` begins a new flowlet after a packet at `first`.
     fn begins(expiry: Expiry, first: Time, second: Time) -> bool {
         let mut flowlets = table(expiry);
         flowlets.port(first, 7, &PORTS, |_| PortId(4));
         flowlets.port(second, 7, &PORTS, |_| PortId(5)) == PortId(5)
     }
 
-    /// CONGA §3.4: the age bit notices gaps of T_fl to 2 T_fl.
+    /// CONGA §3.4: the age bit detects a gap after T_fl to 2 T_fl.
     #[test]
     fn oracle_6_3_gaps() {
         for (first, second, by_age_bit) in [

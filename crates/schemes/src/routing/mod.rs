@@ -1,4 +1,4 @@
-//! Where switches send packets: routings, a folder each, and the parts that several of them share.
+//! The routing schemes, one folder each, and the modules that several of them share.
 
 pub mod clairvoyant;
 pub(crate) mod conga;

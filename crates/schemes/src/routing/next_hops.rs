@@ -1,7 +1,7 @@
-//! Where a node may send a packet next: the ports on shortest paths, by what the node knows of failures.
+//! The next hops of a node: the ports on shortest paths, according to the failures that the node knows of.
 //!
-//! Every load balancer chooses among these. Between a failure and its discovery, packets bound for the dead link are lost;
-//! from then on paths are those of the surviving fabric.
+//! Every load balancer chooses among these ports. Packets sent to a failed link are lost until the failure is
+//! discovered. From then on, paths are the shortest paths of the surviving fabric.
 
 use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Verdict};
 use raddle_topology::Topology;
@@ -10,7 +10,8 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Shortest paths of a fabric, shared by its nodes, and those of each state after failures that some node still goes by.
+/// The shortest paths of a fabric, shared by its nodes. Routing tables are kept for each set of failed links that some
+/// node still uses.
 #[derive(Debug)]
 pub struct ShortestPaths {
     topology: Arc<Topology>,
@@ -18,19 +19,19 @@ pub struct ShortestPaths {
 }
 
 impl ShortestPaths {
-    /// Of this fabric.
+    /// The shortest paths of this topology.
     #[must_use]
     pub fn new(topology: &Arc<Topology>) -> Arc<Self> {
         Arc::new(Self { topology: Arc::clone(topology), surviving: Mutex::default() })
     }
 
-    /// The fabric when nothing has failed.
+    /// The topology without failures.
     #[must_use]
     pub fn topology(&self) -> &Arc<Topology> {
         &self.topology
     }
 
-    /// Without the links in `down`.
+    /// The routing without the links in `down`.
     fn without(&self, down: &BTreeSet<LinkId>) -> Arc<Routing> {
         let key: Vec<LinkId> = down.iter().copied().collect();
         let mut surviving = self.surviving.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,18 +53,18 @@ impl ShortestPaths {
 /// The next hops of one node.
 #[derive(Debug)]
 pub struct NextHops {
-    /// By what the node knows; none if it has heard of a failure or a repair since it last looked.
+    /// The routing by the failures that the node knows of; `None` after a failure or a repair until the next look-up.
     routing: Option<LocalRouting>,
     known: Box<Known>,
 }
 
-/// What a node knows of the fabric.
+/// The failures that a node knows of, and the data needed to compute its routing.
 #[derive(Debug)]
 struct Known {
     node: NodeId,
     paths: Arc<ShortestPaths>,
     down: BTreeSet<LinkId>,
-    /// Room for [`NextHops::ports`].
+    /// Buffer for the result of [`NextHops::ports`].
     ports: Vec<PortId>,
 }
 
@@ -75,7 +76,7 @@ impl Known {
 }
 
 impl NextHops {
-    /// Of `node`.
+    /// The next hops of `node`.
     #[must_use]
     pub fn new(node: NodeId, paths: &Arc<ShortestPaths>) -> Self {
         let known =
@@ -95,13 +96,13 @@ impl NextHops {
         &self.known.down
     }
 
-    /// Paths by what the node knows.
+    /// The node's routing, according to the failures that it knows of.
     #[inline]
     pub fn routing(&mut self) -> &LocalRouting {
         self.routing.get_or_insert_with(|| self.known.routing())
     }
 
-    /// The ports that lead one hop closer to `to`; none if there is no path, or `to` is the node.
+    /// The ports that lead one hop closer to `to`. Empty if there is no path, or if `to` is the node itself.
     #[inline]
     pub fn ports(&mut self, to: NodeId) -> &[PortId] {
         let routing = self.routing.get_or_insert_with(|| self.known.routing());
@@ -109,11 +110,11 @@ impl NextHops {
         &self.known.ports
     }
 
-    /// What becomes of a packet that leaves by the next hop whose place in the list of them `pick` returns, told how many
-    /// there are. Where there is but one, `pick` may not be asked.
+    /// The verdict for a packet. `pick` receives the number of next hops and returns the index of the one that the
+    /// packet takes. `pick` may not be called if there is only one next hop.
     ///
     /// # Panics
-    /// If `pick` returns a place that the list does not have.
+    /// If `pick` returns an index outside the list.
     #[inline]
     pub fn forward(&mut self, packet: &Packet, pick: impl FnOnce(&LocalRouting, usize) -> usize) -> Verdict {
         let routing = self.routing();
@@ -126,14 +127,14 @@ impl NextHops {
         }
     }
 
-    /// [`routing`](Self::routing), unless it would have to be worked out first.
+    /// [`routing`](Self::routing), or `None` if it would have to be computed first.
     #[inline]
     #[must_use]
     pub fn present(&self) -> Option<&LocalRouting> {
         self.routing.as_ref()
     }
 
-    /// A link, anywhere, went down or came up.
+    /// Notes that a link anywhere in the fabric went down or came up.
     pub fn link(&mut self, link: LinkId, up: bool) {
         if up {
             self.known.down.remove(&link);

@@ -1,39 +1,40 @@
-//! The capacity of a link that a controller of rates hands out: more than is used while bandwidth is spare, less while a
-//! queue stands (RCP's law, Dukkipati 2007, which D3 §5.2 takes over; specs/pdq.md §6 and §7).
+//! The capacity of a link that a rate controller shares out. It grows while bandwidth is spare, and shrinks while there
+//! is a standing queue. This is RCP's law (Dukkipati 2007), which D3 adopts (§5.2; specs/pdq.md §6 and §7).
 //!
-//! Over an interval of length T, about the average round trip d of the flows that pass,
-//! `C := C + (T/d) · (alpha · (line - y) - beta · q · 8/d)`: y is the rate at which packets arrived, q the fewest bytes that
-//! waited at any time of the interval, the packet in service not among them. What waits at an instant is mostly how packets
-//! happen to meet, and would outweigh what is spare.
+//! After an interval of length T, `C := C + (T/d) · (alpha · (line - y) - beta · q · 8/d)`. T is about the average
+//! round trip d of the flows on the link, and y is the arrival rate. q is the least backlog in bytes during the
+//! interval, without the packet in service. The backlog at one instant depends mostly on how packets happen to
+//! coincide, and would outweigh the spare rate.
 //!
-//! A round trip in which not every flow sends a packet says nothing on what stands: the packets of flows that began together
-//! keep coming together. So d is at least the time that one packet of each flow takes on the link.
+//! A round trip in which some flow sends no packet says nothing about the standing queue: packets of flows that began
+//! together keep arriving together. So d is at least the serialization delay of one packet of each flow.
 //!
-//! A timer ends the intervals. What arrived is measured from the last packet of an interval to the last packet of the next
-//! one: ten packets or eleven in an interval would not make a link at its rate look 4% below or above it, and cost it the
-//! half of that. The timer stops after an interval in which no packet came and none waits: an idle fabric is at rest. The
-//! next packet starts it again, and capacity then catches up with the time between.
+//! A timer ends the intervals. The arrival rate is measured from the last packet of an interval to the last packet of
+//! the next interval. Measured between timer events, with ten or eleven packets in an interval, a link at its rate
+//! would look 4% below or above it, and would lose half of that. The timer stops after an interval without arrivals and
+//! without backlog, so that an idle fabric has no events. The next packet restarts the timer, and the capacity then
+//! catches up with the time in between.
 //!
-//! Cost a packet: a few additions; a division once a round trip.
+//! Cost per packet: a few additions. Cost per round trip: one division.
 
 use crate::transport::explicit::Backlog;
 use raddle_core::{Duration, PortState, Rate, Time};
 
-/// Share of the newest round trip in their average (specs/pdq.md §4.1).
+/// Weight of the newest round trip in the average (specs/pdq.md §4.1).
 const RTT_GAIN: f64 = 0.05;
 
 const PS_PER_S: f64 = 1e12;
 
-/// How fast capacity follows.
+/// The gains with which the capacity follows the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gains {
-    /// Share of the spare rate that is added in a round trip (alpha).
+    /// Fraction of the spare rate that is added per round trip (alpha).
     pub spare: f64,
-    /// Share of the standing queue that is to drain in a round trip (beta).
+    /// Fraction of the standing queue that must drain per round trip (beta).
     pub queue: f64,
 }
 
-/// The capacity of one link, and what it follows.
+/// The capacity of one link, and the measurements that it follows.
 #[derive(Debug, Clone)]
 pub(crate) struct AdaptedCapacity {
     gains: Gains,
@@ -45,21 +46,21 @@ pub(crate) struct AdaptedCapacity {
     rtt: f64,
     /// Bytes of the largest packet so far.
     largest: u32,
-    /// The last packet of the interval before came then.
+    /// Arrival time of the last packet of the previous interval.
     since: Time,
-    /// The last packet of this one came then, if there was any.
+    /// Arrival time of the last packet of this interval, if there is one.
     last: Time,
-    /// When the interval ends; [`Time::NEVER`] while the timer does not run.
+    /// End of the interval; [`Time::NEVER`] while the timer is stopped.
     ends: Time,
     /// Bits that have arrived since `since`.
     arrived: u64,
-    /// Fewest bytes that waited in it.
+    /// Least backlog in the interval, in bytes.
     least: u64,
     backlog: Backlog,
 }
 
 impl AdaptedCapacity {
-    /// Of a link at which nothing has passed. Until flows say how long their round trips are, they are `rtt`.
+    /// The capacity of a link before its first packet. `rtt` is the average round trip until flows report theirs.
     ///
     /// # Panics
     /// If `rtt` is zero.
@@ -96,21 +97,21 @@ impl AdaptedCapacity {
         Duration::from_ps(self.rtt as u64)
     }
 
-    /// A flow whose packet passes says how long its round trip is; zero says that it does not know.
+    /// The packet of a flow reports the flow's round trip; zero if the flow does not know it.
     pub(crate) fn hear(&mut self, rtt: Duration) {
         if rtt > Duration::ZERO {
             self.rtt += RTT_GAIN * (rtt.as_ps() as f64 - self.rtt);
         }
     }
 
-    /// When [`tick`](Self::tick) is to be called; [`Time::NEVER`] if it need not be. It may change when a packet
-    /// [joins](Self::joined) that finds the timer stopped.
+    /// Time of the next call of [`tick`](Self::tick), or [`Time::NEVER`]. It may change when a packet
+    /// [joins](Self::joined) while the timer is stopped.
     pub(crate) fn next_tick(&self) -> Time {
         self.ends
     }
 
-    /// The interval ends at a link that so many flows pass. Capacity stays within a hundredth of the link's rate and `most`
-    /// times that rate.
+    /// Ends the interval at a link with this number of flows. The capacity stays between a hundredth of the link's rate
+    /// and `most` times the rate.
     pub(crate) fn tick(&mut self, now: Time, flows: usize, most: f64) {
         self.ends = Time::NEVER;
         if self.arrived > 0 {
@@ -122,7 +123,8 @@ impl AdaptedCapacity {
         }
     }
 
-    /// A packet of so many bytes joins the queue of a link that so many flows pass. `most` as at a [tick](Self::tick).
+    /// A packet of `size` bytes joins the queue of a link with this number of flows. `most` is as at a
+    /// [tick](Self::tick).
     pub(crate) fn joined(&mut self, now: Time, size: u32, flows: usize, most: f64) {
         if self.ends == Time::NEVER {
             self.begin_interval(now, now, flows, most);
@@ -134,11 +136,11 @@ impl AdaptedCapacity {
         self.backlog.join(size);
     }
 
-    /// Adapts to what arrived up to `until`, and begins another interval.
+    /// Adapts the capacity to the arrivals up to `until`, and begins another interval.
     fn begin_interval(&mut self, now: Time, until: Time, flows: usize, most: f64) {
         let elapsed = until.since(self.since).as_ps() as f64;
         let round_trip = self.rtt.max(self.one_of_each(flows));
-        // Packets that came at once with the last one before say nothing about a rate.
+        // Packets that arrived at the same instant as the last one give no rate.
         if elapsed > 0.0 {
             self.adapt(elapsed, round_trip, most);
         }
@@ -148,28 +150,28 @@ impl AdaptedCapacity {
         self.ends = now + Duration::from_ps(round_trip as u64);
     }
 
-    /// How long a packet of each flow takes on the link, in picoseconds.
+    /// Serialization delay of one packet of each flow, in picoseconds.
     fn one_of_each(&self, flows: usize) -> f64 {
         flows as f64 * f64::from(8 * self.largest) * (PS_PER_S / self.line)
     }
 
-    /// A packet of so many bytes begins to leave.
+    /// A packet of `size` bytes begins to leave.
     pub(crate) fn begins(&mut self, now: Time, size: u32, port: &PortState) {
         self.backlog.leave(now, size, port);
         self.least = self.least.min(self.backlog.waiting(now));
     }
 
-    /// A packet of so many bytes that had [joined](Self::joined) has left the port, or was lost there.
+    /// A packet of `size` bytes that had [joined](Self::joined) has left the port, or was lost there.
     pub(crate) fn left(&mut self, size: u32) {
         self.backlog.left(size);
     }
 
-    /// Keeps capacity within `most` times the link's rate, which has become less.
+    /// Limits the capacity to `most` times the link's rate, after `most` has become smaller.
     pub(crate) fn limit(&mut self, most: f64) {
         self.capacity = self.capacity.min(most * self.line);
     }
 
-    /// The interval is over, which was so many picoseconds long; so long is d.
+    /// Adapts the capacity after an interval of `elapsed` picoseconds; `round_trip` is d in picoseconds.
     fn adapt(&mut self, elapsed: f64, round_trip: f64, most: f64) {
         let arrived = self.arrived as f64 * (PS_PER_S / elapsed);
         let standing = (8 * self.least) as f64 * (PS_PER_S / round_trip);
@@ -186,14 +188,14 @@ mod tests {
     const LINE: Rate = Rate::from_gbps(1);
     const PORT: PortState = PortState::idle(LINE);
     const GAINS: Gains = Gains { spare: 0.1, queue: 1.0 };
-    /// Of a full packet.
+    /// Serialization delay of a full packet.
     const PACKET: Duration = Duration::from_us(12);
 
     fn capacity() -> AdaptedCapacity {
         AdaptedCapacity::new(LINE, GAINS, Duration::from_us(120))
     }
 
-    /// Its capacity in whole Mbit/s.
+    /// The capacity in whole Mbit/s.
     fn mbps(capacity: &AdaptedCapacity) -> u64 {
         (capacity.get() / 1e6).round() as u64
     }
@@ -202,14 +204,14 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// Lets all ticks happen that are due by `now`.
+    /// Runs all ticks that are due by `now`.
     fn tick(capacity: &mut AdaptedCapacity, now: Time, flows: usize, most: f64) {
         while capacity.next_tick() <= now {
             capacity.tick(capacity.next_tick(), flows, most);
         }
     }
 
-    /// A packet that finds the link idle.
+    /// A packet passes an idle link.
     fn pass(capacity: &mut AdaptedCapacity, now: Time, size: u32) {
         tick(capacity, now, 1, 1.0);
         capacity.joined(now, size, 1, 1.0);
@@ -229,7 +231,7 @@ mod tests {
     #[test]
     fn a_standing_queue_takes_away_what_would_drain_it_in_a_round_trip() {
         let mut capacity = capacity();
-        // Five packets at once; then one as each leaves.
+        // Five packets arrive at once; then one packet arrives whenever one leaves.
         for _ in 0..5 {
             capacity.joined(Time::ZERO, 1_500, 1, 1.0);
         }
@@ -241,11 +243,11 @@ mod tests {
             capacity.joined(now, 1_500, 1, 1.0);
             tick(&mut capacity, now, 1, 1.0);
             let expected = match packet {
-                // At first nothing waited.
+                // At first there was no backlog.
                 ..10 => 1e9,
-                // In the time of 10 packets came 14.
+                // 14 packets arrived in the time of 10.
                 10..20 => 1e9 - 0.1 * 0.4e9,
-                // Whenever one began to leave, 3 others waited: 36,000 bits.
+                // Whenever a packet began to leave, 3 others waited: 36,000 bits.
                 20.. => 0.96e9 - 36_000.0 / 120e-6,
             };
             assert!((capacity.get() - expected).abs() < 1.0, "{} of {expected}", capacity.get());
@@ -275,7 +277,7 @@ mod tests {
         }
         tick(&mut capacity, at_us(120), 1, 1.0);
         assert_eq!(mbps(&capacity), 1_000, "packets that come at once have no rate");
-        // The second interval is as long as a packet of the one flow takes, or as a round trip.
+        // The second interval lasts as long as one packet of the single flow, or a round trip.
         tick(&mut capacity, at_us(240), 1, 1.0);
         assert_eq!(mbps(&capacity), 10);
         for _ in 0..10_000 {
@@ -291,7 +293,7 @@ mod tests {
 
     #[test]
     fn packets_of_flows_that_come_together_are_no_standing_queue() {
-        // 25 flows of 40 Mb/s each, whose packets come at once, 300 us apart: after 120 us 14 of them wait.
+        // 25 flows of 40 Mb/s each, whose packets arrive together every 300 us: after 120 us, 14 of them wait.
         let mut capacity = capacity();
         for burst in 0..10 {
             tick(&mut capacity, at_us(300 * burst), 25, 1.0);

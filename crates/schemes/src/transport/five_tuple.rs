@@ -1,8 +1,8 @@
-//! How hosts of TCP and UDP tell their flows apart.
+//! Flow keys of TCP and UDP hosts.
 
 use raddle_core::{FlowKey, NodeId};
 
-/// The name on the wire of the flow that `src` sends from one port to the other.
+/// The key on the wire of the flow that `src` sends between these two ports.
 pub(crate) fn key(src: NodeId, (src_port, dst_port): (u16, u16)) -> FlowKey {
     FlowKey(u64::from(src.0) << 32 | u64::from(src_port) << 16 | u64::from(dst_port))
 }

@@ -3,11 +3,13 @@
 use raddle_core::{Duration, Flow, Time};
 use std::collections::VecDeque;
 
-/// How long a finished flow's number rests: longer than anything about the flow is in the fabric. R2C2 may repeat the end
-/// of a flow for 6.4 ms, a neighbour for 5 ms more, and who hears of no flow but its end remembers that for 10 ms.
+/// Time for which the number of a finished flow is not reused. It is longer than any message about the flow stays in
+/// the network. R2C2 may repeat the end of a flow for 6.4 ms, and a neighbour for 5 ms more. A node that hears only of
+/// the end of a flow remembers it for 10 ms.
 pub(crate) const QUARANTINE: Duration = Duration::from_ms(25);
 
-/// A node's own flow numbers, 1 to 65,535, none used again within a quarantine, and the flows that wait for one.
+/// A node's own flow numbers, 1 to 65,535, and the flows that wait for a number. No number is reused within a
+/// quarantine.
 #[derive(Debug, Default)]
 pub(crate) struct Lids {
     used: u16,
@@ -16,7 +18,8 @@ pub(crate) struct Lids {
 }
 
 impl Lids {
-    /// A number for `flow`, a fresh one as long as there are any. Without one the flow waits.
+    /// Returns a number for `flow`, preferring numbers that were never used. If none is free, returns `None`, and the
+    /// flow waits.
     pub(crate) fn take(&mut self, now: Time, flow: &Flow) -> Option<u16> {
         let lid = self.free(now);
         if lid.is_none() {
@@ -42,7 +45,7 @@ impl Lids {
         self.returned.push_back((now, lid));
     }
 
-    /// The flow that has waited longest, if there is a number for it now.
+    /// Removes and returns the flow that has waited longest, if a number is free now.
     pub(crate) fn due(&mut self, now: Time) -> Option<Flow> {
         if self.next_due() <= now { self.waiting.pop_front() } else { None }
     }
@@ -52,7 +55,7 @@ impl Lids {
         self.waiting.iter_mut()
     }
 
-    /// When a waiting flow can have a number; [`Time::NEVER`] if none waits.
+    /// The time at which a waiting flow can get a number; [`Time::NEVER`] if no flow waits.
     pub(crate) fn next_due(&self) -> Time {
         if self.waiting.is_empty() {
             return Time::NEVER;

@@ -1,17 +1,17 @@
-//! The flows that pass a link, each with what its controller keeps of it: what makes counts exact although packets that
-//! open and close flows are repeated and lost.
+//! The flows that pass a link, each with its controller's state. The count is exact although packets that open and
+//! close flows are repeated and lost.
 //!
-//! A flow that nothing has been seen of for long is forgotten: its sender may be dead. If it is not, the next packet brings
-//! it back. Cost: a look-up in a hash map; now and then a walk through it.
+//! A flow without packets for a long time is forgotten, because its sender may be dead. If the sender is alive, its
+//! next packet adds the flow again. Cost: a hash-map look-up per packet, and occasionally a walk through the map.
 
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
-/// The flows that pass a link, by their names on the wire.
+/// The flows that pass a link, by their keys on the wire.
 #[derive(Debug)]
 pub(crate) struct LiveFlows<A> {
     flows: FxHashMap<FlowKey, Seen<A>>,
-    /// When all were last looked at.
+    /// Time of the last sweep.
     swept: Time,
 }
 
@@ -22,17 +22,18 @@ struct Seen<A> {
 }
 
 impl<A> LiveFlows<A> {
-    /// None yet.
+    /// Creates an empty set.
     pub(crate) fn new() -> Self {
         Self { flows: FxHashMap::default(), swept: Time::ZERO }
     }
 
-    /// How many there are.
+    /// Number of flows.
     pub(crate) fn len(&self) -> usize {
         self.flows.len()
     }
 
-    /// A packet of a flow passes. Returns what is kept of it, if it was known; keeps `account` from now on.
+    /// Records a packet of a flow, and sets the flow's account. Returns the flow's previous account, if the flow was
+    /// known.
     pub(crate) fn put(&mut self, now: Time, flow: FlowKey, account: A) -> Option<A> {
         self.flows.insert(flow, Seen { at: now, account }).map(|seen| seen.account)
     }
@@ -42,13 +43,13 @@ impl<A> LiveFlows<A> {
         self.flows.get(&flow).map(|seen| &seen.account)
     }
 
-    /// The flow is over. Returns what was kept of it.
+    /// Removes a flow that has ended. Returns its account.
     pub(crate) fn remove(&mut self, flow: FlowKey) -> Option<A> {
         self.flows.remove(&flow).map(|seen| seen.account)
     }
 
-    /// Forgets flows of which nothing has been seen for `span`, if it is that long since it last did. Says what was kept of
-    /// them, in no order.
+    /// Removes the flows without packets for `span`, unless the last sweep was less than `span` ago. Calls `forgotten`
+    /// with the account of each removed flow, in no order.
     pub(crate) fn sweep(&mut self, now: Time, span: Duration, mut forgotten: impl FnMut(&A)) {
         if now.since(self.swept) < span {
             return;

@@ -1,4 +1,4 @@
-//! What hosts do: transports, a folder each, and the parts that several of them share.
+//! The behaviour of hosts: one folder for each transport, and the parts that several transports share.
 
 pub(crate) mod adapted_capacity;
 pub(crate) mod adapter;

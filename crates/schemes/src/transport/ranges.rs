@@ -1,6 +1,6 @@
-//! Sets of sequence numbers, as disjoint ranges: what a receiver has, and what a sender knows of it.
+//! Sets of sequence numbers as disjoint ranges. Receivers record what has arrived, and senders record what is SACKed.
 
-/// Disjoint ranges `[from, to)` that do not touch, in order.
+/// Disjoint ranges `[from, to)` in order. No two ranges touch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranges {
     list: Vec<(u64, u64)>,
@@ -13,24 +13,24 @@ impl Ranges {
         &self.list
     }
 
-    /// Numbers covered.
+    /// Number of covered sequence numbers.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// One past the last number covered; 0 if none is.
+    /// One past the greatest covered number; 0 if the set is empty.
     pub(crate) fn end(&self) -> u64 {
         self.list.last().map_or(0, |&(_, to)| to)
     }
 
-    /// Covers `[from, to)`. Returns how many numbers of it were not covered before.
+    /// Adds `[from, to)`. Returns the number of sequence numbers in it that were not covered before.
     pub(crate) fn insert(&mut self, from: u64, to: u64) -> u64 {
         debug_assert!(from < to, "a range has numbers");
         let first = self.list.partition_point(|&(_, end)| end < from);
         if self.list.get(first).is_some_and(|&(start, end)| start <= from && to <= end) {
-            return 0; // as most SACK blocks are, which are sent again and again
+            return 0; // the usual case: most SACK blocks are sent many times
         }
-        // What is touched is merged, so that walking over it is cheap.
+        // Ranges that touch are merged, so that a walk over the list is cheap.
         let last = first + self.list[first..].iter().take_while(|&&(start, _)| start <= to).count();
         let touched = &self.list[first..last];
         let old: u64 = touched.iter().map(|&(from, to)| to - from).sum();
@@ -40,7 +40,7 @@ impl Ranges {
         };
         if first == last {
             if self.list.capacity() == 0 {
-                self.list.reserve_exact(2); // few losses tear more holes
+                self.list.reserve_exact(2); // few losses leave more holes
             }
             self.list.insert(first, merged);
         } else {
@@ -52,7 +52,7 @@ impl Ranges {
         added
     }
 
-    /// Forgets all numbers below `at`.
+    /// Removes all numbers below `at`.
     pub(crate) fn remove_below(&mut self, at: u64) {
         let gone = self.list.partition_point(|&(_, to)| to <= at);
         self.total -= self.list.drain(..gone).map(|(from, to)| to - from).sum::<u64>();
@@ -62,7 +62,7 @@ impl Ranges {
         }
     }
 
-    /// How many numbers below `at` are covered.
+    /// Number of covered sequence numbers below `at`.
     pub(crate) fn covered_below(&self, at: u64) -> u64 {
         self.list.iter().take_while(|&&(from, _)| from < at).map(|&(from, to)| to.min(at) - from).sum()
     }
@@ -73,7 +73,7 @@ impl Ranges {
         self.list.get(i).copied().filter(|&(from, _)| from <= at)
     }
 
-    /// The first stretch of numbers, from `at` on, that is not covered; it ends with `u64::MAX` if nothing follows.
+    /// The first uncovered range at or after `at`. It ends at `u64::MAX` if no range follows.
     pub(crate) fn gap(&self, at: u64) -> (u64, u64) {
         let mut i = self.list.partition_point(|&(_, to)| to <= at);
         let mut start = at;

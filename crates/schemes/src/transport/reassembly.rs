@@ -1,34 +1,35 @@
-//! The receiving end of flows whose packets carry R2C2's data header: puts them in order.
+//! The receiving side of flows whose packets carry R2C2's data header: puts the packets in order.
 
 use raddle_core::{NodeId, Report};
 use raddle_wire::r2c2::{Data, FLAG_LAST};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// No packet overtakes so many others. One that claims to must not cost a byte for each of them.
+/// Greatest number of packets that a packet may overtake. No real packet overtakes so many, and a packet that claims to
+/// must not cost a byte for each of them.
 const FARTHEST: u32 = 1 << 20;
 
 /// One incoming flow.
 #[derive(Debug, Default)]
 pub(crate) struct Incoming {
-    /// Every packet before this one is here.
+    /// The number of the first missing packet. All packets before it have arrived.
     next: u32,
-    /// Whether packets `next + 1`, `next + 2`, … are here.
+    /// True at index i if packet `next + 1 + i` has arrived.
     early: VecDeque<bool>,
     waiting: u32,
     peak: u32,
-    /// Packets in the flow, once its last one has come.
+    /// Number of packets in the flow, once its last packet has arrived.
     length: Option<u32>,
 }
 
-/// All incoming flows of a node, by handle, where nothing is acknowledged.
+/// All incoming flows of a node, by handle, for transports without acknowledgements.
 #[derive(Debug, Default)]
 pub(crate) struct Receiver {
     flows: FxHashMap<u32, Incoming>,
 }
 
 impl Receiver {
-    /// Takes a data packet; says so if it completes its flow.
+    /// Handles a data packet. Returns a report if the packet completes its flow.
     pub(crate) fn take(&mut self, data: &Data) -> Option<Report> {
         let last = data.flags & FLAG_LAST != 0;
         if last && data.seq == 0 {
@@ -44,19 +45,19 @@ impl Receiver {
         Some(Report::Delivered { key: data.flow.into(), reorder_peak })
     }
 
-    /// Forgets the flows of sources for which `reaches` is false: they will not be completed.
+    /// Removes the flows of sources for which `reaches` is false, because they cannot be completed.
     pub(crate) fn retain(&mut self, reaches: impl Fn(NodeId) -> bool) {
         self.flows.retain(|&handle, _| reaches(NodeId(handle >> 16)));
     }
 }
 
 impl Incoming {
-    /// Every packet before this one is here.
+    /// The number of the first missing packet. All packets before it have arrived.
     pub(crate) fn next(&self) -> u32 {
         self.next
     }
 
-    /// Whether the packet that lies `ahead` after the next one is here.
+    /// True if packet `next + ahead` has arrived.
     pub(crate) fn has_ahead(&self, ahead: u32) -> bool {
         ahead > 0 && self.early.get(ahead as usize - 1) == Some(&true)
     }
@@ -65,12 +66,12 @@ impl Incoming {
         self.length == Some(self.next)
     }
 
-    /// Most packets that waited for an earlier one.
+    /// Greatest number of packets that waited for an earlier one at the same time.
     pub(crate) fn reorder_peak(&self) -> u32 {
         self.peak
     }
 
-    /// Takes a packet; says whether it is one that was missing.
+    /// Records a packet. Returns true if it was missing.
     pub(crate) fn take(&mut self, data: &Data) -> bool {
         if data.flags & FLAG_LAST != 0 {
             self.length = Some(data.seq.wrapping_add(1));

@@ -1,10 +1,11 @@
-//! A rate that is cut, and returns to a target by halves, as reaction points have it (802.1Qau, DCQCN).
+//! A rate that is cut, and then recovers towards a target by halving the distance, as in reaction points of 802.1Qau
+//! and DCQCN.
 //!
-//! The rate is kept by *debt*: a frame may begin when none is left, and adds its length; debt decays at the current rate.
-//! No time to send at is stored: at a low rate a frame can take longer than a run, and a rate that rises meanwhile has to
-//! shorten that.
+//! The rate is enforced by *debt*. A frame may begin when the debt is zero, and adds its length to the debt. The debt
+//! decays at the current rate. No departure time is stored: at a low rate a frame can take longer than a run, and a
+//! rate that rises meanwhile must shorten that time.
 //!
-//! Rates are whole bits a second, debt is exact: millionths of a millionth of a bit, of which a rate of R bit/s takes R a
+//! Rates are whole bits per second. The debt is exact: its unit is 10^-12 bit, of which a rate of R bit/s pays R per
 //! picosecond.
 
 use raddle_core::{Duration, Rate, Time};
@@ -15,16 +16,16 @@ pub(crate) struct RecoveringRate {
     line_rate: u64,
     rate: u64,
     target: u64,
-    /// In 10^-12 bit, as it was at `settled`.
+    /// Debt at the time `settled`, in 10^-12 bit.
     debt: u64,
     settled: Time,
 }
 
-/// Debt of a byte.
+/// Debt of one byte.
 const BYTE: u64 = 8_000_000_000_000;
 
 impl RecoveringRate {
-    /// One that begins, now, at line rate.
+    /// Creates a rate that starts now, at line rate.
     pub(crate) fn new(line_rate: Rate, now: Time) -> Self {
         let line_rate = line_rate.as_bps();
         Self { line_rate, rate: line_rate, target: line_rate, debt: 0, settled: now }
@@ -35,29 +36,29 @@ impl RecoveringRate {
         Rate::from_bps(self.rate)
     }
 
-    /// The rate that it returns to.
+    /// The target of the recovery.
     pub(crate) fn target(&self) -> Rate {
         Rate::from_bps(self.target)
     }
 
-    /// Whether frames may go at line rate.
+    /// True if the rate is line rate.
     pub(crate) fn is_at_line_rate(&self) -> bool {
         self.rate == self.line_rate
     }
 
-    /// Returns from now on to the rate that there is now.
+    /// Makes the current rate the target.
     pub(crate) fn aim_here(&mut self) {
         self.target = self.rate;
     }
 
-    /// Leaves that share of the rate, but no less than `least`.
+    /// Multiplies the rate by `share`, down to `least` at most.
     pub(crate) fn cut(&mut self, now: Time, share: f64, least: Rate) {
         self.settle(now);
         self.rate = ((self.rate as f64 * share) as u64).max(least.as_bps().min(self.line_rate));
     }
 
-    /// Sets the target, to line rate at most, and goes half the way there. The last ten-thousandth of line rate comes for
-    /// nothing, as it would take for ever.
+    /// Sets the target, limited to line rate, and moves the rate half the way there. A rate within a ten-thousandth of
+    /// line rate becomes line rate, because halving would never reach it.
     pub(crate) fn recover(&mut self, now: Time, target: Rate) {
         self.settle(now);
         self.target = target.as_bps().min(self.line_rate);
@@ -66,18 +67,18 @@ impl RecoveringRate {
         self.rate = if arrived { self.line_rate } else { rate };
     }
 
-    /// A frame of so many bytes begins.
+    /// A frame of `bytes` bytes begins.
     pub(crate) fn begin(&mut self, now: Time, bytes: u32) {
         self.settle(now);
         self.debt += u64::from(bytes) * BYTE;
     }
 
-    /// When the next frame may begin.
+    /// The time at which the next frame may begin.
     pub(crate) fn ready_at(&self) -> Time {
         self.settled + Duration::from_ps(self.debt.div_ceil(self.rate))
     }
 
-    /// Lets debt decay at the rate that there was up to now.
+    /// Reduces the debt by the rate of the time up to `now`.
     fn settle(&mut self, now: Time) {
         let decayed = self.rate.saturating_mul(now.since(self.settled).as_ps());
         self.debt = self.debt.saturating_sub(decayed);
@@ -129,7 +130,7 @@ mod tests {
             Some(pace.rate().as_bps())
         });
         assert_eq!(rates.next(), Some(7_500_000_000));
-        // 1 - 2^-14 is more than 0.9999.
+        // 1 - 2^-14 exceeds 0.9999.
         assert_eq!(rates.position(|rate| rate == LINE.as_bps()), Some(11));
         assert_eq!(pace.target(), LINE);
     }

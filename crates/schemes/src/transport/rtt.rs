@@ -2,31 +2,31 @@
 
 use raddle_core::Duration;
 
-/// Clock granularity G: timeouts exceed the smoothed round trip by at least this.
+/// Clock granularity G: a timeout exceeds the smoothed round trip by at least G.
 const GRANULARITY: Duration = Duration::from_us(1);
 
-/// What timeouts may be.
+/// Bounds of the retransmission timeout.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimeoutBounds {
-    /// Before the first sample.
+    /// Timeout before the first sample.
     pub(crate) initial: Duration,
-    /// Least, before any back-off.
+    /// Least timeout, before back-off.
     pub(crate) least: Duration,
-    /// Greatest, after any back-off.
+    /// Greatest timeout, after back-off.
     pub(crate) greatest: Duration,
 }
 
 /// Smoothed round-trip time, its variation, and the back-off of the timeout.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RttEstimator {
-    /// Zero before the first sample: a round trip takes time.
+    /// Zero before the first sample; a measured round trip is never zero.
     smoothed: Duration,
     variation: Duration,
     backoff: u8,
 }
 
 impl RttEstimator {
-    /// Takes in a measured round trip, which ends any back-off (§5, last paragraph).
+    /// Records a measured round trip, which ends any back-off (§5, last paragraph).
     pub(crate) fn sample(&mut self, rtt: Duration) {
         self.backoff = 0;
         let smoothed = self.smoothed;
@@ -40,12 +40,12 @@ impl RttEstimator {
         self.smoothed = (smoothed * 7 + rtt) / 8; // alpha = 1/8
     }
 
-    /// The timer has expired: doubles the timeout (§5.5).
+    /// Doubles the timeout after the timer has expired (§5.5).
     pub(crate) fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
     }
 
-    /// The other end has been heard of, if not in a way that measures the round trip: the back-off ends.
+    /// Ends the back-off after an answer from the other end that does not measure the round trip.
     pub(crate) fn forgive(&mut self) {
         self.backoff = 0;
     }
@@ -55,12 +55,12 @@ impl RttEstimator {
         self.smoothed
     }
 
-    /// What few round trips exceed; `None` before the first sample.
+    /// A bound that few round trips exceed; `None` before the first sample.
     pub(crate) fn bound(&self) -> Option<Duration> {
         (self.smoothed > Duration::ZERO).then(|| self.smoothed + (self.variation * 4).max(GRANULARITY))
     }
 
-    /// The timeout now.
+    /// The current timeout.
     pub(crate) fn timeout(&self, bounds: &TimeoutBounds) -> Duration {
         let base = self.bound().map_or(bounds.initial, |bound| bound.max(bounds.least));
         (base * 1_u64.checked_shl(self.backoff.into()).unwrap_or(u64::MAX)).min(bounds.greatest)

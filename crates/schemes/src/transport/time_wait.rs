@@ -1,27 +1,27 @@
-//! Flows received to the end, remembered for a while as TCP's TIME-WAIT does (RFC 9293 §3.4.2): should the last
-//! acknowledgement of a flow be lost, its sender repeats the end, and has to be answered.
+//! Remembers completely received flows for a while, as TCP's TIME-WAIT does (RFC 9293 §3.4.2). If the last
+//! acknowledgement of a flow is lost, its sender repeats the end of the flow and needs an answer.
 
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
-/// The last acknowledgement of finished flows, each remembered for once to twice a span.
+/// The last acknowledgements of finished flows, each kept for one to two spans.
 #[derive(Debug)]
 pub(crate) struct TimeWait<A> {
     span: Duration,
-    /// Flows heard of in this generation, and in the one before.
+    /// The flows of the current generation, and of the previous one.
     recent: FxHashMap<FlowKey, A>,
     older: FxHashMap<FlowKey, A>,
     generation_ends: Time,
 }
 
 impl<A: Copy> TimeWait<A> {
-    /// Nothing is remembered yet.
+    /// Creates an empty memory.
     pub(crate) fn new(span: Duration) -> Self {
         let (recent, older) = Default::default();
         Self { span, recent, older, generation_ends: Time::ZERO }
     }
 
-    /// The flow has ended with that acknowledgement.
+    /// Records the last acknowledgement of a finished flow.
     pub(crate) fn insert(&mut self, now: Time, key: FlowKey, acknowledgement: A) {
         if now >= self.generation_ends {
             std::mem::swap(&mut self.recent, &mut self.older);
@@ -31,7 +31,7 @@ impl<A: Copy> TimeWait<A> {
         self.recent.insert(key, acknowledgement);
     }
 
-    /// The last acknowledgement of a finished flow.
+    /// Returns the last acknowledgement of a finished flow, and keeps it for another span.
     pub(crate) fn find(&mut self, now: Time, key: FlowKey) -> Option<A> {
         if let Some(&acknowledgement) = self.recent.get(&key) {
             return Some(acknowledgement);

@@ -1,4 +1,4 @@
-//! The fabrics and flows of PDQ's evaluation (specs/pdq.md §10), for transports by name, in the packet engine.
+//! The fabrics and flows of PDQ's evaluation (specs/pdq.md §10), for transports chosen by name, in the packet engine.
 
 use raddle_core::{
     Bytes, DropReason, Duration, Flow, FlowId, FlowKey, LinkErrors, LinkId, NodeId, Packet, PortAgent,
@@ -15,15 +15,15 @@ use std::sync::Arc;
 
 pub(crate) const GBPS: Rate = Rate::from_gbps(1);
 
-/// Propagation, and processing at the end of each link.
+/// Propagation delay plus processing delay at the end of each link.
 pub(crate) const DELAY: Duration = Duration::from_ns(25_100);
 
-/// So many senders, then the receiver, around one switch.
+/// A single switch with `senders` senders and, as the last host, the receiver.
 pub(crate) fn dumbbell(senders: u32) -> Arc<Topology> {
     Arc::new(builders::single_switch(senders + 1, GBPS, DELAY).expect("a switch"))
 }
 
-/// The single-rooted tree of 12 servers, three a ToR.
+/// The single-rooted tree of 12 servers, three per ToR.
 pub(crate) fn tree() -> Arc<Topology> {
     Arc::new(builders::folded_clos(4, 3, 1, GBPS, GBPS, DELAY).expect("a tree"))
 }
@@ -33,8 +33,8 @@ pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Duration) -> F
     Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO + start)
 }
 
-/// Query aggregation: so many flows of 2 to 198 KB from the start on, of all other servers in turn, towards one. With
-/// deadlines, those are exponential with a mean of 20 ms and at least 3 ms.
+/// Query aggregation: `count` flows of 2 to 198 KB to one receiver, which all start at time zero. All other servers
+/// send in turn. Deadlines, if there are any, are exponential with a mean of 20 ms and at least 3 ms.
 pub(crate) fn query(seed: u64, count: u32, with_deadlines: bool) -> Vec<Flow> {
     let mut random = Stream::new(seed, 0, "query");
     let receiver = random.below(12) as u32;
@@ -49,8 +49,8 @@ pub(crate) fn query(seed: u64, count: u32, with_deadlines: bool) -> Vec<Flow> {
     (0..count).map(flow).collect()
 }
 
-/// The mean completion time of flows of an omniscient scheduler of the receiver's link, shortest first, without headers and
-/// start-up, in milliseconds (specs/pdq.md §9).
+/// The mean completion time in milliseconds under an omniscient scheduler of the receiver's link. It serves the
+/// shortest flow first, without headers and start-up (specs/pdq.md §9).
 pub(crate) fn least_mean_ms(flows: &[Flow]) -> f64 {
     let mut sizes: Vec<u64> = flows.iter().map(|flow| flow.size.0).collect();
     sizes.sort_unstable();
@@ -61,29 +61,29 @@ pub(crate) fn least_mean_ms(flows: &[Flow]) -> f64 {
     sums.sum::<f64>() / flows.len() as f64
 }
 
-/// What became of flows.
+/// The outcome of a run.
 #[derive(Default)]
 pub(crate) struct Outcome {
     flows: BTreeMap<FlowKey, FlowId>,
-    /// When everything was there, by flow.
+    /// For each flow, the time at which all data had arrived.
     pub(crate) delivered: BTreeMap<u32, Time>,
-    /// When everything was acknowledged at the sender, by flow.
+    /// For each flow, the time at which the sender had received all acknowledgements.
     pub(crate) done: BTreeMap<u32, Time>,
     pub(crate) dropped: u64,
 }
 
 impl Outcome {
-    /// Whether the flow was done by its deadline.
+    /// True if the flow was done by its deadline.
     pub(crate) fn met(&self, flow: &Flow) -> bool {
         self.done.get(&flow.id.0).is_some_and(|&done| done <= flow.due())
     }
 
-    /// The mean time when flows were done, in milliseconds.
+    /// Mean time at which flows were done, in milliseconds.
     pub(crate) fn mean_ms(&self) -> f64 {
         self.done.values().map(|done| done.as_secs_f64() * 1e3).sum::<f64>() / self.done.len() as f64
     }
 
-    /// When the flow was done, in milliseconds.
+    /// Time at which the flow was done, in milliseconds.
     pub(crate) fn done_ms(&self, flow: u32) -> f64 {
         let done = self.done.get(&flow).unwrap_or_else(|| panic!("flow {flow} is not done"));
         done.as_secs_f64() * 1e3
@@ -105,14 +105,14 @@ impl Observer for Outcome {
     }
 }
 
-/// Makes the agent of the port that a link leaves, given the one that the transport has for it.
+/// Makes the agent of a link's egress port from the agent that the transport provides.
 pub(crate) type Watch<'a> =
     &'a mut dyn FnMut(LinkId, Option<Box<dyn PortAgent>>) -> Option<Box<dyn PortAgent>>;
 
-/// A run of flows to their end over one transport.
+/// A setup that runs flows over one transport to their end.
 pub(crate) struct Bench<'a> {
     pub(crate) transport: &'a str,
-    /// Parameters that are not at their defaults.
+    /// Parameters with values other than their defaults.
     pub(crate) settings: &'a [(&'a str, Value)],
     pub(crate) topology: &'a Arc<Topology>,
     pub(crate) routing: &'a str,
@@ -120,17 +120,17 @@ pub(crate) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// With the transport's defaults, and without errors.
+    /// A setup with the transport's default parameters and without link errors.
     pub(crate) fn new(transport: &'a str, topology: &'a Arc<Topology>) -> Self {
         Self { transport, settings: &[], topology, routing: "ecmp", errors: LinkErrors::default() }
     }
 
-    /// What becomes of flows if ports have 4 MB.
+    /// The outcome of flows on ports with 4 MB of memory.
     pub(crate) fn run(&self, flows: &[Flow]) -> Outcome {
         self.watched(flows, &mut |_, agent| agent)
     }
 
-    /// The same with the agents that `watch` makes.
+    /// The same with the port agents that `watch` makes.
     pub(crate) fn watched(&self, flows: &[Flow], watch: Watch<'_>) -> Outcome {
         let transport = registry().transport(self.transport).expect("a transport of the registry");
         let settings = settings(transport.info.parameters, self.settings);
@@ -152,15 +152,15 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// How a transport is set in one of the cases of [`all_end`].
+/// The transport's setup in one case of [`all_end`].
 pub(crate) struct Case {
     pub(crate) settings: Vec<(&'static str, Value)>,
-    /// Whether it gives up flows that cannot meet their deadlines.
+    /// True if the transport gives up flows that cannot meet their deadlines.
     pub(crate) gives_up: bool,
 }
 
-/// Runs a thousand cases of two to eight flows between servers of the tree, half of them with deadlines, without and with
-/// losses, and finds that every flow ends or is given up.
+/// Runs a thousand cases of two to eight flows between servers of the tree, each without and with losses. Half of the
+/// flows have deadlines. Asserts that every flow ends or is given up.
 pub(crate) fn all_end(transport: &str, case: impl Fn(&mut Stream) -> Case) {
     let topology = tree();
     for seed in 0..1_000 {

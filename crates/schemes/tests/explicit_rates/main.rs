@@ -1,4 +1,4 @@
-//! Transports whose switches grant rates, in the packet engine: RCP, D3, PDQ.
+//! Transports with rates granted by switches, in the packet engine: RCP, D3, PDQ.
 
 mod aggregation;
 mod pdq;

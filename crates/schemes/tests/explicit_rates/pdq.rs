@@ -1,4 +1,4 @@
-//! PDQ in the packet engine: the oracles of specs/pdq.md §13, and what Figures 6, 7 and 9 of the paper show.
+//! PDQ in the packet engine: the oracles of specs/pdq.md §13, and the results of Figures 6, 7 and 9 of the paper.
 
 use crate::aggregation::{
     Bench, Case, DELAY, GBPS, Outcome, all_end, dumbbell, flow, least_mean_ms, query, tree,
@@ -33,21 +33,21 @@ fn oracle_13_2_lone_flow_across_the_tree() {
     near(outcome.done_ms(0), 1.2635, 0.005);
 }
 
-/// Five flows of about 1 MB to one receiver, the first the shortest.
+/// Five flows of about 1 MB to one receiver; the first flow is the shortest.
 fn five() -> Vec<Flow> {
     (0..5).map(|n| flow(n, n, 5, 900_000 + 50_000 * u64::from(n), Duration::ZERO)).collect()
 }
 
-/// What waits at a port and what has left it, at every packet.
+/// A log of a port's queue and of the packets that it sent.
 #[derive(Default)]
 struct Log {
-    /// Time, bytes queued with the packet in service, and of it.
+    /// Time and queued bytes, including the packet in transmission. For `sent`, time and bytes of the packet.
     queue: Vec<(Time, u64)>,
     sent: Vec<(Time, u32)>,
     queued: u64,
 }
 
-/// The agent of a port, and a log of the queue there.
+/// A port's agent with a log of the port's queue.
 struct Logged {
     agent: Box<dyn PortAgent>,
     log: Arc<Mutex<Log>>,
@@ -81,7 +81,7 @@ impl PortAgent for Logged {
 }
 
 impl Log {
-    /// The share of the link used between two times.
+    /// The share of the link's capacity used between two times.
     fn utilisation(&self, from: Time, to: Time) -> f64 {
         let within = self.sent.iter().filter(|of| from <= of.0 && of.0 < to);
         let bytes: u64 = within.map(|of| u64::from(of.1)).sum();
@@ -100,7 +100,7 @@ impl Log {
     }
 }
 
-/// Runs flows on a dumbbell, and logs the port to the receiver.
+/// Runs flows on a dumbbell with a log of the port to the receiver.
 fn logged(settings: &[(&str, Value)], senders: u32, flows: &[Flow]) -> (Outcome, Log) {
     let topology = dumbbell(senders);
     let bottleneck = topology.reverse(topology.link_id(NodeId(senders), PortId(0)));
@@ -118,7 +118,7 @@ fn at(ms: f64) -> Time {
     Time::from_ps((ms * 1e9) as u64)
 }
 
-/// Figure 6 of the paper: one after another, seamlessly, with a short queue and no drop.
+/// Figure 6 of the paper: flows are served one after another without gaps, with a short queue and no drops.
 #[test]
 fn oracle_13_3_five_flows_finish_one_after_another() {
     for (settings, least, most) in [(&[][..], 41.3, 42.5), (LITERAL, 41.3, 42.5), (BASIC, 42.4, 44.5)] {
@@ -134,8 +134,8 @@ fn oracle_13_3_five_flows_finish_one_after_another() {
     }
 }
 
-/// Figure 7 of the paper: a burst of 50 short flows preempts a long one. By the rules as they are written; the default lets more
-/// flows in, and misses these bounds.
+/// Figure 7 of the paper: a burst of 50 short flows preempts a long one. The test uses the paper's rules literally; the
+/// default parameters admit more flows and miss these bounds.
 #[test]
 fn oracle_13_15_a_burst_preempts_a_long_flow() {
     let seeds = 5;
@@ -172,7 +172,8 @@ fn oracle_13_4_a_short_flow_preempts_a_long_one() {
     }
 }
 
-/// Three switches in a line, two hosts at each: `a` leads from the first to the second, `b` on to the third.
+/// Three switches in a line with two hosts each. Link `a` leads from the first switch to the second, link `b` on to the
+/// third.
 fn chain() -> Arc<Topology> {
     let mut builder = Builder::default();
     let hosts: Vec<NodeId> = (0..6).map(|_| builder.host(1)).collect();
@@ -196,7 +197,8 @@ fn oracle_13_5_flows_of_a_chain_run_in_parallel_where_they_can() {
     }
 }
 
-/// Units of 2 MB, which take 16.4 ms, and 18 ms between deadlines: all in time, whoever comes first, where D3 is not.
+/// Flows in units of 2 MB, which take 16.4 ms, with deadlines in units of 18 ms. All meet their deadlines in every
+/// order of arrival; with D3 they do not.
 #[test]
 fn oracle_13_6_three_flows_meet_their_deadlines() {
     for order in [[0_u32, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
@@ -220,22 +222,22 @@ fn oracle_13_6_three_flows_meet_their_deadlines() {
 fn oracle_13_10_flows_that_cannot_be_in_time_end_early() {
     let doomed = |deadline, flow: Flow| Flow { deadline: Some(deadline), ..flow };
     let zero = Duration::ZERO;
-    // Alone it would take 8.2 ms.
+    // Alone the flow would take 8.2 ms.
     let (outcome, log) = logged(&[], 1, &[doomed(ms(5), flow(0, 0, 1, 1_000_000, zero))]);
     assert!(outcome.done.is_empty() && log.sent.is_empty());
-    // Behind a more critical one, it is paused until its deadline is a round trip away.
+    // The flow is paused behind a more critical flow until its deadline is one round trip away.
     let flows =
         [doomed(ms(9), flow(0, 0, 2, 1_000_000, zero)), doomed(ms(9), flow(1, 1, 2, 1_020_000, zero))];
     let (outcome, log) = logged(&[], 2, &flows);
     assert!(outcome.met(&flows[0]) && outcome.done.len() == 1);
     let sent: u64 = log.sent.iter().map(|of| u64::from(of.1)).sum();
     assert!(sent < 1_027_400 + 20_000, "{sent} bytes have passed the link, hardly any of the second flow's");
-    // Without Early Termination it goes on, too late.
+    // Without Early Termination the flow continues and ends too late.
     let (outcome, _) = logged(&[("variant", Value::Choice("es"))], 2, &flows);
     assert!(outcome.done.len() == 2 && !outcome.met(&flows[1]));
 }
 
-/// Flows that two subflows carry over both paths of a BCube take half the time.
+/// A flow with two subflows on both paths of a BCube takes half the time.
 #[test]
 fn subflows_take_parallel_paths() {
     let cube = Arc::new(builders::bcube(2, 3, GBPS, DELAY).expect("a BCube"));
@@ -248,7 +250,8 @@ fn subflows_take_parallel_paths() {
     assert!(two < 0.6 * one && four < 0.35 * one, "{one}, {two} and {four} ms");
 }
 
-/// Some pairs of a random permutation: subflows that wait give what they have to those that send, and all flows end sooner.
+/// Some pairs of a random permutation: waiting subflows pass their data to subflows that send, and all flows end
+/// sooner.
 #[test]
 fn subflows_help_where_there_is_room() {
     let cube = Arc::new(builders::bcube(2, 3, GBPS, DELAY).expect("a BCube"));
@@ -270,12 +273,12 @@ fn subflows_help_where_there_is_room() {
     assert!(four < 0.9 * one, "{one} and {four} ms");
 }
 
-/// Figure 10's point: whoever has sent little may be short.
+/// Figure 10: a flow that has sent little data may be short.
 #[test]
 fn flows_of_unknown_size_end_sooner_by_what_they_have_sent_than_by_chance() {
     let ranked = |ranking| {
         let settings = &[("ranking", Value::Choice(ranking))];
-        // One in ten is long.
+        // One flow in ten is long.
         let mean = |seed: u64| {
             let mut random = Stream::new(seed, 0, "sizes");
             let flows: Vec<Flow> = (0..10)
@@ -292,7 +295,7 @@ fn flows_of_unknown_size_end_sooner_by_what_they_have_sent_than_by_chance() {
     assert!(exact < sent && sent < random, "{exact}, {sent} and {random} ms");
 }
 
-/// The paper's Figure 9b: 11.4% at 3% loss each way.
+/// The paper's Figure 9b: 11.4% longer at 3% loss in each direction.
 #[test]
 fn losses_delay_flows_little() {
     let mean = |loss: f64, seed: u64| {
@@ -309,7 +312,7 @@ fn losses_delay_flows_little() {
     assert!((1.05..1.25).contains(&(lossy / whole)), "{}", lossy / whole);
 }
 
-/// Completion times against those of an omniscient scheduler, and deadlines met: the snapshot of specs/pdq.md §13.
+/// Completion times relative to an omniscient scheduler, and deadlines met: the snapshot of specs/pdq.md §13.
 #[test]
 fn completion_times_and_deadlines_are_those_of_the_calibration() {
     for (settings, ratios, met) in [(&[][..], [1.7, 1.55], [0.88, 0.8]), (LITERAL, [1.7, 1.75], [0.8, 0.7])] {
@@ -334,7 +337,7 @@ fn completion_times_and_deadlines_are_those_of_the_calibration() {
     }
 }
 
-/// No deadlock and no livelock (specs/pdq.md §4.5): every flow ends, or ends early, whatever the variant.
+/// No deadlock and no livelock (specs/pdq.md §4.5): with each variant every flow ends or is terminated early.
 #[test]
 fn every_flow_of_a_thousand_random_cases_ends() {
     const VARIANTS: [&str; 4] = ["full", "es+et", "es", "basic"];

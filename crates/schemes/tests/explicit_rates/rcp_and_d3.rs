@@ -1,5 +1,5 @@
-//! RCP and D3 on the fabrics of PDQ's evaluation: what can be worked out by hand (specs/pdq.md §13), and what the
-//! specification's prototype measured.
+//! RCP and D3 on the fabrics of PDQ's evaluation: results computed by hand (specs/pdq.md §13), and results measured
+//! with the specification's prototype.
 
 use crate::aggregation::{Bench, Case, GBPS, Outcome, all_end, dumbbell, flow, least_mean_ms, query, tree};
 use raddle_core::{Class, Duration, Flow, FlowId, LinkErrors, Packet, PortAgent, PortState, Stream, Time};
@@ -8,7 +8,7 @@ use raddle_schemes::transport::d3::{self, Gains, Memory, Sums};
 use raddle_schemes::transport::rcp;
 use std::sync::{Arc, Mutex};
 
-/// An agent that the test can look into when the engine has done with it.
+/// An agent that the test can inspect after the engine has finished.
 struct Watched<A>(Arc<Mutex<A>>);
 
 impl<A: PortAgent> PortAgent for Watched<A> {
@@ -41,8 +41,8 @@ impl<A: PortAgent> PortAgent for Watched<A> {
     }
 }
 
-/// The agents at all ports after a run of a hundred queries that overlap, on links that lose a tenth of all packets. All flows
-/// end.
+/// The agents of all ports after a run of a hundred overlapping queries, on links that lose a tenth of all packets. All
+/// flows end.
 fn after_losses<A: PortAgent + 'static>(transport: &str, make: impl Fn() -> A) -> Vec<Arc<Mutex<A>>> {
     let topology = tree();
     let flows: Vec<Flow> = (0..100)
@@ -91,7 +91,8 @@ fn all_sums_of_d3_are_zero_when_all_flows_have_ended() {
 
 #[test]
 fn routers_that_believe_requests_do_as_well_while_nothing_is_lost() {
-    // Deadlines that are met: who gives up returns what it knows of, with a request under way.
+    // Deadlines are late enough to be met. A sender that gives up returns the rate it knows of while a request is in
+    // flight.
     let topology = tree();
     let later = |flow: Flow| Flow { deadline: flow.deadline.map(|of| of + Duration::from_ms(30)), ..flow };
     let flows: Vec<Flow> = query(3, 10, true).into_iter().map(later).collect();
@@ -101,14 +102,15 @@ fn routers_that_believe_requests_do_as_well_while_nothing_is_lost() {
     assert_eq!(remembering.done, believing.done);
 }
 
-/// What becomes of flows without losses.
+/// The outcome of flows; asserts that there are no drops.
 fn lossless(bench: &Bench<'_>, flows: &[Flow]) -> Outcome {
     let outcome = bench.run(flows);
     assert_eq!(outcome.dropped, 0);
     outcome
 }
 
-/// A handshake, the packets at line rate, and the way of the last one and of its acknowledgement.
+/// The expected time is a handshake, the packets at line rate, and the delay of the last packet and of its
+/// acknowledgement.
 #[test]
 fn oracle_13_1_a_lone_flow_over_one_switch() {
     for transport in ["rcp", "d3"] {
@@ -127,11 +129,14 @@ fn oracle_13_2_a_lone_flow_across_the_tree() {
     }
 }
 
-/// Sizes 1, 2, 3 with deadlines 1, 4, 6 fill the link to the end in the fluid picture; in the order 0, 2, 1 flow 1 fails there.
-/// Here that is left to chance, which of two flows asks first when the first has ended: units are of 20 ms, and deadlines a
-/// quarter later, with which flows 1 and 2 get along after flow 0 has got what it asked for. Capacity stays what it is: as it
-/// adapts, flow 0 loses to the others what they take when it recovers. And a flow that gets just what it asks for ends at its
-/// deadline, give or take what waits on the way, so that none is quenched here, and a millisecond does not count.
+/// In the fluid picture, flows of sizes 1, 2, 3 with deadlines 1, 4, 6 use the link until the end. In the order 0, 2, 1
+/// flow 1 misses its deadline there. In the packet engine that order depends on which of two flows asks first after the
+/// first flow has ended.
+///
+/// Units are 20 ms and deadlines a quarter later, so that flows 1 and 2 succeed once flow 0 has got the rate it asked
+/// for. The capacity does not adapt: otherwise flow 0 would lose the rate that the others take when the capacity
+/// recovers. A flow that gets exactly the rate it asks for ends at its deadline, give or take queueing delays.
+/// Quenching is therefore off, and one millisecond of lateness is tolerated.
 #[test]
 fn oracle_13_6_d3_meets_all_deadlines_only_if_flows_come_in_their_order() {
     let unit = Duration::from_ms(20);
@@ -159,8 +164,8 @@ fn oracle_13_6_d3_meets_all_deadlines_only_if_flows_come_in_their_order() {
     }
 }
 
-/// Mean completion time of RCP over that of the omniscient scheduler, for so many flows at once, of sizes uniform from 0 to
-/// twice a megabyte: what start-up costs is little.
+/// Mean completion time of RCP divided by that of the omniscient scheduler, for `count` concurrent flows. Sizes are
+/// uniform from 0 to 2 MB, so that start-up costs little.
 fn fair_over_shortest_first(count: u32) -> f64 {
     let topology = dumbbell(count);
     let (mut fair, mut least) = (0.0, 0.0);
@@ -185,7 +190,7 @@ fn oracle_13_11_fair_shares_take_longer_than_the_shortest_first() {
     }
 }
 
-/// Mean completion time over the omniscient scheduler's, of so many flows at once across the tree.
+/// Mean completion time divided by the omniscient scheduler's, for `count` concurrent flows across the tree.
 fn slowdown(bench: &Bench<'_>, count: u32) -> f64 {
     let (mut mean, mut least) = (0.0, 0.0);
     for seed in 0..16 {
@@ -196,7 +201,7 @@ fn slowdown(bench: &Bench<'_>, count: u32) -> f64 {
     mean / least
 }
 
-/// Share of flows that meet their deadlines, of so many at once across the tree.
+/// Share of flows that meet their deadlines, for `count` concurrent flows across the tree.
 fn application_throughput(bench: &Bench<'_>, count: u32) -> f64 {
     let met = |seed| {
         let flows = query(seed, count, true);
@@ -206,7 +211,7 @@ fn application_throughput(bench: &Bench<'_>, count: u32) -> f64 {
     (0..16).map(met).sum::<usize>() as f64 / (16.0 * f64::from(count))
 }
 
-/// The prototype's numbers, of 40 to 100 runs; here of 16.
+/// The prototype's values are from 40 to 100 runs; these are from 16 runs.
 #[test]
 fn snapshot_13_mean_completion_times() {
     let topology = tree();
@@ -258,7 +263,7 @@ fn every_flow_of_a_thousand_random_cases_of_rcp_ends() {
     });
 }
 
-/// With routers that know what each flow has: those that believe requests grant nothing any more once enough are lost.
+/// Routers keep the state of each flow. Routers that believe the requests grant no rates any more after enough losses.
 #[test]
 fn every_flow_of_a_thousand_random_cases_of_d3_ends() {
     all_end("d3", |random| {

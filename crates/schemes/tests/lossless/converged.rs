@@ -1,4 +1,5 @@
-//! Converged Ethernet of 40 Gb/s in the packet engine: any transport over ECMP and PFC, with or without congestion points.
+//! Converged Ethernet at 40 Gb/s in the packet engine: any transport over ECMP and PFC, with or without congestion
+//! points.
 
 use raddle_core::{
     Duration, Flow, FlowControlAccount, FlowKey, Header, HeaderInfo, LinkId, NodeId, Packet, PortId, Rate,
@@ -15,18 +16,19 @@ use raddle_wire::roce;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Links of DCQCN's testbed.
+/// The link rate and propagation delay of DCQCN's testbed.
 pub(crate) const RATE: Rate = Rate::from_gbps(40);
 pub(crate) const DELAY: Duration = Duration::from_us(1);
 
-/// A size that no run gets to the end of.
+/// A flow size that no run completes.
 pub(crate) const ENDLESS: u64 = 1 << 40;
 
-/// Memory of a port, so much that marks come before pauses (Zhu et al., §4, whose switches have 12 MB).
+/// Memory per port, large enough for ECN marks to come before pauses (Zhu et al., §4, whose switches have 12 MB).
 const BUFFER: u64 = 1_000_000;
 const XOFF: u64 = 900_000;
 
-/// When flows were delivered, how many packets were sent again, and when congestion notifications about which flow passed each link.
+/// Delivery times of flows, the number of retransmissions, and for each congestion notification the time, link and
+/// flow.
 #[derive(Default)]
 pub(crate) struct Heard {
     pub(crate) delivered: Vec<Time>,
@@ -59,12 +61,13 @@ pub(crate) struct Converged {
 }
 
 impl Converged {
-    /// Hosts of that transport, with those congestion points if any.
+    /// A fabric whose hosts run `transport`, with the congestion points `points` if any.
     pub(crate) fn new(topology: Topology, transport: &str, points: Option<&str>, flows: Vec<Flow>) -> Self {
         Self::with(topology, transport, &[], points, flows, Config::default())
     }
 
-    /// The same with some of the transport's settings, and with links that fail or lose packets.
+    /// As [`new`](Self::new), with settings of the transport, and with a configuration for link failures or packet
+    /// loss.
     pub(crate) fn with(
         topology: Topology,
         transport: &str,
@@ -109,22 +112,22 @@ impl Converged {
         Self { topology, simulation }
     }
 
-    /// Runs on to that time, or to rest.
+    /// Runs until `until`, or until no events are left.
     pub(crate) fn run(&mut self, until: Time) -> Reached {
         self.simulation.run_until(until, |_| ControlFlow::Continue(()))
     }
 
-    /// The link of a host to its switch.
+    /// The link from a host to its switch.
     pub(crate) fn uplink(&self, host: u32) -> LinkId {
         self.topology.link_id(NodeId(host), PortId(0))
     }
 
-    /// The link of a switch to a host.
+    /// The link from the switch to a host.
     pub(crate) fn downlink(&self, host: u32) -> LinkId {
         self.topology.reverse(self.uplink(host))
     }
 
-    /// What links carry from now to that time, in parts of their rate.
+    /// The utilisation of each link from now to `to`, as a share of the link rate.
     pub(crate) fn shares(&mut self, links: &[LinkId], to: Time) -> Vec<f64> {
         let carried = |of: &Self| -> Vec<u64> {
             let stats = of.simulation.link_stats();
@@ -136,12 +139,12 @@ impl Converged {
         carried(self).iter().zip(before).map(|(after, before)| (after - before) as f64 / all).collect()
     }
 
-    /// Pauses sent.
+    /// Number of pauses sent.
     pub(crate) fn pauses(&self) -> u64 {
         self.simulation.flow_control().iter().map(|(_, account)| account.pauses).sum()
     }
 
-    /// Nothing is lost, and no memory is short of room.
+    /// Asserts that no packet is lost and that no memory overflows.
     pub(crate) fn assert_lossless(&self) {
         let totals = self.simulation.totals();
         let inside = self.simulation.packets_inside() as u64;

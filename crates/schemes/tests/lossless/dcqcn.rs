@@ -1,5 +1,5 @@
-//! DCQCN in the packet engine, with the parameters deployed: flows share a bottleneck fairly, with a short queue and
-//! without pauses, spare others the pauses, and lose nothing when many begin at once.
+//! DCQCN in the packet engine, with the parameters of the deployment. Flows share a bottleneck fairly, with a short
+//! queue and without pauses. They save other flows from pauses, and an incast loses nothing.
 
 use crate::converged::{Converged, DELAY, ENDLESS, RATE};
 use raddle_core::{Duration, Flow, FlowKey, LinkErrors, NodeId, PortId, Rate, Time};
@@ -9,19 +9,19 @@ use raddle_testkit::{flow, us};
 use raddle_topology::{Topology, builders};
 use rustc_hash::FxHashMap;
 
-/// Hosts on one switch.
+/// Hosts on a single switch.
 fn star(hosts: u32) -> Topology {
     builders::single_switch(hosts, RATE, DELAY).expect("a star")
 }
 
-/// Senders 0 to n-1, each 100 us after the one before, and the receiver n.
+/// Senders 0 to n-1, each starting 100 us after the previous one, and the receiver n.
 fn fan_in(senders: u32) -> Converged {
     let flows = (0..senders).map(|n| flow(n, n, senders, ENDLESS, us(100 * u64::from(n)))).collect();
     Converged::new(star(senders + 1), "dcqcn", Some("red"), flows)
 }
 
-/// Zhu et al., §6.1: what begins at line rate comes to half of the link; fair shares for more flows as well. The queue stays
-/// between the thresholds (5 KB and 200 KB) and far from pauses.
+/// Zhu et al., §6.1: two flows that begin at line rate converge to half of the link each, and more flows to their fair
+/// shares. The queue stays between the thresholds (5 KB and 200 KB) and far from pauses.
 #[test]
 fn flows_converge_to_fair_shares_of_a_bottleneck() {
     for senders in [2, 4, 8] {
@@ -50,8 +50,8 @@ fn flows_converge_to_fair_shares_of_a_bottleneck() {
     }
 }
 
-/// A flow that meets nobody is never marked: 1,000 packets of 1,084 B one after another at 40 Gb/s, and the last once more
-/// from the switch on, and two links of 1 us.
+/// A flow without competition is never marked. It sends 1,000 packets of 1,084 B back to back at 40 Gb/s. The last
+/// packet is serialized once more at the switch and crosses two links of 1 us.
 #[test]
 fn a_flow_alone_goes_at_line_rate() {
     let mut fabric =
@@ -63,7 +63,7 @@ fn a_flow_alone_goes_at_line_rate() {
     assert!(heard.notifications.is_empty());
 }
 
-/// Zhu et al., §3.1: at most one notification in 50 us for each flow, which goes the whole way back.
+/// Zhu et al., §3.1: each flow causes at most one notification in 50 us, and the notification reaches the sender.
 #[test]
 fn notifications_are_50_us_apart() {
     let mut fabric = fan_in(8);
@@ -75,7 +75,7 @@ fn notifications_are_50_us_apart() {
         gaps.extend(last.insert(flow, at).map(|before| at.since(before)));
     }
     assert_eq!(last.len(), 8, "every flow was marked");
-    // They wait for each other, or for a packet of data, at most.
+    // Notifications wait at most for each other or for one data packet.
     let least = gaps.iter().min().expect("gaps");
     assert!((Duration::from_us(49)..Duration::from_us(55)).contains(least), "{least:?}");
     for host in 0..8 {
@@ -88,7 +88,7 @@ fn notifications_are_50_us_apart() {
     }
 }
 
-/// Four leaves of eight hosts under four spines.
+/// Four leaves with eight hosts each, and four spines.
 fn leaf_spine() -> Topology {
     builders::folded_clos(4, 8, 4, RATE, RATE, DELAY).expect("a folded Clos")
 }
@@ -103,11 +103,13 @@ fn an_incast_of_sixteen_loses_nothing() {
     assert!(fabric.pauses() > 0, "line rate is too much in the first round trip");
 }
 
-/// Zhu et al., §2.2 and §6.1 (victim flow): pauses that an incast causes stop a flow that goes elsewhere; DCQCN spares it.
+/// Zhu et al., §2.2 and §6.1 (victim flow): an incast's pauses stop a flow to another destination. With DCQCN the flow
+/// is not affected.
 #[test]
 fn a_victim_of_pauses_is_spared() {
     let victim_share = |transport, points| {
-        // From three hosts a leaf of two leaves to one of the third; the victim from the first leaf to the second.
+        // Three hosts on each of two leaves send to one host of the third leaf. The victim flow goes from the first
+        // leaf to the second.
         let senders = [0, 1, 2, 8, 9, 10];
         let mut flows: Vec<Flow> =
             (0..).zip(senders).map(|(id, src)| flow(id, src, 16, ENDLESS, Time::ZERO)).collect();
@@ -123,16 +125,17 @@ fn a_victim_of_pauses_is_spared() {
     assert!(victim_share("dcqcn", Some("red")) > 0.9);
 }
 
-/// Oracle 5 of transports.md §7: a flow alone whose first link loses a hundredth of all packets gets
-/// (1 - p) / (1 + p (w - 1)) of it, where w packets leave between a loss and its refusal. That is back when the next packet has crossed two links
-/// of 1 us and 216.8 ns, and the refusal of 9.6 ns both of them: 4.4528 us, in which 20.5 packets leave, so w is 22 with the lost one.
+/// Oracle 5 of transports.md §7: a flow without competition, whose first link loses 1% of all packets, gets the share
+/// (1 - p) / (1 + p (w - 1)) of it. Here w is the number of packets that leave between a loss and the arrival of its
+/// NAK. The next packet crosses two links of 1 us and 216.8 ns, and the NAK of 9.6 ns crosses both back. In these
+/// 4.4528 us 20.5 packets leave, so w is 22 with the lost packet.
 #[test]
 fn a_lossy_link_costs_a_window_a_loss() {
     const PACKETS: u64 = 50_000;
     let star = star(2);
     let link = star.link_id(NodeId(0), PortId(0));
     let errors = LinkErrors { seed: 1, loss: 0.01, links: Some([link].into()), ..LinkErrors::default() };
-    // Otherwise a packet that is lost twice would cost 500 us.
+    // With the default interval, a packet that is lost twice would cost 500 us.
     let soon = [("nak_interval", Value::Duration(Duration::from_us(10)))];
     let flows = vec![flow(0, 0, 1, 1_024 * PACKETS, Time::ZERO)];
     let config = Config { errors, ..Config::default() };
@@ -148,7 +151,7 @@ fn a_lossy_link_costs_a_window_a_loss() {
     assert!((repeated - 1.0).abs() < 0.1, "{} packets sent again", heard.retransmissions);
 }
 
-/// The link of a receiver fails under an incast and is repaired at `repair`.
+/// The receiver's link fails during an incast and is repaired at `repair`.
 fn broken_incast(repair: Option<Time>) -> Converged {
     let star = star(5);
     let up = star.link_id(NodeId(4), PortId(0));
@@ -171,7 +174,7 @@ fn a_link_that_is_repaired_loses_no_flow() {
     assert!(fabric.simulation.now() < us(30_000), "at rest soon after");
 }
 
-/// Eight timeouts of 4 ms after the first packet that was not acknowledged.
+/// Flows are given up after eight timeouts of 4 ms, counted from the first packet without an acknowledgement.
 #[test]
 fn flows_over_a_link_that_stays_down_are_given_up() {
     let mut fabric = broken_incast(None);

@@ -1,4 +1,4 @@
-//! Lossless fabrics in the packet engine: adapters, pauses, and whoever stops taking what is sent to him.
+//! Helpers for lossless fabrics in the packet engine: adapters, pauses, and hosts that stop their senders.
 
 use raddle_core::{
     Bytes, DropReason, Duration, Flow, FlowControlAccount, FlowId, Header, Host, Input, LinkId, NodeId,
@@ -18,26 +18,26 @@ use std::sync::Arc;
 pub(crate) const RATE: Rate = Rate::from_gbps(10);
 pub(crate) const DELAY: Duration = Duration::from_ns(50);
 
-/// Parameters that are not at their defaults.
+/// Parameters with values other than their defaults.
 pub(crate) type Set = Vec<(&'static str, Value)>;
 
-/// A fabric of hosts that speak lossless Ethernet, whose switches forward once they have seen 64 bytes.
+/// A fabric of hosts with lossless Ethernet. Its cut-through switches forward a frame after its first 64 bytes.
 pub(crate) struct Lossless {
     pub(crate) topology: Arc<Topology>,
     pub(crate) routing: &'static str,
     pub(crate) transport: Set,
     pub(crate) of_routing: Set,
-    /// Flow control's; `None` leaves it out.
+    /// Parameters of flow control; `None` turns flow control off.
     pub(crate) pfc: Option<Set>,
     pub(crate) queue: (&'static str, Set),
-    /// Whether there are congestion points.
+    /// True if the switches have congestion points.
     pub(crate) points: bool,
     pub(crate) seed: u64,
     pub(crate) config: Config,
 }
 
 impl Lossless {
-    /// A fabric with PFC at its defaults.
+    /// A fabric with PFC at its default parameters.
     pub(crate) fn new(topology: Topology, routing: &'static str) -> Self {
         Self {
             topology: Arc::new(topology),
@@ -52,14 +52,14 @@ impl Lossless {
         }
     }
 
-    /// The same with these watermarks, and as much memory as the last of them.
+    /// The same fabric with these watermarks, and with `buffer` bytes of memory per port and priority.
     pub(crate) fn with_memory(mut self, xon: u64, xoff: u64, buffer: u64) -> Self {
         let bytes = |(name, bytes)| (name, Value::Bytes(bytes));
         self.pfc = Some([("xon", xon), ("xoff", xoff), ("buffer", buffer)].map(bytes).to_vec());
         self
     }
 
-    /// Ready to run these flows; `around` may put something else around, or in place of, the parts of a node.
+    /// A simulation of these flows; `around` can wrap or replace the parts of a node.
     pub(crate) fn simulation<O: Observer>(
         &self,
         flows: Vec<Flow>,
@@ -101,7 +101,7 @@ impl Lossless {
         Simulation::new(&self.topology, node, port, flows, self.config.clone(), observer)
     }
 
-    /// The same, with the hosts that the scheme has, and an observer that counts.
+    /// The same simulation with unchanged nodes and an observer that counts.
     pub(crate) fn counted(&self, flows: Vec<Flow>) -> Simulation<Counted> {
         self.simulation(flows, |_, node| node, Counted::default())
     }
@@ -124,16 +124,16 @@ pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64) -> Flow {
     Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO)
 }
 
-/// A size that no run gets to the end of.
+/// A flow size that no run completes.
 pub(crate) const ENDLESS: u64 = 1 << 40;
 
-/// A flow that does not end, of frames at so many percent of a link's rate.
+/// An endless flow of frames at `percent` percent of a link's rate.
 pub(crate) fn stream(id: u32, src: u32, dst: u32, percent: u64, process: Process) -> Flow {
     let app_rate = Some(Rate::from_bps(RATE.as_bps() / 100 * percent));
     Flow { app_rate, process, ..flow(id, src, dst, ENDLESS) }
 }
 
-/// Runs on to `until`, or to rest.
+/// Runs until `until`, or until no events are left.
 pub(crate) fn run<O: Observer>(simulation: &mut Simulation<O>, until: Time) -> Reached {
     simulation.run_until(until, |_| ControlFlow::Continue(()))
 }
@@ -143,7 +143,7 @@ pub(crate) fn carried<O: Observer>(simulation: &Simulation<O>, link: LinkId) -> 
     simulation.link_stats()[link.index()].data_bytes
 }
 
-/// The shares of a 10 Gb/s link that `links` carry from `from` to `to`.
+/// The utilisation of each of `links` from `from` to `to`, as a share of 10 Gb/s.
 pub(crate) fn shares<O: Observer>(
     simulation: &mut Simulation<O>,
     links: &[LinkId],
@@ -161,7 +161,8 @@ pub(crate) fn shares<O: Observer>(
         .collect()
 }
 
-/// Nothing has been lost: all that was sent has been delivered or is inside; and no memory has been short of room.
+/// Asserts that no packet is lost: all packets sent were delivered or are inside the fabric. Asserts also that no
+/// memory overflows.
 pub(crate) fn assert_lossless<O: Observer>(simulation: &Simulation<O>, most_memory: u64, what: &str) {
     let totals = simulation.totals();
     let inside = simulation.packets_inside() as u64;
@@ -172,11 +173,11 @@ pub(crate) fn assert_lossless<O: Observer>(simulation: &Simulation<O>, most_memo
     }
 }
 
-/// What was heard of a run.
+/// The events counted in a run.
 #[derive(Default)]
 pub(crate) struct Counted {
     pub(crate) delivered: Vec<Time>,
-    /// Flows of which some frame came before an earlier one.
+    /// Number of flows with reordered frames.
     pub(crate) reordered: u32,
     pub(crate) dropped: u32,
 }
@@ -194,14 +195,14 @@ impl Observer for Counted {
     }
 }
 
-/// A pause of all priorities for so many units of 512 bit times; none lets them go on.
+/// A pause of all priorities for `quanta` units of 512 bit times; 0 ends the pauses.
 pub(crate) fn pause(host: u32, quanta: u16) -> Packet {
     let pause = Pause { src: Mac::host(host), enabled: 0xFF, quanta: [quanta; 8] };
     Packet::new(Pause::LEN as u32, Header::Pfc(pause))
 }
 
-/// A host that, besides what it is, sends packets when they are due: pauses, to stop who sends to it. It has to have a flow
-/// to be asked at all.
+/// Wraps a host and also sends packets at given times, for example pauses that stop the host's senders. The host must
+/// have a flow, because otherwise the engine never polls it.
 pub(crate) struct Scripted {
     pub(crate) host: Box<dyn Host>,
     pub(crate) script: VecDeque<(Time, Packet)>,
@@ -227,7 +228,7 @@ impl Host for Scripted {
     }
 }
 
-/// Puts a script around the host of one node.
+/// Wraps the host of one node in a script.
 pub(crate) fn scripted(host: u32, script: Vec<(Time, Packet)>) -> impl FnMut(NodeId, Parts) -> Parts {
     let mut script = Some(VecDeque::from(script));
     move |id, mut node| {
@@ -240,7 +241,7 @@ pub(crate) fn scripted(host: u32, script: Vec<(Time, Packet)>) -> impl FnMut(Nod
     }
 }
 
-/// A link between two nodes and the one back go down or come up.
+/// A change in which both directions of the link between two nodes go down or come up.
 pub(crate) fn change(topology: &Topology, ends: [u32; 2], at: Time, up: bool) -> Change {
     let [a, b] = ends;
     let (a, b) = (NodeId(a), NodeId(b));

@@ -1,4 +1,4 @@
-//! Shares of a port under enhanced transmission selection, in the packet engine (specs/cee.md §8.11, Fig. 4).
+//! Shares of a port with enhanced transmission selection, in the packet engine (specs/cee.md §8.11, Fig. 4).
 
 use crate::ethernet::{Lossless, crossbar, pause, run, scripted, stream};
 use raddle_core::{Flow, Header, LinkId, Packet, Process, Time};
@@ -6,7 +6,7 @@ use raddle_packet_sim::{Observer, Simulation};
 use raddle_schemes::parameter::Value;
 use raddle_testkit::us;
 
-/// Data bytes by priority that have gone over a link.
+/// Data bytes that have crossed a link, by priority.
 struct ByPriority {
     link: LinkId,
     bytes: [u64; 8],
@@ -24,11 +24,11 @@ impl Observer for ByPriority {
     }
 }
 
-/// One switch, to the last host of which each of the others sends with a priority of its own.
+/// One switch. Each host sends to the last host, each with its own priority.
 struct Port(Simulation<ByPriority>);
 
 impl Port {
-    /// `offered` are priorities and percentages of the link.
+    /// `offered` lists priorities, each with its offered load in percent of the link rate.
     fn new(shares: [u8; 8], offered: &[(u8, u64)], script: Vec<(Time, Packet)>) -> Self {
         let hosts = offered.len() as u32 + 1;
         let sink = hosts - 1;
@@ -39,13 +39,13 @@ impl Port {
             ..stream(src, src, sink, percent, Process::Constant)
         };
         let mut flows: Vec<Flow> = (0..).zip(offered).map(sends).collect();
-        flows.push(crate::ethernet::flow(sink, sink, 0, 64)); // a host without flows is never asked
+        flows.push(crate::ethernet::flow(sink, sink, 0, 64)); // the engine polls only hosts with flows
         let link = fabric.link(hosts, sink);
         let observer = ByPriority { link, bytes: [0; 8] };
         Self(fabric.simulation(flows, scripted(sink, script), observer))
     }
 
-    /// Gb/s of each priority between two times.
+    /// Rate of each priority between two times, in Gb/s.
     fn rates(&mut self, from: Time, to: Time) -> [f64; 8] {
         run(&mut self.0, from);
         let before = self.0.observer().bytes;
@@ -55,7 +55,7 @@ impl Port {
         std::array::from_fn(|i| (after[i] - before[i]) as f64 * 8.0 / 1e9 / seconds)
     }
 
-    /// They are as expected within 1% of the link over 1 ms.
+    /// Asserts that over 1 ms the rates match the expected rates within 1% of the link rate.
     fn assert_rates(&mut self, from: Time, expected: &[(usize, f64)]) {
         let rates = self.rates(from, from + raddle_core::Duration::from_us(1_000));
         for &(priority, rate) in expected {
@@ -81,11 +81,12 @@ fn oracle_8_11_shares() {
     }
     let mut port = Port::new(sixty_thirty_ten, &[(1, 100), (2, 100), (3, 100)], vec![(us(400), held)]);
     port.assert_rates(us(500), &[(1, 1.429), (2, 0.0), (3, 8.571)]);
-    // The pause runs out at 3,755 us; nothing is owed for it.
+    // The pause expires at 3,755 us; the class gets no compensation for it.
     port.assert_rates(us(4_000), &[(1, 1.0), (2, 3.0), (3, 6.0)]);
 }
 
-/// Fig. 4: a low class that offers 7 Gb/s has them until medium and high together exceed 3, and then what they leave.
+/// Fig. 4: a low class that offers 7 Gb/s gets them until the medium and high classes together exceed 3 Gb/s. Above
+/// that it gets what they leave.
 #[test]
 fn fig_4_a_low_class_gets_what_the_others_leave() {
     for (medium, high) in [(10, 10), (10, 20), (20, 20), (30, 40)] {

@@ -1,4 +1,4 @@
-//! What lossless fabrics must do, to the bit or within the bounds of fluids (specs/cee.md §8).
+//! Required behaviour of lossless fabrics, exact or within the bounds of fluid models (specs/cee.md §8).
 
 use crate::ethernet::{
     Counted, Lossless, RATE, assert_lossless, carried, crossbar, flow, pause, run, scripted, shares, stream,
@@ -12,10 +12,10 @@ use raddle_wire::pfc::Pause;
 
 const FULL: Process = Process::Constant;
 
-/// Watermark and room above it, of the defaults.
+/// The default upper watermark plus the headroom.
 const MOST_MEMORY: u64 = 85_000 + 8_529;
 
-/// A flow that is always behind.
+/// A flow that always has data to send.
 fn greedy(id: u32, src: u32, dst: u32) -> Flow {
     stream(id, src, dst, 100, FULL)
 }
@@ -32,7 +32,7 @@ fn oracle_8_5_a_frame_alone() {
     assert_eq!(latency(crossbar(8), 5), latencies[0]);
 }
 
-/// When pauses first went over each link.
+/// The time of the first pause on each link.
 #[derive(Default)]
 struct FirstPauses(Vec<(LinkId, Time)>);
 
@@ -49,7 +49,7 @@ impl Observer for FirstPauses {
     }
 }
 
-/// Fig. 2: a host that takes a fifth of what three send to it, and a flow to another.
+/// Fig. 2: a host accepts a fifth of the load that three senders offer, and a cold flow goes to another host.
 #[test]
 fn oracle_8_3_saturation_tree() {
     let size = XgftSize::k_ary_n_tree(2, 3);
@@ -63,8 +63,8 @@ fn oracle_8_3_saturation_tree() {
         let mut simulation = fabric.simulation(flows, |_, node| node, FirstPauses::default());
         let share = shares(&mut simulation, &[fabric.link(10, 4)], us(2_000), us(5_000))[0];
         assert_lossless(&simulation, MOST_MEMORY, routing);
-        // By the stage of the way from the sink back to sources: the link that was paused leads to a switch of a level, from
-        // above or from below.
+        // The paused link's stage on the way from the sink back to the sources. It follows from the level of the switch
+        // that the link leads to, and from whether the link leads up or down.
         let stage = |&(link, at): &(LinkId, Time)| {
             let link = *fabric.topology.link(link).expect("a link");
             let (at_switch, before) = (xgft.level(link.from), xgft.level(link.to));
@@ -75,7 +75,8 @@ fn oracle_8_3_saturation_tree() {
         let first = |stage| pauses.iter().filter(|pause| pause.0 == stage).map(|pause| pause.1).min();
         let order: Vec<Time> = (0..5).filter_map(first).collect();
         assert_eq!(order.len(), 5, "{routing}: pauses reach the sources: {pauses:?}");
-        // Under D-mod-k two sources share a link up, and are paused for that before the tree has grown to them.
+        // With D-mod-k two sources share an uplink. They are paused because of that before the saturation tree reaches
+        // them.
         assert!(!in_order || order.is_sorted(), "{routing}: from the sink backwards: {order:?}");
         assert_eq!(order.iter().min(), order.first(), "{routing}: at the sink first");
         share
@@ -85,12 +86,12 @@ fn oracle_8_3_saturation_tree() {
     assert!(random < 0.4, "the cold flow suffers from hot ones: {random}");
 }
 
-/// Two switches in a row, one sender, one receiver that stops; what may have come in by each hop.
+/// Two switches in a row, one sender, and a receiver that stops it. Each hop receives the expected number of bytes.
 #[test]
 fn oracle_8_10_a_stopped_sink_fills_the_line_hop_by_hop() {
     let topology = builders::dumbbell(1, 1, RATE, RATE, Duration::from_ns(50)).expect("valid");
     let fabric = Lossless::new(topology, "ecmp");
-    // Pauses last 3.355 ms: renewed twice, taken back after 8 ms.
+    // A pause lasts 3.355 ms. The script renews it twice and ends it after 8 ms.
     let script = vec![
         (us(100), pause(1, 0xFFFF)),
         (us(3_000), pause(1, 0xFFFF)),
@@ -105,7 +106,7 @@ fn oracle_8_10_a_stopped_sink_fills_the_line_hop_by_hop() {
         let mut accounts = simulation.flow_control().into_iter();
         accounts.find(|&(link, _)| link == port).expect("every port").1.peak_memory
     };
-    // The sender fills 85 KB in 68 us: first the switch next to the sink, then the other.
+    // The sender fills 85 KB in 68 us: first at the switch next to the sink, then at the other switch.
     run(&mut simulation, us(165));
     assert!(memory(&simulation, middle) > 70_000 && memory(&simulation, far) < 3_100);
     run(&mut simulation, us(300));
@@ -128,7 +129,7 @@ fn oracle_8_10_a_pause_runs_out_by_itself() {
     let flows = vec![greedy(0, 0, 1), flow(1, 1, 0, 1_500)];
     let script = vec![(us(100), pause(1, 0xFFFF))];
     let mut simulation = fabric.simulation(flows, scripted(1, script), Counted::default());
-    // It is in after 51.2 ns and 50 ns; then 65,535 times 51.2 ns. One frame was under way.
+    // The pause arrives after 51.2 ns and 50 ns, and lasts 65,535 times 51.2 ns. One frame was in transmission.
     let near = fabric.link(3, 1);
     run(&mut simulation, us(103));
     let stopped = carried(&simulation, near);
@@ -140,7 +141,8 @@ fn oracle_8_10_a_pause_runs_out_by_itself() {
     assert_lossless(&simulation, MOST_MEMORY, "a line");
 }
 
-/// A tree of two levels whose two links down to the receiver's leaf are slowed: random splits equally.
+/// A tree of two levels in which the two links down to the receiver's leaf are slowed. Random routing splits the load
+/// equally.
 fn share_of(
     topology: Topology,
     slowed: &[(u32, u32, u64)],
@@ -153,7 +155,7 @@ fn share_of(
         topology.slowed(id, Rate::from_bps(RATE.as_bps() / 100 * percent))
     };
     let fabric = Lossless::new(slowed.iter().fold(topology, slow), routing);
-    // What a pause may have to wait for on the slowest of these links takes room.
+    // The larger memory is needed because a pause may wait for a frame on the slowest link.
     let fabric = Lossless { seed, ..fabric }.with_memory(70_000, 85_000, 110_000);
     let leaf = fabric.topology.link_at(raddle_core::NodeId(dst), raddle_core::PortId(0)).expect("a link").to;
     let mut simulation = fabric.counted(vec![stream(0, 0, dst, 90, FULL)]);
@@ -162,7 +164,7 @@ fn share_of(
     share
 }
 
-/// The links down to P4's half of a 2-ary 3-tree: Path_(1 + 2a + b) of §6.4 leads through the root of plane digits b, a.
+/// The links down to P4's half of a 2-ary 3-tree. Path_(1 + 2a + b) of §6.4 crosses the root with plane digits b, a.
 fn fig_9() -> [(u32, u32, u64); 4] {
     let xgft = Xgft::new(XgftSize::k_ary_n_tree(2, 3));
     let leaf = xgft.parent(raddle_core::NodeId(0), 0);

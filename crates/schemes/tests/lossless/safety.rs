@@ -1,4 +1,4 @@
-//! Nothing is ever lost on lossless fabrics, and nothing waits for ever where no circle of links can.
+//! Lossless fabrics lose no packet, and no flow waits for ever if links cannot form a cycle of dependencies.
 
 use crate::ethernet::{
     Counted, Lossless, RATE, assert_lossless, carried, change, crossbar, flow, pause, run, scripted, shares,
@@ -15,7 +15,7 @@ use raddle_testkit::{link, ns, us};
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{Builder, Shape, Topology, XgftSize};
 
-/// Every link's headroom at most: what `buffer` has to have above `xoff`.
+/// The greatest headroom of any link, which `buffer` needs above `xoff`.
 fn headroom(topology: &Topology) -> u64 {
     let of = |(id, link): (LinkId, &raddle_topology::Link)| {
         let back = topology.link(topology.reverse(id)).expect("links go both ways");
@@ -24,7 +24,7 @@ fn headroom(topology: &Topology) -> u64 {
     topology.links().map(of).max().expect("a fabric has links")
 }
 
-/// Who sends to whom: a shift, a permutation drawn at random, everybody to one, or anyone to anyone.
+/// Pairs of source and destination: a shift, a random permutation, an incast, or random pairs.
 fn pairs(pattern: usize, hosts: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
     let mut draw = |below: u32| stream.below(below.into()) as u32;
     match pattern {
@@ -48,7 +48,7 @@ fn pairs(pattern: usize, hosts: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
     }
 }
 
-/// Flows of a few frames, the last of them shorter, of some priorities, which begin within 10 us.
+/// Flows of a few frames with a shorter last frame and various priorities, which begin within 10 us.
 fn flows(pairs: &[(u32, u32)], stream: &mut Stream) -> Vec<Flow> {
     let mut all: Vec<Flow> = Vec::new();
     for &(src, dst) in pairs {
@@ -65,7 +65,7 @@ fn flows(pairs: &[(u32, u32)], stream: &mut Stream) -> Vec<Flow> {
     all
 }
 
-/// Of each fabric the routings that it knows.
+/// The fabrics, each with the routings that support it.
 fn fabrics(delay: Duration) -> Vec<(&'static str, Topology, &'static [&'static str])> {
     const IN_TREES: &[&str] = &["d-mod-k", "s-mod-k", "hashed", "random-up", "switch-ar", "spray"];
     let xgft = |children: &[u32], parents: &[u32]| {
@@ -90,7 +90,8 @@ fn fabrics(delay: Duration) -> Vec<(&'static str, Topology, &'static [&'static s
     ]
 }
 
-/// Topologies, patterns, routings, rate limiters, watermarks, delays, seeds: nothing is lost, all arrives.
+/// For many topologies, patterns, routings, rate limiters, watermarks, delays and seeds: no packet is lost, and all
+/// packets arrive.
 #[test]
 fn oracle_8_4_nothing_is_lost() {
     let (mut runs, mut pauses) = (0, 0);
@@ -137,7 +138,7 @@ fn oracle_8_4_nothing_is_lost() {
     assert!(runs > 2_000 && pauses > 10 * runs, "{runs} runs, {pauses} pauses");
 }
 
-/// Passes everything on to the right in a ring of switches: port 0 leads to the host, 1 to the right, 2 to the left.
+/// Forwards packets clockwise in a ring of switches. Port 0 leads to the host, port 1 to the right, port 2 to the left.
 struct Clockwise {
     host: NodeId,
 }
@@ -148,7 +149,7 @@ impl Forwarder for Clockwise {
     }
 }
 
-/// Hosts 0 to n - 1, each on a switch of a ring, n to 2n - 1.
+/// A ring of n switches, numbered n to 2n - 1, with one of the hosts 0 to n - 1 on each.
 fn ring(n: u32) -> Topology {
     let mut builder = Builder::default();
     let hosts: Vec<NodeId> = (0..n).map(|_| builder.host(1)).collect();
@@ -172,8 +173,8 @@ fn clockwise(n: u32) -> impl FnMut(NodeId, Parts) -> Parts {
     }
 }
 
-/// The way round a ring is a circle of links: where every flow goes most of it, they wait for each other for ever, and the
-/// watchdog names them.
+/// A ring is a cycle of links. If every flow crosses most of the ring, the links wait for each other for ever, and the
+/// watchdog reports the cycle.
 #[test]
 fn a_ring_deadlocks_and_the_watchdog_names_it() {
     let fabric = Lossless::new(ring(4), "ecmp");
@@ -195,7 +196,7 @@ fn a_ring_deadlocks_and_the_watchdog_names_it() {
     assert_lossless(&simulation, 85_000 + 8_529, "a ring");
 }
 
-/// A ring on which flows go one link far each has no such circle, whatever stops; nor has a tree.
+/// If each flow crosses only one link of the ring, there is no such cycle, whichever hosts stop. A tree never has one.
 #[test]
 fn the_watchdog_is_silent_where_something_may_yet_go() {
     let stopped = |host| (0..40).map(|i| (us(50 + 1_000 * i), pause(host, 0xFFFF))).collect::<Vec<_>>();
@@ -221,17 +222,17 @@ fn the_watchdog_is_silent_where_something_may_yet_go() {
     }
 }
 
-/// A line: hosts 0 and 1 on switches 2 and 3.
+/// A line: hosts 0 and 1, attached to switches 2 and 3.
 fn line() -> Topology {
     builders::dumbbell(1, 1, RATE, RATE, crate::ethernet::DELAY).expect("valid")
 }
 
-/// While a link is down nothing that is said of pauses passes it: when it is up again, both ends have to say it anew.
+/// No pause frame crosses a link that is down. When the link is up again, both ends must send their pauses again.
 #[test]
 fn a_link_that_comes_up_again_is_paused_again() {
     for threads in [1, 2] {
         let mut fabric = Lossless::new(line(), "ecmp");
-        // 4 ms later the sender's pause has long run out.
+        // The sender's pause expires long before the repair, 4 ms later.
         fabric.config.changes = vec![
             change(&fabric.topology, [0, 2], us(2_000), false),
             change(&fabric.topology, [0, 2], us(6_000), true),
@@ -249,11 +250,12 @@ fn a_link_that_comes_up_again_is_paused_again() {
     }
 }
 
-/// Under cut-through a link may fail while one end still sends what the other has passed on: the sender goes on
-/// afterwards, and memory is given back.
+/// With cut-through a link can fail while one end still sends a frame that the other end already forwards. The sender
+/// continues afterwards, and the memory is released.
 #[test]
 fn a_sender_goes_on_after_its_link_failed_under_a_frame() {
-    // The frame begins to leave at 0, is passed on from 101.2 ns, and has left at 1,200 ns; the second likewise.
+    // The first frame begins to leave at 0, is forwarded from 101.2 ns on, and has left at 1,200 ns. The second frame
+    // follows in the same way.
     for failed_at in [60, 500, 1_199, 1_200, 1_230, 1_350, 2_000] {
         for threads in [1, 2] {
             let mut fabric = Lossless::new(line(), "ecmp");
@@ -271,7 +273,7 @@ fn a_sender_goes_on_after_its_link_failed_under_a_frame() {
     }
 }
 
-/// The same amid traffic that is paused: all memory is given back, so that flows afterwards run at full rate.
+/// The same with paused traffic: all memory is released, so that later flows run at full rate.
 #[test]
 fn failures_amid_pauses_leave_no_memory_behind() {
     for routing in ["d-mod-k", "random-up"] {
@@ -301,7 +303,7 @@ fn failures_amid_pauses_leave_no_memory_behind() {
     }
 }
 
-/// What comes in slowly and leaves fast keeps nobody waiting, and does not run dry (pitfall 22).
+/// A frame from a slow link to a fast link never blocks another frame, and its transmission has no gap (pitfall 22).
 #[test]
 fn a_frame_from_a_slow_link_waits_until_it_can_go_in_one_piece() {
     let topology = crossbar(3);
@@ -312,7 +314,7 @@ fn a_frame_from_a_slow_link_waits_until_it_can_go_in_one_piece() {
     late.start = ns(1_000);
     let mut simulation = fabric.counted(vec![flow(0, 0, 2, 1_500), late]);
     assert_eq!(run(&mut simulation, Time::NEVER), Reached::End);
-    // The slow frame's header is in at 562 ns, its last bit at 12,050 ns: 50 ns later it is delivered.
+    // The slow frame's header arrives at 562 ns and its last bit at 12,050 ns. The frame is delivered 50 ns later.
     let fast = 1_000 + 50 + 51 + 1_200 + 50;
     let delivered: Vec<u64> = simulation.observer().delivered.iter().map(|at| at.as_ps() / 1_000).collect();
     assert_eq!(delivered, [fast, 12_100]);
@@ -335,7 +337,7 @@ fn pauses_cross_a_slowed_link_at_its_full_rate() {
     assert_eq!(since + paused, simulation.now());
 }
 
-/// Sends back by the port it came in by whatever is not for the host there.
+/// Sends each packet back through its ingress port.
 struct Mirror;
 
 impl Forwarder for Mirror {
@@ -344,7 +346,8 @@ impl Forwarder for Mirror {
     }
 }
 
-/// A port that must tell its neighbour to stop just when it begins to send does one after the other.
+/// A port can be about to send a frame and owe its neighbour a pause at the same time. It then sends both, one after
+/// the other.
 #[test]
 fn a_pause_may_be_due_at_the_port_that_begins_to_send() {
     let back = link(&crossbar(2), NodeId(2), NodeId(0));
@@ -360,7 +363,7 @@ fn a_pause_may_be_due_at_the_port_that_begins_to_send() {
     assert_lossless(&simulation, 20_000, "a mirror");
 }
 
-/// All that is heard of a run, in the order of events.
+/// All observed events of a run, in order.
 #[derive(Default, PartialEq)]
 struct Everything(Vec<String>);
 
@@ -421,7 +424,7 @@ fn oracle_8_16_determinism() {
 
 #[test]
 fn a_slow_sink_has_its_switch_paused_and_loses_nothing() {
-    // Host 0 of a tree sends to host 7, which takes a tenth of a link's rate out of its memory.
+    // Host 0 of a tree sends to host 7, which drains its memory at a tenth of the link rate.
     let mut fabric = Lossless::new(tree(2, 3), "d-mod-k");
     let drained = Rate::from_bps(RATE.as_bps() / 10);
     fabric.pfc = Some(vec![("drain_rate", Value::Rate(drained))]);
@@ -438,7 +441,7 @@ fn a_slow_sink_has_its_switch_paused_and_loses_nothing() {
     assert!(of(first).paused > Duration::from_ms(5), "and pauses spread to the source");
     assert_lossless(&simulation, 100_000, "a slow sink");
 
-    // A sink as fast as its link never has more in its memory than the packet that has just come in.
+    // The memory of a sink that drains at link rate never holds more than the packet that has just arrived.
     fabric.pfc = Some(vec![("drain_rate", Value::Rate(RATE))]);
     let mut simulation = fabric.counted(vec![flow(0, 0, 7, 3_000_000)]);
     assert_eq!(run(&mut simulation, Time::NEVER), Reached::End);

@@ -1,4 +1,4 @@
-//! TCP over lossless links: what would be dropped waits, and no segment is sent again.
+//! TCP over lossless links: packets wait instead of being dropped, and there are no retransmissions.
 
 use crate::converged::{Converged, DELAY, RATE};
 use raddle_core::Time;
@@ -16,7 +16,7 @@ fn tcp_loses_nothing_over_lossless_links() {
         fabric.assert_lossless();
         assert_eq!(fabric.simulation.observer().delivered.len(), 8, "{transport}");
         assert_eq!(fabric.simulation.observer().retransmissions, 0, "{transport}");
-        // Without losses windows grow until links have to hold packets back; marks keep them smaller.
+        // Without losses, windows grow until links must pause packets. ECN marks keep the windows smaller.
         assert_eq!(fabric.pauses() > 0, points.is_none(), "{transport}: {}", fabric.pauses());
     }
 }

@@ -33,7 +33,7 @@ fn central(
     rack_of(topology, node, params.r2c2.hop_bits, flows, None, config)
 }
 
-/// The rates that limit all flows of a rack, by handle.
+/// The rate limits of all flows of a rack, by flow handle.
 fn limits(rack: &Rack<CentralNode>) -> Vec<(u32, f64)> {
     let of = |node: &Arc<std::sync::Mutex<CentralNode>>| -> Vec<_> {
         node.lock().expect("no panic").limits().collect()
@@ -43,7 +43,7 @@ fn limits(rack: &Rack<CentralNode>) -> Vec<(u32, f64)> {
     all
 }
 
-/// Long flows with weights and priorities.
+/// Long flows with various weights and priorities.
 fn mixed_flows(nodes: u64, count: u32) -> Vec<Flow> {
     let mut flows = random_flows(nodes, count, 1, 2_000, 11);
     for (i, flow) in (0_u8..).zip(&mut flows) {
@@ -129,7 +129,7 @@ fn every_byte_arrives_and_the_controller_forgets_what_is_done() {
     }
 }
 
-/// What an event puts on links when every node sends `flows` flows already, by count and by the formula.
+/// Bytes that an event puts on links when every node already sends `flows` flows: as counted, and by the formula.
 fn bytes_of_an_event(topology: &Arc<Topology>, flows: u32) -> (u64, u64) {
     let nodes = topology.node_count() as u32;
     let (newcomer, controller) = (9, NodeId(0));
@@ -137,7 +137,7 @@ fn bytes_of_an_event(topology: &Arc<Topology>, flows: u32) -> (u64, u64) {
     for id in 0..nodes * flows {
         let src = id % nodes;
         let mut flow = flow(id, src, (src + 1) % nodes, LONG, Time::ZERO);
-        flow.app_rate = Some(Rate::from_bps(1_000_000)); // data matter little here
+        flow.app_rate = Some(Rate::from_bps(1_000_000)); // the data traffic matters little here
         base.push(flow);
     }
     let mut more = base.clone();
@@ -160,7 +160,7 @@ fn bytes_of_an_event(topology: &Arc<Topology>, flows: u32) -> (u64, u64) {
 fn oracle_o10_an_event_costs_what_the_formula_of_figure_19_says() {
     let topology = torus(&[8, 8, 8]);
     let (counted, formula) = bytes_of_an_event(&topology, 1);
-    // 2 hops to the controller; the hops from it to all nodes are 3,072.
+    // An event takes 2 hops to the controller. The hops from the controller to all nodes are 3,072.
     assert_eq!(formula, 2 * (36 + 16 + 6) + 3_072 * (36 + 6));
     assert_eq!(counted, formula);
     let small = torus(&[4, 4, 4]);
@@ -173,7 +173,7 @@ fn oracle_o10_an_event_costs_what_the_formula_of_figure_19_says() {
 #[test]
 fn many_rates_take_several_messages() {
     let topology = torus(&[4]);
-    // 16 rates fit 100 bytes.
+    // 16 rates fit into 100 bytes.
     let small = r2c2::Params { mtu: 100, synchronous: true, only_lasting: true, ..r2c2::Params::default() };
     let flows = (0..40).map(|id| flow(id, 1, 2, LONG, Time::ZERO)).collect();
     let rack =
@@ -201,7 +201,7 @@ fn without_the_controller_flows_keep_their_rates_and_later_hear_again() {
     let flows = vec![
         flow(0, 5, 6, LONG, Time::ZERO),
         flow(1, 9, 10, 4_000_000, us(100)),
-        flow(2, 5, 6, LONG, us(1_200)), // while the controller is away
+        flow(2, 5, 6, LONG, us(1_200)), // starts while the controller is unreachable
     ];
     let gone = without_node(&topology, 0, us(1_000), false);
     let back = without_node(&topology, 0, us(5_000), true);
@@ -232,7 +232,7 @@ fn after_a_link_dies_rates_are_those_of_the_fabric_that_is_left() {
     assert_eq!(limits(&central), told);
 }
 
-/// What a node says until it has nothing more to say.
+/// The outputs of a node, until it has none left.
 fn said(node: &mut CentralNode, now: Time) -> Vec<Output> {
     let up = raddle_core::PortState::idle(Rate::from_gbps(10)).busy_until(now);
     let ports = [up; 4];

@@ -1,6 +1,6 @@
-//! Nothing diverges, whatever breaks: seeded schedules of failing and recovering links and nodes, links that lose and
-//! damage packets, and queues that overflow, on small fabrics. Some time after the last fault all nodes that can reach each
-//! other know the same flows, those that are alive, and compute the same rates.
+//! Nodes converge despite faults. Seeded schedules make links and nodes fail and recover, links lose and corrupt
+//! packets, and queues overflow, on small fabrics. Some time after the last fault, all nodes that can reach each other
+//! know the same live flows and compute the same rates.
 
 #![expect(clippy::cast_possible_truncation, reason = "small numbers")]
 
@@ -15,12 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const LONG: u64 = 1 << 40;
-/// Faults happen before this, and flows start.
+/// Faults occur and flows start before this time.
 const FAULTS_US: u64 = 2_500;
-/// By then everybody has had time to recover.
+/// By this time all nodes have had time to recover.
 const END_US: u64 = 9_000;
 
-/// What may happen in a schedule.
+/// The kinds of faults in a schedule.
 #[derive(Clone, Copy, Default)]
 struct Kinds {
     failures: bool,
@@ -29,7 +29,7 @@ struct Kinds {
     corruption: bool,
 }
 
-/// A time in which links are down, and how long it takes nodes to learn of its beginning and end.
+/// A time during which links are down, and the delay until nodes learn of its beginning and its end.
 #[derive(Debug, Clone)]
 struct Outage {
     links: Vec<LinkId>,
@@ -145,7 +145,7 @@ impl Schedule {
         self.outages.iter().flat_map(both).collect()
     }
 
-    /// Runs until nothing happens any more, or to `end`.
+    /// Runs until no events are left, or until `end`.
     fn run(&self, end: Option<Time>) -> Rack {
         let config = Config {
             time_limit: end,
@@ -156,7 +156,7 @@ impl Schedule {
         rack_under(&self.topology, self.params, self.flows.clone(), config, self.limit_packets)
     }
 
-    /// The fabric as it is in the end.
+    /// The fabric without the links that stay down.
     fn surviving(&self) -> Topology {
         let lasting: Vec<LinkId> = self
             .outages
@@ -167,7 +167,7 @@ impl Schedule {
         self.topology.surviving(|link| !lasting.contains(&link))
     }
 
-    /// Nodes that can reach each other know and compute the same in the end: the flows that are alive.
+    /// Asserts that at the end, nodes that can reach each other know the same live flows and compute the same rates.
     fn assert_recovered(&self, rack: &Rack, what: &str) {
         let routing = Routing::new(Arc::new(self.surviving()));
         let reach = |a: NodeId, b: NodeId| a == b || routing.distance(a, b).is_some();
@@ -182,13 +182,14 @@ impl Schedule {
             if self.outages.is_empty() {
                 assert_eq!(known, alive, "{what}");
             } else {
-                // Flows whose ends were cut off from each other are given up without a word.
+                // A flow is given up without a report if its ends are cut off from each other.
                 assert!(known <= alive, "{what}: {known} of at most {alive} flows");
             }
         }
     }
 
-    /// Nothing is lost at a dead link when all know of it, and what was under way before has had time to come there.
+    /// Asserts that no packet is lost at a dead link that all nodes know of. Packets that were in flight before that
+    /// are given time to arrive.
     fn assert_nobody_uses_dead_links(&self, rack: &Rack, what: &str) {
         let under_way = Duration::from_ms(3);
         for &(at, node, port) in &rack.simulation.observer().dead_ends {
@@ -221,7 +222,7 @@ fn open_flows(rack: &Rack) -> BTreeSet<FlowKey> {
     open
 }
 
-/// Runs schedules. Returns how often packets were lost, by reason.
+/// Runs schedules with these seeds. Returns the number of lost packets for each reason.
 fn recover(seeds: std::ops::Range<u64>, kinds: Kinds) -> BTreeMap<String, u64> {
     let mut reasons = BTreeMap::new();
     for seed in seeds {
@@ -230,7 +231,7 @@ fn recover(seeds: std::ops::Range<u64>, kinds: Kinds) -> BTreeMap<String, u64> {
         let what = format!("seed {seed}");
         schedule.assert_recovered(&rack, &what);
         if !kinds.corruption {
-            schedule.assert_nobody_uses_dead_links(&rack, &what); // a damaged hop counter may lead anywhere
+            schedule.assert_nobody_uses_dead_links(&rack, &what); // a corrupted hop counter may lead to any port
         }
         for (reason, count) in &rack.simulation.observer().reasons {
             *reasons.entry(reason.clone()).or_default() += count;
@@ -276,7 +277,7 @@ fn oracle_o11_a_rack_comes_to_rest_however_much_its_links_lose() {
     }
 }
 
-/// A 4x4 torus on which every node sends for ever, from times spread over the first millisecond.
+/// A 4x4 torus on which every node sends without end; start times are spread over the first millisecond.
 fn busy(outages: Vec<Outage>, corruption: f64, params: Params) -> Schedule {
     let topology =
         Arc::new(builders::torus(&[4, 4], Rate::from_gbps(1), Duration::from_ns(100)).expect("valid dims"));
@@ -285,7 +286,7 @@ fn busy(outages: Vec<Outage>, corruption: f64, params: Params) -> Schedule {
     Schedule { topology, params, flows, outages, errors, limit_packets: None }
 }
 
-/// Without any digests.
+/// Parameters without digests.
 fn told_only() -> Params {
     Params { digest_period: Duration::ZERO, rho: Duration::from_us(100), ..Params::default() }
 }
@@ -298,7 +299,7 @@ fn oracle_o11_a_repaired_node_learns_all_flows_from_what_others_say_again() {
     schedule.outages = vec![Outage { links, from_us: 500, until_us: Some(1_200), discovery_us: 40 }];
     let rack = schedule.run(Some(us(4_000)));
     schedule.assert_recovered(&rack, "");
-    // The flow that 6 sent and the one that it received are gone. Its own comes no more; 1 sends no other either.
+    // The flow from node 6 and the flow to node 6 from node 1 are gone, and neither node starts another flow.
     assert_eq!(rack.nodes[6].lock().expect("no panic").table().len(), 14);
 }
 

@@ -1,5 +1,5 @@
-//! Whatever packets say, R2C2's nodes and relays take it: unknown nodes, flows without a number, protocols that the
-//! fabric does not have, trees and routes out of range, answers to what nobody asked.
+//! R2C2's nodes and relays tolerate all packet contents: unknown nodes, flows without a number, protocols that the
+//! fabric does not have, trees and routes out of range, and answers without a request.
 
 #![expect(clippy::cast_possible_truncation, reason = "random numbers")]
 
@@ -20,7 +20,7 @@ use raddle_wire::r2c2::{
 };
 use std::sync::Arc;
 
-/// Draws headers, in whose fields anything may stand that the wire can carry.
+/// Draws headers whose fields hold any values that the wire format can carry.
 struct Headers<'a> {
     stream: &'a mut Stream,
     nodes: u16,
@@ -36,12 +36,12 @@ impl Headers<'_> {
         self.stream.below(u64::MAX)
     }
 
-    /// One of the fabric, mostly.
+    /// A node number, usually of a node in the fabric.
     fn node(&mut self) -> u16 {
         if self.below(8) == 0 { self.any() as u16 } else { self.below(self.nodes.into()) as u16 }
     }
 
-    /// A small one, mostly, so that different packets are about the same.
+    /// A number, usually small, so that different packets often concern the same item.
     fn number(&mut self) -> u16 {
         if self.below(8) == 0 { self.any() as u16 } else { self.below(4) as u16 }
     }
@@ -192,7 +192,7 @@ fn params(stream: &mut Stream) -> Params {
     }
 }
 
-/// Hands a host packets of all kinds, drops of what it said, damage and changes of links, and lets it say what it will.
+/// Gives a host all kinds of packets, drops of its own packets, corruption and link changes, and polls its outputs.
 fn torment(host: &mut impl Host, topology: &Topology, id: NodeId, stream: &mut Stream, hop_bits: u32) {
     let links: Vec<LinkId> = topology.links().map(|(link, _)| link).collect();
     let nodes = topology.node_count() as u16;

@@ -21,7 +21,7 @@ fn key_of(packet: &raddle_core::Packet) -> u32 {
 #[test]
 fn oracle_o8_a_lone_flow_gets_its_share_of_the_ports_its_protocol_uses() {
     let topology = torus(&[8, 8, 8]);
-    // (4,4,4) is farthest: six ports; (3,0,0) is three hops in one dimension: one port.
+    // (4,4,4) is the farthest node and uses six ports. (3,0,0) is three hops away in one dimension and uses one port.
     for (dst, ports) in [(4 + 8 * 4 + 64 * 4, 6.0), (3, 1.0)] {
         let flows = vec![flow(0, 0, dst, LONG, Time::ZERO)];
         let rack = rack(&topology, Params::default(), flows, Some(us(4_000)), vec![], None);
@@ -42,11 +42,11 @@ fn oracle_o8_a_lone_flow_with_less_demand_gets_its_demand() {
     assert!((measured / expected - 1.0).abs() < 0.01, "{measured} for {expected}");
 }
 
-/// Every node sends to one node, no two to the same; everything is measured after the first computations.
+/// Every node sends to a different node. The measurement starts after the first rate computations.
 fn permutation(protocol: Protocol, dst: impl Fn(u32) -> u32, expected: f64) {
     let topology = torus(&[8, 8]);
     let flows = (0..64).map(|src| flow(src, src, dst(src), LONG, Time::ZERO)).collect();
-    // Short intervals, so that the burst before the first computation drains before the measurement.
+    // The intervals are short, so that the burst before the first computation drains before the measurement.
     let params = Params { protocol, rho: Duration::from_us(20), ..Params::default() };
     let rack = rack(&topology, params, flows, Some(us(9_000)), vec![], None);
     let heard = rack.simulation.observer();
@@ -107,7 +107,7 @@ fn oracle_o10_a_broadcast_of_a_folded_clos_crosses_544_links() {
     for flow in [flow(0, 7, 490, 1, Time::ZERO), flow(0, 300, 301, 1, Time::ZERO)] {
         let rack = rack(&Arc::new(clos.clone()), params, vec![flow], None, vec![], None);
         let control: u64 = rack.simulation.link_stats().iter().map(|link| link.control_bytes).sum();
-        // To the leaf, to its other hosts, to one spine, to the other leaves, to their hosts.
+        // To the leaf, to the leaf's other hosts, to one spine, to the other leaves, and to their hosts.
         assert_eq!(control, 2 * 16 * (1 + 15 + 1 + 31 + 31 * 16), "one START and one FINISH");
     }
 }
@@ -188,7 +188,7 @@ fn oracle_o12_neighbours_use_what_a_host_limited_flow_leaves() {
     let topology = torus(&[8, 8, 8]);
     let mut flows = vec![flow(0, 0, 2, LONG, Time::ZERO), flow(1, 0, 2, 2_000_000_000, Time::ZERO)];
     flows[1].app_rate = Some(Rate::from_gbps(2));
-    // Without an allocation at start, the first rate is that of the first computation, which counts both flows.
+    // Without an allocation at the start, the first rate is that of the first computation, which counts both flows.
     let params = Params { start: raddle_schemes::transport::r2c2::StartPolicy::Line, ..Params::default() };
     let rack = rack(&topology, params, flows, Some(us(20_000)), vec![], None);
     let heard = rack.simulation.observer();
@@ -205,7 +205,7 @@ fn oracle_o12_neighbours_use_what_a_host_limited_flow_leaves() {
     assert!(risen.since(first) <= Duration::from_us(1_000), "within 2 rho");
     let (open, limited) =
         (rate(heard, us(10_000), us(20_000), of(1)), rate(heard, us(10_000), us(20_000), of(2)));
-    // The estimate is rounded up and counts headers as the limiter does not know the application's rate.
+    // The estimate is rounded up. It includes headers, because the limiter does not know the application's rate.
     assert!((limited / 2.048e9 - 1.0).abs() < 0.02, "{limited}");
     assert!((open / 7.5e9 - 1.0).abs() < 0.03, "{open}");
 }

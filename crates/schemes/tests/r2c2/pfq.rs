@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Default, PartialEq, Debug)]
 struct Heard {
     delivered: Vec<(Time, FlowKey)>,
-    /// When each data packet left its source's port, by flow handle.
+    /// For each data packet, the time at which it left its source's port, the flow handle, and the bytes.
     sent: Vec<(Time, u32, u32)>,
 }
 
@@ -55,7 +55,7 @@ fn run(mode: &'static str, flows: Vec<Flow>, limit: Option<Time>) -> Simulation<
     simulation
 }
 
-/// Far more at once than the fabric can carry.
+/// Much more concurrent traffic than the fabric can carry.
 fn overload() -> Vec<Flow> {
     let mut stream = Stream::new(5, 0, "test/overload");
     (0..600)
@@ -88,7 +88,7 @@ fn the_same_run_twice_is_the_same() {
 
 #[test]
 fn buffers_stay_within_credits() {
-    // One flow over one link and on: four packet buffers at the far end bound what waits there.
+    // One flow over one link. Four packet buffers at the far end limit the backlog there.
     let simulation = run("adaptive", vec![flow(0, 0, 1, 3_000_000, Time::ZERO)], None);
     let peak = simulation.link_stats().iter().map(|link| link.peak_queue).max();
     assert!(peak <= Some(4 * 1_536), "{peak:?}");
@@ -96,7 +96,7 @@ fn buffers_stay_within_credits() {
 
 #[test]
 fn two_flows_share_a_link_equally() {
-    // Both cross only the link from node 0 to node 1, and start a little apart.
+    // Both flows cross only the link from node 0 to node 1, and start at slightly different times.
     let flows = vec![flow(0, 0, 1, 1 << 40, Time::ZERO), flow(1, 0, 1, 1 << 40, us(7))];
     let simulation = run("adaptive", flows, Some(us(2_000)));
     let late = us(500);

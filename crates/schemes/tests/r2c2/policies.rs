@@ -1,4 +1,4 @@
-//! Allocation policies, from what flows ask for to the throughput they get (R2C2 §3.3).
+//! Allocation policies, from the flows' requests to their throughput (R2C2 §3.3).
 
 use crate::rack::{rack, rate, torus};
 use raddle_core::{Duration, Flow, FlowId, FlowKey, NodeId, Packet, Report, Time};
@@ -6,10 +6,10 @@ use raddle_schemes::transport::r2c2::{Params, Policy, StartPolicy};
 use raddle_testkit::{flow, us};
 use std::collections::BTreeMap;
 
-/// What flows on the link from node 3 to node 4 of a ring may have of it.
+/// The capacity that flows can use on the link from node 3 to node 4 of a ring.
 const USABLE: f64 = 9.5e9;
 
-/// Ticks that follow flows closely, so that no burst from before the first one is in the way.
+/// Parameters with short ticks, so that no burst from before the first tick disturbs the measurement.
 fn params(policy: Policy) -> Params {
     let rho = Duration::from_us(50);
     Params { policy, rho, only_lasting: false, start: StartPolicy::Local, ..Params::default() }
@@ -24,7 +24,7 @@ fn source(packet: &Packet) -> u32 {
     packet.src().0
 }
 
-/// The throughput of each source between 2 and 6 ms, bit/s.
+/// The throughput of each source between 2 and 6 ms, in bit/s.
 fn throughputs(policy: Policy, flows: Vec<Flow>) -> BTreeMap<u32, f64> {
     let sources: Vec<u32> = flows.iter().map(|flow| flow.src.0).collect();
     let rack = rack(&torus(&[10]), params(policy), flows, Some(us(6_000)), Vec::new(), None);
@@ -58,14 +58,14 @@ fn a_class_gets_what_the_classes_before_it_leave() {
     let measured = throughputs(Policy::Weights, flows);
     let left = USABLE - measured[&2];
     assert!((2.9e9..3.1e9).contains(&measured[&2]), "{}", measured[&2]);
-    // The demand is announced on the wire's bytes, rounded up and smoothed.
+    // The announced demand counts bytes on the wire, and is rounded up and smoothed.
     assert!((measured[&3] / measured[&1] - 3.0).abs() < 0.1, "{measured:?}");
     assert!(measured[&1] + measured[&3] > 0.93 * left, "{measured:?}");
 }
 
 #[test]
 fn a_class_may_starve_another_and_then_it_takes_over() {
-    // 4.75 MB take the first class 4 ms.
+    // The 4.75 MB of the first class take 4 ms.
     let flows = vec![Flow { priority: 1, ..over_the_link(1, 1, 1 << 30) }, over_the_link(2, 2, 4_750_000)];
     let rack = rack(&torus(&[10]), params(Policy::Weights), flows, Some(us(9_000)), Vec::new(), None);
     let heard = rack.simulation.observer();
@@ -89,7 +89,7 @@ fn a_tenant_gets_no_more_by_opening_more_flows() {
     assert_near(by_tenant[&1], USABLE / 2.0 * 3.0 / 4.0);
 }
 
-/// When each flow was complete.
+/// Completion time of each flow.
 fn completions(policy: Policy, flows: Vec<Flow>) -> BTreeMap<u32, Time> {
     let rack = rack(&torus(&[10]), params(policy), flows, None, Vec::new(), None);
     let heard = rack.simulation.observer();
@@ -112,7 +112,8 @@ fn completions(policy: Policy, flows: Vec<Flow>) -> BTreeMap<u32, Time> {
 #[test]
 fn flows_in_a_hurry_are_in_time_if_weights_follow_deadlines() {
     let due = |ms| Some(Duration::from_ms(ms));
-    // Together they need 8.3 Gbps: fair shares of a third give the first 3 MB in 8 ms, twice its time.
+    // Together the flows need 8.3 Gbps. With fair shares of a third, the first 3 MB would take 8 ms; its deadline is 5
+    // ms.
     let flows = || {
         vec![
             Flow { deadline: due(5), ..over_the_link(0, 1, 3_000_000) },
@@ -139,7 +140,7 @@ fn a_new_weight_is_known_to_all() {
     crate::rack::assert_converged(&rack, &[]);
     let shares = rack.nodes[7].lock().expect("no panic").compute_all();
     let rate_of = |src: u32| shares.iter().find(|(key, _)| NodeId(key >> 16) == NodeId(src)).expect("live").1;
-    // It began with a weight of 26, and has been faster than it had to be.
+    // The flow started with a weight of 26, and has been faster than its deadline required.
     let ratio = rate_of(1) / rate_of(2);
     assert!((10.0..22.0).contains(&ratio), "{shares:?}");
 }

@@ -1,4 +1,4 @@
-//! A rack of R2C2 nodes, or of others with R2C2's data plane, in the packet engine.
+//! A rack of R2C2 nodes, or of other nodes with R2C2's data plane, in the packet engine.
 
 use raddle_core::{
     DropReason, Duration, Flow, Header, Host, LinkId, NodeId, Packet, Parts, PortId, Rate, Report, Stream,
@@ -12,17 +12,17 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-/// What a test wants to know of a run.
+/// The results of a run that tests read.
 #[derive(Default)]
 pub(crate) struct Heard {
-    /// Data packets that left their source: when, by which link.
+    /// Data packets that left their source, with the time and the link.
     pub(crate) sent: Vec<(Time, LinkId, Packet)>,
     pub(crate) reports: Vec<(Time, Report)>,
     pub(crate) lost: u64,
     pub(crate) lost_events: u64,
-    /// Data packets lost at a dead link: when, where.
+    /// Data packets lost at a dead link, with the time and the port.
     pub(crate) dead_ends: Vec<(Time, NodeId, PortId)>,
-    /// Packets lost, by reason.
+    /// Number of packets lost, by reason.
     pub(crate) reasons: BTreeMap<String, u64>,
 }
 
@@ -51,7 +51,7 @@ impl Observer for Heard {
     }
 }
 
-/// Nodes that the test can look into while the engine owns them.
+/// Nodes that the test can inspect while the engine owns them.
 pub(crate) type Nodes<H> = Vec<Arc<Mutex<H>>>;
 
 struct Shared<H>(Arc<Mutex<H>>);
@@ -88,7 +88,7 @@ pub(crate) fn rack(
     rack_under(topology, params, flows, config, limit_packets)
 }
 
-/// A rack in which more can happen.
+/// A rack with link changes, errors and a queue limit.
 pub(crate) fn rack_under(
     topology: &Arc<Topology>,
     params: Params,
@@ -100,7 +100,7 @@ pub(crate) fn rack_under(
     rack_of(topology, |id| R2c2Node::new(&fabric, id, 1), params.hop_bits, flows, limit_packets, config)
 }
 
-/// A rack of any nodes whose routes have so many bits a hop.
+/// A rack of any kind of nodes, with source routes of `hop_bits` bits per hop.
 pub(crate) fn rack_of<H: Host + 'static>(
     topology: &Arc<Topology>,
     node: impl Fn(NodeId) -> H,
@@ -132,14 +132,14 @@ pub(crate) fn rate(heard: &Heard, from: Time, to: Time, which: impl Fn(&Packet) 
     bytes as f64 * 8.0 / to.since(from).as_secs_f64()
 }
 
-/// Table digests and rate vectors must be the same at all hosts at quiescence. A switch hears of the flows alone whose
-/// trees it is on.
+/// Asserts that all live hosts have the same table digests and rate vectors at quiescence. Switches are left out,
+/// because a switch learns only of flows whose trees it is on.
 pub(crate) fn assert_converged(rack: &Rack, dead: &[u32]) {
     let alive = rack.hosts.iter().filter(|host| !dead.contains(&host.0));
     assert_alike(alive.map(|host| &rack.nodes[host.index()]), "");
 }
 
-/// Nodes that can reach each other must have the same table digests and rate vectors at quiescence.
+/// Asserts that these nodes, which can reach each other, have the same table digests and rate vectors at quiescence.
 pub(crate) fn assert_alike<'a>(nodes: impl Iterator<Item = &'a Arc<Mutex<R2c2Node>>>, what: &str) {
     let nodes: Vec<_> = nodes.map(|node| node.lock().expect("no panic")).collect();
     let digests: Vec<u64> = nodes.iter().map(|node| node.table().digest()).collect();

@@ -1,4 +1,4 @@
-//! Reliable flows in the packet engine: every byte arrives, whatever is lost, at the rates computed (R2C2's discussion).
+//! Reliable flows in the packet engine: every byte arrives despite losses, at the computed rates (R2C2's discussion).
 
 use crate::rack::{Rack, assert_converged, rack_under, random_flows, rate, torus};
 use proptest::prelude::{Just, ProptestConfig, any, prop_oneof, proptest};
@@ -18,7 +18,8 @@ const LONG: u64 = 1 << 40;
 
 const RELIABLE: fn() -> Params = || Params { reliable: true, ..Params::default() };
 
-/// How often packets were sent again, if every byte of every flow has arrived and both ends of each flow know.
+/// Asserts that every byte of every flow has arrived and that both ends of each flow know. Returns the number of
+/// retransmissions.
 fn assert_all_arrived(topology: &Topology, rack: &Rack, flows: &[Flow]) -> u64 {
     let heard = rack.simulation.observer();
     let mut opened = BTreeMap::new();
@@ -40,12 +41,12 @@ fn assert_all_arrived(topology: &Topology, rack: &Rack, flows: &[Flow]) -> u64 {
         }
     }
     assert_eq!((opened.len(), delivered.len(), closed.len()), (flows.len(), flows.len(), flows.len()));
-    // Each packet carries the same bytes whenever it is sent, and together they are the flow.
+    // A packet carries the same bytes in each transmission, and all packets together are the flow.
     let mut packets: BTreeMap<FlowKey, BTreeMap<u32, (u64, u32)>> = BTreeMap::new();
     for (_, link, packet) in &heard.sent {
         let Header::R2c2Data(data) = &packet.header else { continue };
         if topology.link(*link).map(|link| link.from) != Some(packet.src()) {
-            continue; // its hop index was damaged on the way
+            continue; // its hop index was corrupted on the way
         }
         let (bytes, times) = packets.entry(data.flow.into()).or_default().entry(data.seq).or_default();
         assert!(*times == 0 || *bytes == u64::from(data.plen), "packet {} has changed", data.seq);
@@ -55,7 +56,7 @@ fn assert_all_arrived(topology: &Topology, rack: &Rack, flows: &[Flow]) -> u64 {
     for (key, flow) in &opened {
         let sent = &packets[key];
         assert_eq!(sent.values().map(|&(bytes, _)| bytes).sum::<u64>(), flows[flow.index()].size.0);
-        // Those that their own node dropped were never seen.
+        // The log lacks packets that their own node dropped.
         assert!(sent.values().map(|&(_, times)| times - 1).sum::<u32>() <= closed[key]);
     }
     assert_eq!(rack.simulation.packets_inside(), 0);
@@ -67,7 +68,7 @@ fn duplex(topology: &Topology, node: u32, port: u16) -> Vec<LinkId> {
     vec![link, topology.reverse(link)]
 }
 
-/// These links are down from one time to another.
+/// The changes of an outage of these links from `from` to `to`.
 fn outage(links: Vec<LinkId>, from: Time, to: Time) -> [Change; 2] {
     let discovery = Duration::from_us(30);
     let down = Change { at: from, links: links.clone(), up: false, discovery };
@@ -78,7 +79,7 @@ fn isolation(topology: &Topology, node: u32, from: Time, to: Time) -> [Change; 2
     outage((0..4).flat_map(|port| duplex(topology, node, port)).collect(), from, to)
 }
 
-/// The share of delivered bytes that had been delivered before.
+/// The bytes delivered more than once, as a share of the bytes of the flows.
 fn needless(rack: &Rack, flows: &[Flow]) -> f64 {
     let needed: u64 = flows.iter().map(|flow| flow.size.0).sum();
     let delivered = rack.simulation.totals().delivered_bytes;
@@ -88,7 +89,7 @@ fn needless(rack: &Rack, flows: &[Flow]) -> f64 {
 #[test]
 fn hardly_anything_is_repeated_where_nothing_is_lost() {
     let topology = torus(&[4, 4, 4]);
-    // At first a load that queues tens of packets, then one that hardly queues any.
+    // The first load queues tens of packets, the second hardly any.
     for gap_ns in [200, 1_000] {
         let flows = random_flows(64, 1_000, 60_000, gap_ns, 9);
         for protocol in [Protocol::Rps, Protocol::Vlb, Protocol::Ecmp] {
@@ -148,7 +149,7 @@ fn flows_go_on_when_their_links_are_back() {
     for protocol in [Protocol::Rps, Protocol::Vlb, Protocol::Ecmp] {
         let mut changes: Vec<Change> = outage(duplex(&topology, 5, 0), us(300), us(1_500)).into();
         changes.extend(outage(duplex(&topology, 9, 2), us(700), us(900)));
-        // Node 6 is away for twice as long as numbers rest, with flows to it and from it half done.
+        // Node 6 is unreachable for twice as long as flow numbers rest, while flows to and from it are half done.
         changes.extend(isolation(&topology, 6, us(1_000), us(21_000)));
         let params = Params { protocol, ..RELIABLE() };
         let rack =
@@ -158,7 +159,7 @@ fn flows_go_on_when_their_links_are_back() {
         let away = (us(3_000), us(21_000));
         let sent = rate(heard, away.0, away.1, |packet| [packet.src(), packet.dst()].contains(&NodeId(6)));
         assert!(sent < 1.0, "{protocol:?}: nothing is sent to where no way leads");
-        // What is still to come ends soon after.
+        // The remaining data ends soon after.
         let last = heard.sent.last().expect("packets").0;
         assert!(last < us(30_000), "{protocol:?} {last}");
         assert_converged(&rack, &[]);
@@ -172,7 +173,7 @@ fn a_flow_to_a_node_that_never_returns_waits_without_end_and_costs_nothing() {
     let [down, _] = isolation(&topology, 6, us(1_000), us(0));
     let config = Config { changes: vec![down], ..Config::default() };
     let rack = rack_under(&topology, RELIABLE(), flows, config, None);
-    // The run came to rest by itself.
+    // The run ended because no events were left.
     let reports = &rack.simulation.observer().reports;
     assert!(!reports.iter().any(|(_, report)| matches!(report, Report::Closed { .. })));
     assert!(rack.nodes[0].lock().expect("no panic").table().is_empty(), "a flow without a way has no rate");
@@ -206,7 +207,7 @@ fn rates_are_those_of_unreliable_flows() {
     assert_eq!(limits, reliable_limits);
     assert_eq!(paced, reliable_paced, "every rate that was ever installed");
     assert!((reliable_sent / sent - 1.0).abs() < 0.01, "{sent} {reliable_sent}");
-    // Repeats come out of the flow's own rate.
+    // Retransmissions use the flow's own rate.
     let (lossy_limits, _, lossy_sent) = run(true, 0.001);
     assert_eq!(lossy_limits.len(), 64);
     assert!((lossy_sent / sent - 1.0).abs() < 0.01, "{sent} {lossy_sent}");
@@ -250,7 +251,7 @@ fn a_packet_that_took_a_wrong_turn_is_not_acknowledged() {
     assert_eq!((packet.dst(), ack.next, ack.packets().collect::<Vec<_>>()), (NodeId(5), 0, vec![1]));
 }
 
-/// What a node sends of data up to a time, by what it wants: number, bytes, and whether the flow ends with it.
+/// The data packets that a node sends until a time: sequence number, bytes, and true for the flow's last packet.
 fn data_sent(node: &mut R2c2Node, from: Time, until: Time) -> Vec<(u32, u16, bool)> {
     let ports = [PortState::idle(Rate::from_gbps(10)); 4];
     let (mut now, mut data) = (from, Vec::new());

@@ -25,12 +25,13 @@ fn params(by: Selecting) -> Params {
     Params { rho, only_lasting: false, selection: Some(selection), ..Params::default() }
 }
 
-/// A few neighbours that send to each other: minimal routes use one link each, Valiant's all that idle.
+/// A few pairs of neighbours. With minimal routes each flow uses one link; with Valiant routing it also uses idle
+/// links.
 fn neighbours() -> Vec<Flow> {
     [(0, 0, 1), (1, 21, 22), (2, 42, 43)].map(|(id, src, dst)| flow(id, src, dst, 1 << 30, us(0))).to_vec()
 }
 
-/// The sum of all rates as node `at` computes them, bit/s.
+/// The sum of all rates as computed by node `at`, in bit/s.
 fn aggregate(rack: &crate::rack::Rack, at: usize) -> f64 {
     rack.nodes[at].lock().expect("no panic").compute_all().iter().map(|(_, rate)| rate).sum()
 }
@@ -90,7 +91,7 @@ fn a_rack_without_flows_comes_to_rest() {
 #[test]
 fn the_token_skips_the_dead_and_survives_its_holders() {
     let topology = torus(&[4, 4, 4]);
-    // Node 1 would hold the token first; it dies before its turn, node 2 after it.
+    // Node 1 would hold the token first. It fails before its turn, and node 2 fails later.
     let links = |node: u32| {
         let node = raddle_core::NodeId(node);
         topology.links_from(node).flat_map(|(id, _)| [id, topology.reverse(id)]).collect::<Vec<_>>()
@@ -113,7 +114,7 @@ fn the_token_skips_the_dead_and_survives_its_holders() {
 #[test]
 fn announcements_that_find_no_room_are_sent_again() {
     let mut flows = neighbours();
-    // Short flows whose broadcasts fill the queues of two packets.
+    // Short flows whose broadcasts fill the queues, which hold few packets.
     let noise = crate::rack::random_flows(64, 200, 20_000, 10_000, 7);
     flows.extend(noise.into_iter().map(|noise| Flow { id: FlowId(noise.id.0 + 3), ..noise }));
     let rack =
@@ -138,7 +139,7 @@ fn protocols_that_need_a_torus_give_way_to_per_hop_random_after_a_failure() {
     }
 }
 
-/// Selection while links and nodes fail and come back and queues overflow, on a small fabric, by a seed.
+/// A seeded run of selection on a small fabric, while links and nodes fail and recover and queues overflow.
 struct Trouble {
     topology: Arc<Topology>,
     params: Params,
@@ -148,9 +149,9 @@ struct Trouble {
     errors: LinkErrors,
 }
 
-/// Faults begin and flows start before this.
+/// Faults begin and flows start before this time.
 const FAULTS_US: u64 = 2_500;
-/// By then everybody has had time to recover.
+/// By this time all nodes have had time to recover.
 const END_US: u64 = 9_000;
 
 impl Trouble {
@@ -169,7 +170,7 @@ impl Trouble {
         params.digest_period = Duration::from_us(300);
         params.doubt = if is_lossy { Doubt::Always } else { Doubt::AfterFaults };
         let hosts: Vec<NodeId> = topology.hosts().collect();
-        // Nobody need be heard of for long before it is each host's turn at random.
+        // With random selection a host waits for up to 1.5 periods times the number of hosts, so the period is shorter.
         let turns = if by == Selecting::Random { hosts.len() as u64 } else { 1 };
         let selection = params.selection.as_mut().expect("given");
         selection.period = Duration::from_us(210 / turns);
@@ -222,13 +223,14 @@ impl Trouble {
 fn halves_that_have_chosen_on_their_own_agree_when_they_meet_again() {
     let topology =
         Arc::new(builders::mesh(&[4, 2], Rate::from_gbps(1), Duration::from_ns(100)).expect("a mesh"));
-    // Nodes 2, 3, 6 and 7 go on alone, with a selection of their own.
+    // Nodes 2, 3, 6 and 7 are cut off and run a selection of their own.
     let cut = [(1, 2), (5, 6)].map(|(a, b)| {
         topology.links_from(NodeId(a)).find(|(_, link)| link.to == NodeId(b)).expect("neighbours").0
     });
     let links: Vec<LinkId> = cut.iter().flat_map(|&link| [link, topology.reverse(link)]).collect();
     let change = |at, up| Change { at: us(at), links: links.clone(), up, discovery: Duration::from_us(10) };
-    // Alone, a flow does well to use all links of its half; later, with others on each link, it does not.
+    // Without competition, the flow gains by using all links of its half. Later each link has another flow, and it does
+    // not.
     let mut flows = vec![flow(0, 2, 3, 1 << 40, us(0))];
     let others = (1..).zip(topology.links());
     flows.extend(others.map(|(id, (_, link))| flow(id, link.from.0, link.to.0, 1 << 40, us(2_100))));
@@ -246,7 +248,8 @@ fn halves_that_have_chosen_on_their_own_agree_when_they_meet_again() {
     assert!(rate(&after) < 1e9, "on a single link again");
 }
 
-/// Runs with these seeds, at the end of each of which nodes know the same. Returns why packets were lost, how often.
+/// Runs these seeds and asserts that nodes agree at the end of each run. Returns the number of lost packets for each
+/// reason.
 fn recover(seeds: std::ops::Range<u64>, is_lossy: bool) -> BTreeMap<String, u64> {
     let mut lost = BTreeMap::new();
     let mut detours = 0;

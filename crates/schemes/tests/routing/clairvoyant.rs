@@ -20,13 +20,13 @@ fn with(values: &[(&str, Value)], flows: Vec<raddle_core::Flow>, config: Config)
     run(&topology, &mut *forwarder, Traffic::Tcp(flows), config)
 }
 
-/// Four flows of 3 MB between pods, one after another, from four hosts to four others.
+/// Four flows of 3 MB between pods, starting one after another, with distinct sources and destinations.
 fn elephants() -> Vec<raddle_core::Flow> {
     let pairs = [(0, 4), (1, 5), (2, 6), (3, 7)];
     (0..).zip(pairs).map(|(n, (src, dst))| flow(n, src, dst, 3_000_000, ns(u64::from(n) * 400_000))).collect()
 }
 
-/// The cores by which packets of a host with or without payload went.
+/// The cores that packets from host `src` crossed, either those with or those without payload.
 fn cores(heard: &Heard, src: u32, with_payload: bool) -> BTreeSet<NodeId> {
     let is_one = |seen: &&crate::clos::Seen| {
         seen.packet.src() == NodeId(src)
@@ -51,7 +51,7 @@ fn each_flow_has_a_core_of_its_own_from_the_first_packet_on() {
     assert_eq!(heard.delivered.len(), 4);
 }
 
-/// What goes back is selected too, but not as the authors simulated it: there acknowledgements take ECMP's path.
+/// Both directions of a connection are selected. In the authors' simulation, acknowledgements take ECMP's path instead.
 #[test]
 fn oracle_6_2_directions() {
     let topology = fabric(TESTBED);
@@ -67,7 +67,7 @@ fn oracle_6_2_directions() {
     assert_ne!(back(&clairvoyant("paper", elephants(), Config::default())), back(&ecmp));
 }
 
-/// §3.7: a flow that finds the table full goes by hash, all of it by one path.
+/// §3.7: a flow that finds the table full is forwarded by hash, and all its packets take one path.
 #[test]
 fn oracle_3_7_flows_that_find_the_table_full_stay_together() {
     let simulation = with(&[("pst_capacity", Value::Count(1))], elephants(), Config::default());

@@ -1,4 +1,4 @@
-//! A Clos network whose hosts send what a test tells them, or speak TCP, in the packet engine.
+//! A Clos network in the packet engine, whose hosts send packets from a script or use TCP.
 
 use raddle_core::{
     DropReason, Duration, Flow, FlowKey, Forwarder, Header, Host, Input, LinkId, NodeId, Output, Packet,
@@ -15,15 +15,17 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Two pods of two edge and two aggregation switches, two cores a plane, two hosts an edge switch: the paper's testbed.
+/// The paper's testbed: two pods of two edge and two aggregation switches, two cores per plane, two hosts per edge
+/// switch.
 pub(crate) const TESTBED: ClosSize = ClosSize { pods: 2, edges: 2, aggregations: 2, cores: 2, hosts: 2 };
 
-/// Switches of the testbed, from below and from the left.
+/// The testbed's switches, in the order of their node numbers.
 pub(crate) const TORS: [NodeId; 4] = [NodeId(8), NodeId(9), NodeId(10), NodeId(11)];
 pub(crate) const AGGREGATIONS: [NodeId; 4] = [NodeId(12), NodeId(13), NodeId(14), NodeId(15)];
 pub(crate) const CORES: [NodeId; 4] = [NodeId(16), NodeId(17), NodeId(18), NodeId(19)];
 
-/// 10 Gb/s and 2 us a link, framed as Ethernet: 31.8 us across pods and back (specs/expeditus.md §1.4).
+/// A fabric with 10 Gb/s and 2 us per link and Ethernet framing: 31.8 us across pods and back (specs/expeditus.md
+/// §1.4).
 pub(crate) fn fabric(size: ClosSize) -> Arc<Topology> {
     let topology = clos(size, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
     Arc::new(topology.with_link_layer(LinkLayer::ETHERNET))
@@ -33,7 +35,7 @@ pub(crate) fn plan<'a>(topology: &'a Arc<Topology>, settings: &'a Settings, seed
     Plan::new(topology, "", settings, seed)
 }
 
-/// A packet of a flow that is no connection.
+/// A packet of a flow without a connection.
 pub(crate) fn datagram(src: u32, dst: u32, src_port: u16, plen: u16) -> Packet {
     let size = plen.into();
     let datagram = Datagram { src, dst, src_port, dst_port: 5_001, plen, size, ..Datagram::default() };
@@ -57,7 +59,7 @@ impl Host for Script {
     }
 }
 
-/// All that crossed a link: when its first bit had come to the far end, with its last.
+/// A packet that crossed a link. `arrived` is the arrival time of its first bit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) arrived: Time,
@@ -67,7 +69,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// The tag of an Exp-request or, if so asked, of a response.
+    /// True if the packet has the tag of a response (if `response` is true) or of an Exp-request (otherwise).
     pub(crate) fn is_tagged(&self, response: bool) -> bool {
         matches!(&self.packet.header, Header::Exp(tagged) if tagged.tag.is_response == response)
     }
@@ -86,7 +88,7 @@ impl Heard {
         Self { topology: Arc::clone(topology), seen: Vec::new(), delivered: Vec::new(), dropped: Vec::new() }
     }
 
-    /// Whether a tag ever crossed a host's link.
+    /// True if a tag crossed a host's link.
     pub(crate) fn hosts_saw_tags(&self) -> bool {
         let is_hosts = |seen: &&Seen| self.topology.is_host(seen.to) || self.topology.is_host(seen.from);
         self.seen.iter().filter(is_hosts).any(|seen| seen.is_tagged(false) || seen.is_tagged(true))
@@ -113,7 +115,7 @@ impl Observer for Heard {
     }
 }
 
-/// Loses the Exp-responses that come to a switch.
+/// Drops the Exp-responses that arrive at a switch.
 pub(crate) struct LosesResponses(pub(crate) Box<dyn Forwarder>);
 
 impl Forwarder for LosesResponses {
@@ -135,15 +137,15 @@ impl Forwarder for LosesResponses {
     }
 }
 
-/// What the hosts do.
+/// The hosts' traffic.
 pub(crate) enum Traffic {
     /// TCP with a handshake.
     Tcp(Vec<Flow>),
-    /// Packets, each when it is due, at the host that is their source.
+    /// Packets, each sent by its source host at the given time.
     Script(Vec<(Time, Packet)>),
 }
 
-/// Runs a fabric to its end.
+/// Runs a simulation to its end.
 pub(crate) fn run(
     topology: &Arc<Topology>,
     mut forwarder: impl FnMut(NodeId) -> Option<Box<dyn Forwarder>>,
@@ -153,7 +155,7 @@ pub(crate) fn run(
     let (flows, mut script) = match traffic {
         Traffic::Tcp(flows) => (flows, None),
         Traffic::Script(packets) => {
-            // A host is polled when something happens to it: its first flow, which it ignores.
+            // The engine polls a host only after an event. Each host therefore gets a flow, which it ignores.
             let mut hosts: Vec<u32> = packets.iter().map(|(_, packet)| packet.src().0).collect();
             hosts.sort_unstable();
             hosts.dedup();

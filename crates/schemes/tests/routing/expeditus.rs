@@ -1,4 +1,4 @@
-//! Expeditus in the packet engine: who tells whom what, and when (specs/expeditus.md §§5.5, 11.5).
+//! Expeditus in the packet engine: the exchange of loads and its times (specs/expeditus.md §§5.5, 11.5).
 
 use crate::clos::{
     AGGREGATIONS, CORES, Heard, LosesResponses, Seen, TESTBED, TORS, Traffic, datagram, fabric, plan, run,
@@ -13,7 +13,7 @@ use raddle_wire::exp::{Tag, Tagged};
 use raddle_wire::tcp::{SYN, Segment};
 use std::sync::Arc;
 
-/// What happened on a fabric whose edge and aggregation switches run Expeditus.
+/// The result of a run with Expeditus on the edge and aggregation switches.
 struct Ran {
     simulation: Simulation<Heard>,
     counters: Arc<Counters>,
@@ -24,7 +24,7 @@ impl Ran {
         &self.simulation.observer().seen
     }
 
-    /// When what `which` selects came to a node, in ns.
+    /// Arrival times in ns, at node `at`, of the packets that `which` selects.
     fn arrivals(&self, at: NodeId, which: impl Fn(&Seen) -> bool) -> Vec<f64> {
         let seen = self.seen().iter().filter(|seen| seen.to == at && which(seen));
         seen.map(|seen| seen.arrived.as_ns_f64()).collect()
@@ -34,7 +34,7 @@ impl Ran {
         self.seen().iter().filter(|seen| seen.is_tagged(true)).collect()
     }
 
-    /// Requests, responses, answers; merged, installed.
+    /// Requests, responses and answers; merged and installed.
     fn counts(&self) -> ([u64; 3], [u64; 2]) {
         let counters = &self.counters;
         let edge = [&counters.requests, &counters.responses, &counters.answered].map(Counter::get);
@@ -46,7 +46,7 @@ fn expeditus(topology: &Arc<Topology>, values: &[(&str, Value)], traffic: Traffi
     losing_at(&[], topology, values, traffic, config)
 }
 
-/// Exp-responses are lost at these switches.
+/// A run in which the switches in `lossy` drop Exp-responses.
 fn losing_at(
     lossy: &[NodeId],
     topology: &Arc<Topology>,
@@ -68,7 +68,7 @@ fn from_host(host: u32) -> impl Fn(&Seen) -> bool {
     move |seen| seen.from == NodeId(host)
 }
 
-/// A hop of a packet in a minimum-size frame, in ns: 84 B at 10 Gb/s, and 2 us.
+/// Time of one hop of a minimum-size frame in ns: 84 B at 10 Gb/s, plus 2 us.
 const HOP: f64 = 2_067.2;
 
 #[track_caller]
@@ -80,34 +80,34 @@ fn assert_times(times: &[f64], hops: &[f64]) {
     );
 }
 
-/// Oracle §11.5 and the times of §5.5: a flow from the first host of the first pod to the last of the second. (The
-/// specification's SYN has an option and its tags make some frames a little longer: 16.55 us there is 16.54 here.)
+/// Oracle §11.5 and the times of §5.5: a flow from the first host of the first pod to the last host of the second. (The
+/// specification's SYN has an option, and its tags make some frames a little longer: its 16.55 us are 16.54 us here.)
 #[test]
 fn oracle_11_5_a_connection_between_pods() {
     let topology = fabric(TESTBED);
     let ran = expeditus(&topology, &[], Traffic::Tcp(vec![flow(0, 0, 7, 1, Time::ZERO)]), Config::default());
     let [src, dst] = [TORS[0], TORS[3]];
 
-    // The SYN: 2.07 us to its edge switch, 10.34 to the destination's.
+    // The SYN: 2.07 us to its edge switch, 10.34 us to the destination's edge switch.
     let up = ran.arrivals(src, from_host(0));
     assert_times(&up[..1], &[1.0]);
     assert_times(&ran.arrivals(dst, |seen| seen.is_tagged(false)), &[5.0]);
-    // Its answer: 16.54 us to the aggregation switch, 18.60 to the edge switch.
+    // The SYN's answer: 16.54 us to the aggregation switch, 18.60 us to the edge switch.
     let of_syn = |seen: &Seen| seen.is_tagged(true) && seen.packet.src() == NodeId(7);
     let aggregations = ran.seen().iter().filter(|seen| AGGREGATIONS[..2].contains(&seen.to) && of_syn(seen));
     let merged: Vec<f64> = aggregations.map(|seen| seen.arrived.as_ns_f64()).collect();
     assert_times(&merged, &[8.0]);
     assert_times(&ran.arrivals(src, of_syn), &[9.0]);
-    // The SYN-ACK, which is a request of its own: 22.74 us; the first packet after it: 26.87.
+    // The SYN-ACK, which is itself a request: 22.74 us. The next packet of the flow: 26.87 us.
     assert_times(&ran.arrivals(src, |seen| seen.is_tagged(false)), &[11.0]);
     assert_times(&up[1..2], &[13.0]);
 
-    // One frame more each way, over four links between switches.
+    // One additional frame in each direction, over four links between switches.
     assert_eq!(ran.responses().len(), 2 * 4);
     assert_eq!(ran.counts(), ([2, 2, 2], [2, 2]));
     assert_eq!(ran.counters.fallbacks.get(), 0, "no packet came while an answer was out");
     assert!(!ran.simulation.observer().hosts_saw_tags());
-    // All frames are of minimum size, and yet the bytes are counted: loads of 2 uplinks, then of 2 cores.
+    // All frames have the minimum size on the wire. Packet sizes still show the loads: of 2 uplinks, then of 2 cores.
     let sizes: Vec<u32> = ran.responses().iter().map(|seen| seen.packet.size).collect();
     assert_eq!(
         sizes.iter().filter(|&&size| size == 43).count(),
@@ -117,7 +117,7 @@ fn oracle_11_5_a_connection_between_pods() {
     assert_eq!(sizes.iter().filter(|&&size| size == 44).count(), 6);
 }
 
-/// §§5.4, 11.5: within a pod an answer crosses two links, and no core is picked.
+/// §§5.4, 11.5: within a pod an answer crosses two links, and no core is selected.
 #[test]
 fn oracle_11_5_a_connection_within_a_pod() {
     let topology = fabric(TESTBED);
@@ -156,7 +156,7 @@ fn burst(at: &[Time]) -> Traffic {
     Traffic::Script(at.iter().map(|&at| (at, datagram(0, 7, 40_000, 1_000))).collect())
 }
 
-/// The uplinks by which the packets of a burst left an edge and an aggregation switch.
+/// For each packet of a burst, the next nodes after the edge switch and after the aggregation switch.
 fn ways(ran: &Ran) -> Vec<(NodeId, NodeId)> {
     let of = |from: &[NodeId], to: &[NodeId]| -> Vec<NodeId> {
         let seen = ran.seen().iter().filter(|seen| from.contains(&seen.from) && to.contains(&seen.to));
@@ -165,8 +165,8 @@ fn ways(ran: &Ran) -> Vec<(NodeId, NodeId)> {
     of(&TORS[..1], &AGGREGATIONS).into_iter().zip(of(&AGGREGATIONS[..2], &CORES)).collect()
 }
 
-/// Oracle §11.5: of three packets back to back the first selects, the others go by ECMP; a round trip later the flow has
-/// its path.
+/// Oracle §11.5: of three packets sent back to back, the first starts a selection and the others use ECMP. One round
+/// trip later the flow has a path.
 #[test]
 fn oracle_11_5_a_burst_without_a_connection() {
     let topology = fabric(TESTBED);
@@ -180,12 +180,12 @@ fn oracle_11_5_a_burst_without_a_connection() {
     let answer =
         ran.seen().iter().find(|seen| seen.is_tagged(true) && seen.to == TORS[0]).expect("an answer");
     assert_eq!(ways[3].0, answer.from, "the port by which the answer came");
-    // A full round trip of the fabric after the request.
+    // The answer arrives a full round trip of the fabric after the request.
     let request = Duration::from_ns(2 * 8) + Duration::from_us(2);
     assert!(answer.arrived > Time::ZERO + request);
 }
 
-/// Oracle §11.5: an answer that is lost at the core leaves nothing behind but an edge switch that waits.
+/// Oracle §11.5: after an answer is lost at the core, the only entry is the pending one at the edge switch.
 #[test]
 fn oracle_11_5_an_answer_lost_at_the_core() {
     let topology = fabric(TESTBED);
@@ -194,7 +194,7 @@ fn oracle_11_5_an_answer_lost_at_the_core() {
     assert_eq!((ran.counts(), ran.counters.fallbacks.get()), (([1, 1, 0], [0, 0]), 9));
 }
 
-/// Oracle §11.5: an answer that is lost below the source's aggregation switch has left an entry there.
+/// Oracle §11.5: an answer that is lost below the source's aggregation switch has installed an entry at that switch.
 #[test]
 fn oracle_11_5_an_answer_lost_below_the_aggregation_switch() {
     let topology = fabric(TESTBED);
@@ -203,7 +203,7 @@ fn oracle_11_5_an_answer_lost_below_the_aggregation_switch() {
     assert_eq!((ran.counts(), ran.counters.fallbacks.get()), (([1, 1, 0], [1, 1]), 9));
 }
 
-/// Oracle §11.5, which needs §3.6: after 250 ms of idleness a flow asks again, whether it had its answer or not.
+/// Oracle §11.5, with §3.6: after 250 ms of idleness a flow sends a new request, with or without an earlier answer.
 #[test]
 fn oracle_11_5_a_flow_that_idled_asks_again() {
     let topology = fabric(TESTBED);
@@ -213,7 +213,8 @@ fn oracle_11_5_a_flow_that_idled_asks_again() {
             let clock = [("pst_clock", Value::Choice(clock))];
             let ran = losing_at(lossy, &topology, &clock, traffic, Config::default());
             assert_eq!(ran.counts().0, [2, 2, answered]);
-            // One at the edge switch and, if it came so far, one at the aggregation switch that carries the flow again.
+            // One entry expires at the edge switch. If the answer got that far, so does one at the aggregation switch
+            // on the new path.
             assert!(ran.counters.expired.get() >= 1);
         }
     }
@@ -233,7 +234,7 @@ fn crowd(count: u32, hosts: u64, mean_gap_ns: u64, seed: u64) -> Vec<raddle_core
         .collect()
 }
 
-/// §10.12: without loss every request is answered, and the answers between pods pass an aggregation switch that picks.
+/// §10.12: without loss every request is answered, and an aggregation switch merges each answer between pods.
 #[test]
 fn oracle_10_12_no_request_stays_without_answer() {
     for size in [TESTBED, ClosSize::fat_tree(4), ClosSize { cores: 3, ..ClosSize::fat_tree(6) }] {
@@ -255,8 +256,8 @@ fn oracle_10_12_no_request_stays_without_answer() {
     }
 }
 
-/// §5.5: where control packets do not wait long, a connection's answer is there before its first payload: every flow keeps
-/// to one path.
+/// §5.5: if control packets have short queueing delays, a connection's answer arrives before its first payload. Every
+/// flow then keeps one path.
 #[test]
 fn connections_never_change_their_path() {
     let topology = fabric(ClosSize::fat_tree(4));
@@ -269,10 +270,11 @@ fn connections_never_change_their_path() {
     assert!(ways.len() > 600, "{}", ways.len());
 }
 
-/// Flows that begin one after another, each long enough to be seen, part: ECMP would let some of them meet.
+/// Large flows that start one after another avoid each other's links. With ECMP some of them would collide.
 #[test]
 fn elephants_avoid_each_other() {
-    // Four hosts of the first pod, all to the second: two flows a rack over two uplinks, four over four cores.
+    // Four hosts of the first pod send to the second pod. Each rack's two flows share two uplinks, and all four flows
+    // share four cores.
     let pairs = [(0, 4), (1, 5), (2, 6), (3, 7)];
     let flows = |count| {
         (0..count)
@@ -286,12 +288,12 @@ fn elephants_avoid_each_other() {
     }
     let cores: std::collections::BTreeSet<NodeId> = used.iter().map(|&(_, core)| core).collect();
     assert_eq!((used.len(), cores.len()), (4, 4), "{used:?}");
-    // 3 MB take 2.5 ms alone.
+    // A 3 MB flow without competition takes 2.5 ms.
     let last = ran.simulation.observer().delivered.iter().map(|&(at, _)| at).max();
     assert!(last < Some(ns(1_200_000 + 2_700_000)), "{last:?}");
 }
 
-/// §3.7: flows that share an entry share its path, and none of them selects while another's is fresh.
+/// §3.7: flows with a shared entry use the same path. None of them starts a selection while the entry is fresh.
 #[test]
 fn oracle_3_7_collisions_in_hardware_mode() {
     let topology = fabric(TESTBED);
@@ -321,7 +323,7 @@ fn flows_that_find_the_table_full_go_by_hash() {
     assert_eq!((ran.counters.fallbacks.get(), ran.counters.refused.get()), (15, 15));
 }
 
-/// §5.5: a SYN that is sent again while its answer is out asks again only if told to.
+/// §5.5: a SYN that is retransmitted while its answer is pending starts a new selection only with `reselect_on_syn`.
 #[test]
 fn oracle_5_5_reselect_on_syn() {
     let topology = fabric(TESTBED);
@@ -335,7 +337,7 @@ fn oracle_5_5_reselect_on_syn() {
     }
 }
 
-/// Both directions of a link go down, and everybody knows at once.
+/// Both directions of a link go down, and all nodes learn of it at once.
 fn outage(topology: &Topology, at: Time, a: NodeId, b: NodeId) -> Change {
     Change {
         at,
@@ -345,7 +347,7 @@ fn outage(topology: &Topology, at: Time, a: NodeId, b: NodeId) -> Change {
     }
 }
 
-/// §5.6: the entries of a port that went down expire, and the flow selects another.
+/// §5.6: the entries of a port that went down expire, and the flow selects another path.
 #[test]
 fn oracle_5_6_a_flow_leaves_a_dead_uplink() {
     let topology = fabric(TESTBED);
@@ -363,7 +365,7 @@ fn oracle_5_6_a_flow_leaves_a_dead_uplink() {
     }
 }
 
-/// §5.6: the entry does not survive even an outage between two packets.
+/// §5.6: the entry expires even if the outage falls between two packets of the flow.
 #[test]
 fn oracle_5_6_a_flow_asks_again_after_an_outage_that_it_missed() {
     let topology = fabric(TESTBED);
@@ -375,7 +377,7 @@ fn oracle_5_6_a_flow_asks_again_after_an_outage_that_it_missed() {
     assert_eq!(expeditus(&topology, &[], burst(&at), config).counts().0, [2; 3]);
 }
 
-/// §5.6: a plane that does not reach the destination's edge switch is left, although the own uplink is up.
+/// §5.6: a flow leaves a plane that does not reach the destination's edge switch, although the flow's own uplink is up.
 #[test]
 fn oracle_5_6_a_flow_leaves_a_plane_that_does_not_arrive() {
     let topology = fabric(TESTBED);
@@ -390,7 +392,7 @@ fn oracle_5_6_a_flow_leaves_a_plane_that_does_not_arrive() {
     assert_eq!((ran.counts().0, ran.simulation.observer().dropped.len()), ([2; 3], 0));
 }
 
-/// Flows survive failures amid traffic, and no tag ever comes to a host.
+/// Flows survive failures during traffic, and no tag ever reaches a host.
 #[test]
 fn random_failures_amid_traffic() {
     let topology = fabric(ClosSize::fat_tree(4));

@@ -1,4 +1,4 @@
-//! Expeditus as the authors simulated it (specs/expeditus.md §0.2).
+//! Expeditus with the protocol of the authors' simulation code (specs/expeditus.md §0.2).
 
 use crate::clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, plan, run};
 use raddle_core::{Header, NodeId, PacketKind, Time};
@@ -7,7 +7,7 @@ use raddle_schemes::parameter::Value;
 use raddle_schemes::routing::expeditus::{Counter, Expeditus, ROUTING};
 use raddle_testkit::{flow, settings};
 
-/// One flow alone, and requests, responses, answers, entries of aggregation switches.
+/// A run of a single flow; the counts are requests, responses, answers, and entries of aggregation switches.
 fn one_flow(dst: u32) -> (Simulation<Heard>, [u64; 4]) {
     let topology = fabric(TESTBED);
     let settings = settings(
@@ -22,7 +22,7 @@ fn one_flow(dst: u32) -> (Simulation<Heard>, [u64; 4]) {
     (simulation, counts.map(Counter::get))
 }
 
-/// How many loads the tags seen between switches have, in order, without repetitions.
+/// The number of loads in each tag seen between switches, in order, without consecutive repetitions.
 fn tags(heard: &Heard) -> Vec<usize> {
     let tag = |header: &Header| match header {
         Header::Exp(tagged) => Some(tagged.tag.len()),
@@ -33,7 +33,7 @@ fn tags(heard: &Heard) -> Vec<usize> {
     tags
 }
 
-/// The nodes of `among` that packets went to, from `src`.
+/// The nodes in `among` that packets from `src` reached.
 fn visited(heard: &Heard, src: u32, among: &[NodeId], with_payload: bool) -> Vec<NodeId> {
     let is_one = |seen: &&crate::clos::Seen| {
         seen.packet.src() == NodeId(src)
@@ -51,11 +51,12 @@ fn oracle_0_2_between_pods_loads_ride_on_the_handshake() {
     let (simulation, counts) = one_flow(7);
     let heard = simulation.observer();
     assert_eq!(counts, [1, 1, 1, 1]);
-    // The SYN carries two loads, the SYN-ACK none on its first link, then those of two cores.
+    // The SYN carries two loads. The SYN-ACK carries none on its first link, and then the loads of two cores.
     assert_eq!(tags(heard), [2, 0, 2]);
     assert!(!heard.hosts_saw_tags());
     assert_eq!(heard.delivered.len(), 1);
-    // One selection: the forward flow goes up by the switch from whose counterpart the SYN-ACK came, by one core.
+    // There is one selection. The forward flow goes up by the aggregation switch in the plane of the SYN-ACK, and by
+    // one core.
     let forward = visited(heard, 0, &AGGREGATIONS[..2], true);
     let back: Vec<NodeId> = visited(heard, 7, &AGGREGATIONS[2..], false);
     assert_eq!((forward.len(), back.len()), (1, 1));
@@ -87,7 +88,7 @@ fn there_is_no_packet_but_the_transports() {
     let traffic = Traffic::Tcp(vec![flow(0, 0, 7, 100_000, Time::ZERO)]);
     let (simulation, _) = one_flow(7);
     assert_eq!(hops(&simulation), hops(&run(&topology, ecmp, traffic, Config::default())));
-    // Tagged or not, a SYN-ACK is a connection's, and its loss one of a handshake.
+    // With or without a tag, a SYN-ACK counts as a packet that opens a connection, so its loss is a lost handshake.
     let heard = &simulation.observer().seen;
     assert!(heard.iter().all(|seen| seen.packet.kind() != PacketKind::Notice));
     let opening = heard.iter().filter(|seen| seen.packet.opens_connection());

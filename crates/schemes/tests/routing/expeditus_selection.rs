@@ -1,4 +1,4 @@
-//! Selections from end to end, switch by switch, with loads set beforehand (specs/expeditus.md §11.2).
+//! End-to-end selections, simulated switch by switch, with given loads (specs/expeditus.md §11.2).
 
 use crate::clos::{AGGREGATIONS, CORES, TESTBED, TORS, datagram, fabric, plan};
 use raddle_core::{
@@ -13,17 +13,17 @@ use raddle_wire::tcp::{ACK, SYN, Segment};
 use raddle_wire::{Ecn, roce};
 use std::sync::Arc;
 
-/// Switches between which packets move in no time.
+/// Switches with instant delivery between them.
 struct Fabric {
     topology: Arc<Topology>,
     clos: Clos,
     switches: Vec<Option<Box<dyn Forwarder>>>,
     ports: Vec<Vec<PortState>>,
-    /// Of the next flow.
+    /// Source port of the next flow.
     src_port: u16,
 }
 
-/// Bytes of a level at 10 Gb/s.
+/// Bytes of one level of load at 10 Gb/s.
 const LEVEL: u32 = 31_250;
 
 impl Fabric {
@@ -41,7 +41,7 @@ impl Fabric {
         }
     }
 
-    /// Both directions of a link go down, and all switches know.
+    /// Both directions of a link go down, and all switches know of it.
     fn fail(&mut self, a: NodeId, b: NodeId) {
         for (from, to) in [(a, b), (b, a)] {
             let id = link(&self.topology, from, to);
@@ -60,7 +60,7 @@ impl Fabric {
         switch.forward(Time::ZERO, packet, Some(arrival), &Ports(&self.ports[at.index()]))
     }
 
-    /// Loads the uplinks of a switch downwards.
+    /// Sets the downward loads of a switch's uplinks.
     fn ingress(&mut self, switch: NodeId, loads: &[u32]) {
         let below = self.clos.hosts_below(switch).start;
         for (uplink, load) in (0..).zip(loads) {
@@ -71,12 +71,12 @@ impl Fabric {
         }
     }
 
-    /// Loads the uplinks of a switch upwards, towards a host of another pod or leaf.
+    /// Sets the upward loads of a switch's uplinks, with traffic to a host of another pod or leaf.
     fn egress(&mut self, switch: NodeId, loads: &[u32], to: u32) {
         let from = self.clos.hosts_below(switch).start;
         for (uplink, load) in (0..).zip(loads).filter(|(_, load)| **load > 0) {
             let wanted = Verdict::Forward(self.uplink(switch, uplink));
-            // A small packet shows which way its flow goes, until one goes the wanted way.
+            // Tries flows with empty packets until one of them takes the wanted uplink.
             let flow = (10_000..).find(|&port| {
                 let mut packet = datagram(from, to, port, 0);
                 packet.size = 0;
@@ -88,7 +88,7 @@ impl Fabric {
         }
     }
 
-    /// Carries a packet, and what it brings about, to the end. Returns the switches that it went by.
+    /// Carries a packet, and the packets that it causes, to the end. Returns the switches on the packet's path.
     fn carry(&mut self, mut packet: Packet, mut at: NodeId, mut arrival: PortId) -> Vec<NodeId> {
         let mut way = vec![at];
         loop {
@@ -114,14 +114,14 @@ impl Fabric {
         }
     }
 
-    /// The switches that a flow's path leads over once it is selected.
+    /// The switches on a new flow's path after its selection.
     fn selected(&mut self, src: u32, dst: u32) -> Vec<NodeId> {
         let packet = datagram(src, dst, self.src_port, 0);
         self.src_port += 1;
         self.selected_for(src, packet)
     }
 
-    /// The switches that the path of the flow of a packet from `src` leads over once it is selected.
+    /// The switches on the path, after its selection, of the flow of a packet from `src`.
     fn selected_for(&mut self, src: u32, packet: Packet) -> Vec<NodeId> {
         let leaf = self.topology.links_from(NodeId(src)).next().expect("a link").1;
         let (at, arrival) = (leaf.to, leaf.to_port);
@@ -144,7 +144,8 @@ fn oracle_s1_both_stages() {
     }
 }
 
-/// Each RDMA flow of the same two hosts selects a path of its own: the first by the loads of S1, the second by others.
+/// Two RDMA flows between the same two hosts select different paths: the first by the loads of S1, the second by other
+/// loads.
 #[test]
 fn rdma_flows_of_two_hosts_select_paths_of_their_own() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -160,7 +161,7 @@ fn rdma_flows_of_two_hosts_select_paths_of_their_own() {
     assert_eq!(fabric.selected_for(0, write(0xC000))[1], AGGREGATIONS[1], "the first one keeps its path");
 }
 
-/// S6: half of what is above the source's first aggregation switch is gone. Within the pod that does not matter.
+/// S6: the source's first aggregation switch has lost half of its cores. Within the pod that has no effect.
 #[test]
 fn oracle_s6_multipliers_at_the_source() {
     for (multipliers, aggregation) in [("auto", 1), ("off", 0)] {
@@ -174,7 +175,7 @@ fn oracle_s6_multipliers_at_the_source() {
     }
 }
 
-/// S7: or above the destination's. Without multipliers it would be a tie.
+/// S7: the destination's first aggregation switch has lost half of its cores. Without multipliers there would be a tie.
 #[test]
 fn oracle_s7_multipliers_at_the_destination() {
     for (multipliers, aggregation) in [("auto", 1), ("off", 0)] {
@@ -187,7 +188,7 @@ fn oracle_s7_multipliers_at_the_destination() {
     }
 }
 
-/// S8: a multiplied load ends at 7.
+/// S8: a multiplied load is at most 7.
 #[test]
 fn oracle_s8_saturation() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -196,8 +197,8 @@ fn oracle_s8_saturation() {
     assert_eq!(fabric.selected(0, 7)[1], AGGREGATIONS[1]);
 }
 
-/// S9: from the second pod to the first, whose first aggregation switch has lost its first core: that one is not picked, even
-/// if the other is full.
+/// S9: a flow from the second pod to the first. The first aggregation switch there has lost its first core. That core
+/// is not selected, even if the other core is full.
 #[test]
 fn oracle_s9_a_core_that_does_not_arrive() {
     for (ingress, egress) in [([0, 6], [0, 5]), ([0, 7], [0, 2])] {
@@ -211,7 +212,7 @@ fn oracle_s9_a_core_that_does_not_arrive() {
     }
 }
 
-/// S11: an uplink of the source that is down reads 7, and is not picked.
+/// S11: a source's uplink that is down has load 7 and is not selected.
 #[test]
 fn oracle_s11_a_dead_uplink() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -221,7 +222,7 @@ fn oracle_s11_a_dead_uplink() {
     assert_eq!(fabric.selected(0, 7)[1], AGGREGATIONS[1]);
 }
 
-/// S12: one stage of eight spines; the fourth wins.
+/// S12: one stage with eight spines; the fourth spine wins.
 #[test]
 fn oracle_s12_leaf_spine() {
     let mut fabric = Fabric::new(ClosSize::leaf_spine(2, 2, 8), &[]);
@@ -231,7 +232,8 @@ fn oracle_s12_leaf_spine() {
     assert_eq!(fabric.selected(0, 3), [source, NodeId(6 + 3), destination]);
 }
 
-/// All flows that come before the loads change pick alike: the paper's scheme herds, and is not to be mended.
+/// All flows that arrive before the loads change make the same selection. The paper's scheme has this herding, so it
+/// stays.
 #[test]
 fn flows_herd_within_a_period() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -239,12 +241,13 @@ fn flows_herd_within_a_period() {
     assert!((0..100).all(|_| fabric.selected(0, 7)[1] == AGGREGATIONS[1]));
 }
 
-/// §5.2: what the edge switch itself sends up counts. Exp-responses are frames of 64 bytes here, 489 a level.
+/// §5.2: packets that the edge switch itself sends up count as load. Exp-responses are frames of 64 bytes here, 489 per
+/// level.
 #[test]
 fn oracle_5_2_answers_count_as_sent() {
     let mut fabric = Fabric::new(TESTBED, &[]);
     for _ in 0..1_200 {
-        fabric.selected(0, 7); // by one plane or the other, as their loads allow
+        fabric.selected(0, 7); // by either plane, according to their loads
     }
     let mut packet = datagram(7, 0, 1, 0);
     fabric.forward(TORS[3], &mut packet, PortId(1));
@@ -252,7 +255,8 @@ fn oracle_5_2_answers_count_as_sent() {
     assert_eq!(tagged.tag, Tag::request([1, 1]));
 }
 
-/// Malformed tags (§4.3): a request is stripped and passed on without an answer, a response is passed on and recorded nowhere.
+/// Malformed tags (§4.3): a request loses its tag and is forwarded without an answer; a response is forwarded and not
+/// stored.
 #[test]
 fn oracle_4_3_tags_of_another_fabric() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -276,7 +280,7 @@ fn oracle_4_3_tags_of_another_fabric() {
     assert_eq!(fabric.forward(TORS[0], &mut response, arrival), Verdict::Absorb);
 }
 
-/// A request whose host is gone gets no answer: not then, and not with the next packet of the protocol's.
+/// A request whose destination host is unreachable gets no answer, neither at once nor with a later request.
 #[test]
 fn no_answer_waits_for_another_packet() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -290,7 +294,7 @@ fn no_answer_waits_for_another_packet() {
     assert_eq!(fabric.switches[TORS[3].index()].as_mut().and_then(|switch| switch.originate()), None);
 }
 
-/// §5.6: a switch sees that a port of its own is down before anybody tells, and sends nothing there.
+/// §5.6: a switch sees that its own port is down before the failure is discovered, and sends no packets to that port.
 #[test]
 fn oracle_5_6_a_dead_port_is_left_before_it_is_told() {
     for (switch, arrival) in [(TORS[0], PortId(0)), (AGGREGATIONS[0], PortId(0))] {
@@ -307,7 +311,7 @@ fn oracle_5_6_a_dead_port_is_left_before_it_is_told() {
     }
 }
 
-/// §0.2 and pitfall 9: within a pod the authors' SYN-ACK tells what comes in at the destination, not what goes out.
+/// §0.2 and pitfall 9: within a pod the authors' SYN-ACK carries the destination's ingress loads, not its egress loads.
 #[test]
 fn oracle_0_2_a_syn_ack_within_a_pod_tells_ingress_loads() {
     let mut fabric = Fabric::new(TESTBED, &[("mode", Value::Choice("authsim"))]);

@@ -1,4 +1,4 @@
-//! Routings that move flowlets, LetFlow, CONGA and HULA, under TCP in the packet engine.
+//! Routings with flowlets, which are LetFlow, CONGA and HULA, with TCP in the packet engine.
 
 use raddle_core::{
     DropReason, Duration, Flow, FlowKey, Header, LinkId, NodeId, Packet, PortId, Rate, Report, Shim, Stream,
@@ -19,9 +19,9 @@ const ALL: [&str; 4] = ["letflow", "conga", "conga-flow", "hula"];
 
 struct Heard {
     topology: Arc<Topology>,
-    /// When flows were delivered, by their key on the wire.
+    /// Delivery times of flows, by the flow's key in packets.
     delivered: BTreeMap<FlowKey, Time>,
-    /// Packets with an overlay header, probes, and those of them that crossed a host's link.
+    /// Number of packets with an overlay header, of probes, and of packets of both kinds that crossed a host's link.
     overlays: u64,
     probes: u64,
     told_hosts: u64,
@@ -53,13 +53,13 @@ impl Observer for Heard {
     }
 }
 
-/// Hosts 0 to 15, leaves 16 and 17, eight spines: as many uplinks as hosts.
+/// A leaf-spine: hosts 0 to 15, leaves 16 and 17, and eight spines. A leaf has as many uplinks as hosts.
 fn leaf_spine() -> Arc<Topology> {
     let fabric = builders::folded_clos(2, 8, 8, RATE, RATE, Duration::from_us(1)).expect("a leaf-spine");
     Arc::new(fabric.with_link_layer(LinkLayer::ETHERNET))
 }
 
-/// Hosts 0 to 15, edge switches 16 to 23, aggregation switches 24 to 31, cores 32 to 35.
+/// A fat-tree: hosts 0 to 15, edge switches 16 to 23, aggregation switches 24 to 31, cores 32 to 35.
 fn fat_tree() -> Arc<Topology> {
     Arc::new(builders::fat_tree(4, ClosRates::all(RATE), Duration::from_us(1)).expect("an even k"))
 }
@@ -96,8 +96,8 @@ fn random(count: u32) -> Vec<Flow> {
     (0..count).map(flow).collect()
 }
 
-/// Each host of one leaf sends 10 MB to one of the other, 8.3 ms at line rate, each half a millisecond after the one
-/// before: as long as no two share an uplink, the last is through after 11.9 ms.
+/// Each host of one leaf sends 10 MB to a host of the other leaf, which takes 8.3 ms at line rate. Each flow starts 0.5
+/// ms after the previous one. If no two flows share an uplink, the last flow ends after 11.9 ms.
 #[test]
 fn flows_that_see_congestion_share_no_uplink_if_they_need_not() {
     let topology = leaf_spine();
@@ -131,7 +131,7 @@ fn hosts_see_nothing_of_what_switches_tell_each_other() {
     }
 }
 
-/// HULA's probes in three tiers: each time that one of the 8 edge switches probes, its probes pass 44 links.
+/// HULA's probes in three tiers: each time one of the 8 edge switches probes, its probes pass 44 links.
 #[test]
 fn probes_of_hula_in_a_fat_tree_are_as_many_as_they_should_be() {
     let simulation = run(&fat_tree(), "hula", random(300), Vec::new());
@@ -140,7 +140,7 @@ fn probes_of_hula_in_a_fat_tree_are_as_many_as_they_should_be() {
     assert_eq!(simulation.totals().flows_delivered, 300);
 }
 
-/// Two links fail amid the traffic and come back; for a while switches know nothing of it.
+/// Two links fail during traffic and come back. For a while the switches do not know of the changes.
 #[test]
 fn flows_survive_failures() {
     for (topology, links, routings) in [

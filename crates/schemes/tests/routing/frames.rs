@@ -1,5 +1,5 @@
-//! Whole frames of kernels cross the switches of ECMP, Expeditus and CONGA as they are, with a mark at most: bytes from link to
-//! link, and the body kept beside the packet.
+//! Whole frames of kernels cross the switches of ECMP, Expeditus and CONGA unchanged, except for an ECN mark. Links
+//! carry bytes, and the frame's body is kept beside the packet.
 
 use crate::clos::{TESTBED, fabric};
 use raddle_core::{
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A SYN from 10.0.0.1:40000 to 10.0.0.2:5001, ECT(0), with MSS, SACK permitted, timestamps and window scale.
 const SYN: &str = "0800 4502003c000140004006 26b7 0a0000010a000002 9c401389000003e800000000a002faf000000000 \
                    020405b40402080a000010000000000001030307";
-/// Its answer, from the other side.
+/// The SYN-ACK that answers it.
 const SYN_ACK: &str = "0800 4502003c000140004006 26b7 0a0000020a000001 13899c40000007d0000003e9a012faf000000000 \
                        020405b40402080a000020000000100001030307";
 const TCP_V6: &str = "86dd 60212345001f0040 fd000000000000000000000000000001 fd000000000000000000000000000002 \
@@ -25,22 +25,22 @@ const PING: &str = "0800 4500001c000140004001 26de 0a0000010a000002 0800f7fe0001
 const ARP: &str = "0806 0001080006040001 0600000000010a000001 0600000000020a000002";
 const UNKNOWN: &str = "1234 deadbeef";
 
-/// The frame with this EtherType and packet from one host to another.
+/// A frame from one host to another; `rest` is its EtherType and payload.
 fn frame(src: u8, dst: u8, rest: &str) -> Vec<u8> {
     let digits: Vec<u32> = rest.chars().filter_map(|digit| digit.to_digit(16)).collect();
     let packet = digits.chunks_exact(2).map(|pair| (pair[0] << 4 | pair[1]) as u8);
     [6, 0, 0, 0, 0, dst, 6, 0, 0, 0, 0, src].into_iter().chain(packet).collect()
 }
 
-/// Switches between which bytes move in no time.
+/// Switches with instant delivery of bytes between them.
 struct Fabric {
     topology: Arc<Topology>,
     switches: Vec<Option<Box<dyn Forwarder>>>,
     ports: Vec<Vec<PortState>>,
     decoders: Decoders,
-    /// Whether a queue marks all that it can.
+    /// True if queues mark every packet that can be marked.
     is_congested: bool,
-    /// Links that tags or shims crossed.
+    /// Number of links that were crossed by a tag or a shim.
     with_tags: u32,
 }
 
@@ -63,7 +63,7 @@ impl Fabric {
         }
     }
 
-    /// Carries the bytes that leave a host to the end. Returns what comes out of the fabric: host and bytes.
+    /// Carries the bytes that leave a host to the end. Returns the hosts and bytes that leave the fabric.
     fn carry(&mut self, host: u32, bytes: Vec<u8>) -> Vec<(NodeId, Vec<u8>)> {
         let mut arrived = Vec::new();
         let mut under_way = vec![(NodeId(host), PortId(0), bytes)];
@@ -110,7 +110,7 @@ fn frames_cross_every_fabric_byte_for_byte() {
         [("ecmp", fabric(TESTBED), false), ("expeditus", fabric(TESTBED), true), ("conga", leaf_spine, true)]
     {
         let mut fabric = Fabric::new(&topology, routing);
-        // From the first host to the last and back; each frame twice, before and after a path is selected.
+        // From the first host to the last and back. Each frame is sent twice, before and after a path is selected.
         for _ in 0..2 {
             for rest in [SYN, TCP_V6, UDP, PING, ARP, UNKNOWN] {
                 let bytes = frame(0, 7, rest);

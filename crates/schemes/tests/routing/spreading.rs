@@ -1,4 +1,4 @@
-//! Routings that spread the packets or flowcells of a flow, and weighted ECMP, under TCP in the packet engine.
+//! Routings that spread a flow's packets or flowcells, and weighted ECMP, with TCP in the packet engine.
 
 use raddle_core::{Duration, Flow, LinkId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Change, Config, LinkStats, Observer, PortSetup, Simulation};
@@ -28,7 +28,7 @@ impl Observer for Heard {
     }
 }
 
-/// Hosts 0 to 15, edge switches 16 to 23, aggregation switches 24 to 31, cores 32 to 35.
+/// A fat-tree: hosts 0 to 15, edge switches 16 to 23, aggregation switches 24 to 31, cores 32 to 35.
 fn fat_tree() -> Arc<Topology> {
     Arc::new(builders::fat_tree(4, ClosRates::all(RATE), Duration::from_us(1)).expect("an even k"))
 }
@@ -54,7 +54,7 @@ fn run(
     simulation
 }
 
-/// Every host sends to the one half of the fabric away.
+/// Every host sends to the host that is half the fabric away.
 fn stride(size: u64) -> Vec<Flow> {
     (0..16).map(|host| flow(host, host, (host + 8) % 16, size, Time::ZERO)).collect()
 }
@@ -69,7 +69,7 @@ fn random(count: u32) -> Vec<Flow> {
     (0..count).map(flow).collect()
 }
 
-/// Data bytes on each of the two links that lead up from the switches `from..to`.
+/// Data bytes on each of the two uplinks of these switches.
 fn up(topology: &Topology, stats: &[LinkStats], switches: std::ops::Range<u32>) -> Vec<[u64; 2]> {
     let link = |node, port| topology.link_id(NodeId(node), raddle_core::PortId(port));
     switches.map(|node| [2, 3].map(|port| stats[link(node, port).index()].data_bytes)).collect()
@@ -86,7 +86,8 @@ const IN_TURN: (&str, Value) = ("choice", Value::Choice("round_robin"));
 #[test]
 fn what_is_spread_loads_all_uplinks_alike_and_outruns_hashing() {
     let topology = fat_tree();
-    // One packet in turn, or 64 KB in turn, of ten million bytes and one; random ones by their deviation.
+    // Tolerances: for turns, one packet or one flowcell of 64 KB in ten million bytes; for random choices, their
+    // deviation.
     let cases: [(&str, &[_], f64); 4] =
         [("spray", &[], 0.05), ("spray", &[IN_TURN], 0.01), ("drill", &[], 0.05), ("presto", &[], 0.03)];
     let hashed = run(&topology, "ecmp", &[], stride(5_000_000), Vec::new());
@@ -105,7 +106,7 @@ fn what_is_spread_loads_all_uplinks_alike_and_outruns_hashing() {
 #[test]
 fn receivers_hide_what_overtakes() {
     let topology = fat_tree();
-    // Longer than any queue here.
+    // The hold time is longer than any queueing delay here.
     let [on, off] = [1_000, 0].map(|us| ("hold", Value::Duration(Duration::from_us(us))));
     for routing in ["spray", "drill", "presto"] {
         let ordered = run(&topology, routing, &[on], random(300), Vec::new());
@@ -119,8 +120,8 @@ fn receivers_hide_what_overtakes() {
     }
 }
 
-/// The link between an aggregation switch and a core, and one between an edge and an aggregation switch, fail amid the
-/// traffic and come back; for a while senders know nothing of it.
+/// Two links fail during traffic and come back: one between an aggregation switch and a core, one between an edge and
+/// an aggregation switch. For a while the senders do not know of the changes.
 #[test]
 fn flows_survive_failures() {
     let topology = fat_tree();
@@ -140,8 +141,9 @@ fn flows_survive_failures() {
     }
 }
 
-/// With one of four core links of a pod dead, its two aggregation switches have one and two cores: weighted ECMP and DRILL
-/// send one flow of three to the first, Presto one cell of three; ECMP and spraying, which know of no weights, half.
+/// One of a pod's four core links is down, so its two aggregation switches have one and two cores. Weighted ECMP and
+/// DRILL send one third of the flows to the first switch, and Presto one third of the cells. ECMP and spraying have no
+/// weights and send half.
 #[test]
 fn weights_follow_what_is_left() {
     let topology = fat_tree();
@@ -157,7 +159,7 @@ fn weights_follow_what_is_left() {
         let up = up(&topology, &simulation.link_stats(), 16..18);
         let lame: u64 = up.iter().map(|[first, _]| first).sum();
         let all: u64 = up.iter().flatten().sum();
-        // Four standard deviations of a share of 800 flows are 0.07.
+        // For 800 flows, four standard deviations of a share are 0.07.
         let got = lame as f64 / all as f64;
         assert!((got - share).abs() < 0.07, "{routing}: {got}");
     }

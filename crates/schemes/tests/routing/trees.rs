@@ -1,4 +1,4 @@
-//! Routings up and down trees, under TCP and UDP in the packet engine.
+//! Up/down routing in trees, with TCP and UDP in the packet engine.
 
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 const RATE: Rate = Rate::from_gbps(10);
 
-/// Parameters that are not at their defaults.
+/// Parameters with values other than their defaults.
 type Set = &'static [(&'static str, Value)];
 
-/// A routing in trees, its parameters, and whether it keeps the packets of a flow on one path.
+/// A routing in trees, its parameters, and true if it keeps a flow on one path.
 const ROUTINGS: [(&str, Set, bool); 8] = [
     ("d-mod-k", &[], true),
     ("s-mod-k", &[], true),
@@ -43,7 +43,7 @@ fn tree(size: XgftSize) -> Arc<Topology> {
     Arc::new(builders::xgft(size, RATE, Duration::from_ns(50)).expect("a tree"))
 }
 
-/// The flows' run to its end. Nothing holds segments back that overtook others.
+/// Runs the flows to their end. Receivers do not hold back segments that arrive out of order.
 fn run(
     topology: &Arc<Topology>,
     transport: &str,
@@ -76,12 +76,12 @@ fn flows(hosts: u32, count: u32) -> Vec<Flow> {
     (0..u64::from(count)).map(flow).collect()
 }
 
-/// specs/cee.md §5.5: what takes one path is never out of order, what takes several is.
+/// specs/cee.md §5.5: flows on one path are never reordered; flows on several paths are.
 #[test]
 fn oracle_5_5_flows_on_one_path_stay_in_order() {
     let sizes = [
         XgftSize::k_ary_n_tree(2, 4),
-        // Slimmed; and with two links a host.
+        // A slimmed tree, and a tree with two links per host.
         XgftSize { children: vec![4, 4], parents: vec![1, 3] },
         XgftSize { children: vec![2, 3], parents: vec![2, 2] },
     ];
@@ -100,8 +100,8 @@ fn oracle_5_5_flows_on_one_path_stay_in_order() {
     }
 }
 
-/// All that hosts of one half of a tree send to one host of the other comes down by one of its roots with D-mod-k, and by
-/// all of them at random.
+/// All hosts of one half of a tree send to one host of the other half. With D-mod-k all traffic comes down from one
+/// root; with random routing it comes down from all roots.
 #[test]
 fn roots_have_what_the_routing_gives_them() {
     let size = XgftSize::k_ary_n_tree(2, 4);

@@ -1,4 +1,4 @@
-//! TCP's congestion controls at one bottleneck: they fill it, share it, and DCTCP keeps its queue short.
+//! TCP's congestion controls at one bottleneck: flows use the full link and share it, and DCTCP keeps the queue short.
 
 use crate::hosts::{Hosts, TCP, flow};
 use raddle_core::{Duration, Flow, NodeId, PortId, Rate, Time};
@@ -6,14 +6,15 @@ use raddle_packet_sim::{Config, LinkStats};
 use raddle_topology::{Topology, builders};
 use std::sync::Arc;
 
-/// A size that no run gets to the end of.
+/// A flow size that no run completes.
 const LONG: u64 = 1 << 40;
 
 const LINE_RATE: Rate = Rate::from_gbps(10);
 
-/// Pairs of hosts across one link. The round trip is 60 us and the store-and-forward of a packet and an acknowledgement,
-/// so that the bandwidth-delay product is about 52 packets. Hosts' links are faster: were they as fast, a flow's packets
-/// would come just when a place in a full queue falls free, and others starve (phase effects).
+/// Pairs of hosts with one shared link between them. The round trip is 60 us plus the store-and-forward delays of a
+/// packet and an acknowledgement, so that the bandwidth-delay product is about 52 packets. Host links are faster than
+/// the shared link. With equal rates, one flow's packets would always arrive just as a place in the full queue becomes
+/// free, and other flows would starve (phase effects).
 struct Dumbbell {
     hosts: Hosts,
     ends: Vec<NodeId>,
@@ -28,7 +29,7 @@ impl Dumbbell {
         Self { hosts: Hosts { transport, settings: Vec::new(), topology, queue: Some(queue), mark }, ends }
     }
 
-    /// A long flow a pair, the n-th 50 n us late, and no two at the same phase.
+    /// One long flow per pair. The n-th flow starts about 50 n us late, and no two flows have the same phase.
     fn flows(&self) -> Vec<Flow> {
         let pairs = self.ends.len() / 2;
         let late = |n: usize| Duration::from_ns(50_170 * n as u64);
@@ -36,13 +37,13 @@ impl Dumbbell {
         (0..pairs).map(flow).collect()
     }
 
-    /// What passed over each link by a time.
+    /// The link statistics at time `end`.
     fn until(&self, end: Duration) -> Vec<LinkStats> {
         let config = Config { time_limit: Some(Time::ZERO + end), ..Config::default() };
         self.hosts.run(self.flows(), config).link_stats()
     }
 
-    /// Bytes of data that each pair's sender put on its link between two times.
+    /// Data bytes that each pair's sender sent between two times.
     fn sent_between(&self, from: Duration, to: Duration) -> Vec<u64> {
         let (before, after) = (self.until(from), self.until(to));
         let senders = &self.ends[..self.ends.len() / 2];
@@ -78,7 +79,7 @@ fn oracle_7_3_flows_share_a_bottleneck_fairly() {
     }
 }
 
-/// RFC 8257's point: marks at K packets keep the queue about there, at full throughput and without loss.
+/// RFC 8257: marks at K packets keep the queue near K, at full throughput and without loss.
 #[test]
 fn oracle_7_3_dctcp_keeps_the_queue_at_its_threshold() {
     const K: usize = 65;
@@ -93,14 +94,15 @@ fn oracle_7_3_dctcp_keeps_the_queue_at_its_threshold() {
     let depths = simulation.queue_depths();
     let (_, depths) = depths.iter().find(|(id, _)| id.0 == busiest).expect("the bottleneck's");
     let packets: u64 = depths.0.iter().sum();
-    // Each power of two counted as its upper end, the mean is less than this.
+    // Depths are counted by powers of two. Each counts as the upper end of its range, so the true mean is less than
+    // this.
     let bytes: u64 = (0..).zip(depths.0).map(|(power, count)| count << power).sum();
     let mean = bytes / packets / 1_500;
     assert!(mean < 2 * K as u64, "{mean} packets at most");
     assert!(mean > K as u64 / 4, "{mean} packets");
 }
 
-/// The same without marks fills whatever there is.
+/// TCP NewReno, which ignores the marks, fills the whole queue.
 #[test]
 fn newreno_fills_the_queue_that_dctcp_leaves_empty() {
     let peak = |transport| {

@@ -1,4 +1,4 @@
-//! A flow alone in a fat-tree takes exactly what can be worked out by hand, its handshake included.
+//! A flow alone in a fat-tree, including its handshake, takes exactly the time computed by hand.
 
 use crate::hosts::{Hosts, TCP, flow};
 use raddle_core::{Bytes, Duration, NodeId, Rate, Time};
@@ -15,19 +15,20 @@ fn rate() -> Rate {
     Rate::from_gbps(10)
 }
 
-/// Bytes that a packet takes on a wire of Ethernet, its payload given.
+/// Bytes of a packet with this payload on an Ethernet link.
 fn on_wire(payload: u64) -> u64 {
     (payload + 40 + 38).max(84)
 }
 
-/// Bytes that the last packet and a full one, or else the last, take on a wire.
+/// Bytes on the link of the flow's last packet, and of a full packet; if the flow has one packet only, both are its
+/// size.
 fn ends(size: u64) -> (u64, u64) {
     let last = on_wire((size - 1) % MSS + 1);
     (last, if size > MSS { on_wire(MSS) } else { last })
 }
 
-/// Specification §11.6: `2·(6d + 6·0.0672) + 6d + wire_bytes·8/C + 5·ser(last)`: SYN and SYN-ACK cross six links, then all
-/// packets leave back to back, and the last one is passed on five times.
+/// Specification §11.6: `2·(6d + 6·0.0672) + 6d + wire_bytes·8/C + 5·ser(last)`. SYN and SYN-ACK cross six links each.
+/// Then all packets leave back to back, and five switches forward the last packet.
 fn by_hand(size: u64) -> Duration {
     let small = rate().time_for(Bytes(84));
     let (last, full) = ends(size);
@@ -35,7 +36,7 @@ fn by_hand(size: u64) -> Duration {
     (DELAY * 6 + small * 6) * 2 + DELAY * 6 + rate().time_for(Bytes(wire_bytes + 5 * last))
 }
 
-/// What the formula leaves out: a last packet that is shorter waits at each switch behind the full one before it.
+/// A delay that the formula omits: at each switch a shorter last packet waits behind the full packet before it.
 fn waiting(size: u64) -> Duration {
     let (last, full) = ends(size);
     rate().time_for(Bytes(5 * (full - last)))
@@ -46,7 +47,7 @@ fn oracle_11_6_a_flow_between_pods_takes_what_is_worked_out_by_hand() {
     let rates = ClosRates { host: rate(), uplink: rate(), core: rate() };
     let topology = fat_tree(4, rates, DELAY).expect("a fat-tree").with_link_layer(LinkLayer::ETHERNET);
     let topology = Arc::new(topology);
-    // The specification's, in tenths of a microsecond.
+    // The specification's values, in tenths of a microsecond.
     for (size, expected) in [(1_460, 442), (10_000, 505), (100_000, 1_243), (1_000_000, 8_853)] {
         assert_eq!((by_hand(size).as_ps() + 50_000) / 100_000, expected, "{size} B");
         for transport in TCP {

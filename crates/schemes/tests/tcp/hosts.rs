@@ -1,4 +1,4 @@
-//! Transports of hosts, by name, in the packet engine.
+//! Hosts with transports chosen by name, in the packet engine.
 
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Report, Time};
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The congestion controls of TCP.
 pub(crate) const TCP: [&str; 3] = ["tcp-newreno", "tcp-cubic", "dctcp"];
 
-/// When flows were delivered.
+/// Delivery times of flows.
 #[derive(Default)]
 pub(crate) struct Delivered(pub(crate) Vec<Time>);
 
@@ -24,19 +24,19 @@ impl Observer for Delivered {
     }
 }
 
-/// A fabric of hosts that speak one transport, over ECMP.
+/// A fabric of hosts with one transport, over ECMP.
 pub(crate) struct Hosts {
     pub(crate) transport: &'static str,
-    /// Parameters that are not at their defaults.
+    /// Parameters with values other than their defaults.
     pub(crate) settings: Vec<(&'static str, Value)>,
     pub(crate) topology: Arc<Topology>,
-    /// Packets that each port queues, and beyond which it marks.
+    /// Queue limit of each port in packets, and the number of packets above which the port marks.
     pub(crate) queue: Option<usize>,
     pub(crate) mark: Option<usize>,
 }
 
 impl Hosts {
-    /// A run to its end or limit.
+    /// Runs to the end of all events or to the time limit.
     pub(crate) fn run(&self, flows: Vec<Flow>, config: Config) -> Simulation<Delivered> {
         let transport = registry().transport(self.transport).expect("a transport of the registry");
         let settings = settings(transport.info.parameters, &self.settings);

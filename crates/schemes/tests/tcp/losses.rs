@@ -1,4 +1,4 @@
-//! Whatever is lost, flows finish: incast into a short queue, links that lose and damage packets at random.
+//! Flows finish despite losses: incast into a short queue, and links that drop and corrupt packets at random.
 
 use crate::hosts::{Hosts, TCP, flow};
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn incast_loses_packets_and_all_flows_finish() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Up to a tenth of packets vanish or are damaged on every link, so a fifth on every path.
+    /// Every link drops or corrupts up to a tenth of the packets, so every path up to a fifth.
     #[test]
     fn flows_finish_on_links_that_lose_packets_at_random(
         seed in any::<u64>(),

@@ -1,14 +1,15 @@
-//! Priority-based flow control: a port whose node has little memory left for what comes in by it tells the neighbour to
-//! stop, priority by priority (IEEE 802.1Qbb, IEEE 802.3 Annex 31D; specs/cee.md §2.2).
+//! Priority-based flow control. If a port's ingress memory for a priority is nearly full, the port tells its neighbour
+//! to stop sending packets of that priority (IEEE 802.1Qbb, IEEE 802.3 Annex 31D; specs/cee.md §2.2).
 //!
-//! Every port has memory of its own for each lossless priority. Beyond the upper watermark it sends a pause, which lasts
-//! for a time and is renewed before it runs out; at the lower watermark it takes the pause back. What was on its way when
-//! the pause was sent needs the room above the upper watermark: [`headroom`].
+//! Every port has separate memory for each lossless priority. If the occupancy exceeds the upper watermark, the port
+//! sends a pause. The pause lasts for a limited time and is renewed before it expires. At the lower watermark the port
+//! ends the pause. The memory above the upper watermark is for packets that were already in flight when the pause was
+//! sent: [`headroom`].
 //!
-//! Differs from the standard: the pause takes hold as soon as its frame is in, where 802.3 Annex 31B.3.7 allows a reaction
-//! time, which the headroom reckons with.
+//! Differs from the standard: a pause takes effect as soon as its frame has arrived, while 802.3 Annex 31B.3.7 allows a
+//! reaction time. The headroom includes that reaction time.
 //!
-//! Cost: a packet that takes or gives back memory, an addition and two comparisons.
+//! Cost per packet that enters or leaves the memory: an addition and two comparisons.
 
 mod scheme;
 #[cfg(test)]
@@ -21,37 +22,37 @@ use raddle_core::{Class, Duration, FlowControlAccount, Header, LinkFlowControl, 
 use raddle_wire::Mac;
 use raddle_wire::pfc::Pause;
 
-/// The longest pause that a frame can ask for, in units of 512 bit times.
+/// The longest pause that a frame can request, in units of 512 bit times.
 const LONGEST: u16 = 0xFFFF;
 
-/// Flow control at one port: all that a packet that comes or goes reads and writes is on the first cache line.
+/// Flow control at one port. The data that each arriving or departing packet needs is in the first cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Pfc {
-    /// Bytes of each priority in the node's memory.
+    /// Bytes of each priority in the port's ingress memory.
     occupied: [u32; 8],
     params: Params,
-    /// Most of `occupied` ever.
+    /// The greatest value of `occupied` so far, over all priorities.
     peak: u32,
-    /// Priorities that the neighbour has been told to hold back.
+    /// Priorities that the neighbour has been told to pause, one bit each.
     pausing: u8,
     mac: Mac,
-    /// What 512 bits take on the link.
+    /// Duration of 512 bits on the link.
     quantum: Duration,
-    /// When it has to be told again.
+    /// Time at which the port must renew its pauses.
     renewal: Time,
     paused: Paused,
-    /// When the neighbour's pauses run out.
+    /// Times at which the neighbour's pauses expire, by priority.
     until: [Time; 8],
-    /// Since when something has been paused here; meaningless if nothing is.
+    /// Time since which at least one priority has been paused here; meaningless if none is paused.
     paused_since: Time,
     account: FlowControlAccount,
-    /// How fast the host at this port takes what came in, if not at once.
+    /// Rate at which the host of this port empties its ingress memory; `None` if it does so immediately.
     drain_rate: Option<Rate>,
 }
 
 impl Pfc {
-    /// At a port of a link of that line rate, which sends frames under the address `mac`.
+    /// Flow control for a port of a link of this line rate; `mac` is the source address of its frames.
     #[must_use]
     pub(crate) fn new(params: Params, mac: Mac, line_rate: Rate) -> Self {
         Self {
@@ -70,7 +71,7 @@ impl Pfc {
         }
     }
 
-    /// The same at a port of a host that takes what came in at that rate.
+    /// The same flow control at a host that empties its ingress memory at this rate.
     #[must_use]
     pub(crate) fn drained_at(self, drain_rate: Rate) -> Self {
         Self { drain_rate: Some(drain_rate), ..self }
@@ -80,7 +81,7 @@ impl Pfc {
         class < Class::CONTROL && self.params.priorities >> class.0 & 1 == 1
     }
 
-    /// A frame that lets these priorities pause for the longest time or, if `resume`, go on.
+    /// A frame that pauses these priorities for the longest time, or, if `resume` is true, ends their pauses.
     fn frame(&self, priorities: u8, resume: bool) -> Packet {
         let quanta = std::array::from_fn(|i| if priorities >> i & 1 == 1 && !resume { LONGEST } else { 0 });
         let pause = Pause { src: self.mac, enabled: priorities, quanta };
@@ -92,11 +93,11 @@ impl Pfc {
     }
 
     fn set_renewal(&mut self, now: Time) {
-        // Well before half of it has passed, so that a frame lost does no harm.
+        // The renewal comes well before half of the pause has passed, so that a single lost frame does no harm.
         self.renewal = if self.pausing == 0 { Time::NEVER } else { now + self.longest() * 2 / 5 };
     }
 
-    /// Brings what is paused here up to now.
+    /// Updates the paused priorities and the paused time to `now`.
     fn settle(&mut self, now: Time) {
         let held = (0..8).filter(|&priority: &usize| self.until[priority] > now);
         let paused = Paused(held.fold(0, |mask, priority| mask | 1 << priority));

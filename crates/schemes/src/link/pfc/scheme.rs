@@ -24,7 +24,8 @@ pub const FLOW_CONTROL: FlowControl = FlowControl {
     build,
 };
 
-/// A threshold for links of 10 Gb/s (specs/cee.md §0), which grows with the rate, as what is on its way does.
+/// A threshold for links of 10 Gb/s (specs/cee.md §0). It grows with the rate, because the number of bytes in flight
+/// does.
 const fn threshold(name: &'static str, bytes: u64, doc: &'static str) -> Parameter {
     Parameter::new(name, Value::Bytes(bytes), doc).within(0.0, 2e9).growing(Rate::from_gbps(10), None)
 }
@@ -32,7 +33,8 @@ const fn threshold(name: &'static str, bytes: u64, doc: &'static str) -> Paramet
 const XOFF: Parameter = threshold("xoff", 85_000, "bytes beyond which the neighbour is told to stop");
 const XON: Parameter = threshold("xon", 70_000, "bytes at which it is told to go on");
 
-/// The room between `xoff` and this is the headroom, which a longer link needs more of: 15 KB do for 1 us at 10 Gb/s.
+/// The room between `xoff` and this value is the headroom; a longer link needs more of it. At 10 Gb/s 15 KB are enough
+/// for 1 us.
 const BUFFER: Parameter =
     Parameter::new("buffer", Value::Bytes(100_000), "memory of a port for each lossless priority")
         .within(1.0, 2e9)
@@ -51,10 +53,11 @@ parameters! {
     }
 }
 
-/// What may still come in by a link once a pause has become due, in bytes: a packet that has just begun at the far end, what
-/// comes while one in front of the pause leaves by the link `back`, and the pause, while both are on their way, and until
-/// the neighbour reacts (60 units of 512 bit times, IEEE 802.3 Annex 31B.3.7); and a packet charged before it is all there
-/// (specs/cee.md §2.2).
+/// Bytes that may still arrive over a link once a pause is due (specs/cee.md §2.2). They include a packet that has just
+/// begun at the far end, and a packet that was charged before it has fully arrived. They also include all bytes that
+/// arrive during the following times: the serialization of a packet in front of the pause on the link `back`, the
+/// serialization of the pause, the propagation delays of both links, and the neighbour's reaction (60 units of 512 bit
+/// times, IEEE 802.3 Annex 31B.3.7).
 #[must_use]
 pub fn headroom(link: &Link, back: &Link, packet_bytes: u32) -> u64 {
     let pause = Bytes(Pause::LEN as u64);

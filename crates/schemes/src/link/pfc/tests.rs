@@ -15,7 +15,7 @@ fn at(ns: u64) -> Time {
     Time::ZERO + Duration::from_ns(ns)
 }
 
-/// The priorities and the times that a frame carries.
+/// The priorities and the pause times in a frame.
 fn told(packet: Option<Packet>) -> Option<(u8, [u16; 8])> {
     let Packet { size: 64, header: Header::Pfc(pause), .. } = packet? else { panic!("a pause of 64 bytes") };
     assert_eq!(pause.src, Mac::switch_port(2, 1, 2));
@@ -30,7 +30,7 @@ fn go(priorities: u8) -> Option<(u8, [u16; 8])> {
     Some((priorities, [0; 8]))
 }
 
-/// What the neighbour says: so many units for each of these priorities.
+/// A pause frame from the neighbour with `quanta` units for each of these priorities.
 fn said(priorities: u8, quanta: u16) -> Packet {
     let pause = Pause { src: Mac::host(1), enabled: priorities, quanta: [quanta; 8] };
     Packet::new(Pause::LEN as u32, Header::Pfc(pause))
@@ -89,7 +89,7 @@ fn only_lossless_priorities_take_memory() {
     assert_eq!(port.account(Time::ZERO), FlowControlAccount::default());
 }
 
-/// A pause is renewed before half of it has passed, so that the neighbour never goes on in between.
+/// A pause is renewed before half of it has passed, so that the neighbour never resumes in between.
 #[test]
 fn renewals_come_in_time() {
     let mut port = port();
@@ -157,7 +157,7 @@ fn links(topology: &Topology) -> [raddle_topology::Link; 2] {
     [*link, *topology.link(topology.reverse(id)).expect("links go both ways")]
 }
 
-/// §2.2: 8.5 KB at 10 Gb/s and 50 ns; more where a pause has to wait for a frame on a slow way back.
+/// §2.2: 8.5 KB at 10 Gb/s and 50 ns. More is needed if a pause must wait for a frame on a slow reverse link.
 #[test]
 fn headroom_covers_what_is_under_way() {
     let line = builders::single_switch(2, RATE, Duration::from_ns(50)).expect("a valid size");

@@ -1,11 +1,12 @@
-//! The congestion point: what looks at a queue now and then, and says how congested it is (specs/cee.md §3.1).
+//! The congestion point: samples a queue and computes how congested it is (specs/cee.md §3.1).
 //!
-//! The queue is that of one priority at one egress port, the frame being sent included. After about so many bytes that
-//! have joined it, more often the worse it was last time, its *offset* from the equilibrium and its growth since the last
-//! sample are added up with a weight. If that is more than nothing, the source of the frame that has just joined is told,
-//! in 6 bits. There is no praise: a queue that shrinks fast is not congested, however long it is.
+//! The queue holds the frames of one priority at one egress port, including the frame in transmission. A sample is due
+//! after a certain number of bytes has joined the queue; the interval is shorter after greater feedback. A sample adds
+//! two values, the second with a weight: the queue's *offset* from the equilibrium, and its growth since the previous
+//! sample. If the sum is positive, the source of the frame that has just joined is notified with 6 bits of feedback.
+//! There is no positive feedback: a queue that shrinks fast does not count as congested, however long it is.
 //!
-//! Whole numbers throughout. Cost a frame: an addition and a subtraction, and the rest once a sample.
+//! All arithmetic uses whole numbers. Cost per frame: an addition and a subtraction; the rest only for samples.
 
 use super::params::{Interval, Params};
 use super::{MOST_FEEDBACK, around};
@@ -14,43 +15,43 @@ use raddle_core::Stream;
 /// The congestion point of one queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CongestionPoint {
-    /// Bytes in the queue, as frames join and leave it.
+    /// Bytes in the queue.
     queue: u64,
-    /// What they were at the last sample.
+    /// Bytes in the queue at the last sample.
     sampled: u64,
-    /// Bytes until the next sample, which is due below zero.
+    /// Bytes until the next sample, which is due when this value is negative.
     to_sample: i64,
 }
 
-/// What a sample finds.
+/// The result of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// The feedback in 6 bits. Zero is not worth a notice.
+    /// The feedback in 6 bits. Feedback of zero causes no notice.
     pub feedback: u8,
-    /// By how many bytes the queue is above its equilibrium.
+    /// Bytes by which the queue exceeds its equilibrium.
     pub offset: i64,
-    /// By how many bytes it has grown since the sample before.
+    /// Bytes by which the queue has grown since the previous sample.
     pub growth: i64,
 }
 
 impl CongestionPoint {
-    /// Of an empty queue.
+    /// The congestion point of an empty queue.
     #[must_use]
     pub(crate) fn new(params: &Params, random: &mut Stream) -> Self {
         Self { queue: 0, sampled: 0, to_sample: around(params.sample.0, random).cast_signed() }
     }
 
-    /// A frame of so many bytes joins the queue. Returns what the sample finds, if one is due.
+    /// Notes that a frame of `bytes` bytes joins the queue. Returns a sample if one is due.
     pub(crate) fn joined(&mut self, bytes: u32, params: &Params, random: &mut Stream) -> Option<Sample> {
         self.queue += u64::from(bytes);
         self.to_sample -= i64::from(bytes);
         (self.to_sample < 0).then(|| self.sample(params, random))
     }
 
-    /// The last bit of a frame of so many bytes has left.
+    /// Notes that the last bit of a frame of `bytes` bytes has left.
     ///
     /// # Panics
-    /// In debug builds, if it had never joined.
+    /// In debug builds, if the queue holds fewer bytes.
     pub(crate) fn left(&mut self, bytes: u32) {
         self.queue -= u64::from(bytes);
     }
@@ -65,19 +66,20 @@ impl CongestionPoint {
     }
 }
 
-/// Congestion in bytes, brought to 6 bits; 63 from what a queue of twice the equilibrium that has just arisen counts.
+/// Reduces congestion in bytes to 6 bits. The value 63 stands for a queue that has just grown from empty to twice the
+/// equilibrium, and for all greater congestion.
 fn quantized(congestion: i64, params: &Params) -> u8 {
     let most = params.qeq.0 * (1 + 2 * u64::from(params.w));
     let congestion = congestion.max(0).cast_unsigned().min(most);
     (congestion * u64::from(MOST_FEEDBACK) / most) as u8
 }
 
-/// Bytes to the next sample, on average, after this feedback.
+/// Mean number of bytes until the next sample, after this feedback.
 fn interval(feedback: u8, params: &Params) -> u64 {
-    /// Intervals by the upper three bits of the feedback, the first being 300.
+    /// Intervals by the upper three bits of the feedback, relative to the first entry of 300.
     const TABLE: [u64; 8] = [300, 150, 100, 75, 60, 50, 43, 37];
     match params.interval {
-        // Frequency is 1 + 9 q / 63.
+        // The sampling frequency is 1 + 9 q / 63 times the frequency without congestion.
         Interval::Linear => params.sample.0 * 7 / (7 + u64::from(feedback)),
         Interval::Table => params.sample.0 * TABLE[usize::from(feedback >> 3)] / TABLE[0],
     }
@@ -88,7 +90,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a sample finds in a queue that was of one length and is of another, and the mean interval after it.
+    /// Congestion and feedback of a sample at which the queue's length has changed from `sampled` to `queue`, and the
+    /// mean interval after it.
     fn found(queue: u64, sampled: u64, interval_by: Interval) -> (i64, u8, u64) {
         let params = Params { interval: interval_by, ..Params::default() };
         let mut point = CongestionPoint { queue, sampled, to_sample: 0 };
@@ -100,7 +103,7 @@ mod tests {
         (sample.offset + 2 * sample.growth, sample.feedback, mean)
     }
 
-    /// Queue, queue at the sample before; congestion, feedback, interval by either rule.
+    /// Queue, queue at the previous sample; congestion, feedback, and the interval by either rule.
     #[test]
     fn oracle_8_7_feedback_and_intervals() {
         for (queue, sampled, congestion, feedback, linear, table) in [
@@ -131,7 +134,8 @@ mod tests {
         assert_eq!(steps, [150_000, 150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500, 18_500]);
     }
 
-    /// Mean bytes from sample to sample over so many of them, when frames of one size join a queue that stands at `queue`.
+    /// Mean number of bytes between samples, over `samples` samples. Frames of one size join a queue whose length stays
+    /// at `queue`.
     fn mean_interval(queue: u64, frame: u32, samples: u32) -> f64 {
         let (params, mut random) = (Params::default(), Stream::new(3, 0, "test"));
         let mut point = CongestionPoint { queue, sampled: queue, to_sample: -1 };
@@ -146,7 +150,8 @@ mod tests {
         bytes as f64 / f64::from(samples)
     }
 
-    /// At 10 Gb/s 15 KB take 12 us and 150 KB 120 us. Small frames, since a sample falls on the end of one.
+    /// At 10 Gb/s 15 KB take 12 us and 150 KB 120 us. The frames are small, because a sample is taken at the end of a
+    /// frame.
     #[test]
     fn oracle_8_9_mean_intervals() {
         let congested = mean_interval(1_000_000, 64, 10_000);
@@ -155,7 +160,8 @@ mod tests {
         assert!((calm / 150_000.0 - 1.0).abs() < 0.01, "{calm}");
     }
 
-    /// The interval is drawn anew at each sample: on average half a frame is lost, and 1 in 10 becomes 1 in 10.5.
+    /// The interval is drawn again at each sample. A sample is late by half a frame on average, so 1 in 10 frames
+    /// becomes 1 in 10.5.
     #[test]
     fn full_frames_are_sampled_at_the_end_of_one() {
         let congested = mean_interval(1_000_000, 1_500, 10_000);
@@ -163,7 +169,7 @@ mod tests {
     }
 
     proptest! {
-        /// The queue is what joined and has not left, and what a sample says of it is what it says in the standard.
+        /// The queue holds the bytes that joined and have not left, and the samples agree with the standard's formulas.
         #[test]
         fn samples_are_of_the_queue_as_it_is(frames in prop::collection::vec((64_u32..1_501, any::<bool>()), 1..400)) {
             let (params, mut random) = (Params::default(), Stream::new(5, 0, "test"));

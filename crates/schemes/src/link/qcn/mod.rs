@@ -1,10 +1,11 @@
-//! Quantized congestion notification (QCN): queues sample frames and tell their sources, which limit their rates.
+//! Quantized congestion notification (QCN): egress queues sample frames and notify the sources, which limit their
+//! rates.
 //!
-//! Source: IEEE 802.1Qau (IEEE 802.1Q clauses 30 to 33), in the version 2.2 of the pseudo-code of R. Pan and B. Prabhakar,
-//! as Crisan et al. use it (specs/cee.md §3). A *congestion point* watches the queue of an egress port; now and then it
-//! looks how far the queue is above its equilibrium and how fast it grows, and tells the source of the frame that it
-//! sampled with a number of 6 bits. The *reaction point* in the source's adapter, one per destination, cuts the rate by
-//! that, and raises it again by bytes sent and by time.
+//! Source: IEEE 802.1Qau (IEEE 802.1Q clauses 30 to 33), version 2.2 of the pseudo-code of R. Pan and B. Prabhakar, as
+//! used by Crisan et al. (specs/cee.md §3). A *congestion point* watches the queue of an egress port. It occasionally
+//! samples a frame and computes how far the queue is above its equilibrium and how fast it grows. It sends this
+//! feedback to the frame's source as a number of 6 bits. The source's adapter has one *reaction point* per destination.
+//! The reaction point cuts the rate according to the feedback, and raises it again by bytes sent and by time.
 
 mod congestion_point;
 mod params;
@@ -19,10 +20,11 @@ pub(crate) use scheme::CONGESTION_POINT;
 
 use raddle_core::Stream;
 
-/// The greatest feedback: it has 6 bits.
+/// The greatest feedback, which has 6 bits.
 pub(crate) const MOST_FEEDBACK: u8 = 63;
 
-/// A whole number uniform within 15% around `mean` (802.1Q 32.9.2: samples and timers are spread lest flows keep step).
+/// A random whole number, uniform within 15% of `mean`. 802.1Q 32.9.2 spreads samples and timers so that flows do not
+/// synchronise.
 fn around(mean: u64, random: &mut Stream) -> u64 {
     mean * 17 / 20 + random.below(mean * 3 / 10 + 1)
 }

@@ -4,7 +4,7 @@ use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};
 
 choices! {
-    /// How the sampling interval shrinks with feedback.
+    /// The way in which feedback shortens the sampling interval.
     pub(crate) enum Interval {
         /// Frequency rises linearly, to ten times at the greatest feedback (Crisan et al., Figure 3).
         Linear = "linear",
@@ -14,10 +14,10 @@ choices! {
 }
 
 choices! {
-    /// Differences in how a reaction point counts cycles.
+    /// The rules by which a reaction point counts cycles.
     pub(crate) enum Machine {
-        /// Version 2.2: as many halvings of the distance to the target as the threshold says, and then byte cycles and
-        /// timer cycles of half the length, each by its own count.
+        /// Version 2.2: the distance to the target is halved as often as the threshold says. After that, byte cycles
+        /// and timer cycles are half as long, each by its own count.
         V22 = "v2.2",
         /// IEEE 802.1Q: one halving fewer, hyper increase one cycle earlier, and half cycles only in hyper increase.
         Dot1q = "dot1q",
@@ -50,10 +50,10 @@ parameters! {
         // rpgThreshold
         /// cycles of fast recovery
         fr_thr: u32 = 5, 1..=1_000_000;
-        // rpgAiRate: by how much the target rate grows in a cycle
+        // rpgAiRate: increase of the target rate per cycle
         /// step of active increase
         r_ai: Rate = Rate::from_bps(5_000_000);
-        // rpgHaiRate: by how much times the cycle's number
+        // rpgHaiRate: increase per cycle, times the cycle's number
         /// step of hyper-active increase
         r_hai: Rate = Rate::from_bps(50_000_000);
         // rpgMinRate
@@ -64,7 +64,7 @@ parameters! {
         min_dec: f64 = 0.5, 0.001..=1.0;
         /// which version's recovery cycles
         machine: Machine;
-        // Extra fast recovery: until a byte cycle after another notice is over.
+        // Extra fast recovery: lasts until the end of a byte cycle after a notice.
         /// notices in the first byte cycle leave the target rate alone
         efr: bool = true;
         // Target rate reduction, after the first cycle.

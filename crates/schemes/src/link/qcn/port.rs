@@ -1,4 +1,4 @@
-//! The congestion points of an egress port, one a priority, and the notices that they send.
+//! The congestion points of an egress port, one per priority, and the notices that they send.
 
 use super::congestion_point::{CongestionPoint, Sample};
 use super::params::Params;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 /// The congestion points of one egress port of a switch.
 ///
-/// A notice goes to the source of the frame that was sampled, by way of this node's forwarder, which thus hears of its
-/// own ports' congestion before anyone else. [`Class::CONTROL`] packets are nobody's congestion: they are not counted.
+/// A notice goes to the source of the sampled frame through this node's forwarder, so the node learns of congestion at
+/// its own ports first. [`Class::CONTROL`] packets do not count as congestion.
 #[derive(Debug)]
 pub(crate) struct CongestionPoints {
     points: [CongestionPoint; Class::CONTROL.index()],
@@ -20,7 +20,7 @@ pub(crate) struct CongestionPoints {
 }
 
 impl CongestionPoints {
-    /// Of the port with that address, at which nothing waits yet.
+    /// The congestion points of the port with this address; its queues are empty.
     #[must_use]
     pub(crate) fn new(address: Mac, params: &Arc<Params>, mut random: Stream) -> Self {
         let points = std::array::from_fn(|_| CongestionPoint::new(params, &mut random));
@@ -56,7 +56,7 @@ impl PortAgent for CongestionPoints {
     }
 }
 
-/// Bytes in the units of 64 that notices have, towards zero, as far as they reach.
+/// Converts bytes to a notice's units of 64 bytes, rounded towards zero and limited to 16 bits.
 fn units(bytes: i64) -> i16 {
     (bytes / 64).clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }
@@ -73,7 +73,8 @@ mod tests {
         CongestionPoints::new(ADDRESS, &Arc::new(Params::default()), Stream::new(1, 0, "test"))
     }
 
-    /// Frames that join the port, host 4 to host 9, until one of them is answered by a notice.
+    /// Adds frames from host 4 to host 9 to the port until a frame causes a notice. Returns the number of frames, and
+    /// the notice.
     fn notified(port: &mut CongestionPoints) -> (u32, Packet) {
         let [state] = backlogs(&[0])[..] else { unreachable!("one port") };
         for frames in 1.. {
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!(port.points, before);
     }
 
-    /// The vector of §4.3: 40,000 B above the equilibrium, grown by 11,000 B.
+    /// The test vector of §4.3: 40,000 B above the equilibrium, after growth by 11,000 B.
     #[test]
     fn oracle_4_3_units() {
         assert_eq!([-40_000, 11_000, 1 << 40, -(1 << 40)].map(units), [-625, 171, i16::MAX, i16::MIN]);

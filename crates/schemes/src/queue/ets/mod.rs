@@ -1,12 +1,13 @@
-//! Enhanced transmission selection: strict traffic classes first, and what they leave shared among the others by weight
-//! (IEEE 802.1Qaz, IEEE 802.1Q §8.6.8; specs/cee.md §4.4).
+//! Enhanced transmission selection: strict traffic classes are served first, and the other classes share the remaining
+//! bandwidth by weight (IEEE 802.1Qaz, IEEE 802.1Q §8.6.8; specs/cee.md §4.4).
 //!
-//! Each priority belongs to a traffic class. Control frames go before all; then the highest strict class that has something
-//! to send and is not paused; then the others in turn, by deficit round robin in bytes (Shreedhar and Varghese, 1995). Each
-//! of these has a quantum a turn, in proportion to its share, and the least is the largest frame: no turn passes in vain.
-//! What a class does not use the others have: one that is empty or paused gets nothing, and is owed nothing afterwards.
+//! Each priority belongs to a traffic class. Control frames go first, then the highest strict class that is backlogged
+//! and not paused. The other classes follow by deficit round robin in bytes (Shreedhar and Varghese, 1995). Each of
+//! these has a quantum per turn in proportion to its share. The least quantum is the largest frame, so that every turn
+//! serves at least one frame. The other classes use the bandwidth that a class leaves unused. An empty or paused class
+//! gets no quantum, and gets no compensation later.
 //!
-//! Cost: a frame served, a comparison for each priority in which something waits.
+//! Cost per frame served: one comparison for each backlogged priority.
 
 mod scheme;
 #[cfg(test)]
@@ -17,7 +18,7 @@ pub(crate) use scheme::{Params, QUEUE};
 use raddle_core::{Admit, Bytes, Class, Packet, Paused, Queue, Time};
 use std::collections::VecDeque;
 
-/// Priorities and traffic classes there are.
+/// Number of priorities and number of traffic classes.
 const COUNT: usize = 8;
 
 /// A frame that waits.
@@ -33,13 +34,13 @@ struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Ets {
     params: Params,
-    /// By [class of the packet](Packet::class): the eight priorities, and control.
+    /// Indexed by [class of the packet](Packet::class): the eight priorities, and control.
     queues: [VecDeque<Waiting>; COUNT + 1],
-    /// One bit for each of these in which something waits.
+    /// One bit for each backlogged queue.
     backlogged: u16,
-    /// By traffic class, bytes that it may still send in its turn.
+    /// For each traffic class, the bytes that it may still send in its turn.
     deficits: [u64; COUNT],
-    /// The traffic class whose turn it is, and whether it has had its quantum.
+    /// The traffic class whose turn it is, and whether it already has this turn's quantum.
     turn: usize,
     granted: bool,
     joined: u64,
@@ -62,7 +63,8 @@ impl Ets {
         }
     }
 
-    /// The priority of a traffic class whose first frame has waited longest, of the `ready` ones, and that frame's size.
+    /// Among the `ready` priorities of a traffic class, the one whose first frame has waited longest, and that frame's
+    /// size.
     fn first(&self, class: usize, ready: u16) -> (usize, u32) {
         let of_class = (0..COUNT).filter(|&i| ready >> i & 1 == 1 && self.params.class_of(i) == class);
         let fronts = of_class.filter_map(|i| Some((i, *self.queues[i].front()?)));
@@ -80,7 +82,7 @@ impl Ets {
         slot
     }
 
-    /// The priority to serve of those that are ready, in the classes that share by weight.
+    /// The next priority to serve among the ready priorities of the traffic classes that share by weight.
     fn round_robin(&mut self, ready: u16, classes: u8) -> usize {
         loop {
             if classes >> self.turn & 1 == 1 {

@@ -26,22 +26,23 @@ parameters! {
     }
 }
 
-/// Traffic classes of a port and what they get.
+/// The traffic classes of a port and their quanta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Params {
     /// The traffic class of each priority, 0 to 7.
     classes: [u8; COUNT],
-    /// Of each traffic class, bytes a turn; 0 of a strict class.
+    /// Quantum in bytes per turn for each traffic class; 0 for a strict class.
     quanta: [u64; COUNT],
     /// One bit for each strict class.
     strict: u8,
 }
 
 impl Params {
-    /// Classes and shares as the registry's parameters have them, for packets of so many bytes at most.
+    /// Traffic classes and shares in the form of the registry's parameters. `packet_bytes` is the size of the largest
+    /// packet.
     ///
     /// # Errors
-    /// What is wrong, if the shares are not 100% in all or, with strict classes only, nothing.
+    /// The problem, if the shares do not add up to 100%. If all classes are strict, the shares must add up to 0.
     pub(crate) fn new(classes: [u8; COUNT], shares: [u8; COUNT], packet_bytes: u32) -> Result<Self, String> {
         let all: u32 = shares.iter().copied().map(u32::from).sum();
         if all != 100 && all != 0 {

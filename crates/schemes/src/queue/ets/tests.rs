@@ -7,21 +7,21 @@ fn frame(priority: u8, size: u32) -> Packet {
     Packet::new(size, Header::Cee(Frame { priority, plen: size as u16, ..Frame::default() }))
 }
 
-/// Every priority a class of its own.
+/// Each priority is its own traffic class.
 const OWN: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 fn ets(classes: [u8; 8], shares: [u8; 8]) -> Ets {
     Ets::new(Params::new(classes, shares, 1_500).expect("shares of 100%"))
 }
 
-/// A queue that is never short of frames of 1,500 B of those priorities.
+/// A queue that always has frames of 1,500 B of these priorities.
 struct Saturated {
     queue: Ets,
     priorities: Vec<u8>,
 }
 
 impl Saturated {
-    /// Frames served of each priority, of `frames` in all, while these are paused.
+    /// Serves `frames` frames while the `paused` priorities are paused. Returns the number of frames of each priority.
     fn serve(&mut self, frames: u32, paused: Paused) -> [u32; 8] {
         let mut served = [0; 8];
         for _ in 0..frames {
@@ -44,9 +44,9 @@ fn saturated_classes_get_their_shares() {
     let queue = ets(OWN, [10, 30, 60, 0, 0, 0, 0, 0]);
     let mut port = Saturated { queue, priorities: vec![0, 1, 2] };
     assert_eq!(port.serve(1_000, Paused::NONE), [100, 300, 600, 0, 0, 0, 0, 0]);
-    // The one in the middle is paused: 10 to 60.
+    // The middle class is paused: the others get 10 to 60.
     assert_eq!(port.serve(700, Paused(1 << 1)), [100, 0, 600, 0, 0, 0, 0, 0]);
-    // It is owed nothing afterwards.
+    // The class gets no compensation afterwards.
     assert_eq!(port.serve(1_000, Paused::NONE), [100, 300, 600, 0, 0, 0, 0, 0]);
     assert_eq!(port.serve(10, Paused(0b111)), [0; 8]);
 }
@@ -88,7 +88,8 @@ fn shares_come_to_a_hundred() {
 }
 
 proptest! {
-    /// Whatever is queued and paused: what can be served is, each frame once, each priority in its order.
+    /// For all sequences of frames and pauses: every frame that can be served is served exactly once, in order within
+    /// its priority.
     #[test]
     fn nothing_is_lost_and_nothing_idles(
         steps in proptest::collection::vec((0_u8..9, 64_u32..1_500, any::<u8>()), 1..300),

@@ -1,5 +1,5 @@
-//! Strict priority among classes, first in first out within each (IEEE 802.1Q §8.6.8.1): control frames first, then the
-//! highest of the priorities that are not paused.
+//! Strict priority among classes, with first in, first out within each class (IEEE 802.1Q §8.6.8.1). Control frames go
+//! first, then the highest priority that is not paused.
 
 use crate::scheme::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
 use raddle_core::{Admit, Bytes, Class, Packet, Paused, Queue, Time};
@@ -25,17 +25,18 @@ fn build(_: &Plan<'_>, _: u32) -> Result<Queues, Unfit> {
 /// Packets of one class, by slot and size.
 type Packets = VecDeque<(u32, u32)>;
 
-/// The queue of one port. Mostly one class waits at a time, whose packets are on hand; others are kept apart.
+/// The queue of one port. Usually only one class is backlogged. Its packets are stored inline; other classes are in a
+/// separate allocation.
 #[derive(Debug, Default)]
 pub struct Strict {
-    /// The class of the first packet since nothing waited.
+    /// The class of the first packet that joined the empty queue.
     class: Class,
-    /// One bit a class in which something waits.
+    /// One bit for each backlogged class.
     backlogged: u16,
     bytes: u64,
-    /// What waits of that class.
+    /// The waiting packets of `class`.
     packets: Packets,
-    /// What waits of the others, by class.
+    /// The waiting packets of the other classes, by class.
     others: Option<Box<[Packets; Class::CONTROL.index() + 1]>>,
 }
 

@@ -1,11 +1,13 @@
-//! Clairvoyant: Expeditus's ideal, which sees all loads of a Clos network at once (Expeditus §5.1; specs/expeditus.md §6.2).
+//! Clairvoyant: the ideal Expeditus, which knows all loads of a Clos network at once (Expeditus §5.1;
+//! specs/expeditus.md §6.2).
 //!
-//! When a flow's first packet comes to its edge switch, the loads of all directed links of all its paths are read at that
-//! instant, and the path whose greatest load is least gets the flow: the entries of the edge and the aggregation switch are
-//! there at once. Loads are those that Expeditus measures, in as few bits, and entries expire as Expeditus's do, so that the
-//! gap between the two is that of what they know. It decides greedily, flow by flow: there may be better schedules.
+//! When a flow's first packet reaches its edge switch, Clairvoyant reads the loads of all directed links of all its
+//! paths at that instant. The flow gets the path whose greatest link load is least. The entries of the edge switch and
+//! the aggregation switch are installed immediately. Loads are measured as in Expeditus, with as few bits, and entries
+//! expire as in Expeditus. The difference between the two schemes is therefore only what they know. Clairvoyant decides
+//! greedily, one flow at a time, so better schedules can exist.
 //!
-//! Cost a packet: a lock that nobody contends for; upwards, a hash of the five-tuple and a look-up.
+//! Cost per packet: an uncontended lock; upwards, also a hash of the five-tuple and a look-up.
 
 mod scheme;
 mod switch;

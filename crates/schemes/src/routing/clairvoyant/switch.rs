@@ -1,4 +1,4 @@
-//! A switch of any level, which knows the world.
+//! The forwarder of a switch of any level, which reads the loads of the whole network.
 
 use super::world::{Ascent, World};
 use crate::routing::ecmp;
@@ -14,29 +14,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// One switch.
 pub(super) struct Seer {
     pub(super) next_hops: NextHops,
-    /// Of the seed and the node, for choices by hash.
+    /// Derived from the seed and the node, for choices by hash.
     pub(super) salt: u64,
-    /// Hosts below it.
+    /// Hosts below this switch.
     pub(super) below: Range<u32>,
-    /// The link of its first port.
+    /// The link of the switch's first port.
     pub(super) first_link: LinkId,
-    /// Ports that lead to hosts, whose links are not metered.
+    /// Number of ports that lead to hosts; their links are not metered.
     pub(super) host_ports: u16,
-    /// What an edge switch needs besides.
+    /// Selects paths; only edge switches have one.
     pub(super) selector: Option<Selector>,
     pub(super) world: Arc<Mutex<World>>,
 }
 
-/// What selects paths for an edge switch's flows.
+/// Selects the paths of an edge switch's flows.
 pub(super) struct Selector {
-    /// For ties.
+    /// Random stream that breaks ties.
     pub(super) stream: Stream,
-    /// Whether only the first packet of a connection selects, so that what goes back is left to ECMP.
+    /// If true, only a connection's SYN selects a path, and the reverse direction is left to ECMP.
     pub(super) forward_only: bool,
 }
 
 impl Selector {
-    /// The path for a flow that has none, by the port of its first packet: the least loaded, if it is to be selected.
+    /// Selects a least loaded path for a flow without a path. Returns `None` if this packet must not select, or if
+    /// there is no path.
     fn select(
         &mut self,
         now: Time,
@@ -54,7 +55,7 @@ impl Selector {
     }
 }
 
-/// Whether a port that was selected is up and leads to the host.
+/// True if a selected port is up and leads to the host.
 fn leads(next_hops: &mut NextHops, port: PortId, to: NodeId, ports: &Ports<'_>) -> bool {
     ports.get(port).up && (next_hops.down().is_empty() || next_hops.ports(to).contains(&port))
 }

@@ -1,4 +1,4 @@
-//! What is known of all links and flows, wherever they are.
+//! The network's state that all switches share: the loads of all links and the path tables of all switches.
 
 use crate::routing::expeditus::flow_id::FlowId;
 use crate::routing::expeditus::path_table::PathTable;
@@ -12,13 +12,14 @@ pub(super) struct World {
     topology: Arc<Topology>,
     size: ClosSize,
     dre: Dre,
-    /// Of every link, upwards or downwards, by its id.
+    /// One register per link, indexed by link id.
     registers: Box<[DreRegister]>,
-    /// Of every node, by its id; those of hosts and cores stay empty.
+    /// One table per node, indexed by node id; the tables of hosts and cores stay empty.
     pub(super) tables: Box<[PathTable]>,
 }
 
-/// A path upwards: the uplink of the edge switch, the aggregation switch there, and between pods the uplink of that.
+/// A path upwards: the edge switch's uplink, the aggregation switch behind it, and, between pods, that switch's uplink
+/// to a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ascent {
     pub(super) edge: PortId,
@@ -27,7 +28,7 @@ pub(super) struct Ascent {
 }
 
 impl World {
-    /// In which nothing has happened yet.
+    /// A network without traffic or selected paths.
     pub(super) fn new(
         topology: &Arc<Topology>,
         size: ClosSize,
@@ -43,15 +44,15 @@ impl World {
         }
     }
 
-    /// Counts a packet that leaves by a link.
+    /// Adds a packet to the load of the link by which it leaves.
     #[inline]
     pub(super) fn sent(&mut self, now: Time, link: LinkId, packet: &Packet) {
         let bytes = self.topology.link_layer().frame(packet.size);
         self.dre.count(&mut self.registers[link.index()], now, bytes);
     }
 
-    /// The paths from an edge switch to a host of another that are least loaded, all of them equally, over links that are not
-    /// `down` and ports of the switch that are `up`.
+    /// The least loaded paths from an edge switch to a host of another edge switch; several if they tie. Links in
+    /// `down`, and ports of the edge switch that are not `up`, are excluded.
     pub(super) fn least_loaded(
         &self,
         now: Time,
@@ -61,7 +62,7 @@ impl World {
         up: impl Fn(PortId) -> bool,
     ) -> Vec<Ascent> {
         let ClosSize { edges, aggregations, cores, hosts, .. } = self.size;
-        // Ports southwards, by the host's place.
+        // Ports downwards, from the host's position.
         let to_edge = PortId::of((to.0 / hosts % edges) as usize);
         let to_pod = PortId::of((to.0 / (hosts * edges)) as usize);
         let uplinks = |first: u32, count: u32| (first..first + count).map(|port| PortId::of(port as usize));
@@ -107,7 +108,7 @@ impl World {
         (edge.0 - pods * edges * hosts) / edges
     }
 
-    /// Gives a flow its path. Returns whether the edge switch had room for it.
+    /// Installs a flow's path. Returns false if the edge switch's table is full.
     pub(super) fn install(&mut self, now: Time, edge: NodeId, flow: FlowId, path: Ascent) -> bool {
         let has_room = self.tables[edge.index()].install(now, flow, path.edge);
         if let Some(core) = path.core.filter(|_| has_room) {
@@ -126,12 +127,12 @@ mod tests {
     use raddle_wire::tcp::Segment;
 
     const PODS: ClosSize = ClosSize { pods: 2, edges: 2, aggregations: 2, cores: 2, hosts: 2 };
-    /// The first edge switch; the aggregation switches and the cores, from below and from the left.
+    /// The first edge switch; the aggregation switches and cores in the order of their node numbers.
     const EDGE: NodeId = NodeId(8);
     const AGGREGATIONS: [NodeId; 4] = [NodeId(12), NodeId(13), NodeId(14), NodeId(15)];
     const CORES: [NodeId; 4] = [NodeId(16), NodeId(17), NodeId(18), NodeId(19)];
 
-    /// The testbed with these loads of links, of which a level is 31,250 bytes.
+    /// The testbed with the given load on each given link. One level of load is 31,250 bytes.
     fn world(loads: &[(NodeId, NodeId, u32)]) -> World {
         let topology = clos(PODS, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
         let topology = Arc::new(topology);
@@ -152,7 +153,7 @@ mod tests {
         paths.iter().map(|path| (path.edge.0 - 2, path.core.map(|core| core.0 - 2))).collect()
     }
 
-    /// Oracle §11.2 S5: where Expeditus ends at a path of load 6, all that is to be seen leads to one of load 3.
+    /// Oracle §11.2 S5: Expeditus ends at a path of load 6. With all loads visible, Clairvoyant finds a path of load 3.
     #[test]
     fn oracle_s5_clairvoyant_sees_both_stages() {
         let world = world(&[
@@ -167,11 +168,11 @@ mod tests {
             (AGGREGATIONS[1], CORES[3], 1),
         ]);
         assert_eq!(least_loaded(&world, 7, &[]), [(1, Some(0)), (1, Some(1))]);
-        // Within the pod the first uplink is less loaded.
+        // Within the pod the first uplink has less load.
         assert_eq!(least_loaded(&world, 2, &[]), [(0, None)]);
     }
 
-    /// §6.2: all four links of a path count, and within a pod both.
+    /// §6.2: between pods all four links of a path count, and within a pod both links.
     #[test]
     fn oracle_6_2_every_link_of_a_path_counts() {
         for (from, to, left) in [

@@ -1,24 +1,25 @@
-//! A leaf's two tables: the congestion that its packets meet on the way to each leaf, which it is told, and that which
-//! packets from there have met, which it sees and feeds back (CONGA §3.3).
+//! A leaf's two congestion tables (CONGA §3.3). The first holds the congestion on the paths of the leaf's own packets
+//! to each other leaf, which the other leaves feed back. The second holds the congestion that packets from each other
+//! leaf have met, which this leaf reads from their headers and feeds back.
 
 use raddle_core::{Duration, Time};
 use raddle_wire::conga::{Feedback, Overlay};
 
-/// The tables of one leaf: of each other leaf, a metric an uplink.
+/// The tables of one leaf: one metric per uplink for each other leaf.
 #[derive(Debug)]
 pub(super) struct Congestion {
-    /// Uplinks of a leaf.
+    /// Number of uplinks per leaf.
     tags: usize,
     ageing: Duration,
-    /// Congestion-To-Leaf, by leaf and own uplink.
+    /// Congestion-To-Leaf, indexed by destination leaf and this leaf's uplink.
     to: Box<[Metric]>,
-    /// Congestion-From-Leaf, by leaf and its uplink.
+    /// Congestion-From-Leaf, indexed by source leaf and that leaf's uplink.
     from: Box<[Metric]>,
-    /// By leaf.
+    /// The state of the feedback to each leaf.
     turns: Box<[Turn]>,
 }
 
-/// A load, and when it was last heard of.
+/// A load, and the time of its last update.
 #[derive(Debug, Clone, Copy, Default)]
 struct Metric {
     load: u8,
@@ -31,31 +32,31 @@ impl Metric {
     }
 }
 
-/// Which entry about a leaf is fed back next. Sets of uplinks have a bit each.
+/// Selects the next entry to feed back to a leaf. Sets of uplinks have one bit per uplink.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
-    /// Of which something was seen that may not be too old.
+    /// Uplinks with a received metric that may still be fresh.
     seen: u16,
-    /// Of those, which have changed since they were last fed back.
+    /// The members of `seen` whose metric has changed since it was last fed back.
     changed: u16,
-    /// From which uplink on to look for the next one.
+    /// The uplink at which the search for the next entry starts.
     next: u32,
 }
 
 impl Congestion {
-    /// Between so many leaves of so many uplinks each.
+    /// The tables for `leaves` leaves with `tags` uplinks each.
     pub(super) fn new(leaves: usize, tags: usize, ageing: Duration) -> Self {
         debug_assert!(tags <= Overlay::TAGS, "uplinks have four bits");
         let table = || vec![Metric::default(); leaves * tags].into_boxed_slice();
         Self { tags, ageing, to: table(), from: table(), turns: vec![Turn::default(); leaves].into() }
     }
 
-    /// The place of an uplink's metric; none if there is no such uplink.
+    /// The index of an uplink's metric; `None` if there is no such leaf or uplink.
     fn place(&self, leaf: usize, tag: u8) -> Option<usize> {
         (leaf < self.turns.len() && usize::from(tag) < self.tags).then(|| leaf * self.tags + usize::from(tag))
     }
 
-    /// A packet that came from a leaf by that uplink of its has met this load.
+    /// Records the load that a packet from `leaf` has met; `tag` is the uplink by which it left that leaf.
     pub(super) fn seen(&mut self, now: Time, leaf: usize, tag: u8, load: u8) {
         let Some(place) = self.place(leaf, tag) else { return };
         let (turn, bit) = (&mut self.turns[leaf], 1 << tag);
@@ -66,7 +67,7 @@ impl Congestion {
         self.from[place] = Metric { load, heard: now };
     }
 
-    /// What a packet to that leaf shall feed back: uplinks take turns, those before others of which there is news.
+    /// The feedback for the next packet to `leaf`. Uplinks take turns, and uplinks with changed metrics go first.
     pub(super) fn feedback(&mut self, now: Time, leaf: usize) -> Option<Feedback> {
         let turn = &mut self.turns[leaf];
         loop {
@@ -82,14 +83,14 @@ impl Congestion {
         }
     }
 
-    /// A leaf feeds back what packets to it have met.
+    /// Records feedback from `leaf` about the path of this leaf's packets to it.
     pub(super) fn told(&mut self, now: Time, leaf: usize, Feedback { tag, metric }: Feedback) {
         if let Some(place) = self.place(leaf, tag) {
             self.to[place] = Metric { load: metric, heard: now };
         }
     }
 
-    /// The load behind an own uplink towards a leaf, as far as it is known.
+    /// The load behind one of this leaf's uplinks towards `leaf`; 0 if the metric is missing or too old.
     #[inline]
     pub(super) fn towards(&self, now: Time, leaf: usize, tag: u8) -> u8 {
         let metric = self.to[leaf * self.tags + usize::from(tag)];
@@ -97,7 +98,7 @@ impl Congestion {
     }
 }
 
-/// The first member of a set of numbers below 16 that is `from` or later, in a circle.
+/// The first member of `set` that is at least `from`, in cyclic order. `set` has one bit per number below 16.
 fn first_from(set: u16, from: u32) -> Option<u32> {
     let turned = set.rotate_right(from);
     (set != 0).then(|| (turned.trailing_zeros() + from) % u16::BITS)
@@ -113,7 +114,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// Three leaves of four uplinks.
+    /// Three leaves with four uplinks each.
     fn tables() -> Congestion {
         Congestion::new(3, 4, Duration::from_ms(10))
     }
@@ -122,7 +123,7 @@ mod tests {
         tables.feedback(at(us), LEAF).map(|feedback| (feedback.tag, feedback.metric))
     }
 
-    /// §6.3: one LBTag after the other, preferring values that have changed.
+    /// §6.3: the uplinks' tags (LBTag) take turns, and changed values go first.
     #[test]
     fn oracle_6_3_feedback_takes_turns_and_prefers_news() {
         let mut tables = tables();
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(fed_back(&mut tables, 20_001), Some((0, 5)), "the same load is news again");
     }
 
-    /// §6.3: a remote metric not refreshed for 10 ms counts as 0.
+    /// §6.3: a remote metric counts as 0 if it was not refreshed for 10 ms.
     #[test]
     fn oracle_6_3_metrics_age() {
         let mut tables = tables();

@@ -1,4 +1,5 @@
-//! What a leaf does: it chooses uplinks for flowlets, writes and reads overlay headers, and keeps what they say.
+//! The forwarder of a leaf. It chooses the uplinks of flowlets, writes and reads overlay headers, and stores their
+//! metrics.
 
 use super::congestion::Congestion;
 use super::meters::Meters;
@@ -18,13 +19,13 @@ pub(super) struct Leaf {
     next_hops: NextHops,
     salt: u64,
     flowlets: Flowlets,
-    /// The hosts on this leaf, in all, and on each leaf.
+    /// The hosts on this leaf, the number of hosts in the fabric, and the number of hosts per leaf.
     below: Range<u32>,
     hosts: u32,
     hosts_per_leaf: u32,
     pub(super) uplinks: Meters,
     pub(super) congestion: Congestion,
-    /// Whether an uplink's own load counts in a decision.
+    /// True if an uplink's own load counts in a decision.
     is_local_counted: bool,
     ties: Stream,
 }
@@ -49,12 +50,12 @@ impl Leaf {
         }
     }
 
-    /// The leaf that a host is on, counted from 0; none for a switch.
+    /// The index of the leaf to which a host is attached; `None` for a switch.
     fn leaf_of(&self, node: NodeId) -> Option<usize> {
         (node.0 < self.hosts).then(|| (node.0 / self.hosts_per_leaf) as usize)
     }
 
-    /// Takes the overlay header off a packet from another leaf.
+    /// Removes the overlay header from a packet that comes from another leaf.
     fn decapsulate(&mut self, now: Time, packet: &mut Packet) {
         let (Shim::Conga(overlay), Some(leaf)) = (packet.shim, self.leaf_of(packet.src())) else { return };
         self.congestion.seen(now, leaf, overlay.tag(), overlay.congestion());
@@ -64,7 +65,7 @@ impl Leaf {
         packet.set_shim(Shim::None);
     }
 
-    /// The uplink for a packet to another leaf; none if no path is left.
+    /// The uplink for a packet to another leaf; `None` if no path is left.
     fn uplink(&mut self, now: Time, packet: &Packet, leaf: usize, ports: &Ports<'_>) -> Option<PortId> {
         let Self { next_hops, flowlets, uplinks, congestion, ties, .. } = self;
         let usable = next_hops.ports(packet.dst());
@@ -80,7 +81,8 @@ impl Leaf {
     }
 }
 
-/// The port of the least metric; of equals the port before, if it is one of them, else any, at random.
+/// The port with the least metric. If ports tie, the flowlet's previous port wins if it is among them; otherwise a
+/// random one.
 fn least(
     ports: &[PortId],
     metric: impl Fn(PortId) -> u8,
@@ -117,7 +119,7 @@ impl Forwarder for Leaf {
         }
         let uplink = self.leaf_of(dst).and_then(|leaf| Some((leaf, self.uplink(now, packet, leaf, ports)?)));
         let Some((leaf, port)) = uplink else { return Verdict::Drop(DropReason::NoRoute) };
-        // A packet that is on its way already, round a failure, keeps the header of the leaf that it came from.
+        // A packet on a detour around a failure keeps the overlay header of its source leaf.
         let overlay = match packet.shim {
             Shim::Conga(overlay) => overlay,
             _ => {

@@ -1,14 +1,15 @@
-//! CONGA: congestion-aware load balancing in leaf-spines, a flowlet at a time (Alizadeh et al., SIGCOMM 2014;
+//! CONGA: congestion-aware load balancing per flowlet in leaf-spine networks (Alizadeh et al., SIGCOMM 2014;
 //! specs/expeditus.md §6.3-6.4).
 //!
-//! Packets between leaves carry an overlay header. The source leaf writes the uplink that it chose; every link on the way
-//! raises CE to its own load. The destination leaf keeps that load by source leaf and uplink, takes the header off, and
-//! sends what it keeps back in the headers of packets that go that way anyway, an uplink a packet. So a leaf knows, of each
-//! uplink, its own load and the greatest load behind it towards each leaf. The first packet of a flowlet takes the uplink
-//! on which the greater of the two is least; with equals, the flow stays where it was.
+//! Packets between leaves carry an overlay header. The source leaf writes the chosen uplink into the header. Each link
+//! on the path raises the header's CE field to its own load if that is greater. The destination leaf stores this load
+//! by source leaf and uplink and removes the header. It feeds the stored loads back, one uplink per packet, in the
+//! headers of packets to the source leaf. A leaf thus knows, for each uplink, the uplink's own load and the greatest
+//! load behind it towards each leaf. The first packet of a flowlet takes the uplink with the least maximum of the two
+//! loads. If uplinks tie, the flow stays on its previous uplink.
 //!
-//! A leaf learns of an uplink only what its own packets by it have met: CONGA-Flow, which decides once a flow, has few
-//! of them, and hardly knows the uplinks that it does not use (§6.4).
+//! A leaf learns about an uplink only from its own packets on that uplink. CONGA-Flow decides once per flow, so it has
+//! few such packets. It hardly knows anything about the uplinks that it does not use (§6.4).
 
 mod congestion;
 mod leaf;
@@ -29,11 +30,11 @@ use raddle_wire::conga::Overlay;
 use spine::Spine;
 use std::sync::Arc;
 
-/// CONGA, which decides a flowlet at a time.
+/// CONGA, which decides per flowlet.
 pub(crate) const ROUTING: Routing =
     Routing { info: INFO, build, spread: |_| Spread::LeastLoaded, hold: |_| None };
 
-/// CONGA-Flow, which decides a flow at a time.
+/// CONGA-Flow, which decides per flow.
 pub(crate) const FLOW_ROUTING: Routing = Routing {
     info: Info {
         name: "conga-flow",
@@ -70,7 +71,7 @@ choices! {
 }
 
 choices! {
-    /// What an uplink counts for.
+    /// The load of an uplink that counts in a decision.
     enum Decision {
         Max = "max",
         RemoteOnly = "remote_only",
@@ -97,7 +98,7 @@ parameters! {
     }
 }
 
-/// What all switches of a run have in common.
+/// The data that all switches of a run share.
 struct Fabric {
     clos: Clos,
     hosts_per_leaf: u32,
@@ -127,7 +128,7 @@ impl Fabric {
         })
     }
 
-    /// The forwarder of a node; none for hosts.
+    /// The forwarder of a node; `None` for hosts.
     fn forwarder(&self, node: NodeId) -> Option<Box<dyn Forwarder>> {
         match self.clos.level(node) {
             0 => None,
@@ -138,7 +139,7 @@ impl Fabric {
     }
 }
 
-/// The leaf-spine that a fabric is, and the hosts on each of its leaves.
+/// The leaf-spine that the topology describes, and the number of hosts per leaf.
 fn leaf_spine(topology: &Topology, name: &str) -> Result<(Clos, u32), Unfit> {
     let unfit =
         |problem: String, hint: &str| Unfit { key: "scheme.routing".into(), problem, hint: hint.into() };

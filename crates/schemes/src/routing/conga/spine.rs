@@ -1,4 +1,5 @@
-//! What a spine does: it passes packets on and raises the congestion in their headers to that of the link they take.
+//! The forwarder of a spine. It raises the congestion in a packet's overlay header to the load of the egress link, if
+//! that load is greater.
 
 use super::Fabric;
 use super::meters::Meters;

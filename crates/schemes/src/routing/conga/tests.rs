@@ -1,5 +1,6 @@
-//! Three leaves of two hosts, three spines, 10 Gb/s: a level of load is 31,250 bytes. Hosts are nodes 0 to 5, leaves 6 to
-//! 8, spines 9 to 11; a leaf's ports 2 to 4 lead to the spines, a spine's port is the leaf's number.
+//! Three leaves with two hosts each and three spines, at 10 Gb/s. One level of load is 31,250 bytes. Hosts are nodes 0
+//! to 5, leaves 6 to 8, spines 9 to 11. A leaf's ports 2 to 4 lead to the spines. A spine's port number is the index of
+//! the leaf that it leads to.
 
 use super::*;
 use crate::parameter::Settings;
@@ -38,7 +39,7 @@ fn conga() -> Fabric {
     fabric("conga", &[])
 }
 
-/// A packet of the flow of that number; `size` is what it takes between leaves, overlay header included.
+/// A packet of flow `flow`. `size` is the packet's size between leaves, including the overlay header.
 fn packet(src: u32, dst: u32, flow: u16, size: u32) -> Packet {
     let segment = Segment { src, dst, src_port: flow, dst_port: 1, flags: ACK, ..Segment::default() };
     Packet::new(size - 4, Header::Tcp(segment))
@@ -51,7 +52,7 @@ fn forward(node: &mut dyn Forwarder, now: Time, packet: &mut Packet) -> PortId {
     }
 }
 
-/// The uplink that a short packet to this host takes, counted from 0.
+/// The index of the uplink that a short packet to host `dst` takes.
 fn uplink(leaf: &mut Leaf, now: Time, dst: u32, flow: u16) -> usize {
     let mut sent = packet(0, dst, flow, 44);
     forward(leaf, now, &mut sent);
@@ -65,7 +66,7 @@ fn overlay(packet: &Packet) -> Overlay {
     }
 }
 
-/// Brings the loads of a leaf's uplinks to these levels, and those behind them towards the leaf of hosts 2 and 3.
+/// Sets the loads of a leaf's uplinks, and the loads behind them towards the leaf of hosts 2 and 3.
 fn load(leaf: &mut Leaf, now: Time, local: [u8; 3], remote: [u8; 3]) {
     for (tag, (&local, &metric)) in local.iter().zip(&remote).enumerate() {
         leaf.uplinks.count(
@@ -88,12 +89,12 @@ fn oracle_6_3_ce_is_the_greatest_load_on_the_way() {
     let spine = &mut spines[leaf.uplinks.place(port)];
     assert_eq!((overlay(&first).congestion(), first.size), (2, 70_000), "70,000 of 31,250");
     assert_eq!(usize::from(overlay(&first).tag()), leaf.uplinks.place(port));
-    // From another leaf, 100,000 bytes have gone down to the same one: 170,000 in all.
+    // Another leaf has already sent 100,000 bytes through this spine's port, so the port has sent 170,000 bytes in all.
     assert_eq!(forward(spine, us(1), &mut packet(4, 2, 1, 100_000)), PortId(1));
     assert_eq!(forward(spine, us(1), &mut first), PortId(1));
     assert_eq!(overlay(&first).congestion(), 5);
 
-    // The uplink is the busier: it has seen 140,000 bytes, the spine's port to the third leaf half of them.
+    // The uplink is busier: it has sent 140,000 bytes, and the spine's port to the third leaf has sent half of them.
     let mut second = packet(0, 4, 8, 70_000);
     load(&mut leaf, us(1), [7; 3], [0; 3]);
     let port = forward(&mut leaf, us(1), &mut second);
@@ -101,7 +102,7 @@ fn oracle_6_3_ce_is_the_greatest_load_on_the_way() {
     assert_eq!(overlay(&second).congestion(), 7);
 }
 
-/// The public simulation code's spines mark nothing.
+/// As in the public simulation code, spines mark nothing.
 #[test]
 fn spines_mark_nothing_if_told_so() {
     let fabric = fabric("conga", &[("ce", Value::Choice("leaf_only"))]);
@@ -114,7 +115,8 @@ fn spines_mark_nothing_if_told_so() {
     assert_eq!(overlay(&sent).congestion(), 1, "the leaf's 40,000 alone");
 }
 
-/// §6.3: what a packet met comes back with a packet of the other direction, and hosts see none of it.
+/// §6.3: a packet in the reverse direction returns the congestion that a packet met. Hosts never see the overlay
+/// header.
 #[test]
 fn oracle_6_3_feedback_returns() {
     let fabric = conga();
@@ -134,7 +136,7 @@ fn oracle_6_3_feedback_returns() {
     assert_eq!(forward(&mut a, us(4), &mut back), PortId(0));
     assert_eq!((back.shim, back.size), (Shim::None, 100));
 
-    // Once the uplink itself is idle, only what was fed back keeps flows off it, towards that leaf, until it is old.
+    // Once the uplink itself is idle, only the feedback keeps flows to that leaf off it, until the feedback ages out.
     let taken = |leaf: &mut Leaf, at: u16, dst| -> BTreeSet<PortId> {
         (at..at + 60).map(|flow| forward(leaf, us(at.into()), &mut packet(1, dst, flow, 44))).collect()
     };
@@ -145,7 +147,7 @@ fn oracle_6_3_feedback_returns() {
     assert_eq!(taken(&mut a, 10_004, 3), UPLINKS.into(), "10 ms after it was told");
 }
 
-/// §6.3: the decision for a new flow, worked by hand: the least of max(local, remote), or of remote alone.
+/// §6.3: the decision for a new flow, worked by hand. The least of max(local, remote), or of remote alone, wins.
 #[test]
 fn oracle_6_3_decisions() {
     for (local, remote, by_max, by_remote) in [
@@ -165,7 +167,7 @@ fn oracle_6_3_decisions() {
     }
 }
 
-/// §6.3: a flow moves to a strictly better uplink only, and only between flowlets.
+/// §6.3: a flow moves only between flowlets, and only to an uplink with strictly less load.
 #[test]
 fn oracle_6_3_flowlets_move_to_what_is_strictly_better() {
     let fabric = conga();
@@ -175,7 +177,7 @@ fn oracle_6_3_flowlets_move_to_what_is_strictly_better() {
         let mut now = 0;
         let home = port(&mut leaf, now);
         let others = |here, there| std::array::from_fn(|tag| if tag == home { here } else { there });
-        // Local loads decay meanwhile; remote ones do not.
+        // Local loads decay in the meantime; remote loads do not.
         load(&mut leaf, us(now), [0; 3], others(7, 0));
         assert_eq!(port(&mut leaf, now + 90), home, "no gap, no move");
         for equal in [7, 3, 0] {
@@ -193,7 +195,8 @@ fn oracle_6_3_flowlets_move_to_what_is_strictly_better() {
     }
 }
 
-/// The uplinks that the second leaf has seen packets of the first by, after bursts of 120 KB with pauses of 250 us.
+/// The uplinks by which packets from the first leaf reach the second leaf, after bursts of 120 KB with pauses of 250
+/// us.
 fn uplinks_seen(fabric: &Fabric) -> BTreeSet<u8> {
     let [mut a, mut b] = [LEAVES[0], LEAVES[1]].map(|node| Leaf::new(fabric, node));
     let mut seen = BTreeSet::new();
@@ -212,7 +215,7 @@ fn uplinks_seen(fabric: &Fabric) -> BTreeSet<u8> {
     seen
 }
 
-/// §6.4: remote metrics exist only for uplinks that carry traffic to that leaf, which of CONGA-Flow are few.
+/// §6.4: remote metrics exist only for uplinks that carry traffic to that leaf. With CONGA-Flow these are few.
 #[test]
 fn oracle_6_4_conga_flow_knows_only_the_uplinks_it_uses() {
     assert_eq!(uplinks_seen(&conga()), [0, 1, 2].into());
@@ -240,7 +243,7 @@ fn a_leaf_does_without_uplinks_that_do_not_lead_there() {
     assert_eq!(lost, Verdict::Drop(raddle_core::DropReason::NoRoute));
 }
 
-/// Round a failure that its source did not know of yet, a packet passes a leaf that it is not for.
+/// A packet on a detour around a failure that its source does not know of passes a leaf that is not its destination.
 #[test]
 fn a_packet_in_transit_keeps_its_header() {
     let mut leaf = Leaf::new(&conga(), LEAVES[2]);
@@ -260,7 +263,7 @@ fn packets_within_a_leaf_bear_no_header() {
     assert_eq!((local.shim, local.size), (Shim::None, 100));
 }
 
-/// Pitfall 18: there is no CONGA in three tiers.
+/// Pitfall 18: CONGA is not defined for three tiers.
 #[test]
 fn other_fabrics_are_refused() {
     let problem = |topology| with(topology, "conga-flow", &[]).map(|_| ()).map_err(|unfit| unfit.problem);

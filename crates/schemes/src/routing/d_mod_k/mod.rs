@@ -1,9 +1,9 @@
-//! D-mod-k: the destination's number alone says which way is up, so that all packets for a host come down from one root
-//! (specs/cee.md §5.1, "Deterministic"; Rodriguez et al., CLUSTER 2009).
+//! D-mod-k: the destination's number alone selects the ports upwards, so that all packets for a host come down from the
+//! same root (specs/cee.md §5.1, "Deterministic"; Rodriguez et al., CLUSTER 2009).
 //!
-//! At a switch of level l the parent is `destination / (w1 * .. * wl) mod w(l+1)`: in a k-ary tree the l-th digit of the
-//! destination, from the lowest. Packets of a flow keep to one path. Permutations that shift all hosts by as much meet on
-//! no link.
+//! At a switch of level l the parent is `destination / (w1 * .. * wl) mod w(l+1)`. In a k-ary tree this is the l-th
+//! digit of the destination, counted from the lowest. All packets of a flow take one path. In a permutation that shifts
+//! all hosts by the same distance, no two flows share a link.
 
 use crate::fluid::Spread;
 use crate::routing::up_down::{self, ModK, ModKParameters};

@@ -10,15 +10,15 @@ fn fabric(k: u32, n: usize) -> Fabric {
     Fabric::new(XgftSize::k_ary_n_tree(k, n), &ROUTING, &[])
 }
 
-/// Hosts 0 to 7, leaf switches 8 to 11, middle switches 12 to 15, roots 16 to 19.
+/// Nodes: hosts 0 to 7, leaves 8 to 11, middle switches 12 to 15, roots 16 to 19.
 #[test]
 fn oracle_8_2_paths_of_figure_5() {
     let mut fabric = fabric(2, 3);
     let mut path =
         |dst| fabric.switches(&mut frame(0, dst, 1, 0)).iter().map(|node| node.0).collect::<Vec<_>>();
-    // Parents 0, 1; root <3; ; 1,0>, the third; then down ports 1, 1, 0.
+    // Parents 0 and 1; root <3; ; 1,0>, the third root; then down ports 1, 1, 0.
     assert_eq!(path(6), [8, 12, 18, 14, 11]);
-    // Parents 1, 1, and 0, 0.
+    // Parents 1 and 1 for host 7; 0 and 0 for host 4.
     assert_eq!(path(7), [8, 13, 19, 15, 11]);
     assert_eq!(path(4), [8, 12, 16, 14, 10]);
     assert_eq!(path(1), [8]);
@@ -38,7 +38,7 @@ fn oracle_8_2_one_root_a_destination() {
     }
 }
 
-/// Of a permutation, the most flows that any link has.
+/// The greatest number of a permutation's flows that share a link.
 fn most_on_a_link(fabric: &mut Fabric, dst: impl Fn(u32) -> u32) -> u32 {
     let mut links = BTreeMap::new();
     for src in 0..fabric.tree.hosts() {
@@ -64,13 +64,14 @@ fn oracle_8_2_shifts_meet_on_no_link() {
                 "{k}-ary {n}-tree by {shift}"
             );
         }
-        // Reversing the digits does meet: it is the count that finds nothing, not a count of nothing.
+        // Reversing the digits does cause shared links, so the count above is able to detect them.
         let reversed = |src: u32| (0..n as u32).fold(0, |dst, i| dst * k + src / k.pow(i) % k);
         assert!(most_on_a_link(&mut fabric, reversed) > 1, "{k}-ary {n}-tree");
     }
 }
 
-/// In a slimmed tree the divisors differ: hosts 0 to 15, four leaves of four hosts, two parents a leaf.
+/// In a slimmed tree the two divisors differ. The tree has hosts 0 to 15 in its first half, leaves with four hosts
+/// each, and two parents per leaf.
 #[test]
 fn the_divisor_is_a_choice_in_slimmed_trees() {
     let size = XgftSize { children: vec![4, 4, 2], parents: vec![1, 2, 2] };
@@ -80,7 +81,8 @@ fn the_divisor_is_a_choice_in_slimmed_trees() {
         let first = fabric.tree.nodes_of(3).start;
         (16..32).map(|dst| fabric.top(frame(0, dst, 1, 0)).0 - first).collect::<Vec<_>>()
     };
-    // The root's number is u_2 + 2 u_3: of d, d mod 2 at the leaf; above it d / 2 mod 2, or d / 4 mod 2.
+    // The root's number is u_2 + 2 u_3. For destination d, u_2 = d mod 2 at the leaf. Above the leaf, u_3 is d / 2 mod
+    // 2 or d / 4 mod 2.
     assert_eq!(roots("parents"), [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]);
     assert_eq!(roots("children"), [0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3]);
     let full = XgftSize::k_ary_n_tree(3, 3);

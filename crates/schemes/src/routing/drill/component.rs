@@ -1,34 +1,34 @@
-//! Next hops that are alike, and which of their queues is the shortest.
+//! A set of equal next hops, and the selection of the shortest queue among them.
 
 use super::Look;
 use raddle_core::{Duration, PortId, Ports, Stream, Time};
 
-/// Next hops that are alike, with the memory of their shortest queues.
+/// A set of equal next hops, with a memory of the shortest queues.
 #[derive(Debug)]
 pub(super) struct Component {
-    /// In order.
+    /// The ports in ascending order.
     ports: Box<[PortId]>,
-    /// In any order: the first ones are drawn.
+    /// The same ports in any order; each draw moves the drawn ports to the front.
     deck: Box<[PortId]>,
-    /// Those looked at last, the shortest first.
+    /// The ports compared for the last packet, the shortest queue first.
     seen: Vec<(Load, PortId)>,
 }
 
-/// Whether a port is down, and how long a packet would wait there.
+/// True if the port is down, and the time that a packet would wait there.
 type Load = (bool, Duration);
 
 impl Component {
-    /// Of these ports, in order.
+    /// A component of these ports, in ascending order.
     pub(super) fn new(ports: Vec<PortId>) -> Self {
         Self { deck: ports.clone().into(), ports: ports.into(), seen: Vec::new() }
     }
 
-    /// Whether it is of these ports, which are in order.
+    /// True if the component consists of exactly these ports, which are in ascending order.
     pub(super) fn is_of(&self, ports: &[PortId]) -> bool {
         *self.ports == *ports
     }
 
-    /// The port with the shortest queue of some drawn at random and some that had the shortest ones last time.
+    /// The port with the shortest queue among some ports drawn at random and the remembered ports.
     pub(super) fn shortest(
         &mut self,
         look: Look,
@@ -45,7 +45,7 @@ impl Component {
         for place in 0..draws {
             deck.swap(place, place + random.below((deck.len() - place) as u64) as usize);
         }
-        // Drawn ones first, so that of equals they win.
+        // Drawn ports come first, so that they win ties.
         seen.truncate(look.memory);
         seen.retain(|(_, port)| !deck[..draws].contains(port));
         seen.iter_mut().for_each(|(old, port)| *old = load(*port));

@@ -1,18 +1,19 @@
-//! DRILL: each packet goes where, of a few next hops, the queue is shortest (Ghorbani et al., SIGCOMM 2017).
+//! DRILL: each packet goes to the shortest queue among a few next hops (Ghorbani et al., SIGCOMM 2017).
 //!
-//! DRILL(d, m), §3.2: for each packet a switch looks at the queues of d next hops drawn at random and of the m that were
-//! shortest last time, sends the packet to the shortest, and remembers the m shortest of those. Queues that are equally
-//! short are taken in the order in which they are drawn, so that an idle switch spreads evenly. Nothing leaves the switch:
-//! there are no messages, and all state is about its own ports.
+//! DRILL(d, m), §3.2: for each packet a switch compares the queues of d next hops drawn at random and of the m next
+//! hops that were shortest last time. It sends the packet to the shortest of these queues and remembers the m shortest.
+//! Among equally short queues the first one drawn wins, so that an idle switch spreads its packets evenly. Switches
+//! exchange no messages: all state concerns the switch's own ports.
 //!
-//! Where failures or rates make paths unequal, balancing queues packet by packet would let the worst path slow the others
-//! down (§3.4). Next hops are then divided into *components* that are alike: here, those with equal capacity behind them
-//! ([`LocalRouting::capacities`]), where the paper labels each path by the capacities and sharers of each of its hops. A
-//! flow is hashed to a component in proportion to the component's capacity, and its packets spread only within it.
+//! Failures or different link rates can make paths unequal. Balancing queues packet by packet would then let the worst
+//! path slow down the others (§3.4). Next hops are therefore divided into *components* of equal next hops. Here a
+//! component is the next hops with equal capacity behind them ([`LocalRouting::capacities`]); the paper instead labels
+//! each path by the capacities and sharers of each of its hops. A flow is hashed to a component in proportion to the
+//! component's capacity, and its packets spread only within that component.
 //!
-//! Hosts put packets back in order ([`crate::routing::reordering`]).
+//! Receiving hosts restore the packet order ([`crate::routing::reordering`]).
 //!
-//! Cost a hop, where there is a choice: a hash look-up of the destination, d random numbers, d + m queue lengths.
+//! Cost per hop, if there is a choice: a hash look-up of the destination, d random numbers, and d + m queue lengths.
 
 use crate::fluid::Spread;
 use crate::parameters;
@@ -70,12 +71,12 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     Ok(forwarders_where_needed(plan.topology, node))
 }
 
-/// How many queues to look at for each packet.
+/// Number of queues that are compared for each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// Of next hops drawn at random, d in the paper.
+    /// Next hops drawn at random; d in the paper.
     pub samples: usize,
-    /// Of those remembered as the shortest, m in the paper.
+    /// Remembered next hops with the shortest queues; m in the paper.
     pub memory: usize,
 }
 
@@ -86,9 +87,9 @@ pub(crate) struct Drill {
     look: Look,
     salt: u64,
     random: Stream,
-    /// Sets of next hops, each with its memory, which all destinations that have it share.
+    /// Components with their memories. All destinations with the same component share its memory.
     components: Vec<Component>,
-    /// By destination, which components lead there, and the sum of capacities up to each.
+    /// For each destination, the components that lead there, and the cumulative capacity up to and including each.
     shares: FxHashMap<NodeId, Box<[(u128, usize)]>>,
 }
 
@@ -138,10 +139,10 @@ impl Forwarder for Drill {
     }
 }
 
-/// Which component a hash falls to.
+/// The component to which a hash belongs.
 fn share_of(shares: &[(u128, usize)], hash: u64) -> usize {
     let (total, _) = shares[shares.len() - 1];
-    // The total times the hash's upper half, over 2^32, in two parts: large tori have capacities beyond 96 bits.
+    // Computes total * fraction / 2^32 in two parts, because the capacities of large tori exceed 96 bits.
     let fraction = hash >> 32;
     let low = u128::from(total as u32) * u128::from(fraction);
     let place = (total >> 32) * u128::from(fraction) + (low >> 32);
@@ -149,7 +150,7 @@ fn share_of(shares: &[(u128, usize)], hash: u64) -> usize {
     component
 }
 
-/// Divides the next hops towards `to` into components, those that are not known yet being added to `components`.
+/// Divides the next hops towards `to` into components. Adds components that are not known yet to `components`.
 #[cold]
 fn divide(routing: &LocalRouting, to: NodeId, components: &mut Vec<Component>) -> Box<[(u128, usize)]> {
     let mut capacities = Vec::new();

@@ -23,8 +23,8 @@ fn oracle_with_all_sampled_the_shortest_queue_wins() {
     }
 }
 
-/// With one sample and one remembered, the shortest queue is found by and by and then never left; without memory one
-/// packet of four goes there.
+/// With one sample and one remembered port, the shortest queue is found eventually and then kept. Without memory one
+/// packet in four goes there.
 #[test]
 fn oracle_the_shortest_queue_is_remembered() {
     let ports = backlogs(&[3, 1, 2, 4]);
@@ -41,8 +41,8 @@ fn oracle_the_shortest_queue_is_remembered() {
     assert!(count(0).abs_diff(250) < 55, "four standard deviations");
 }
 
-/// With two samples of four queues and no memory, the shortest is chosen when it is drawn, in 3 of 6 pairs; the second
-/// when it is drawn without the shortest, in 2; the third in 1; the longest never.
+/// Two of four queues are sampled, without memory. The shortest queue is chosen when it is drawn, in 3 of 6 pairs. The
+/// second shortest is chosen when it is drawn without the shortest, in 2 pairs; the third in 1; the longest never.
 #[test]
 fn oracle_two_different_queues_are_sampled() {
     let (mut component, mut random) = (component(4), Stream::new(1, 0, "test"));
@@ -93,13 +93,13 @@ fn an_idle_fabric_spreads_evenly() {
     assert!(counts.iter().flatten().all(|n| (n - 1_000).abs() < 123), "{counts:?}");
 }
 
-/// One aggregation switch of four has lost two of its four cores: 2 of 14 flows take it, all their packets, and each of the
-/// others spreads its packets over the other three.
+/// One aggregation switch of four has lost two of its four cores. It then gets 2 of 14 flows, with all their packets.
+/// Each other flow spreads its packets over the other three aggregation switches.
 #[test]
 fn oracle_unequal_next_hops_share_flows_by_capacity() {
     let topology = fat_tree(8);
     let mut nodes = nodes(&topology, DRILL_2_1);
-    // Hosts 0 to 127, edge switches 128 to 159, aggregation switches from 160, cores from 192.
+    // Hosts are nodes 0 to 127, edge switches start at 128, aggregation switches at 160, cores at 192.
     for link in [between(&topology, 160, 192), between(&topology, 160, 193)].concat() {
         nodes.iter_mut().for_each(|node| node.link(link, false));
     }
@@ -128,7 +128,7 @@ fn destinations_behind_the_same_next_hops_share_a_memory() {
     assert_eq!(nodes[16].components.len(), 1);
 }
 
-/// On a torus of 64 x 64 nodes a destination has 2^60 paths, of 40 Gb/s each.
+/// On a torus of 64 x 64 nodes a destination has 2^60 paths of 40 Gb/s each.
 #[test]
 fn capacities_of_any_size_are_shared_out() {
     let total = u128::from(u64::MAX) * 40_000_000_000 * 4;

@@ -1,13 +1,13 @@
 //! ECMP: each flow takes one shortest path, chosen by a hash (RFC 2992's idea; R2C2's TCP baseline, §5.1).
 //!
-//! At each hop the packet leaves by one of the ports that lie on a shortest path to its destination. Which of them, a
-//! hash of the flow's identity, the node and the seed decides: packets of a flow stay together, flows spread evenly,
-//! and the choices of successive hops are independent (no polarisation). Acknowledgements are hashed by their own
-//! identity, so they need not return along the path of the data.
+//! At each hop the packet leaves by one of the ports on shortest paths to its destination. A hash of the flow's
+//! identity, the node and the seed selects the port. Packets of a flow stay together, flows spread evenly, and the
+//! choices of successive hops are independent (no polarisation). Acknowledgements are hashed by their own identity, so
+//! they can take a different path than the data.
 //!
-//! Cost a hop: [`NextHops::forward`], which is arithmetic on tori and Clos networks, and where there is a choice two
-//! multiplicative mixes.
-//!
+//! Cost per hop: [`NextHops::forward`], which is arithmetic on tori and Clos networks, and two multiplicative mixes if
+//! there is a choice.
+
 use crate::fluid::Spread;
 use crate::routing::flow_hash::{flow_hash, pick, salt};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
@@ -33,11 +33,11 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     Ok(forwarders_where_needed(plan.topology, move |node| Ecmp::new(node, &paths, seed)))
 }
 
-/// The forwarder of one node; what a packet needs is on one cache line.
+/// The forwarder of one node. The data needed for a packet fits in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Ecmp {
-    /// Of the seed and the node.
+    /// Derived from the seed and the node.
     salt: u64,
     next_hops: NextHops,
 }
@@ -66,7 +66,7 @@ impl Forwarder for Ecmp {
     }
 }
 
-/// The port for a packet on its way, at a switch with that salt.
+/// The port for a packet in transit, at a switch with this salt.
 #[inline]
 pub(crate) fn choose(routing: &LocalRouting, packet: &Packet, salt: u64) -> Option<PortId> {
     routing.choose(packet.dst(), |count| pick(flow_hash(packet, salt), count))

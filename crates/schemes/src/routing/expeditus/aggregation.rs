@@ -1,7 +1,7 @@
-//! The aggregation switch: it measures its cores for selections between pods, and picks one for those of its own pod
-//! (Expeditus §4.2; specs/expeditus.md §5.3).
+//! The aggregation switch. It measures its uplinks to cores for selections between pods, and selects a core for flows
+//! from its own pod (Expeditus §4.2; specs/expeditus.md §5.3).
 //!
-//! Cost a packet: upwards, a hash of the five-tuple and a look-up; downwards, nothing but the meter of the uplink.
+//! Cost per packet: upwards, a hash of the five-tuple and a look-up; downwards, only the meter of the uplink.
 
 use super::flow_id::{FlowHash, five_tuple};
 use super::meters::{Scale, Uplinks};
@@ -16,12 +16,12 @@ use raddle_wire::exp::Tag;
 #[derive(Debug)]
 pub(crate) struct Aggregation {
     pub(crate) switch: Switch,
-    /// The flow whose selection a tagged packet answers, if it is an answer.
+    /// The flow whose selection a tagged packet answers; `None` if the packet is not an answer.
     pub(crate) answered: fn(&Packet) -> Option<FiveTuple>,
 }
 
 impl Aggregation {
-    /// A packet for another pod: by the core that its flow's selection picked, else by hash.
+    /// Forwards a packet for another pod: by the selected core if the flow has one, otherwise by hash.
     #[inline]
     pub(super) fn upwards(&mut self, now: Time, packet: &Packet, ports: &Ports<'_>) -> Verdict {
         let flow = five_tuple(packet).id();
@@ -32,7 +32,8 @@ impl Aggregation {
         self.switch.send(now, packet, port, ports)
     }
 
-    /// Writes this switch's loads into an Exp-response on its way to another pod: it is at the destination's side.
+    /// Writes this switch's loads into an Exp-response on its way to another pod. This switch is in the destination's
+    /// pod.
     #[cold]
     pub(super) fn measure(&mut self, now: Time, response: &mut Packet, ports: &Ports<'_>) {
         let uplinks = &self.switch.uplinks;
@@ -40,7 +41,7 @@ impl Aggregation {
         write_loads(response, loads);
     }
 
-    /// Picks a core for the flow that an Exp-response from another pod is about: it is at the source's side.
+    /// Selects a core for the flow of an Exp-response from another pod. This switch is in the source's pod.
     #[cold]
     pub(super) fn merge(&mut self, now: Time, tag: &Tag, flow: FiveTuple, to: NodeId, ports: &Ports<'_>) {
         if tag.len() != self.switch.uplinks.len() {
@@ -72,7 +73,7 @@ impl Forwarder for Aggregation {
             }
             return self.upwards(now, packet, ports);
         }
-        // One that stays in its pod does not come from a core, and has none to pick.
+        // A response from the same pod does not come down from a core, so there is no core to select.
         if let Some((tag, flow)) = answer.filter(|_| came_down) {
             self.merge(now, tag, flow, packet.src(), ports);
         }

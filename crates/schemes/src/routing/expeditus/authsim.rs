@@ -1,11 +1,12 @@
-//! The edge switch of the authors' simulation code, whose protocol is not the paper's (specs/expeditus.md §0.2).
+//! The edge switch of the authors' simulation code, whose protocol differs from the paper's (specs/expeditus.md §0.2).
 //!
-//! Loads ride on a connection's SYN and SYN-ACK; there is no packet of the protocol's own. Between pods the SYN carries the
-//! source's loads, and the destination pins the SYN-ACK to the uplink it selects; the SYN-ACK collects the loads of the cores
-//! there, and the source pins the connection to the uplink by which it comes. Within a pod the SYN-ACK carries the loads of
-//! the destination, and the source selects. What goes the other way takes, beyond that first uplink, ECMP's path.
+//! A connection's SYN and SYN-ACK carry the loads; the protocol has no packets of its own. Between pods the SYN carries
+//! the source's loads. The destination's edge switch selects an uplink and pins the SYN-ACK to it. The SYN-ACK collects
+//! the core loads of the aggregation switch there. The source's edge switch pins the connection to the uplink at which
+//! the SYN-ACK arrives. Within a pod the SYN-ACK carries the destination's loads, and the source's edge switch selects.
+//! Packets of the reverse direction follow ECMP beyond that first uplink.
 //!
-//! Tags are those of requests throughout: what bears them is the transport's own packet, and no Exp-response.
+//! All tags are request tags, because they travel on the transport's own packets and not on Exp-responses.
 
 use super::flow_id::{FlowHash, five_tuple};
 use super::meters::{Scale, Uplinks};
@@ -21,7 +22,7 @@ use raddle_wire::{FiveTuple, Opening};
 pub(crate) struct AuthsimTor(pub(crate) Switch);
 
 impl AuthsimTor {
-    /// A packet for a host of another edge switch.
+    /// Forwards a packet for a host of another edge switch.
     #[inline]
     fn upwards(&mut self, now: Time, packet: &mut Packet, ports: &Ports<'_>) -> Verdict {
         let selected = match self.0.table.find(now, five_tuple(packet).id()) {
@@ -35,7 +36,7 @@ impl AuthsimTor {
         self.0.send(now, packet, port, ports)
     }
 
-    /// Puts a tag on a packet that opens a connection, if its protocol has one for it.
+    /// Adds a tag to a packet that opens a connection, if the protocol tags such a packet.
     fn write_loads(
         &mut self,
         now: Time,
@@ -68,7 +69,7 @@ impl AuthsimTor {
         }
     }
 
-    /// Pins the flow that goes the other way than a packet that has come down with a tag.
+    /// Pins the flow in the reverse direction of a tagged packet that came down.
     #[cold]
     fn pin(&mut self, now: Time, tag: &Tag, packet: &Packet, arrival: PortId, ports: &Ports<'_>) {
         let switch = &mut self.0;
@@ -95,7 +96,7 @@ impl AuthsimTor {
     }
 }
 
-/// The flow whose selection a tagged packet answers: that which goes the other way than a SYN-ACK.
+/// The flow whose selection a tagged packet answers: the reverse direction of a SYN-ACK; `None` for other packets.
 pub(crate) fn answered(packet: &Packet) -> Option<FiveTuple> {
     (opening(packet) == Some(Opening::SynAck)).then(|| five_tuple(packet).opposite())
 }
@@ -123,7 +124,7 @@ impl Forwarder for AuthsimTor {
             }
             (false, _) if is_for_below => self.0.downwards(packet),
             (false, _) if !came_down => self.upwards(now, packet, ports),
-            // On a detour around failures.
+            // The packet is on a detour around failures.
             _ => {
                 let port = self.0.upwards_by_hash(packet, ports);
                 self.0.send(now, packet, port, ports)

@@ -1,31 +1,31 @@
-//! What happened to selections, over all switches of a run.
+//! Counts of selection events, summed over all switches of a run.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number that switches count up.
+/// A counter that several switches increment.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// One more.
+    /// Adds one.
     pub(crate) fn count(&self) {
         self.add(1);
     }
 
-    /// So many more.
+    /// Adds `more`.
     pub(crate) fn add(&self, more: u64) {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// How many so far.
+    /// The current count.
     #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Without loss and failures, `requests` = `responses` = `answered`, and `merged` = `installed` is the share of them between
-/// pods (specs/expeditus.md §10.12).
+/// Counts of selection events. Without loss and failures, `requests` = `responses` = `answered`, and `merged` =
+/// `installed` is the number of selections between pods (specs/expeditus.md §10.12).
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Packets that edge switches tagged as Exp-requests.
@@ -38,7 +38,7 @@ pub struct Counters {
     pub installed: Counter,
     /// Entries that edge switches completed.
     pub answered: Counter,
-    /// Exp-responses that came to an edge switch where nobody waited for them.
+    /// Exp-responses that reached an edge switch without a matching entry.
     pub void: Counter,
     /// Entries that expired.
     pub expired: Counter,
@@ -46,8 +46,8 @@ pub struct Counters {
     pub refused: Counter,
     /// Packets that left an edge switch by hash because their flow's selection was under way, or could not begin.
     pub fallbacks: Counter,
-    /// Tags with another number of loads than the switch has uplinks.
+    /// Tags whose number of loads differs from the switch's number of uplinks.
     pub malformed: Counter,
-    /// Tagged packets that came from hosts, and were dropped.
+    /// Tagged packets that arrived from hosts and were dropped.
     pub from_hosts: Counter,
 }

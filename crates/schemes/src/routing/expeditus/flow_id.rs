@@ -1,16 +1,16 @@
-//! The name by which a switch knows a flow: a hash of its five-tuple (specs/expeditus.md §3.8).
+//! The id by which a switch identifies a flow: a hash of its five-tuple (specs/expeditus.md §3.8).
 
 use crate::routing::flow_hash::{mix, pick};
 use raddle_core::{HeaderInfo, Packet};
 use raddle_wire::FiveTuple;
 
-/// The hash of a five-tuple, in which each bit depends on all of it.
+/// The hash of a five-tuple; each bit depends on the whole five-tuple.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FlowId(pub(crate) u64);
 
 const NETWORK: u32 = 10 << 24;
 
-/// The five-tuple of a packet, tagged or not; ports and protocol are 0 where there are none.
+/// The five-tuple of a packet, tagged or not. Ports and protocol are 0 if the packet has none.
 #[inline]
 pub(crate) fn five_tuple(packet: &Packet) -> FiveTuple {
     packet.header.five_tuple().unwrap_or_else(|| {
@@ -19,12 +19,12 @@ pub(crate) fn five_tuple(packet: &Packet) -> FiveTuple {
     })
 }
 
-/// What switches make of a five-tuple.
+/// The hashes of a five-tuple that switches use.
 pub(crate) trait FlowHash {
-    /// The flow's name.
+    /// The flow's id.
     fn id(self) -> FlowId;
 
-    /// The choice of a switch of this salt among so many ports, as good as independent of other switches'.
+    /// The choice of a switch with this salt among `among` ports, nearly independent of the choices of other switches.
     fn choose(self, salt: u64, among: usize) -> usize;
 }
 
@@ -39,7 +39,7 @@ impl FlowHash for FiveTuple {
     }
 }
 
-/// FNV-1a of the 13 bytes of the key, big-endian.
+/// FNV-1a of the 13 bytes of the five-tuple, big-endian.
 #[inline]
 fn key_hash(tuple: FiveTuple) -> u64 {
     let address = |node: raddle_core::NodeId| u64::from(NETWORK | node.0);
@@ -58,7 +58,7 @@ mod tests {
     use raddle_wire::exp::Tag;
     use raddle_wire::roce;
 
-    /// From 10.1.1.1 to 10.3.2.1.
+    /// A flow from 10.1.1.1 to 10.3.2.1.
     const A: FiveTuple = FiveTuple {
         src: NodeId(0x01_01_01),
         dst: NodeId(0x03_02_01),
@@ -67,7 +67,7 @@ mod tests {
         protocol: FiveTuple::TCP,
     };
 
-    /// Vectors §3.8: flow A, its reverse, and A's Exp-response.
+    /// Test vectors of §3.8: flow A, its reverse, and A's Exp-response.
     #[test]
     fn oracle_3_8_flow_ids() {
         for (flow, key, id, low) in [
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(A.answered().answered(), A);
     }
 
-    /// Vectors §3.8: the choice among 2, 4 and 6 by switches of salts 1 and 2.
+    /// Test vectors of §3.8: the choices among 2, 4 and 6 ports by switches with salts 1 and 2.
     #[test]
     fn oracle_3_8_choices() {
         for (flow, salt, choices) in [
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// RoCEv2 is UDP: the source port is what tells the flows of two hosts apart.
+    /// RoCEv2 runs over UDP. Only the source port distinguishes the flows between two hosts.
     #[test]
     fn roce_flows_of_two_hosts_have_names_of_their_own() {
         let name = |src_port| {

@@ -1,7 +1,7 @@
-//! A switch's congestion table: how busy its uplinks are, in both directions (Expeditus §3.2; specs/expeditus.md §2).
+//! A switch's congestion table: the loads of its uplinks in both directions (Expeditus §3.2; specs/expeditus.md §2).
 //!
-//! Uplinks have an index of their own, from 0: the j-th of an edge switch leads to the j-th aggregation switch of its pod,
-//! the k-th of an aggregation switch to the k-th core of its plane.
+//! Uplinks have their own index, from 0. The j-th uplink of an edge switch leads to the j-th aggregation switch of its
+//! pod. The k-th uplink of an aggregation switch leads to the k-th core of its plane.
 
 use super::multiplier::{Multiplier, Scaling};
 use crate::choices;
@@ -12,11 +12,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 choices! {
-    /// When a packet counts as sent.
+    /// The instant at which a packet counts as sent.
     pub(crate) enum Counted {
-        /// When it is queued: what waits shows at once.
+        /// When the packet is queued, so that the backlog counts at once.
         Enqueue = "enqueue",
-        /// When its first bit leaves. A packet that the queue then has no room for counts as well.
+        /// When the packet's first bit leaves. A packet that the queue drops counts as well.
         TxStart = "tx_start",
     }
 }
@@ -26,14 +26,14 @@ choices! {
 pub(crate) struct Uplinks {
     dre: Arc<Dre>,
     layer: LinkLayer,
-    /// The port of the first one.
+    /// The port of the first uplink.
     first: u16,
     registers: Box<[Registers]>,
-    /// Of each, upwards and downwards.
+    /// For each uplink, its link and rate upwards and downwards.
     links: Box<[[(LinkId, Rate); 2]]>,
-    /// True if a queue counts as load.
+    /// True if the egress queue counts as load.
     counts_queues: bool,
-    /// Under [`Counted::TxStart`]: of each, when packets that wait begin to leave, and their bytes.
+    /// Under [`Counted::TxStart`], for each uplink: the start times and sizes in bytes of the packets that wait.
     waiting: Option<Vec<VecDeque<(Time, u32)>>>,
 }
 
@@ -43,22 +43,22 @@ struct Registers {
     ingress: DreRegister,
 }
 
-/// How a load is scaled on its way into a tag or a comparison.
+/// The scaling of a load before it enters a tag or a comparison.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
-    /// By how much.
+    /// The factor.
     pub(crate) by: Multiplier,
-    /// In which way.
+    /// The way in which the factor applies.
     pub(crate) how: Scaling,
 }
 
 impl Scale {
-    /// Not at all.
+    /// No scaling.
     pub(crate) const NONE: Self = Self { by: Multiplier::ONE, how: Scaling::Off };
 }
 
 impl Uplinks {
-    /// The uplinks of `node`: those of its ports.
+    /// The uplinks of `node`, which are at `ports`.
     pub(crate) fn new(
         topology: &Topology,
         node: NodeId,
@@ -79,12 +79,12 @@ impl Uplinks {
         }
     }
 
-    /// How many there are.
+    /// Number of uplinks.
     pub(crate) fn len(&self) -> usize {
         self.registers.len()
     }
 
-    /// The uplink at a port, if there is one.
+    /// The index of the uplink at a port; `None` if the port is not an uplink.
     #[inline]
     pub(crate) fn at(&self, port: PortId) -> Option<usize> {
         port.0.checked_sub(self.first).map(usize::from)
@@ -100,13 +100,13 @@ impl Uplinks {
         self.links.iter().position(|ways| ways.iter().any(|&(way, _)| way == link))
     }
 
-    /// Counts a packet that has come down an uplink.
+    /// Counts a packet that arrived at an uplink.
     #[inline]
     pub(crate) fn received(&mut self, now: Time, uplink: usize, packet: &Packet) {
         self.dre.count(&mut self.registers[uplink].ingress, now, self.layer.frame(packet.size));
     }
 
-    /// Counts a packet that goes up an uplink.
+    /// Counts a packet that leaves by an uplink.
     #[inline]
     pub(crate) fn sent(&mut self, now: Time, uplink: usize, packet: &Packet, ports: &Ports<'_>) {
         let bytes = self.layer.frame(packet.size);
@@ -125,7 +125,7 @@ impl Uplinks {
         }
     }
 
-    /// Counts what has begun to leave by now.
+    /// Counts the waiting packets that have begun to leave by now.
     fn settle(&mut self, now: Time, uplink: usize) {
         let Some(waiting) = &mut self.waiting else { return };
         while let Some((start, bytes)) = waiting[uplink].pop_front_if(|&mut (start, _)| start <= now) {
@@ -133,7 +133,7 @@ impl Uplinks {
         }
     }
 
-    /// The load of an uplink upwards; the greatest if its port is down.
+    /// The upward load of an uplink; the greatest load if its port is down.
     pub(crate) fn egress(&mut self, now: Time, uplink: usize, ports: &Ports<'_>, scale: Scale) -> u8 {
         self.settle(now, uplink);
         let load =
@@ -145,7 +145,7 @@ impl Uplinks {
         load.max(self.dre.queue_load(port.rate.time_for(port.waiting(now))))
     }
 
-    /// The load of an uplink downwards, likewise.
+    /// The downward load of an uplink; the greatest load if its port is down.
     pub(crate) fn ingress(&self, now: Time, uplink: usize, ports: &Ports<'_>, scale: Scale) -> u8 {
         self.load(&self.registers[uplink].ingress, self.links[uplink][1].1, now, uplink, ports, scale)
     }
@@ -166,7 +166,7 @@ impl Uplinks {
         }
     }
 
-    /// An uplink that was down is up again: it starts from nothing.
+    /// Clears the registers of an uplink that is up again after a failure.
     pub(crate) fn forget(&mut self, uplink: usize) {
         self.registers[uplink] = Registers::default();
         if let Some(waiting) = &mut self.waiting {
@@ -175,7 +175,7 @@ impl Uplinks {
     }
 }
 
-/// A link and its other direction, with their rates.
+/// A link and its reverse direction, with their rates.
 ///
 /// # Panics
 /// If there is no such link.
@@ -191,7 +191,7 @@ mod tests {
     use raddle_topology::builders::{ClosRates, clos};
     use raddle_wire::tcp::Segment;
 
-    /// An edge switch of two uplinks.
+    /// An edge switch with two uplinks.
     fn uplinks(counted: Counted) -> Uplinks {
         let size = ClosSize::leaf_spine(2, 1, 2);
         let topology = clos(size, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
@@ -210,7 +210,7 @@ mod tests {
         Packet::new(1_500, Header::Tcp(Segment::default()))
     }
 
-    /// §2.2: 20 full frames of 1,518 B leave a link's load at 0, the 21st makes it 1.
+    /// §2.2: 20 full frames of 1,518 B leave a link's load at 0, and the 21st raises it to 1.
     #[test]
     fn oracle_2_2_twenty_frames_are_not_seen() {
         let mut uplinks = uplinks(Counted::Enqueue);
@@ -262,7 +262,7 @@ mod tests {
         for (counted, now, later) in [(Counted::Enqueue, 4, 3), (Counted::TxStart, 0, 3)] {
             let mut uplinks = uplinks(counted);
             for n in 0..100 {
-                // Behind what is already there for the next 17 us, a microsecond a packet's worth ahead of each tick.
+                // The port is busy until 16 us for the first 50 packets, and until 17 us for the others.
                 let states = ports(Time::ZERO + Duration::from_us(16 + n / 50), true);
                 uplinks.sent(Time::ZERO, 0, &full(), &Ports(&states));
             }

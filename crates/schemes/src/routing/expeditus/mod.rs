@@ -1,18 +1,21 @@
-//! Expeditus: congestion-aware load balancing in Clos networks, a flow at a time (SoCC 2016).
+//! Expeditus: congestion-aware load balancing per flow in Clos networks (SoCC 2016).
 //!
-//! Edge and aggregation switches measure their own uplinks, in both directions. A flow's first packet carries the source
-//! edge switch's loads to the destination's, which merges them with its own and selects the aggregation switch; its answer,
-//! a packet of its own, goes back through that one's counterpart at the destination, which adds its loads, and itself, which
-//! merges them with its own and selects the core. Where the answer arrives at the source edge switch is the flow's uplink.
-//! Paths southwards are forced. Cores and hosts know nothing of it.
+//! Edge and aggregation switches measure the loads of their own uplinks, in both directions. A flow's first packet
+//! carries the source edge switch's loads to the destination's edge switch. That switch merges them with its own loads
+//! and selects the aggregation switch. It answers with a separate packet, the Exp-response.
 //!
-//! Within a pod, and in a leaf-spine, the first stage is all there is. Flows whose selection is under way, or whose answer
-//! was lost, go by ECMP.
+//! The response passes the selected aggregation switch's counterpart in the destination's pod, which writes its loads
+//! into the response. It then passes the selected aggregation switch in the source's pod, which merges these loads with
+//! its own and selects the core. The port by which the response reaches the source edge switch is the flow's uplink.
+//! Paths downwards are fixed. Cores and hosts do not take part.
 //!
-//! The protocol of the authors' simulation code, which is another, is [`mode`](ROUTING) `authsim`.
+//! Within a pod, and in a leaf-spine, only the first stage exists. A flow uses ECMP while its selection is pending or
+//! if the answer is lost.
 //!
-//! Cost a packet: at edge and aggregation switches an addition to a rate estimator, and on the way up a hash of the five-tuple
-//! and a look-up; at cores and spines, ECMP's.
+//! The authors' simulation code uses a different protocol, which is [`mode`](ROUTING) `authsim`.
+//!
+//! Cost per packet: at edge and aggregation switches, an addition to a rate estimator, and on the way up a hash of the
+//! five-tuple and a look-up; at cores and spines, ECMP's cost.
 
 mod aggregation;
 mod authsim;

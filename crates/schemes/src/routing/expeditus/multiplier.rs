@@ -1,5 +1,5 @@
-//! Link load multipliers: what an uplink towards a switch that has lost some of its capacity counts for
-//! (Expeditus §3.5; specs/expeditus.md §2.5).
+//! Link load multipliers: the weight of an uplink's load when the switch above has lost some of its capacity (Expeditus
+//! §3.5; specs/expeditus.md §2.5).
 
 use super::meters::{Scale, both_ways};
 use crate::choices;
@@ -8,34 +8,34 @@ use raddle_topology::Topology;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Capacity above a switch as it was built over what is left of it: at least 1.
+/// The ratio of the nominal capacity above a switch to its remaining capacity; at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Multiplier {
-    /// Bits per second, as built.
+    /// Nominal capacity in bits per second.
     pub(crate) nominal: u64,
-    /// What is left of them.
+    /// Remaining capacity in bits per second.
     pub(crate) remaining: u64,
 }
 
 choices! {
     /// How a multiplier applies to a load.
     pub(crate) enum Scaling {
-        /// [`Literal`](Self::Literal) for whole multipliers, [`Prescale`](Self::Prescale) for others.
+        /// [`Literal`](Self::Literal) for whole multipliers, [`Prescale`](Self::Prescale) for all others.
         Auto = "auto",
-        /// To the load in its few bits, rounded down.
+        /// Multiplies the rounded load of few bits, and rounds the product down.
         Literal = "literal",
-        /// To what the register holds, before rounding.
+        /// Multiplies the register's value before rounding.
         Prescale = "prescale",
-        /// Not at all, but for an uplink above which nothing is left.
+        /// No multiplication. An uplink without remaining capacity above it still counts as full.
         Off = "off",
     }
 }
 
 impl Multiplier {
-    /// Of a switch that has lost nothing.
+    /// The multiplier of a switch that has lost no capacity.
     pub(crate) const ONE: Self = Self { nominal: 1, remaining: 1 };
 
-    /// The load of an uplink with this register, towards a switch of this multiplier.
+    /// The load of an uplink with this register, scaled by this multiplier.
     pub(crate) fn load(
         self,
         scaling: Scaling,
@@ -68,16 +68,16 @@ impl Multiplier {
     }
 }
 
-/// The multipliers of an edge switch's uplinks, by what it knows of failures above them.
+/// The multipliers of an edge switch's uplinks, according to the failures above them that the switch knows of.
 #[derive(Debug)]
 pub(crate) struct Multipliers {
     scaling: Scaling,
-    /// Of each uplink, the links from the switch above it upwards.
+    /// For each uplink, the links upwards from the switch above.
     above: Box<[Vec<Above>]>,
     of: Box<[Multiplier]>,
 }
 
-/// A link upwards from the switch above: both directions, and its capacity in bits per second.
+/// A link upwards from the switch above: the link ids of both directions, and the capacity in bits per second.
 #[derive(Debug)]
 struct Above {
     ways: [LinkId; 2],
@@ -85,7 +85,7 @@ struct Above {
 }
 
 impl Multipliers {
-    /// For the uplinks of `edge`, at these ports; those of the switches above begin at the port `next`.
+    /// The multipliers for the uplinks of `edge` at these ports. `next` are the uplink ports of the switches above.
     pub(crate) fn new(
         topology: &Topology,
         edge: NodeId,
@@ -104,12 +104,12 @@ impl Multipliers {
         Self { scaling, of: vec![Multiplier::ONE; uplinks.len()].into(), above: uplinks.map(above).collect() }
     }
 
-    /// How the load of an uplink counts towards another pod.
+    /// The scaling of an uplink's load for flows to or from another pod.
     pub(crate) fn scale(&self, uplink: usize) -> Scale {
         Scale { by: self.of[uplink], how: self.scaling }
     }
 
-    /// Takes note of a link that went down or came up; `down` are all that are.
+    /// Updates the multipliers after a link went down or came up. `down` are all links that are down now.
     pub(crate) fn link(&mut self, link: LinkId, down: &BTreeSet<LinkId>) {
         let is_owner = |above: &Vec<Above>| above.iter().any(|above| above.ways.contains(&link));
         let Some(uplink) = self.above.iter().position(is_owner) else { return };
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Oracles §11.2 S6 to S8, which multiply the loads of the first uplink by 2.
+    /// Oracles §11.2 S6 to S8 multiply the loads of the first uplink by 2.
     #[test]
     fn oracle_s6_to_s8() {
         let [m, one] = [of(1, 2), Multiplier::ONE];
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!((scaled([4, 6]), scaled([4, 7])), ([7, 6], [7, 7]), "S8");
     }
 
-    /// A register that holds this share of C · tau at 10 Gb/s.
+    /// The load of a register that holds this share of C · tau at 10 Gb/s.
     fn load(share: f64, scaling: Scaling, multiplier: Multiplier) -> u8 {
         let dre = Dre::new(Duration::from_us(20), 0.1, 3);
         let mut register = DreRegister::default();

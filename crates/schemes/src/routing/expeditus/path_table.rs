@@ -1,9 +1,9 @@
-//! The path selection table: for each flow, the selected uplink, or a mark that the answer to the flow's request is pending
-//! (Expeditus §4.1; specs/expeditus.md §3).
+//! The path selection table: for each flow, the selected uplink, or a mark that the answer to the flow's request is
+//! pending (Expeditus §4.1; specs/expeditus.md §3).
 //!
-//! An entry that is idle for a timeout expires. After a finished entry expires, the flow's next packet selects a path again.
-//! A pending entry expires too, so that a lost request does not prevent its flow from selecting for ever (§3.6). Expiry is
-//! checked when a look-up finds an entry; a sweep removes other expired entries when the table grows.
+//! An entry that is idle for a timeout expires. After a finished entry expires, the flow's next packet selects a path
+//! again. A pending entry expires too, so that a lost request does not prevent its flow from selecting for ever (§3.6).
+//! Expiry is checked when a look-up finds an entry; a sweep removes other expired entries when the table grows.
 
 use super::counters::Counters;
 use super::flow_id::FlowId;
@@ -17,8 +17,8 @@ choices! {
     pub(crate) enum Clock {
         /// An entry expires when it has been idle for more than the timeout, to the picosecond.
         Exact = "exact",
-        /// An age bit decides (CONGA §3.4): each tick of a timer with this period sets the bit, and packets clear it. The entry
-        /// expires at the second tick, which is after one to two timeouts of idleness.
+        /// An age bit decides (CONGA §3.4): each tick of a timer with this period sets the bit, and packets clear it.
+        /// The entry expires at the second tick, which is after one to two timeouts of idleness.
         AgeBit = "age_bit",
     }
 }
@@ -71,8 +71,8 @@ pub(crate) struct PathTable {
 const FEW: usize = 256;
 
 impl PathTable {
-    /// A table for `capacity` entries, which expire after `timeout`. For [`Lookup::Hardware`] the capacity is rounded up to a
-    /// power of two.
+    /// A table for `capacity` entries, which expire after `timeout`. For [`Lookup::Hardware`] the capacity is rounded
+    /// up to a power of two.
     pub(crate) fn new(
         capacity: usize,
         timeout: Duration,
@@ -151,7 +151,8 @@ impl PathTable {
         true
     }
 
-    /// Removes expired entries. The next sweep is due when the table has doubled, and not before 1/16 of the timeout has passed.
+    /// Removes expired entries. The next sweep is due when the table has doubled, and not before 1/16 of the timeout
+    /// has passed.
     fn sweep(&mut self, now: Time) {
         let before = self.entries.len();
         let (clock, timeout) = (self.clock, self.timeout);
@@ -221,7 +222,7 @@ mod tests {
         assert_eq!(expires(Clock::Exact, at(30_000)), at(130_100));
     }
 
-    /// §3.6: an answer that never comes does not block the flow, and comes in vain later.
+    /// §3.6: an answer that never arrives does not block the flow. An answer that arrives too late has no effect.
     #[test]
     fn oracle_3_6_pending_entries_die() {
         for clock in [Clock::Exact, Clock::AgeBit] {

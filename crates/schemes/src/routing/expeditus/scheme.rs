@@ -44,11 +44,11 @@ const INFO: Info = Info {
 };
 
 choices! {
-    /// Whose protocol it is.
+    /// The protocol variant.
     pub(crate) enum Mode {
-        /// The paper's.
+        /// The paper's protocol.
         Paper = "paper",
-        /// That of the authors' simulation code.
+        /// The protocol of the authors' simulation code.
         Authsim = "authsim",
     }
 }
@@ -58,7 +58,7 @@ choices! {
     pub(crate) enum Ties {
         /// At random.
         Random = "random",
-        /// The first.
+        /// The uplink with the lowest index.
         Lowest = "lowest",
         /// By a hash of the flow.
         Hash = "hash",
@@ -119,7 +119,7 @@ pub(crate) const PST_LOOKUP: Parameter = Parameter::choice(
     "whether each flow has an entry of its own, or those share one whose hashes agree in the lower bits (hw)",
 );
 
-/// What all switches of a fabric are built from.
+/// The common data from which all switches of a fabric are built.
 pub struct Expeditus {
     clos: Clos,
     paths: Arc<ShortestPaths>,
@@ -130,10 +130,10 @@ pub struct Expeditus {
 }
 
 impl Expeditus {
-    /// For this fabric.
+    /// Expeditus for the plan's fabric.
     ///
     /// # Errors
-    /// If it is no Clos network, or its switches have more uplinks than a tag has room for.
+    /// If the fabric is not a Clos network, or a switch has more uplinks than a tag has room for.
     pub fn new(plan: &Plan<'_>) -> Result<Self, Unfit> {
         let clos = Clos::new(clos_of(plan.topology, INFO.name)?);
         let most = [1, 2].map(|level| clos.uplinks(level).len()).into_iter().max().unwrap_or(0);
@@ -155,13 +155,13 @@ impl Expeditus {
         })
     }
 
-    /// What happens to selections.
+    /// Counts of the events of selections.
     #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters
     }
 
-    /// The forwarder of a node; none for hosts.
+    /// The forwarder of a node; `None` for hosts.
     #[must_use]
     pub fn forwarder(&self, node: NodeId) -> Option<Box<dyn Forwarder>> {
         let level = self.clos.level(node);
@@ -218,7 +218,7 @@ impl Expeditus {
     }
 }
 
-/// The Clos network that a fabric is, for the routing of that name.
+/// The Clos network that the topology describes; `name` is the routing's name in the error message.
 pub(crate) fn clos_of(topology: &Topology, name: &str) -> Result<ClosSize, Unfit> {
     match *topology.shape() {
         Shape::Clos(size) => Ok(size),

@@ -1,24 +1,24 @@
-//! One stage of a selection: which of a switch's uplinks has the least load, seen from both of its ends
-//! (specs/expeditus.md §5.1).
+//! One stage of a selection: finds the uplink with the least load, as seen from both of its ends (specs/expeditus.md
+//! §5.1).
 
 use super::flow_id::FlowHash;
 use raddle_core::Stream;
 use raddle_wire::FiveTuple;
 use raddle_wire::exp::Tag;
 
-/// How a switch chooses among uplinks that are equally good.
+/// How a switch chooses among uplinks with equal loads.
 #[derive(Debug)]
 pub(crate) enum Ties {
     /// Uniformly at random.
     Random(Stream),
-    /// The first.
+    /// The uplink with the lowest index.
     Lowest,
-    /// By the flow's hash, under this salt.
+    /// By the flow's hash with this salt.
     Hash(u64),
 }
 
-/// The uplink with the least effective load, which is the greater of what the other end told and what this end
-/// measures, among those that are usable, if there is one. Both lists are in the order of the uplinks.
+/// The usable uplink with the least effective load; `None` if no uplink is usable. The effective load is the greater of
+/// the load that the other end reported and the load that this end measures. Both lists are in uplink order.
 pub(crate) fn select(
     told: impl Iterator<Item = u8>,
     measured: impl Iterator<Item = u8>,
@@ -63,7 +63,7 @@ mod tests {
         select(told.iter().copied(), measured.iter().copied(), |_| true, FLOW, ties)
     }
 
-    /// The winner as the oracle numbers it, from 1, in a case without a tie.
+    /// The winner in a case without a tie, numbered from 1 as in the oracle.
     fn winner(told: &[u8], measured: &[u8]) -> usize {
         let lowest = of(told, measured, &mut Ties::Lowest);
         for salt in 0..20 {
@@ -72,7 +72,7 @@ mod tests {
         lowest.expect("all are usable") + 1
     }
 
-    /// Oracles §11.2 without a tie; those with multipliers are in `multiplier.rs`.
+    /// Oracles §11.2 without a tie. The oracles with multipliers are in `multiplier.rs`.
     #[test]
     fn oracle_11_2_winners() {
         assert_eq!(winner(&[3, 1], &[2, 2]), 2, "S1, first stage");
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(winner(&[2, 5, 1, 0, 3, 7, 4, 6], &[4, 0, 3, 2, 2, 0, 1, 5]), 4, "S12");
     }
 
-    /// Oracle §11.2 S3: each of four equals wins a quarter of the time.
+    /// Oracle §11.2 S3: each of four uplinks with equal loads wins a quarter of the time.
     #[test]
     fn oracle_s3_ties_are_even() {
         let mut ties = Ties::Random(Stream::new(1, 2, "ties"));
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(of(&[0; 4], &[0; 4], &mut Ties::Lowest), Some(0));
     }
 
-    /// Oracle §11.2 S4: only the minima share.
+    /// Oracle §11.2 S4: only the uplinks with the least load share the wins.
     #[test]
     fn oracle_s4_only_minima_tie() {
         let mut ties = Ties::Random(Stream::new(1, 2, "ties"));
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(by_hash, seen);
     }
 
-    /// §5.1 and the second half of oracle §11.2 S9: what cannot be used does not win, however full the others are.
+    /// §5.1 and the second half of oracle §11.2 S9: an unusable uplink never wins, however full the others are.
     #[test]
     fn oracle_s9_what_is_unusable_never_wins() {
         let usable = |told: [u8; 2], measured: [u8; 2], alive: &dyn Fn(usize) -> bool| {

@@ -1,5 +1,5 @@
-//! What edge and aggregation switches have in common: their uplinks, their table, and plain next hops for all that no
-//! selection decides.
+//! The parts that edge and aggregation switches share: uplinks, the path table, and next hops for packets without a
+//! selected path.
 
 use super::counters::Counters;
 use super::meters::Uplinks;
@@ -17,11 +17,11 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Switch {
     pub(crate) next_hops: NextHops,
-    /// Of the seed and the node, for choices by hash.
+    /// Derived from the seed and the node, for choices by hash.
     pub(crate) salt: u64,
-    /// Hosts below it.
+    /// Hosts below this switch.
     pub(crate) below: Range<u32>,
-    /// Hosts of its pod.
+    /// Hosts of this switch's pod.
     pub(crate) pod: Range<u32>,
     pub(crate) uplinks: Uplinks,
     pub(crate) table: PathTable,
@@ -29,7 +29,7 @@ pub(crate) struct Switch {
     pub(crate) counters: Arc<Counters>,
 }
 
-/// A set of uplinks.
+/// A set of uplinks, one bit per uplink.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Set(u128);
 
@@ -40,13 +40,13 @@ impl Set {
 }
 
 impl Switch {
-    /// Whether the host is below this switch.
+    /// True if the host is below this switch.
     #[inline]
     pub(crate) fn is_above(&self, host: NodeId) -> bool {
         self.below.contains(&host.0)
     }
 
-    /// Counts a packet that came by that port, if it is an uplink's. Returns whether it is.
+    /// Counts a packet that arrived at an uplink. Returns true if `arrival` is an uplink.
     #[inline]
     pub(crate) fn received(&mut self, now: Time, packet: &Packet, arrival: Option<PortId>) -> bool {
         let uplink = arrival.and_then(|port| self.uplinks.at(port));
@@ -62,19 +62,19 @@ impl Switch {
         ecmp::choose(self.next_hops.routing(), packet, self.salt)
     }
 
-    /// Where a packet for a host below goes.
+    /// Forwards a packet to a host below this switch.
     #[inline]
     pub(crate) fn downwards(&mut self, packet: &Packet) -> Verdict {
         self.by_hash(packet).map_or(Verdict::Drop(DropReason::NoRoute), Verdict::Forward)
     }
 
-    /// The uplink of a packet that no selection has given one: by hash, among those that are up.
+    /// The uplink of a packet without a selected path: by hash, among the uplinks that are up.
     pub(crate) fn upwards_by_hash(&mut self, packet: &Packet, ports: &Ports<'_>) -> Option<PortId> {
         let port = self.by_hash(packet)?;
         if ports.get(port).up {
             return Some(port);
         }
-        // A switch sees at once that a port of its own is down, before anybody discovers it.
+        // A switch sees at once that its own port is down, before the failure is discovered.
         let ways = self.ways(packet.dst(), ports);
         let count = ways.0.count_ones() as usize;
         let choice = (count > 0).then(|| pick(flow_hash(packet, self.salt), count))?;
@@ -82,7 +82,7 @@ impl Switch {
         uplink.map(|uplink| self.uplinks.port(uplink))
     }
 
-    /// Sends a packet by that port, if there is one.
+    /// Sends a packet by `port`, or drops it if `port` is `None`.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -98,7 +98,7 @@ impl Switch {
         Verdict::Forward(port)
     }
 
-    /// Whether a port that was selected is up and leads to the host.
+    /// True if a selected port is up and leads to the host.
     #[inline]
     pub(crate) fn leads(&mut self, port: PortId, to: NodeId, ports: &Ports<'_>) -> bool {
         ports.get(port).up
@@ -118,7 +118,8 @@ impl Switch {
         Set(set)
     }
 
-    /// Selects an uplink that leads to a host: from what the other end told, and what this end measures.
+    /// Selects an uplink that leads to a host, from the loads that the other end reported and the loads that this end
+    /// measures.
     pub(crate) fn select(
         &mut self,
         told: impl Iterator<Item = u8>,
@@ -133,14 +134,14 @@ impl Switch {
         select(told, measured, |uplink| ways.has(uplink), flow, &mut self.ties)
     }
 
-    /// The port for a packet that is about to arrive, if no table decides it.
+    /// The port for a packet that is about to arrive; `None` if the path table decides.
     #[inline]
     pub(crate) fn foresee(&self, packet: &Packet) -> Option<PortId> {
         let routing = self.next_hops.present().filter(|_| self.is_above(packet.dst()))?;
         ecmp::choose(routing, packet, self.salt)
     }
 
-    /// A link, anywhere, went down or came up.
+    /// Notes that a link anywhere in the fabric went down or came up.
     pub(crate) fn link(&mut self, link: LinkId, up: bool) {
         self.next_hops.link(link, up);
         match self.uplinks.with_link(link) {

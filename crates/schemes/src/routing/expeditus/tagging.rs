@@ -1,4 +1,4 @@
-//! Putting tags on packets and taking them off, and the Exp-response to a request.
+//! Adds tags to packets and removes them, and builds the Exp-response to a request.
 
 use super::flow_id::five_tuple;
 use raddle_core::{Header, HeaderInfo, Packet};
@@ -8,7 +8,7 @@ use raddle_wire::tcp::Segment;
 use raddle_wire::udp::Datagram;
 use raddle_wire::{Ecn, FiveTuple, Opening};
 
-/// The tag that a packet bears.
+/// The tag of a packet; `None` if it has no tag.
 #[inline]
 pub(crate) fn tag_of(packet: &Packet) -> Option<&Tag> {
     match &packet.header {
@@ -17,14 +17,14 @@ pub(crate) fn tag_of(packet: &Packet) -> Option<&Tag> {
     }
 }
 
-/// Puts a tag on a packet that has none, which it makes longer.
+/// Adds a tag to an untagged packet, which makes the packet longer.
 pub(crate) fn put_tag(packet: &mut Packet, tag: Tag) {
     packet.size += tag.wire_len() as u32;
     let inner = std::mem::replace(&mut packet.header, Header::Tcp(Segment::default()));
     packet.header = Header::Exp(Box::new(Tagged { tag, inner }));
 }
 
-/// Takes the tag off a packet, if it has one.
+/// Removes a packet's tag and returns it; `None` if it has no tag.
 pub(crate) fn take_tag(packet: &mut Packet) -> Option<Tag> {
     let &tag = tag_of(packet)?;
     packet.size -= tag.wire_len() as u32;
@@ -34,7 +34,7 @@ pub(crate) fn take_tag(packet: &mut Packet) -> Option<Tag> {
     Some(tag)
 }
 
-/// Replaces the loads of a packet that bears a tag.
+/// Replaces the loads in a packet's tag.
 pub(crate) fn write_loads(packet: &mut Packet, loads: impl IntoIterator<Item = u8>) {
     let Header::Exp(tagged) = &mut packet.header else { return };
     let old = tagged.tag.wire_len() as u32;
@@ -42,8 +42,8 @@ pub(crate) fn write_loads(packet: &mut Packet, loads: impl IntoIterator<Item = u
     packet.size = packet.size - old + tagged.tag.wire_len() as u32;
 }
 
-/// The Exp-response to a request, whose tag is off already: its headers with the addresses exchanged, and nothing else. None
-/// to packets of protocols that have no ports.
+/// The Exp-response to a request whose tag was already removed. It consists of the request's headers with exchanged
+/// addresses, without a payload. Returns `None` if the packet's protocol has no ports.
 pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
     let inner = match request.header {
         Header::Tcp(segment) => {
@@ -60,7 +60,7 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
             let kind = Kind::Write { psn: 0, plen: 0, offset: 0, size: 0, ack_request: false };
             Header::Roce(roce::Packet { src: packet.dst, dst: packet.src, kind, ecn: Ecn::NotEct, ..packet })
         }
-        // Only switches see the response, so that a plain header of the same five-tuple will do.
+        // Only switches see the response, so a plain header with the same five-tuple is enough.
         Header::Frame(view) => {
             let FiveTuple { src, dst, src_port, dst_port, protocol } = view.five_tuple()?;
             let (src, dst) = (dst.0, src.0);
@@ -79,12 +79,12 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
     Some(response)
 }
 
-/// The flow whose selection an Exp-response is about: the response's, but that addresses are exchanged.
+/// The flow whose selection an Exp-response answers: the response's own five-tuple with exchanged addresses.
 pub(crate) fn answered(packet: &Packet) -> Option<FiveTuple> {
     tag_of(packet).filter(|tag| tag.is_response).map(|_| five_tuple(packet).answered())
 }
 
-/// Whether a packet, tagged or not, opens a connection, and from which side.
+/// The side from which a packet opens a connection; `None` if it does not open one. The packet may have a tag.
 #[inline]
 pub(crate) fn opening(packet: &Packet) -> Option<Opening> {
     match &packet.header {
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!((take_tag(&mut packet), packet), (None, data()));
     }
 
-    /// §4.5: addresses exchanged, ports not, no payload, no sign of congestion.
+    /// §4.5: exchanged addresses, unchanged ports, no payload, and no ECN mark.
     #[test]
     fn oracle_4_5_responses() {
         let response = response_to(&data()).expect("TCP has ports");

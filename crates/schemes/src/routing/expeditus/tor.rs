@@ -1,6 +1,7 @@
-//! The edge switch: it starts selections, and answers those of others (Expeditus §4.2; specs/expeditus.md §5.2).
+//! The edge switch. It starts selections and answers the requests of other edge switches (Expeditus §4.2;
+//! specs/expeditus.md §5.2).
 //!
-//! Cost a packet: upwards, a hash of the five-tuple and a look-up; downwards, nothing but the meter of the uplink.
+//! Cost per packet: upwards, a hash of the five-tuple and a look-up; downwards, only the meter of the uplink.
 
 use super::flow_id::{FlowHash, five_tuple};
 use super::meters::Scale;
@@ -16,14 +17,14 @@ use raddle_wire::exp::Tag;
 pub(crate) struct Tor {
     pub(crate) switch: Switch,
     pub(crate) multipliers: Multipliers,
-    /// Whether a SYN that comes while an answer is out begins anew.
+    /// If true, a SYN or SYN-ACK begins a new selection while an answer is pending.
     pub(crate) reselect_on_syn: bool,
-    /// An Exp-response to be sent, and its uplink.
+    /// An Exp-response to be sent, and the uplink for it.
     pub(crate) answer: Option<(Packet, PortId)>,
 }
 
 impl Tor {
-    /// A packet for a host of another edge switch.
+    /// Forwards a packet for a host of another edge switch.
     #[inline]
     fn upwards(&mut self, now: Time, packet: &mut Packet, ports: &Ports<'_>) -> Verdict {
         let flow = five_tuple(packet).id();
@@ -45,12 +46,12 @@ impl Tor {
         self.switch.send(now, packet, port, ports)
     }
 
-    /// How the load of an uplink counts for a flow from or to a host elsewhere: scaled between pods only.
+    /// The scaling of an uplink's load: multipliers apply only to flows between pods.
     fn scale(multipliers: &Multipliers, is_between_pods: bool, uplink: usize) -> Scale {
         if is_between_pods { multipliers.scale(uplink) } else { Scale::NONE }
     }
 
-    /// Makes a packet an Exp-request.
+    /// Turns a packet into an Exp-request.
     fn request(&mut self, now: Time, packet: &mut Packet, ports: &Ports<'_>) {
         let Self { switch, multipliers, .. } = self;
         let is_between_pods = !switch.pod.contains(&packet.dst().0);
@@ -65,7 +66,7 @@ impl Tor {
         switch.counters.requests.count();
     }
 
-    /// A tagged packet for a host below has come down.
+    /// Handles a tagged packet that came down for a host below this switch.
     #[cold]
     fn tagged(&mut self, now: Time, packet: &mut Packet, arrival: PortId, ports: &Ports<'_>) -> Verdict {
         let tag = take_tag(packet).expect("the caller has seen a tag");
@@ -87,7 +88,7 @@ impl Tor {
         if self.answer.is_some() { Verdict::Answer(host) } else { verdict }
     }
 
-    /// The Exp-response to a request, and the uplink that it selects.
+    /// The Exp-response to a request, and the selected uplink.
     fn respond(
         &mut self,
         now: Time,
@@ -130,7 +131,7 @@ impl Forwarder for Tor {
             (None, _) if is_for_below => self.switch.downwards(packet),
             (None, _) if !came_down => self.upwards(now, packet, ports),
             (Some(_), Some(arrival)) if came_down && is_for_below => self.tagged(now, packet, arrival, ports),
-            // On a detour around failures.
+            // The packet is on a detour around failures.
             _ if came_down => {
                 let port = self.switch.upwards_by_hash(packet, ports);
                 self.switch.send(now, packet, port, ports)

@@ -1,4 +1,5 @@
-//! CRC-16, as routers hash flows by it (RFC 2992 §2 names it): the CCITT's, x^16 + x^12 + x^5 + 1, from all ones.
+//! CRC-16 as routers use it to hash flows (RFC 2992 §2 names it): the CCITT polynomial x^16 + x^12 + x^5 + 1, starting
+//! with all ones.
 
 const POLYNOMIAL: u16 = 0x1021;
 
@@ -18,7 +19,7 @@ const TABLE: [u16; 256] = {
     table
 };
 
-/// The CRC of these words, their highest bytes first.
+/// The CRC of these words, most significant byte first.
 pub(super) fn crc16(words: [u32; 5]) -> u16 {
     words.into_iter().flat_map(u32::to_be_bytes).fold(!0, step)
 }

@@ -1,11 +1,11 @@
-//! Hashed routing in trees: a hash of the flow's identity fixes the whole way up (specs/cee.md §5.4).
+//! Hashed routing in trees: a hash of the flow's identity determines the whole path upwards (specs/cee.md §5.4).
 //!
-//! RFC 2992's hash-threshold: the path is `CRC16(flow) * paths / 65536`, where the paths are as many as nearest common
-//! ancestors. The source of a frame of converged Ethernet hashes once and writes the path into it; other packets have no
-//! room for it, so each switch on their way up works out the same path again. The digits of the path's number are the
-//! ports up. What hashes alike keeps to one path.
+//! The scheme uses the hash-threshold of RFC 2992: the path is `CRC16(flow) * paths / 65536`, with one path per nearest
+//! common ancestor. The source of a converged Ethernet frame computes the hash once and writes the path into the frame.
+//! Other packets have no room for the path, so each switch on the way up computes the same path again. The digits of
+//! the path's number select the ports upwards. Packets with equal hash keys take the same path.
 //!
-//! The CRC is linear: an offset of the seed would only rename the paths, so there is none.
+//! The hash has no seed. CRC is linear, so a seed would only permute the paths.
 
 mod crc16;
 
@@ -32,7 +32,7 @@ const INFO: Info = Info {
 };
 
 choices! {
-    /// What is hashed.
+    /// The fields of a packet that are hashed.
     enum Key {
         Pair = "pair",
         Flow = "flow",
@@ -48,7 +48,7 @@ parameters! {
     }
 }
 
-/// By place in the flow, a flow takes all paths.
+/// If the offset in the flow is hashed too, a flow uses all paths.
 fn spread(settings: &Settings) -> Spread {
     if Parameters::of(settings).key == Key::Frame { Spread::Evenly } else { Spread::AsForwarded }
 }
@@ -65,7 +65,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 struct Hashed {
     tree: Arc<Xgft>,
     key: Key,
-    /// What a path is divided by here.
+    /// The divisor that extracts this node's digit of a path.
     divisor: u32,
 }
 
@@ -74,7 +74,7 @@ impl Hashed {
         Self { tree: Arc::clone(tree), key, divisor: tree.planes(tree.level(node)) }
     }
 
-    /// The packet's path: the number of its nearest common ancestor.
+    /// The packet's path: the index of the nearest common ancestor that it passes.
     fn path(&self, packet: &Packet) -> u32 {
         let (src, dst) = (packet.src(), packet.dst());
         let flow =

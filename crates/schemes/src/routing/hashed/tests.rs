@@ -32,14 +32,14 @@ fn a_pair_has_one_path_whatever_its_flows_and_a_frame_its_own() {
     let frames = || (0..10_000).map(|i| frame(0, 31, i % 7, u64::from(i) * 1_500));
     assert_eq!(counts(&mut fabric("pair"), frames()).len(), 1);
     even(counts(&mut fabric("frame"), frames()).into_values(), 16);
-    // Pairs of the two halves of the tree, of which each takes one of sixteen roots.
+    // Pairs of hosts in the two halves of the tree. Each pair uses one of sixteen roots.
     let pairs = (0..256).map(|pair| frame(pair / 16, 16 + pair % 16, 1, 0));
     even(counts(&mut fabric("pair"), pairs).into_values(), 16);
-    // TCP knows no place but that in the flow, whose segments stay together.
+    // TCP segments have no offset field that the scheme hashes, so the segments of a flow stay on one path.
     assert_eq!(counts(&mut fabric("frame"), (0..100).map(|i| segment(0, 31, 5, i * 1_460))).len(), 1);
 }
 
-/// RFC 2992 §2: of 65,536 values of the hash, equal ranges belong to the paths; the path's digits are the ports up.
+/// RFC 2992 §2: each path owns an equal range of the 65,536 hash values. The path's digits are the ports upwards.
 #[test]
 fn switches_work_out_what_the_source_would_write() {
     let mut fabric = fabric("flow");

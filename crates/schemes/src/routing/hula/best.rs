@@ -1,8 +1,8 @@
-//! A switch's table of next hops: for each edge switch (ToR) the best that probes have told of (HULA §3.3).
+//! A switch's table of next hops: for each edge switch (ToR), the best next hop reported by probes (HULA §3.3).
 
 use raddle_core::{Duration, PortId, Time};
 
-/// The next hop of least utilisation for each ToR.
+/// The next hop with the least utilisation for each ToR.
 #[derive(Debug)]
 pub(super) struct BestHops {
     ageing: Duration,
@@ -13,22 +13,23 @@ pub(super) struct BestHops {
 #[derive(Debug, Clone, Copy)]
 struct Hop {
     port: PortId,
-    /// Of the busiest link from here on, in 255ths.
+    /// Utilisation of the busiest link on the path through this next hop, in 255ths.
     utilisation: u8,
-    /// When a probe last told of it.
+    /// Time of the last probe that reported this next hop.
     heard: Time,
 }
 
 impl BestHops {
-    /// For so many ToRs.
+    /// A table for `tors` ToRs.
     pub(super) fn new(tors: usize, ageing: Duration) -> Self {
         Self { ageing, by_tor: vec![None; tors].into() }
     }
 
-    /// A probe from a ToR has come by that port, behind which the path has this utilisation. Returns the best now known.
+    /// Handles a probe from a ToR that arrived at `port` and reported this utilisation of the path behind it. Returns
+    /// the least utilisation now known.
     ///
-    /// The port that was best keeps its place with its new utilisation, even if that is worse than another's was: what
-    /// others offer, their own next probes will tell.
+    /// The best port keeps its entry with its new utilisation, even if another port had less. The next probes by the
+    /// other ports will correct this.
     pub(super) fn probed(&mut self, now: Time, tor: usize, port: PortId, utilisation: u8) -> u8 {
         let hop = &mut self.by_tor[tor];
         let stays = hop.is_some_and(|best| {
@@ -40,7 +41,7 @@ impl BestHops {
         hop.map_or(utilisation, |best| best.utilisation)
     }
 
-    /// The best next hop to a ToR, unless probes have not told of it for too long.
+    /// The best next hop to a ToR; `None` if no probe has reported it within the ageing time.
     #[inline]
     pub(super) fn port(&self, now: Time, tor: usize) -> Option<PortId> {
         self.by_tor[tor].filter(|best| now.since(best.heard) < self.ageing).map(|best| best.port)
@@ -55,7 +56,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// Worked by hand: (when, port, utilisation) of a probe; then the best port and its utilisation.
+    /// Worked by hand: (time, port, utilisation) of a probe, then the best port and its utilisation.
     #[test]
     fn oracle_6_5_best_hops() {
         let mut best = BestHops::new(2, Duration::from_us(600));
@@ -64,10 +65,10 @@ mod tests {
             ((1, 4, 100), (3, 100)), // not better
             ((2, 5, 40), (5, 40)),
             ((3, 3, 60), (5, 40)),
-            ((4, 5, 90), (5, 90)), // the best got worse, and is still what was heard of last
+            ((4, 5, 90), (5, 90)), // the best port's new value is worse, but it stays the best
             ((5, 3, 60), (3, 60)),
             ((604, 4, 200), (3, 60)),
-            ((605, 4, 200), (4, 200)), // the best was not heard of for 600 us
+            ((605, 4, 200), (4, 200)), // no probe has reported the best port for 600 us
         ] {
             assert_eq!(best.probed(us(at), 1, PortId(port), utilisation), expected.1, "{at}");
             assert_eq!(best.port(us(at), 1), Some(PortId(expected.0)), "{at}");

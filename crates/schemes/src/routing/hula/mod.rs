@@ -1,14 +1,15 @@
-//! HULA: load balancing hop by hop in Clos networks, by probes that edge switches send (Katta et al., SOSR 2016;
+//! HULA: hop-by-hop load balancing in Clos networks, based on probes from edge switches (Katta et al., SOSR 2016;
 //! specs/expeditus.md §6.5).
 //!
-//! An edge switch (ToR) sends probes by all uplinks every so often. A switch that takes a probe in raises its utilisation
-//! to that of the link it came by, outwards, since that is the way to the ToR; keeps, for each ToR, the next hop of least
-//! utilisation; and passes on what it now knows: what came from below to all other ports, what came from above to those
-//! below only. So every switch knows a next hop for each ToR and the utilisation of the busiest link from there on, and
-//! nothing of the paths. A flowlet takes the next hop that is best when it begins.
+//! An edge switch (ToR) periodically sends probes by all its uplinks. A switch that receives a probe raises the probe's
+//! utilisation to that of the link back to the sender, because data for the ToR takes that direction. It keeps the next
+//! hop with the least utilisation for each ToR. It then passes on its best value: a probe from below goes to all other
+//! ports, a probe from above only to the ports below. Each switch thus knows, for each ToR, one next hop and the
+//! utilisation of the busiest link behind it, but no paths. A flowlet takes the next hop that is best when the flowlet
+//! begins.
 //!
-//! A ToR that no packet has passed for `ageing` stops probing until the next packet, which sets off probes at once: an idle
-//! fabric is at rest.
+//! A ToR stops probing after `ageing` without packets. The next packet triggers probes at once. An idle fabric
+//! therefore has no events.
 
 mod best;
 mod switch;

@@ -1,4 +1,4 @@
-//! What a switch does: it sends flowlets by the best next hop, and takes in, passes on and sets off probes.
+//! The forwarder of a switch. It sends flowlets by the best next hop, and receives, forwards and originates probes.
 
 use super::Parameters;
 use super::best::BestHops;
@@ -23,18 +23,19 @@ pub(super) struct Switch {
     hosts_per_tor: u32,
     pub(super) best: BestHops,
     pub(super) utilisation: Utilisation,
-    /// Ports to switches: the first of those below, the first of those above, and the end.
+    /// Ports to switches: the first port to a switch below, the first port to a switch above, and one past the last
+    /// port.
     below: u16,
     above: u16,
     end: u16,
-    /// Of an edge switch: when its next probes are due.
+    /// The probe timer; only edge switches have one.
     clock: Option<Clock>,
-    /// A probe on its way out, and the ports it has still to leave by.
+    /// A probe to be sent, and the ports by which it has not left yet.
     probe: Probe,
     leaving: Vec<PortId>,
 }
 
-/// When an edge switch probes.
+/// The probe timer of an edge switch.
 #[derive(Debug)]
 struct Clock {
     period: Duration,
@@ -42,12 +43,12 @@ struct Clock {
     patience: Duration,
     /// [`Time::NEVER`] while the switch does not probe.
     due: Time,
-    /// When a packet passed last.
+    /// Time of the last packet.
     passed: Time,
 }
 
 impl Clock {
-    /// A packet passes. Returns whether the switch begins to probe.
+    /// Notes a packet. Returns true if the switch starts to probe.
     fn pass(&mut self, now: Time) -> bool {
         self.passed = now;
         let begins = self.due == Time::NEVER;
@@ -57,7 +58,7 @@ impl Clock {
         begins
     }
 
-    /// The probes are due. Returns whether the switch sends them.
+    /// Handles the timer's expiry. Returns true if the switch sends probes now.
     fn tick(&mut self, now: Time) -> bool {
         let probes = now.since(self.passed) < self.patience;
         self.due = if probes { now + self.period } else { Time::NEVER };
@@ -101,12 +102,12 @@ impl Switch {
         }
     }
 
-    /// The edge switch that a host hangs from, counted from 0; none for a switch.
+    /// The index of the edge switch to which a host is attached; `None` for a switch.
     fn tor_of(&self, node: NodeId) -> Option<usize> {
         (node.0 < self.hosts).then(|| (node.0 / self.hosts_per_tor) as usize)
     }
 
-    /// Takes in a probe that came by a port of another switch.
+    /// Receives a probe that arrived from another switch.
     fn take(&mut self, now: Time, probe: Probe, arrival: PortId, ports: &Ports<'_>) -> Verdict {
         let tor = probe.tor.checked_sub(self.hosts).filter(|&tor| tor < self.hosts / self.hosts_per_tor);
         let (Some(tor), true) = (tor, (self.below..self.end).contains(&arrival.0)) else {
@@ -119,7 +120,7 @@ impl Switch {
         Verdict::Absorb
     }
 
-    /// Sends a probe by all these ports that are up, but for the one it came by.
+    /// Sends a probe by all of these ports that are up, except the port at which the probe arrived.
     fn send(
         &mut self,
         now: Time,
@@ -136,7 +137,7 @@ impl Switch {
         }
     }
 
-    /// The port for a packet of the transport's; none if there is no path.
+    /// The port for a transport packet; `None` if there is no path.
     fn port(&mut self, now: Time, packet: &Packet) -> Option<PortId> {
         let tor = self.tor_of(packet.dst());
         let usable = match self.next_hops.ports(packet.dst()) {
@@ -153,7 +154,7 @@ impl Switch {
         Some(self.flowlets.port(now, hash, usable, choose))
     }
 
-    /// Sends an edge switch's own probes.
+    /// Sends probes that originate at this edge switch.
     fn probe(&mut self, now: Time, ports: &Ports<'_>) {
         let own = Probe { tor: self.next_hops.node().0, utilisation: 0 };
         self.send(now, own, self.above..self.end, None, ports);

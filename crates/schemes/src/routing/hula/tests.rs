@@ -1,5 +1,6 @@
-//! The fat-tree of 4-port switches, 10 Gb/s: hosts are nodes 0 to 15, edge switches 16 to 23, aggregation switches 24 to
-//! 31, cores 32 to 35. Ports of edge and aggregation switches: 0 and 1 down, 2 and 3 up; a core's is the pod's number.
+//! The fat-tree of 4-port switches at 10 Gb/s: hosts are nodes 0 to 15, edge switches 16 to 23, aggregation switches 24
+//! to 31, cores 32 to 35. Edge and aggregation switches have ports 0 and 1 down, 2 and 3 up. A core's port number is
+//! the pod's number.
 
 use super::*;
 use crate::parameter::Settings;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 const RATE: Rate = Rate::from_gbps(10);
 const PORTS: Ports<'_> = Ports(&[PortState::idle(RATE); 4]);
-/// The first edge switch of the first pod, and of the second.
+/// The first edge switch of the first pod, and of the second pod.
 const A: NodeId = NodeId(16);
 const B: NodeId = NodeId(18);
 
@@ -48,7 +49,7 @@ impl Net {
         self.switches.get_mut(&node).expect("a switch")
     }
 
-    /// Hands a packet to a switch; what the switch then sends of its own.
+    /// Passes a packet to a switch. Returns the verdict, and the packets that the switch then originates.
     fn step(
         &mut self,
         now: Time,
@@ -62,15 +63,15 @@ impl Net {
         (verdict, own)
     }
 
-    /// A switch ticks; what it then sends.
+    /// Runs a switch's timer. Returns the packets that the switch then sends.
     fn tick(&mut self, now: Time, node: NodeId, ports: &Ports<'_>) -> Vec<(Packet, PortId)> {
         let switch = self.at(node);
         switch.tick(now, ports);
         std::iter::from_fn(|| switch.originate()).collect()
     }
 
-    /// An edge switch probes, by its timer or set off by a packet from a host of its own, and its probes go where they go.
-    /// Returns the links that they take.
+    /// An edge switch probes, either by its timer or because of a packet from one of its hosts. The probes then travel
+    /// through the network. Returns the links that they take.
     fn probe(&mut self, now: Time, tor: NodeId) -> Vec<(NodeId, PortId)> {
         let host = (tor.0 - 16) * 2;
         let own = if self.at(tor).next_tick() < Time::NEVER {
@@ -94,7 +95,7 @@ impl Net {
         links
     }
 
-    /// Brings the utilisation of a link between neighbours to that many percent.
+    /// Sets the utilisation of the link between two neighbours to `percent` percent.
     fn load(&mut self, now: Time, from: u32, to: u32, percent: u32) {
         let (_, link) =
             self.topology.links_from(NodeId(from)).find(|(_, link)| link.to.0 == to).expect("neighbours");
@@ -102,7 +103,7 @@ impl Net {
         self.at(NodeId(from)).utilisation.count(now, port, percent * 5_000);
     }
 
-    /// The ports that a switch sends 60 new flows to a host by.
+    /// The ports that a switch selects for 60 new flows to a host.
     fn taken(&mut self, now: Time, node: NodeId, dst: u32) -> BTreeSet<u16> {
         (0..60)
             .map(|flow| match self.step(now, node, packet(0, dst, flow), PortId(0)).0 {
@@ -113,9 +114,10 @@ impl Net {
     }
 }
 
-/// HULA §3.2: up and then down, never up again: each edge switch's probe passes 2 links to its aggregation switches, from
-/// each of those 1 to the other edge switch and 2 to cores, from each of the 4 cores 3 to other pods, from each of those
-/// 12 arrivals 2 to edge switches: 44.
+/// HULA §3.2: probes go up and then down, never up again. Each edge switch's probe passes 2 links to aggregation
+/// switches. From each of these it passes 1 link to the other edge switch and 2 links to cores. From each of the 4
+/// cores it passes 3 links to other pods, and from each of those 12 arrivals 2 links to edge switches. The sum is 44
+/// links.
 #[test]
 fn oracle_6_5_probes_reach_every_edge_switch() {
     let mut net = Net::new();
@@ -133,8 +135,8 @@ fn oracle_6_5_probes_reach_every_edge_switch() {
     }
 }
 
-/// HULA §3.3, worked by hand: of the four paths from A down to B, by aggregation switches 24 and 26 and cores 32 and 33,
-/// or 25 and 27 and cores 34 and 35, all but one have a busy link.
+/// HULA §3.3, worked by hand. Four paths lead from A down to B: by aggregation switches 24 and 26 and core 32 or 33, or
+/// by 25 and 27 and core 34 or 35. All paths but one have a busy link.
 #[test]
 fn oracle_6_5_the_path_whose_busiest_link_is_idlest_is_found() {
     for (free, loads) in [
@@ -168,7 +170,7 @@ fn a_flowlet_stays_and_the_next_one_follows_the_probes() {
     assert_eq!(net.taken(us(302), A, 4), [3].into(), "101 us later");
 }
 
-/// HULA §3.4 and this implementation's way with what is old: as ECMP.
+/// HULA §3.4. Unlike the paper, this implementation falls back to ECMP for next hops that are too old.
 #[test]
 fn oracle_6_5_without_probes_next_hops_age() {
     let mut net = Net::new();
@@ -179,14 +181,14 @@ fn oracle_6_5_without_probes_next_hops_age() {
     assert_eq!(net.taken(us(900), A, 4), [2, 3].into(), "more than 600 us after the probe, and a gap");
 }
 
-/// HULA §3.2: every 200 us, as long as packets pass.
+/// HULA §3.2: probes every 200 us, as long as packets pass.
 #[test]
 fn an_edge_switch_probes_by_a_timer_that_stops_when_no_packet_passes_for_long() {
     let mut net = Net::new();
     assert_eq!(net.at(A).next_tick(), Time::NEVER, "an idle fabric is at rest");
     let pass = |net: &mut Net, at| net.step(us(at), A, packet(0, 1, 0), PortId(0)).1.len();
     assert_eq!([0, 1, 199, 250].map(|at| pass(&mut net, at)), [2, 0, 0, 0], "the first one sets off probes");
-    // The last packet passes at 250 us; 600 us later its switch is quiet.
+    // The last packet passes at 250 us. 600 us later the switch stops probing.
     for (at, probes, next) in [(200, 2, us(400)), (400, 2, us(600)), (600, 2, us(800)), (800, 2, us(1_000))] {
         assert_eq!(net.at(A).next_tick(), us(at));
         assert_eq!(net.tick(us(at), A, &PORTS).len(), probes, "{at}");

@@ -1,10 +1,10 @@
-//! How busy a switch's links are, outwards (HULA §3.2): U = D + U · (1 - dt / tau) with every packet of D bytes, dt after
-//! the last one, which settles at R · tau under a steady rate R.
+//! The utilisation of a switch's links in the outward direction (HULA §3.2): each packet of D bytes, dt after the
+//! previous one, sets U = D + U · (1 - dt / tau). Under a steady rate R the estimate settles at R · tau.
 
 use raddle_core::{Duration, PortId, Rate, Time};
 use raddle_topology::LinkLayer;
 
-/// An estimate an egress port.
+/// One estimate per egress port.
 #[derive(Debug)]
 pub(super) struct Utilisation {
     tau: Duration,
@@ -14,7 +14,7 @@ pub(super) struct Utilisation {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Estimate {
-    /// U, when the last packet was counted.
+    /// U at the time of the last packet.
     bytes: f64,
     counted: Time,
 }
@@ -30,12 +30,12 @@ impl Estimate {
 }
 
 impl Utilisation {
-    /// Of so many ports, over the time `tau`.
+    /// Estimates for `ports` ports with time constant `tau`.
     pub(super) fn new(ports: usize, tau: Duration, layer: LinkLayer) -> Self {
         Self { tau, layer, estimates: vec![Estimate::default(); ports].into() }
     }
 
-    /// Counts a packet of so many bytes that leaves by that port.
+    /// Counts a packet of `size` bytes that leaves by `port`.
     #[inline]
     pub(super) fn count(&mut self, now: Time, port: PortId, size: u32) {
         let estimate = &mut self.estimates[port.index()];
@@ -43,10 +43,10 @@ impl Utilisation {
         *estimate = Estimate { bytes, counted: now };
     }
 
-    /// The utilisation of that port's link, in 255ths of its rate, rounded down, at most 255.
+    /// The utilisation of the link at `port`, in 255ths of its rate, rounded down, at most 255.
     pub(super) fn of(&self, now: Time, port: PortId, rate: Rate) -> u8 {
         let full = rate.as_bps_f64() * self.tau.as_secs_f64() / 8.0;
-        // A cast from a float saturates; a link without a rate is full as soon as it has carried anything.
+        // A cast from a float saturates. A link with rate zero counts as full as soon as it has carried anything.
         (self.estimates[port.index()].bytes(now, self.tau) / full * 255.0) as u8
     }
 }
@@ -62,7 +62,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// 400 us at 10 Gb/s are 500,000 bytes.
+    /// At 10 Gb/s, 400 us carry 500,000 bytes.
     fn fresh() -> Utilisation {
         Utilisation::new(2, Duration::from_us(400), LinkLayer::BARE)
     }
@@ -84,7 +84,7 @@ mod tests {
     fn a_steady_rate_is_found() {
         for tenths in 1..=10 {
             let mut utilisation = fresh();
-            // 1,500 bytes take 1.2 us at line rate.
+            // A packet of 1,500 bytes takes 1.2 us at line rate.
             let gap = Duration::from_ns(12_000 / tenths);
             let mut now = Time::ZERO;
             for _ in 0..5_000 {

@@ -1,8 +1,8 @@
-//! LetFlow: every flowlet takes a port at random (Vanini et al., NSDI 2017; specs/expeditus.md §6.5).
+//! LetFlow: every flowlet takes a random port (Vanini et al., NSDI 2017; specs/expeditus.md §6.5).
 //!
-//! Nothing measures congestion. A congested path delays acknowledgements, so that flows on it pause and break into more
-//! flowlets, each of which leaves for another path: what stays behind is what the path can bear. With `choice = "hash"`
-//! the draw is a hash of flow, switch and time, in place of the switch's random stream: flowlet ECMP.
+//! No switch measures congestion. A congested path delays acknowledgements, so that its flows pause and split into more
+//! flowlets. Each new flowlet can move to another path, until the congested path carries only the load that it can
+//! bear. With `choice = "hash"` a hash of flow, switch and time replaces the switch's random stream: flowlet ECMP.
 
 use crate::fluid::Spread;
 use crate::routing::flow_hash::{flow_hash, mix, pick, salt};
@@ -57,7 +57,7 @@ struct LetFlow {
     salt: u64,
     next_hops: NextHops,
     flowlets: Flowlets,
-    /// What ports are drawn from, unless hashes choose.
+    /// The stream from which ports are drawn; `None` if hashes choose.
     random: Option<Stream>,
 }
 

@@ -1,4 +1,4 @@
-//! The forwarder.
+//! The forwarder of pinned paths.
 
 use raddle_core::{DropReason, Forwarder, NodeId, Packet, PortId, Ports, Time, Verdict};
 use raddle_topology::paths::Paths;
@@ -6,7 +6,7 @@ use raddle_wire::rated::Segment;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Flows that a node remembers before it forgets all. Nothing but speed depends on it.
+/// Number of flows at which a node clears its table. The value affects only speed.
 const MOST: usize = 1 << 16;
 
 /// The forwarder of one node.
@@ -17,7 +17,7 @@ pub(crate) struct Pinned {
     known: FxHashMap<Flow, Option<Place>>,
 }
 
-/// What has one path: the ends of a flow and its choice.
+/// The key of a path: the two ends of the flow and its choice of path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Flow {
     source: u32,
@@ -33,19 +33,19 @@ impl Flow {
     }
 }
 
-/// Where a path passes the node.
+/// The position of a node on a path.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// Links of the path before it.
+    /// Number of links on the path before this node.
     links: u8,
-    /// The port that leads on; of none at the path's end.
+    /// The port to the next node of the path; `None` at the path's end.
     ahead: Option<PortId>,
-    /// The port that leads back; of none at its beginning.
+    /// The port to the previous node of the path; `None` at the path's beginning.
     back: Option<PortId>,
 }
 
 impl Place {
-    /// The port by which a packet leaves, and the number of its link on the path.
+    /// The port by which a packet leaves, and the number of that port's link on the path.
     fn next(self, back: bool) -> Option<(PortId, u8)> {
         if back {
             self.back.map(|port| (port, self.links - 1))
@@ -62,7 +62,7 @@ impl Pinned {
         Self { node, paths: Arc::clone(paths), known: FxHashMap::default() }
     }
 
-    /// Where the path passes the node, if it does.
+    /// This node's position on the flow's path; `None` if the path does not pass the node.
     fn place(&mut self, flow: Flow) -> Option<Place> {
         if let Some(&known) = self.known.get(&flow) {
             return known;

@@ -1,15 +1,16 @@
-//! Forwarding along paths that flows keep: what PDQ, D3 and RCP have in common below their hosts (specs/pdq.md §12).
+//! Forwarding along paths that flows keep; PDQ, D3 and RCP share it (specs/pdq.md §12).
 //!
-//! A packet says whose it is and which [choice](raddle_topology::paths) of path its source made; every node works out the
-//! same path from that. What acknowledges goes back over the same links, so that it passes the agents of the ports that its
-//! data left by. The path is frozen for the flow's life: where a link of it fails, its packets are lost.
+//! A packet states its flow and the [choice](raddle_topology::paths) of path that its source made. Every node computes
+//! the same path from these. Acknowledgements go back over the same links, so that they pass the agents of the ports
+//! through which the data left. A flow keeps its path for its whole life: if a link of the path fails, the flow's
+//! packets are lost.
 //!
-//! On the way a packet counts links: its `hop` is the number, on the path from the flow's source, of the link that it
-//! crosses or crossed last, in either direction. So the agent of a port always sees the number of its own link: in what the
-//! port is about to send, and in what answers it. A source begins with 0, and an acknowledgement repeats what it
-//! acknowledges.
+//! A packet counts links: its `hop` is the number of the link that it crosses or crossed last, in either direction.
+//! Links are numbered along the path from the flow's source. The agent of a port therefore sees the number of its own
+//! link both in the packets that the port sends and in the acknowledgements of these packets. A source starts with 0,
+//! and an acknowledgement copies the number from the packet that it acknowledges.
 //!
-//! Cost a hop: one look-up in a table of the flows that pass the node, whose entries are made when first needed.
+//! Cost per hop: one look-up in a table of the flows that pass the node. Entries are created on first use.
 
 mod forwarder;
 
@@ -25,7 +26,7 @@ use std::sync::Arc;
 /// Values of `scheme.routing` for transports whose flows keep their paths, the default first.
 pub(crate) const ROUTINGS: &[&str] = &["ecmp", "k-shortest", "bcube"];
 
-/// Those of [`ROUTINGS`] that no others know, and what they are.
+/// The values in [`ROUTINGS`] that are not also names of other routings, with their descriptions.
 pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
     ("k-shortest", "for each flow one of its `paths` shortest paths, drawn by the flow's key"),
     (
@@ -34,7 +35,7 @@ pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
     ),
 ];
 
-/// How many of the shortest paths there are to choose from; a parameter of every such transport.
+/// Number of shortest paths to choose from; a parameter of every transport with pinned paths.
 pub(crate) const PATHS: Parameter = Parameter::new(
     "paths",
     Value::Count(8),
@@ -44,14 +45,13 @@ pub(crate) const PATHS: Parameter = Parameter::new(
 
 const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header has room for every choice");
 
-/// The paths that the plan's routing means, for headers that have room for `most_links` links. `count` is the value of
-/// [`PATHS`].
+/// The paths for the plan's routing. Headers have room for `most_links` links. `count` is the value of [`PATHS`].
 ///
 /// # Errors
-/// If the fabric has no such paths, or longer ones.
+/// If the fabric has no such paths, or if a path has more than `most_links` links.
 ///
 /// # Panics
-/// If the routing is none of [`ROUTINGS`], or no header counts so many links.
+/// If the routing is not in [`ROUTINGS`], or if `most_links` exceeds [`Segment::LINKS`].
 pub(crate) fn paths(plan: &Plan<'_>, count: u32, most_links: usize) -> Result<Arc<Paths>, Unfit> {
     assert!(most_links <= Segment::LINKS, "{most_links} links");
     let paths = Paths::new(Arc::clone(plan.topology), choice(plan.routing, count));

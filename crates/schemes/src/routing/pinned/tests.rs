@@ -22,20 +22,20 @@ fn paths_of(topology: &Arc<Topology>, routing: &str, most: usize) -> Result<Arc<
     paths(&Plan::new(topology, routing, &settings, 1), 8, most)
 }
 
-/// A full packet of a flow.
+/// A full-sized packet of a flow.
 fn data(src: u32, dst: u32, path: u16) -> Packet {
     let segment = Segment { src, dst, path, plen: 1_460, kind: Kind::Data, ..Segment::default() };
     Packet::new(1_500, Header::Rcp(rcp::Packet { segment, rate: 0, rtt: raddle_wire::Minifloat::default() }))
 }
 
-/// What a receiver answers to a packet.
+/// A receiver's acknowledgement of a packet.
 fn answer(packet: &Packet) -> Packet {
     let Header::Rcp(packet) = packet.header else { panic!("of RCP") };
     Packet::new(40, Header::Rcp(rcp::Packet { segment: packet.segment.acknowledgement(), ..packet }))
 }
 
-/// The links that a packet takes from its sender to its receiver, and its count of them on each. Where no forwarder is
-/// needed, the host sends by its only port.
+/// The links that a packet takes from its sender to its receiver, with its link count on each. A host without a
+/// forwarder sends by its only port.
 fn walk(
     topology: &Topology,
     nodes: &mut [Option<Box<dyn Forwarder>>],
@@ -106,13 +106,13 @@ fn what_has_no_path_here_is_lost() {
     let mut node = Pinned::new(NodeId(1), &paths);
     let idle = backlogs(&[0, 0]);
     let mut verdict = |mut packet: Packet| node.forward(Time::ZERO, &mut packet, None, &Ports(&idle));
-    // From 0 to 3 path 0 corrects digit 1 first, by server 2; path 1 goes by server 1.
+    // From 0 to 3, path 0 corrects digit 1 first, through server 2; path 1 goes through server 1.
     assert_eq!(verdict(data(0, 3, 1)), Verdict::Forward(PortId(1)));
     let lost = Verdict::Drop(DropReason::NoRoute);
     assert_eq!(verdict(data(0, 3, 0)), lost, "elsewhere");
     assert_eq!(verdict(segment(0, 3, 1, 1)), lost, "TCP");
     assert_eq!(verdict(data(1, 1, 0)), Verdict::Deliver);
-    // Answers to what this node never sent, and packets for nobody, as only damage makes them.
+    // Acknowledgements of data that this node never sent, and packets for no node. Only corruption causes them.
     assert_eq!(verdict(answer(&data(3, 1, 0))), Verdict::Forward(PortId(1)));
     assert_eq!(verdict(answer(&data(0, 2, 0))), lost);
 }

@@ -1,4 +1,4 @@
-//! The end-to-end paths of a Clos network, by number.
+//! The numbered end-to-end paths of a Clos network.
 
 use raddle_core::{LinkId, NodeId, PortId};
 use raddle_topology::routing::Routing;
@@ -6,8 +6,8 @@ use raddle_topology::{ClosSize, Topology};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The end-to-end paths of a Clos network. Between pods a path's number is `plane · cores + core`; within a pod the core
-/// is 0.
+/// The end-to-end paths of a Clos network. Between pods a path's number is `plane · cores + core`. Within a pod the
+/// core counts as 0.
 #[derive(Debug)]
 pub(crate) struct Paths {
     routing: Arc<Routing>,
@@ -15,7 +15,7 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Of a network of these numbers.
+    /// The paths of a network with this topology and size.
     #[must_use]
     pub(crate) fn new(topology: &Arc<Topology>, size: ClosSize) -> Self {
         Self { routing: Arc::new(Routing::new(Arc::clone(topology))), size }
@@ -25,18 +25,18 @@ impl Paths {
         &self.routing
     }
 
-    /// Hosts an edge switch; host `h` hangs from edge switch `h / hosts`.
+    /// Hosts per edge switch; host `h` is attached to edge switch `h / hosts`.
     pub(super) fn hosts(&self) -> u32 {
         self.size.hosts
     }
 
-    /// Cores a plane, or 1 if there are none: path `p` is in plane `p / cores`.
+    /// Cores per plane, or 1 if there are none; path `p` is in plane `p / cores`.
     pub(super) fn cores(&self) -> u32 {
         self.size.cores.max(1)
     }
 
-    /// The paths from one edge switch to another that need none of the links in `down`, in the order in which they have
-    /// their turns: planes change fastest, so that successive cells leave the edge switch by different links.
+    /// The paths from one edge switch to another that avoid the links in `down`, in the order in which a flow's cells
+    /// take them. The plane changes fastest, so that successive cells leave the edge switch by different links.
     pub(super) fn without(&self, from: u32, to: u32, down: &BTreeSet<LinkId>) -> Box<[u16]> {
         let same_pod = from / self.size.edges == to / self.size.edges;
         let cores = if same_pod { 1 } else { self.cores() };

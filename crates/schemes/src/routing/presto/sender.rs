@@ -1,4 +1,4 @@
-//! The edge in the sender's host, which gives each packet its path.
+//! The forwarder of the sender's host, which assigns a path to each packet.
 
 use super::Paths;
 use crate::routing::flow_hash::{flow_hash, salt};
@@ -14,22 +14,23 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Sender {
     node: NodeId,
-    /// Of the seed and the node.
+    /// Derived from the seed and the node.
     salt: u64,
     /// Bytes of a flowcell.
     flowcell: u32,
     paths: Arc<Paths>,
     /// Links known to be down.
     down: BTreeSet<LinkId>,
-    /// By the destination's edge switch, the paths there that are known to be up, in the order of their turns.
+    /// For each destination edge switch, the paths there that are known to be up, in the order in which cells take
+    /// them.
     turns: FxHashMap<u32, Box<[u16]>>,
 }
 
 impl Sender {
-    /// The forwarder of host `node`, whose flowcells are of so many bytes.
+    /// The forwarder of host `node`, with flowcells of `flowcell` bytes.
     ///
     /// # Panics
-    /// If a flowcell has no bytes.
+    /// If `flowcell` is zero.
     #[must_use]
     pub(crate) fn new(node: NodeId, paths: &Arc<Paths>, flowcell: u32, seed: u64) -> Self {
         assert!(flowcell > 0, "a flowcell has bytes");

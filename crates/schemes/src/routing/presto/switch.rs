@@ -1,4 +1,4 @@
-//! Switches, which follow the path that a packet is told to take.
+//! The forwarder of a switch, which follows the path number in each packet.
 
 use super::Paths;
 use raddle_core::{DropReason, Forwarder, NodeId, Packet, PortId, Ports, Shim, Time, Verdict};
@@ -9,9 +9,9 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Switch {
     routing: LocalRouting,
-    /// Its hosts, if it is an edge switch.
+    /// The switch's hosts; empty if it is not an edge switch.
     hosts: Range<u32>,
-    /// An edge switch takes the plane from a path's number, an aggregation switch the core: what to divide it by.
+    /// Divisor of path numbers: an edge switch extracts the plane, an aggregation switch the core.
     divisor: u16,
 }
 

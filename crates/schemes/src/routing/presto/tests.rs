@@ -4,7 +4,8 @@ use raddle_core::{DropReason, Forwarder, Header, LinkId, Packet, PortId, Ports, 
 use raddle_topology::{ClosSize, Topology};
 use raddle_wire::udp::Datagram;
 
-/// A fat-tree with k = 4: four paths between pods, numbered 0 and 1 in the first plane, 2 and 3 in the second.
+/// A fat-tree with k = 4. It has four paths between two pods: numbers 0 and 1 in the first plane, 2 and 3 in the
+/// second.
 struct Net {
     topology: Arc<Topology>,
     nodes: Vec<Box<dyn Forwarder>>,
@@ -39,7 +40,7 @@ impl Net {
         Self { topology, nodes }
     }
 
-    /// The path that host 0 gives to a packet, none if it needs none.
+    /// The path number that host 0 writes into a packet; `None` if the packet needs no path.
     fn path(&mut self, packet: &mut Packet) -> Result<Option<u16>, DropReason> {
         match self.nodes[0].forward(Time::ZERO, packet, None, &Ports(&[])) {
             Verdict::Forward(PortId(0)) => Ok(match packet.shim {
@@ -52,9 +53,9 @@ impl Net {
         }
     }
 
-    /// The paths that host 0 gives to the first segments of so many cells of a flow.
+    /// The paths that host 0 assigns to the first segments of a flow's first `cells` cells.
     fn turns(&mut self, dst: u32, cells: u32) -> Vec<u16> {
-        // The first segment to begin in a cell.
+        // Sequence number of the first segment that begins in the cell.
         let seq = |cell: u32| 1 + (cell << 16).div_ceil(1_460) * 1_460;
         let path = |cell| self.path(&mut segment(0, dst, 7, seq(cell))).expect("a path").expect("a number");
         (0..cells).map(path).collect()
@@ -67,13 +68,13 @@ impl Net {
     }
 }
 
-/// `turns` from another one on.
+/// True if `turns` is a rotation of `of`.
 fn is_rotation(of: &[u16], turns: &[u16]) -> bool {
     turns.len() == of.len() && (0..of.len()).any(|by| [&of[by..], &of[..by]].concat() == turns)
 }
 
-/// 65,536 bytes hold the first bytes of 45 segments of 1,460 bytes, for the first eight cells at least: 8 · 65,536 bytes
-/// begin 360 segments.
+/// Each of the first eight cells of 65,536 bytes contains the first bytes of 45 segments of 1,460 bytes, because 8 ·
+/// 65,536 bytes contain the first bytes of 360 segments.
 #[test]
 fn oracle_cells_of_64_kb_take_the_paths_in_turn() {
     let mut net = Net::new();
@@ -82,7 +83,7 @@ fn oracle_cells_of_64_kb_take_the_paths_in_turn() {
         .collect();
     let cells: Vec<&[u16]> = paths.chunk_by(|a, b| a == b).collect();
     assert_eq!(cells.iter().map(|cell| cell.len()).collect::<Vec<_>>(), [45; 8]);
-    // Planes change fastest.
+    // The plane changes fastest.
     let turns: Vec<u16> = cells.iter().map(|cell| cell[0]).collect();
     assert!(is_rotation(&[0, 2, 1, 3], &turns[..4]), "{turns:?}");
     assert_eq!(turns[..4], turns[4..]);
@@ -129,7 +130,7 @@ fn switches_follow_the_number_and_the_last_one_takes_it_off() {
         let Shim::Path(path) = packet.shim else { panic!("between pods there is a number") };
         assert_eq!(packet.size, 1_504);
         let route = route(&topology, &mut nodes, &mut packet).expect("a path");
-        // Host, edge, aggregation, core, aggregation, edge: the first ports up are 2.
+        // Host, edge, aggregation, core, aggregation, edge. The first port upwards is port 2.
         let ports: Vec<u16> = route.iter().map(|port| port.0).collect();
         assert_eq!(ports, [0, 2 + path / 2, 2 + path % 2, 3, 1, 1]);
         assert_eq!((packet.shim, packet.size), (Shim::None, 1_500));
@@ -149,8 +150,8 @@ fn a_packet_without_a_number_gets_no_further_than_its_switch() {
     assert_eq!(verdict, Verdict::Drop(DropReason::Malformed));
 }
 
-/// Edge switches 16 and 17 are in the first pod, 22 and 23 in the last; aggregation switches 24 and 30 are in the first
-/// plane, 25 and 31 in the second; 32 is the first core of the first plane.
+/// Edge switches 16 and 17 are in the first pod, 22 and 23 in the last pod. Aggregation switches 24 and 30 are in the
+/// first plane, 25 and 31 in the second. Node 32 is the first core of the first plane.
 #[test]
 fn oracle_dead_paths_have_no_turns() {
     let mut net = Net::new();

@@ -1,12 +1,13 @@
-//! Random routing in trees: every packet goes up by ports drawn at random, and down by the only ones there are
+//! Random routing in trees: every packet goes up by ports drawn at random and down by the only possible ports
 //! (specs/cee.md §5.3; Leiserson et al., "The Network Architecture of the Connection Machine CM-5", SPAA 1992).
 //!
-//! Either each switch on the way up draws, or the source draws the nearest common ancestor that the packet passes and
-//! writes it into the frame, where switches read their digit. Both take every path equally often. Only frames of
-//! converged Ethernet have room for a path: for other packets switches draw even so.
+//! There are two variants. Either each switch on the way up draws a port, or the source draws one of the nearest common
+//! ancestors. The source writes its choice into the frame, and each switch reads its digit of it. Both variants take
+//! every path equally often. Only frames of converged Ethernet have room for a path; for other packets the switches
+//! always draw.
 //!
-//! Packets of a flow overtake each other: hosts put them back in order ([`crate::routing::reordering`]; adapters of converged
-//! Ethernet by themselves).
+//! Packets of a flow overtake each other, so receiving hosts restore their order ([`crate::routing::reordering`]).
+//! Adapters of converged Ethernet do so themselves.
 
 use crate::fluid::Spread;
 use crate::routing::reordering::{HOLD, Hold};
@@ -35,7 +36,7 @@ const INFO: Info = Info {
 };
 
 choices! {
-    /// Who draws.
+    /// The node that draws.
     enum At {
         Hop = "hop",
         Source = "source",
@@ -61,7 +62,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 #[derive(Debug)]
 struct RandomUp {
     random: Stream,
-    /// If the source draws: the tree, and what a path is divided by here.
+    /// Set if the source draws: the tree, and the divisor that extracts this node's digit of a path.
     at_source: Option<(Arc<Xgft>, u32)>,
 }
 

@@ -1,13 +1,13 @@
-//! Puts TCP segments back in order below the transport. A segment that overtakes others on a different path then does not
-//! look like a loss. This is the shim below TCP of DRILL (SIGCOMM 2017, §3.3) and the receive offload of Presto (SIGCOMM
-//! 2015, §3.2).
+//! Puts TCP segments back in order below the transport. A segment that overtakes others on a different path then does
+//! not look like a loss. This is the shim below TCP of DRILL (SIGCOMM 2017, §3.3) and the receive offload of Presto
+//! (SIGCOMM 2015, §3.2).
 //!
-//! An early data segment waits for the segments before it, but no longer than a given time. After that time it goes up, and
-//! TCP sees the gap. A late or repeated segment goes up at once. A flowcell takes a single path, so a gap within a flowcell
-//! is a loss, and segments do not wait for it.
+//! An early data segment waits for the segments before it, but no longer than a given time. After that time it goes up,
+//! and TCP sees the gap. A late or repeated segment goes up at once. A flowcell takes a single path, so a gap within a
+//! flowcell is a loss, and segments do not wait for it.
 //!
-//! Differs from the papers: the waiting time is fixed, while Presto adapts it to measured delays. Segments go up one by one
-//! and are not merged, so each segment has its own acknowledgement.
+//! Differs from the papers: the waiting time is fixed, while Presto adapts it to measured delays. Segments go up one by
+//! one and are not merged, so each segment has its own acknowledgement.
 //!
 //! Cost: a hash look-up per data segment, and a binary search and a heap operation per out-of-order segment.
 
@@ -18,8 +18,8 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The parameter of routings whose hosts put packets back in order. The default of 100 us is the delay of a queue of 80 full
-/// packets at 10 Gb/s, and is less than every retransmission timeout in use.
+/// The parameter of routings whose hosts put packets back in order. The default of 100 us is the delay of a queue of 80
+/// full packets at 10 Gb/s, and is less than every retransmission timeout in use.
 pub const HOLD: Parameter = Parameter::new(
     "hold",
     Value::Duration(Duration::from_us(100)),
@@ -47,8 +47,8 @@ impl Hold {
     }
 }
 
-/// The sequence number of a flow's first byte. It is fixed because a flow may have no SYN. A flow that started with another
-/// number would only be treated wrongly for its first packets.
+/// The sequence number of a flow's first byte. It is fixed because a flow may have no SYN. A flow that started with
+/// another number would only be treated wrongly for its first packets.
 const FIRST: u32 = 1;
 
 /// A flow's state may be removed after this time without a segment.
@@ -62,8 +62,8 @@ pub struct Reordering {
     host: Box<dyn Host>,
     hold: Hold,
     flows: FxHashMap<FlowKey, Incoming>,
-    /// Number of flows at which the next sweep removes silent flows. Stored explicitly: the capacity of a map differs between
-    /// platforms.
+    /// Number of flows at which the next sweep removes silent flows. Stored explicitly: the capacity of a map differs
+    /// between platforms.
     sweep_at: usize,
     /// Times at which early segments must go up, earliest first. An entry is stale if it differs from the flow's `due`.
     due: BinaryHeap<Reverse<(Time, FlowKey)>>,
@@ -178,7 +178,8 @@ impl Incoming {
         self.early.insert(place, segment);
     }
 
-    /// Moves segments to `ready`: the segments without a gap before them, and the segments up to the last one that is due.
+    /// Moves segments to `ready`: the segments without a gap before them, and the segments up to the last one that is
+    /// due.
     fn release(&mut self, now: Time, ready: &mut VecDeque<Early>) {
         let expired = self.early.iter().rposition(|segment| segment.due <= now).map_or(0, |last| last + 1);
         let mut count = 0;

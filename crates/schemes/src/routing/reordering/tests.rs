@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 const LEN: u32 = 1_460;
 const HOLD: Hold = Hold { time: Duration::from_us(100), flowcell: None };
 
-/// Writes down what comes up; wakes at a time of its own.
+/// A host that records the segments it receives, and asks to be woken at a fixed time.
 struct Top(Arc<Mutex<Vec<u32>>>, Time);
 
 impl Host for Top {
@@ -30,7 +30,8 @@ impl Bench {
         Self { host: Reordering::new(Box::new(Top(Arc::clone(&up), us(10_000))), hold), up }
     }
 
-    /// Segment `number` of a flow arrives. Returns what goes up, and when the host wants to wake.
+    /// Segment `number` of a flow arrives. Returns the segments that go up, and the time at which the host wants to be
+    /// woken.
     fn segment(&mut self, now: Time, flow: u16, number: u32) -> (Vec<u32>, Time) {
         let packet = segment(1, 2, flow, FIRST + number * LEN);
         self.host.handle(now, Input::Packet { packet: &packet, port: PortId(0) });
@@ -56,7 +57,7 @@ fn early_segments_go_up_behind_the_late_one() {
     assert_eq!(bench.segment(us(0), 7, 0), (vec![0], us(LATER)));
     assert_eq!(bench.segment(us(1), 7, 3), (vec![], us(101)));
     assert_eq!(bench.segment(us(2), 7, 2), (vec![], us(101)));
-    // Another flow is another matter.
+    // Flows are independent.
     assert_eq!(bench.segment(us(3), 8, 0), (vec![0], us(101)));
     assert_eq!(bench.segment(us(4), 7, 1), (vec![1, 2, 3], us(LATER)));
     assert_eq!(bench.segment(us(5), 7, 4), (vec![4], us(LATER)));
@@ -76,7 +77,7 @@ fn a_loss_goes_up_when_its_time_is_over_and_repeats_at_once() {
     bench.segment(us(10), 7, 3);
     bench.segment(us(20), 7, 2);
     bench.segment(us(30), 7, 5);
-    // What has waited long enough takes with it what is before it.
+    // A segment that has waited long enough also releases the segments before it.
     assert_eq!(bench.wake(us(109)), (vec![], us(110)));
     assert_eq!(bench.wake(us(110)), (vec![2, 3], us(130)));
     assert_eq!(bench.segment(us(111), 7, 1), (vec![1], us(130)));
@@ -89,7 +90,7 @@ fn within_a_flowcell_a_gap_is_a_loss() {
     let flowcell = 4 * LEN;
     let mut bench = Bench::new(Hold { flowcell: Some(flowcell), ..HOLD });
     bench.segment(us(0), 7, 0);
-    // Segments 0 to 3 are one cell, 4 to 7 the next.
+    // Segments 0 to 3 belong to one flowcell, 4 to 7 to the next.
     assert_eq!(bench.segment(us(1), 7, 2), (vec![2], us(LATER)));
     assert_eq!(bench.segment(us(2), 7, 4), (vec![], us(102)));
     assert_eq!(bench.segment(us(3), 7, 5), (vec![], us(102)));
@@ -101,7 +102,7 @@ fn sequence_numbers_wrap() {
     let mut bench = Bench::new(HOLD);
     let seq = |ahead: u32| u32::MAX.wrapping_sub(100).wrapping_add(ahead * LEN);
     for ahead in [0, 2, 1] {
-        // The first is far from where flows begin, and taken for a repeat.
+        // The first segment's number is far from a flow's first number, so it is treated as a retransmission.
         let packet = segment(1, 2, 7, seq(ahead));
         bench.host.handle(us(0), Input::Packet { packet: &packet, port: PortId(0) });
         bench.host.poll(us(0), &Ports(&[]));

@@ -1,9 +1,10 @@
-//! Packet spraying: each packet takes a shortest path of its own (Dixit et al., "On the Impact of Packet Spraying in Data
+//! Packet spraying: each packet takes its own shortest path (Dixit et al., "On the Impact of Packet Spraying in Data
 //! Center Networks", INFOCOM 2013; specification of Expeditus, §6.5).
 //!
-//! At each hop a packet leaves by a port drawn at random of those on shortest paths to its destination, or by the one
-//! whose turn it is. The turns are the node's: all packets that have a choice take part in one round.
-//! Hosts put packets back in order ([`crate::routing::reordering`]).
+//! At each hop the packet leaves by one of the ports on shortest paths to its destination. The port is drawn at random,
+//! or the ports take turns. Each node has a single round-robin counter, which all packets with a choice advance.
+//!
+//! Receiving hosts restore the packet order ([`crate::routing::reordering`]).
 
 use crate::fluid::Spread;
 use crate::routing::next_hops::{NextHops, ShortestPaths};
@@ -62,12 +63,12 @@ pub(crate) struct Spray {
 #[derive(Debug)]
 enum Choice {
     Random(Stream),
-    /// Packets that have had a choice, from a random number on.
+    /// Number of packets so far that had a choice, plus a random start value.
     InTurn(u32),
 }
 
 impl Spray {
-    /// The forwarder of `node`, which takes its next hops in turn or at random.
+    /// The forwarder of `node`. It takes its next hops in turn if `in_turn` is true, otherwise at random.
     #[must_use]
     pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, in_turn: bool, seed: u64) -> Self {
         let mut random = Stream::new(seed, node.0.into(), "spray");

@@ -38,8 +38,8 @@ choices! {
 choices! {
     /// The treatment of notices from the switch's own congestion points, compared with notices from other switches.
     ///
-    /// In the benchmark of specs/cee.md §6.4 the lock costs a tenth of the throughput with each of the cumulative update rules:
-    /// 0.6 instead of 0.7. The paper's 0.6 is with the lock.
+    /// In the benchmark of specs/cee.md §6.4 the lock costs a tenth of the throughput with each of the cumulative
+    /// update rules: 0.6 instead of 0.7. The paper's 0.6 is with the lock.
     pub(super) enum Local {
         /// Local notices count. After the first one, only local notices count for its port and destination.
         Lock = "lock",
@@ -83,8 +83,8 @@ impl Levels {
         Self { entries: vec![Entry::default(); hosts * ups].into(), ups, rule }
     }
 
-    /// Applies a notice about frames to `to` to the level of an up port: the congestion point's port for a local notice, the
-    /// ingress port for another switch's notice.
+    /// Applies a notice about frames to `to` to the level of an up port: the congestion point's port for a local
+    /// notice, the ingress port for another switch's notice.
     ///
     /// # Panics
     /// If there is no such destination or up port.

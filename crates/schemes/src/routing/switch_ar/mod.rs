@@ -1,21 +1,22 @@
-//! Switch Adaptive Routing: switches read the congestion notices that pass them, and send frames for the same
-//! destination by another port.
+//! Switch Adaptive Routing: switches read the congestion notices that pass them, and move frames for the same
+//! destination to another port.
 //!
-//! Source: C. Minkenberg et al., "Adaptive Routing in Data Center Bridges" (HOTI 2009) and "Adaptive routing for Convergence
-//! Enhanced Ethernet" (HPSR 2009), as D. Crisan, M. Gusat and C. Minkenberg compare it with its rivals ("Comparative
-//! Evaluation of CEE-based Switch Adaptive Routing"); the details, where the papers leave them open, specs/cee.md §5.6.
+//! Source: C. Minkenberg et al., "Adaptive Routing in Data Center Bridges" (HOTI 2009) and "Adaptive routing for
+//! Convergence Enhanced Ethernet" (HPSR 2009), as evaluated by D. Crisan, M. Gusat and C. Minkenberg ("Comparative
+//! Evaluation of CEE-based Switch Adaptive Routing"). specs/cee.md §5.6 fills in the details that the papers leave
+//! open.
 //!
-//! A notice of QCN ([`crate::link::qcn`]) travels from the congested queue to the source of the frame that met it. A switch that
-//! it enters by an up port knows that what it sends to that frame's destination by that port meets congestion. For each
-//! destination it keeps a level for each up port, and frames leave by the port of the least level: all of them, so that
-//! the split is binary. Of equal levels the first counts, round from the port that D-mod-k takes, so that without
-//! congestion frames stay in order. A switch hears of its own queues first, since it also forwards the notices about them.
-//! Notices take a random way up, as with all routings up and down trees, so that they come by all the paths
-//! that lead to the congested queue.
+//! A QCN notice ([`crate::link::qcn`]) travels from the congested queue to the source of the frame that met the
+//! congestion. A switch at which the notice arrives by an up port learns that frames to the same destination meet
+//! congestion behind that port. For each destination the switch keeps a level per up port. All frames for a destination
+//! leave by the port with the least level, so the split is binary. Ties go to the first such port in cyclic order,
+//! starting at D-mod-k's port; frames thus stay in order without congestion. A switch learns of congestion in its own
+//! queues first, because it also forwards the notices about them. As with all up/down routing, notices take random
+//! ports upwards, so that they arrive by all the paths that lead to the congested queue.
 //!
-//! Hosts need no part in this: without rate limiters they take no notice of notices.
+//! Hosts do not take part: hosts without rate limiters ignore notices.
 //!
-//! Cost a frame that has a choice: a row of levels, 16 bytes a port. Notices cost as much, and a random number.
+//! Cost per frame with a choice: one row of levels, 16 bytes per port. A notice costs the same plus a random number.
 
 mod levels;
 mod switch;

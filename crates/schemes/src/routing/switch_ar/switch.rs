@@ -1,4 +1,4 @@
-//! The choices of one switch.
+//! The choice of up ports at one switch.
 
 use super::levels::{Levels, Origin, Rule};
 use crate::routing::up_down::{Ascent, digit};
@@ -7,20 +7,21 @@ use raddle_topology::Xgft;
 use raddle_wire::cnm::Notice;
 use std::ops::Range;
 
-/// The ports up that the levels of one node name.
+/// Chooses a node's up ports by their congestion levels.
 #[derive(Debug)]
 pub(super) struct SwitchAr {
-    /// Hosts below, towards which there is nothing to choose.
+    /// Hosts below this switch; packets to them go down, without a choice.
     below: Range<u32>,
     ups: usize,
-    /// What D-mod-k divides a destination's number by.
+    /// D-mod-k's divisor of a destination's number.
     divisor: u32,
     levels: Levels,
     absorb: bool,
 }
 
 impl SwitchAr {
-    /// At `node`, which keeps levels by `rule`; whether it drops notices while it has another way.
+    /// The ascent of `node`, which keeps levels by `rule`. If `absorb` is true, it drops notices while another up port
+    /// has level zero.
     pub(super) fn new(tree: &Xgft, node: NodeId, rule: Rule, absorb: bool) -> Self {
         let level = tree.level(node);
         let ups = tree.uplinks(level).len();
@@ -33,7 +34,7 @@ impl SwitchAr {
         }
     }
 
-    /// How congested the ports up are held to be.
+    /// The congestion levels of the up ports.
     #[cfg(test)]
     pub(super) fn levels(&self) -> &Levels {
         &self.levels
@@ -44,11 +45,12 @@ impl Ascent for SwitchAr {
     #[inline]
     fn choose(&mut self, now: Time, packet: &Packet, ports: usize) -> usize {
         let first = digit(packet.dst().0, self.divisor, ports);
-        // Levels are of the ports that all lead up; of what failures have left, D-mod-k's has to do.
+        // Levels apply only while all up ports are usable. After failures the switch uses D-mod-k's choice among the
+        // remaining ports.
         if ports == self.ups { self.levels.least(now, packet.dst(), first) } else { first }
     }
 
-    /// Where nothing is congested.
+    /// D-mod-k's port, which the packet takes if nothing is congested.
     fn foresee(&self, packet: &Packet, ports: usize) -> Option<usize> {
         Some(digit(packet.dst().0, self.divisor, ports))
     }

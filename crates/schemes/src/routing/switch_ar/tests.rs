@@ -1,5 +1,5 @@
-//! Oracle 8.12, in the 2-ary 3-tree: hosts 0 to 7, leaf switches 8 to 11, middle switches 12 to 15, roots 16 to 19. Ports
-//! 0 and 1 of a switch lead down, 2 and 3 up.
+//! Oracle 8.12 in the 2-ary 3-tree: hosts 0 to 7, leaves 8 to 11, middle switches 12 to 15, roots 16 to 19. Ports 0 and
+//! 1 of a switch lead down, ports 2 and 3 up.
 
 use super::*;
 use crate::parameter::Settings;
@@ -34,7 +34,7 @@ fn level(switch: &Switch, now: Time, to: u32, up: usize) -> u32 {
     switch.ascent().levels().level(now, NodeId(to), up)
 }
 
-/// A notice to host 0 on its frames to `culprit_dst`, from the queue of some switch's port.
+/// A notice to host 0 about its frames to `culprit_dst`, from the queue of a switch's port `port`.
 fn notice(culprit_dst: u32, feedback: u8, port: PortId) -> Packet {
     let cp = Mac::switch_port(1, 0, port.0);
     let notice = Notice { dst: 0, cp, priority: 3, feedback, q_offset: -100, q_delta: 100, culprit_dst };
@@ -49,7 +49,7 @@ fn forward(switch: &mut Switch, now: Time, mut packet: Packet, arrival: Option<P
     switch.forward(now, &mut packet, arrival, &Ports(&backlogs(&[0; 4])))
 }
 
-/// Where a frame of host 0 leaves its leaf.
+/// The verdict of host 0's leaf for a frame from host 0.
 fn way(switch: &mut Switch, now: Time, dst: u32) -> Verdict {
     forward(switch, now, segment(0, dst, 1, 0), Some(PortId(0)))
 }
@@ -59,7 +59,7 @@ fn oracle_8_12_frames_change_over_when_a_notice_comes_in() {
     let mut leaf = switch(LEAF, false);
     let up = UP.map(Verdict::Forward);
     let all = |leaf: &mut Switch, ms| [4, 5, 6, 7].map(|dst| way(leaf, at_ms(ms), dst));
-    // D-mod-k's digit of an even host is 0.
+    // D-mod-k's digit is 0 for a host with an even number.
     assert_eq!(all(&mut leaf, 0), [up[0], up[1], up[0], up[1]]);
     let down = Verdict::Forward(PortId(0));
     assert_eq!(forward(&mut leaf, at_ms(1), notice(6, 30, UP[1]), Some(UP[0])), down, "on to host 0");
@@ -72,7 +72,8 @@ fn oracle_8_12_frames_change_over_when_a_notice_comes_in() {
     assert_eq!(levels(&leaf, 253), [0, 0]);
 }
 
-/// A notice from the leaf's own queue counts for the port of that queue; one that passes by that port then does not.
+/// A notice from the leaf's own queue counts for that queue's port. After it, a passing notice at that port does not
+/// count.
 #[test]
 fn oracle_8_12_a_local_event_locks_the_port() {
     let mut leaf = switch(LEAF, false);
@@ -85,7 +86,8 @@ fn oracle_8_12_a_local_event_locks_the_port() {
 #[test]
 fn notices_by_ports_downwards_or_on_hosts_below_count_for_nothing() {
     let mut leaf = switch(LEAF, false);
-    // About host 1, below the leaf; from its queue towards host 0; and one on its way up that came from below.
+    // Three notices: about host 1, below the leaf; from the leaf's queue towards host 0; and one that arrived from
+    // below.
     forward(&mut leaf, at_ms(1), notice(1, 63, UP[0]), Some(UP[0]));
     forward(&mut leaf, at_ms(1), notice(6, 63, PortId(0)), None);
     let mut middle = switch(NodeId(12), false);
@@ -106,7 +108,8 @@ fn notices_are_absorbed_only_while_another_port_is_clear() {
     assert_eq!(forward(&mut leaf, at_ms(252), notice(6, 40, UP[1]), Some(UP[1])), Verdict::Absorb);
 }
 
-/// Passes a packet from `node` on, each switch being told the port it comes in by. Returns the nodes that it visits.
+/// Sends a packet through the switches, starting at `node`, and tells each switch its ingress port. Returns the nodes
+/// that the packet visits.
 fn walk(topology: &Topology, switches: &mut [Switch], mut node: NodeId, packet: &Packet) -> Vec<NodeId> {
     let mut arrival = None;
     let mut path = vec![node];
@@ -125,8 +128,8 @@ fn walk(topology: &Topology, switches: &mut [Switch], mut node: NodeId, packet: 
     }
 }
 
-/// From the leaf of host 7 to host 0, each of the four roots is crossed as often: chi-square below the 99.9th percentile
-/// of three degrees of freedom. In time all up ports on the way are marked.
+/// Notices from the leaf of host 7 to host 0 cross each of the four roots equally often: chi-square is below the 99.9th
+/// percentile for three degrees of freedom. In the end all up ports on the way have a level.
 #[test]
 fn oracle_8_12_notices_come_by_all_paths() {
     let (topology, tree) = tree();
@@ -147,7 +150,7 @@ fn oracle_8_12_notices_come_by_all_paths() {
     }
 }
 
-/// The same path as D-mod-k's while nothing is congested: oracle 8.2.
+/// Without congestion, frames take the same path as with D-mod-k: oracle 8.2.
 #[test]
 fn oracle_8_2_without_congestion_frames_take_d_mod_k() {
     let (topology, tree) = tree();
@@ -160,7 +163,7 @@ fn oracle_8_2_without_congestion_frames_take_d_mod_k() {
     }
 }
 
-/// Where one of two ports up is gone, the other is taken, whatever its level.
+/// If one of two up ports has failed, frames take the other port, whatever its level.
 #[test]
 fn known_failures_are_avoided() {
     let (topology, _) = tree();

@@ -1,17 +1,18 @@
-//! Up*/down* routing in extended generalized fat trees (specs/cee.md §5): a switch that is above a packet's destination
-//! passes it down by the one port that leads there, any other passes it up. Routings differ in the port up that they
-//! choose, their [`Ascent`].
+//! Up*/down* routing in extended generalized fat trees (specs/cee.md §5). A switch above a packet's destination sends
+//! the packet down by the only port that leads there. Any other switch sends it up. Routing schemes differ in how they
+//! choose the port upwards; see [`Ascent`].
 //!
-//! Packets never go up after they have gone down. Ordering all links upwards by level, and then all links downwards by
-//! falling level, shows that no circle of links can wait for each other: pauses of links cannot deadlock.
+//! Packets never go up after they have gone down. Links can therefore be ordered: all links upwards by rising level,
+//! then all links downwards by falling level. In this order no cycle of links can wait for each other, so pauses cannot
+//! cause a deadlock.
 //!
-//! Congestion notices go up by a port drawn at random at every hop, whatever the routing: those that follow fixed ports
-//! would be heard by one plane of switches alone (§5.6). An ascent may read those that tell of what lies above.
+//! With every scheme, congestion notices go up by a port drawn at random at each hop. With fixed ports, only one plane
+//! of switches would see them (§5.6). An ascent may read the notices about ports above it.
 //!
-//! Once a node knows of failed links it goes by the shortest paths that are left, of which an ascent chooses one as before;
-//! they may lead up again after down.
+//! Once a node knows of failed links, it uses the shortest paths that are left, and the ascent chooses among these.
+//! Such paths may go up again after they have gone down.
 //!
-//! Cost a hop: a comparison and a division, and on the way up the ascent's.
+//! Cost per hop: a comparison and a division; upwards, also the ascent's choice.
 
 mod mod_k;
 
@@ -24,21 +25,21 @@ use raddle_topology::{Shape, Topology, Xgft};
 use raddle_wire::cnm::Notice;
 use std::sync::Arc;
 
-/// How a packet's port up is chosen at one node.
+/// How a node chooses a packet's port upwards.
 pub(crate) trait Ascent: Send {
-    /// This node's host sends a packet: the time to write down a path that is chosen at the source.
+    /// Called when this node's host sends a packet. A scheme that chooses the path at the source writes the path here.
     fn begin(&mut self, _packet: &mut Packet) {}
 
-    /// Which of `ports` ports a packet takes: on the intact tree they all lead up.
+    /// The index of the packet's port among `ports` ports. On the intact tree all these ports lead up.
     fn choose(&mut self, now: Time, packet: &Packet, ports: usize) -> usize;
 
-    /// The choice that [`choose`](Self::choose) will probably make, if that is cheap to say beforehand.
+    /// The choice that [`choose`](Self::choose) will probably make; `None` if predicting it is expensive.
     fn foresee(&self, _packet: &Packet, _ports: usize) -> Option<usize> {
         None
     }
 
-    /// A congestion notice that came in by the `up`-th of the ports that lead up, or that this node's `own` queue there has
-    /// sent. Returns whether it ends here.
+    /// Reads a congestion notice. `up` is the index of an up port: the ingress port of the notice, or, if `own` is
+    /// true, the port of this node whose queue sent the notice. Returns true if the node must drop the notice.
     fn read(&mut self, _now: Time, _notice: &Notice, _up: usize, _own: bool) -> bool {
         false
     }
@@ -52,12 +53,12 @@ pub(crate) struct UpDown<A> {
     up: PortId,
     notices: Stream,
     ascent: A,
-    /// Whether all links have been up so far: afterwards there may be packets that have left their ways.
+    /// True while no link has changed state. After a failure, packets can be off their regular paths.
     intact: bool,
 }
 
 impl<A> UpDown<A> {
-    /// The forwarder of a node of this tree, which chooses by `ascent`.
+    /// The forwarder of a node of this tree, with `ascent` as its scheme.
     pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, tree: &Xgft, ascent: A, seed: u64) -> Self {
         Self {
             next_hops: NextHops::new(node, paths),
@@ -111,7 +112,7 @@ impl<A: Ascent> Forwarder for UpDown<A> {
 }
 
 impl<A: Ascent> UpDown<A> {
-    /// Shows a notice to the ascent. Returns whether it ends here.
+    /// Passes a notice to the ascent. Returns true if the node must drop the notice.
     fn read(&mut self, now: Time, notice: &Notice, arrival: Option<PortId>) -> bool {
         let port = arrival.or_else(|| notice.cp.port().map(PortId));
         let up = port.and_then(|port| port.0.checked_sub(self.up.0));
@@ -120,7 +121,7 @@ impl<A: Ascent> UpDown<A> {
 }
 
 impl<A> UpDown<A> {
-    /// What chooses.
+    /// The ascent of this node.
     #[cfg(test)]
     pub(crate) fn ascent(&self) -> &A {
         &self.ascent
@@ -135,7 +136,7 @@ impl<A> UpDown<A> {
     }
 }
 
-/// The tree that a fabric is, for the routing of that name.
+/// The tree that the topology describes; `name` is the routing's name in the error message.
 pub(crate) fn tree(topology: &Topology, name: &str) -> Result<Arc<Xgft>, Unfit> {
     match topology.shape() {
         Shape::Xgft(size) => Ok(Arc::new(Xgft::new(size.clone()))),
@@ -148,8 +149,8 @@ pub(crate) fn tree(topology: &Topology, name: &str) -> Result<Arc<Xgft>, Unfit> 
     }
 }
 
-/// The forwarders of a tree, of which `ascent` makes the choices of each node. Hosts with a single link need none unless
-/// they choose paths.
+/// The forwarders of a tree's nodes; `ascent` creates each node's ascent. Hosts with a single link get a forwarder only
+/// if hosts choose paths.
 pub(crate) fn forwarders<A: Ascent + 'static>(
     plan: &Plan<'_>,
     tree: Arc<Xgft>,
@@ -165,8 +166,8 @@ pub(crate) fn forwarders<A: Ascent + 'static>(
     })
 }
 
-/// The digit of a path at a node of a level: `path` is the number of the nearest common ancestor that the path leads
-/// through, which has the plane digits u_L .. u_1, and `divisor` the number of planes at the level.
+/// The digit of a path at a node. `path` is the number of the nearest common ancestor on the path, which has the plane
+/// digits u_L .. u_1. `divisor` is the number of planes at the node's level.
 pub(crate) fn digit(path: u32, divisor: u32, ports: usize) -> usize {
     (path / divisor) as usize % ports
 }

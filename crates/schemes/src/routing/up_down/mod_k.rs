@@ -1,4 +1,4 @@
-//! Modulo routing: a host's number, divided level by level, says which ports lead up.
+//! Modulo routing: at each level the ports upwards follow from a host's number, divided by a level-dependent divisor.
 
 use super::{Ascent, digit};
 use crate::{choices, parameters};
@@ -6,11 +6,11 @@ use raddle_core::{NodeId, Packet, Time};
 use raddle_topology::Xgft;
 
 choices! {
-    /// What a host's number is divided by.
+    /// The divisor of a host's number.
     pub(crate) enum Divisor {
-        /// The parents of the levels up to the switch's.
+        /// The product of the parents of the levels up to the switch's level.
         Parents = "parents",
-        /// The children of the levels below the switch's.
+        /// The product of the children of the levels below the switch's level.
         Children = "children",
     }
 }
@@ -24,7 +24,7 @@ parameters! {
     }
 }
 
-/// The ports up that the number of a packet's source or destination names at one node.
+/// Chooses one node's ports upwards by the number of a packet's source or destination.
 #[derive(Debug)]
 pub(crate) struct ModK {
     divisor: u32,
@@ -32,7 +32,7 @@ pub(crate) struct ModK {
 }
 
 impl ModK {
-    /// At `node`, by the number of the host that `host` tells of a packet.
+    /// The choices of `node`. `host` returns the host of a packet whose number counts.
     pub(crate) fn new(tree: &Xgft, node: NodeId, divisor: Divisor, host: fn(&Packet) -> NodeId) -> Self {
         let level = tree.level(node);
         let divisor = match divisor {

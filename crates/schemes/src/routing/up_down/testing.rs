@@ -1,4 +1,4 @@
-//! What tests of routings in trees need: the trees, forwarders of the registry's making, packets, and statistics.
+//! Helpers for tests of routing in trees: trees, forwarders built by the registry, packets and statistics.
 
 use crate::parameter::{Settings, Value};
 use crate::scheme::{Plan, Routing, Unfit};
@@ -28,7 +28,8 @@ impl Forwarder for MayForward {
     ) -> Verdict {
         match &mut self.0 {
             Some(forwarder) => forwarder.forward(now, packet, arrival, ports),
-            // As an engine does: a node without one delivers what arrives, and sends by port 0.
+            // As in an engine: a node without a forwarder delivers packets that arrive, and sends its own packets by
+            // port 0.
             None if arrival.is_some() => Verdict::Deliver,
             None => Verdict::Forward(PortId(0)),
         }
@@ -42,7 +43,7 @@ impl Forwarder for MayForward {
 }
 
 impl Fabric {
-    /// A tree with forwarders of this routing.
+    /// A tree with the forwarders of this routing.
     pub(crate) fn new(size: XgftSize, routing: &Routing, set: &[(&str, Value)]) -> Self {
         let topology = builders::xgft(size.clone(), RATE, Duration::from_ns(50));
         let topology = Arc::new(topology.expect("a tree"));
@@ -51,7 +52,7 @@ impl Fabric {
         Self { topology, tree: Xgft::new(size), nodes }
     }
 
-    /// The nodes between source and destination that a packet passes.
+    /// The nodes between source and destination on a packet's path.
     pub(crate) fn switches(&mut self, packet: &mut Packet) -> Vec<NodeId> {
         let mut at = packet.src();
         let ports = route(&self.topology, &mut self.nodes, packet).expect("a path");
@@ -64,7 +65,7 @@ impl Fabric {
         nodes
     }
 
-    /// The highest switch that a packet passes, of the nearest common ancestors of its ends.
+    /// The highest switch on a packet's path, which is a nearest common ancestor of its source and destination.
     pub(crate) fn top(&mut self, mut packet: Packet) -> NodeId {
         let (src, dst) = (packet.src(), packet.dst());
         let switches = self.switches(&mut packet);
@@ -76,7 +77,7 @@ impl Fabric {
     }
 }
 
-/// The forwarders that a routing makes for a fabric.
+/// The forwarders that a routing builds for a fabric.
 pub(crate) fn build(
     topology: &Arc<Topology>,
     routing: &Routing,
@@ -94,8 +95,8 @@ pub(crate) fn frame(src: u32, dst: u32, flow: u32, offset: u64) -> Packet {
     Packet::new(1_500, Header::Cee(frame))
 }
 
-/// Asserts that what was drawn so often falls on so many equally likely `kinds`, each within three standard deviations of
-/// its mean.
+/// Asserts that `counts` has `kinds` entries, and that each is within three standard deviations of the mean for equally
+/// likely outcomes.
 pub(crate) fn even(counts: impl IntoIterator<Item = u32>, kinds: usize) {
     let counts: Vec<u32> = counts.into_iter().collect();
     assert_eq!(counts.len(), kinds, "{counts:?}");

@@ -12,14 +12,15 @@ use std::sync::Arc;
 
 const ALL: [&Routing; 4] = [&d_mod_k::ROUTING, &s_mod_k::ROUTING, &random_up::ROUTING, &hashed::ROUTING];
 
-/// A congestion notice about frames from `to` to `culprit_dst`.
+/// A congestion notice, sent to `to`, about frames for `culprit_dst`.
 fn notice(to: u32, culprit_dst: u32) -> Packet {
     let cp = Mac::switch_port(9, 0, 0);
     let notice = Notice { dst: to, cp, priority: 3, feedback: 30, q_offset: -30, q_delta: 3, culprit_dst };
     Packet::new(Notice::LEN as u32, Header::Cnm(notice))
 }
 
-/// specs/cee.md §8.12: a notice from the leaf of the culprit's destination, back to its source, crosses each root as often.
+/// specs/cee.md §8.12: notices go from the leaf of the culprit's destination back to its source, and cross each root
+/// equally often.
 #[test]
 fn oracle_8_12_notices_cross_all_roots_whatever_the_routing() {
     for routing in ALL {
@@ -55,12 +56,12 @@ fn a_single_switch_is_a_tree() {
     );
 }
 
-/// A path that has lost a link is left as soon as the nodes know of it.
+/// Nodes avoid a path with a failed link as soon as they know of the failure.
 #[test]
 fn known_failures_are_avoided() {
     for routing in ALL {
         let mut fabric = Fabric::new(XgftSize::k_ary_n_tree(2, 3), routing, &[]);
-        // Each of the links that the leaf of host 0 has upwards, in turn.
+        // Fails each uplink of host 0's leaf in turn.
         for above in [12, 13] {
             let both = between(&fabric.topology, 8, above);
             both.iter().for_each(|&link| fabric.nodes.iter_mut().for_each(|node| node.link(link, false)));
@@ -77,8 +78,8 @@ fn known_failures_are_avoided() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// specs/cee.md §5: up to a nearest common ancestor and down again, whatever the tree, the packet and the routing;
-    /// forwarders assert that nothing goes up after it has gone down.
+    /// specs/cee.md §5: for every tree, packet and routing, the packet goes up to a nearest common ancestor and down
+    /// again. The forwarders assert that no packet goes up after it has gone down.
     #[test]
     fn paths_lead_up_and_then_down(
         levels in prop::collection::vec((1..4_u32, 1..4_u32), 1..4),

@@ -1,12 +1,12 @@
-//! WCMP: ECMP that gives each next hop flows in proportion to the capacity behind it (Zhou et al., EuroSys 2014).
+//! WCMP: ECMP that assigns flows to each next hop in proportion to the capacity behind it (Zhou et al., EuroSys 2014).
 //!
-//! A next hop weighs what the shortest paths through it to the destination can carry, by what the node knows of failures
-//! ([`LocalRouting::capacities`]). As in a switch, the weights are entries of a table, a next hop as many as it weighs, and a
-//! flow's hash picks one; `weights.rs` finds small whole numbers that fit the table. Where all weigh the same, flows go as
-//! they do with ECMP.
+//! The weight of a next hop is the capacity of the shortest paths through it to the destination, according to the
+//! failures that the node knows of ([`LocalRouting::capacities`]). As in a hardware switch, weights are entries of a
+//! table: each next hop has as many entries as its weight, and a flow's hash picks an entry. `weights.rs` finds small
+//! whole numbers that fit the table. If all weights are equal, flows take the same paths as with ECMP.
 //!
-//! Cost a hop: ECMP's, and where there is a choice a hash look-up of the destination. Capacities are worked out when the
-//! first packet for a destination comes, and again after each change.
+//! Cost per hop: ECMP's cost and, if there is a choice, a hash look-up of the destination. Capacities are computed on
+//! the first packet for a destination, and again after each link change.
 
 mod weights;
 
@@ -54,9 +54,9 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 pub(crate) struct Wcmp {
     salt: u64,
     next_hops: NextHops,
-    /// Most entries of a group, unless it has more next hops.
+    /// Greatest number of entries per group, unless the group has more next hops.
     table: usize,
-    /// By destination: its next hops' places in the list of them, each as often as it weighs.
+    /// For each destination, the indices of its next hops; each index is repeated according to its weight.
     groups: FxHashMap<NodeId, Box<[u16]>>,
 }
 

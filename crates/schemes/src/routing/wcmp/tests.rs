@@ -20,8 +20,8 @@ fn on_a_symmetric_fabric_flows_go_as_with_ecmp() {
     }
 }
 
-/// A fat-tree with k = 4 of which the first aggregation switch has lost one of two cores. Out of the pod its edge switches
-/// send it one flow of three, and half of them within the pod.
+/// A fat-tree with k = 4. The first aggregation switch has lost one of its two cores. Its edge switches then send it
+/// one third of the flows to other pods, and half of the flows within the pod.
 #[test]
 fn oracle_a_lost_core_link_halves_the_weight_of_its_switch() {
     let topology = fat_tree(4);
@@ -37,7 +37,7 @@ fn oracle_a_lost_core_link_halves_the_weight_of_its_switch() {
     // Four standard deviations are 103 of 3,000 and 110 of 3,000.
     assert!(count(15, 3_000).abs_diff(1_000) < 103);
     assert!(count(2, 3_000).abs_diff(1_500) < 110);
-    // Back again, both weigh the same.
+    // After the repair both switches have the same weight.
     for link in between(&topology, 24, 32) {
         nodes.iter_mut().for_each(|node| node.link(link, true));
     }

@@ -1,11 +1,12 @@
-//! Small whole numbers in nearly the same proportions (WCMP §4.2, Algorithm 1).
+//! Finds small whole numbers in nearly the same proportions as the capacities (WCMP §4.2, Algorithm 1).
 
-/// How often each member of a group stands in a table of at most `table` entries; at least once, even if the table is too
-/// small for that.
+/// The number of entries of each member in a table of at most `table` entries. Each member has at least one entry, even
+/// if the table is too small.
 ///
-/// Exact, if that fits. Otherwise the group grows from one entry each, every time by the member that is then overloaded
-/// the least, and stays as it was when its most overloaded member was overloaded the least. (The paper's grows until a
-/// given overload is met, and lowers demands until all groups of a switch fit.)
+/// The result is exact if it fits. Otherwise the group starts with one entry per member and grows by one entry at a
+/// time. The new entry goes to the member that is then overloaded the least. The result is the group whose most
+/// overloaded member is overloaded the least. (The paper's algorithm instead grows a group until it meets a given
+/// overload, and lowers the demands until all groups of a switch fit.)
 ///
 /// # Panics
 /// If a capacity is zero.
@@ -21,7 +22,7 @@ pub(super) fn fit(capacities: &[u128], table: usize) -> Vec<usize> {
     let mut entries = vec![1; capacities.len()];
     let mut best = (oversubscription(&entries, &shares), entries.clone());
     for _ in entries.len()..table {
-        // The new total is the same whichever member grows.
+        // The total after growth is the same for every member.
         let load = |i: &usize| (entries[*i] + 1) as f64 / shares[*i];
         let member = (0..entries.len()).min_by(|a, b| load(a).total_cmp(&load(b))).expect("a member");
         entries[member] += 1;
@@ -33,7 +34,7 @@ pub(super) fn fit(capacities: &[u128], table: usize) -> Vec<usize> {
     best.1
 }
 
-/// The most that a member gets, in terms of what it should get (§4.1, equation 2).
+/// The greatest ratio of a member's actual share to its intended share (§4.1, equation 2).
 fn oversubscription(entries: &[usize], shares: &[f64]) -> f64 {
     let total: usize = entries.iter().sum();
     let load = |(&entries, share): (&usize, &f64)| entries as f64 / (total as f64 * share);
@@ -58,9 +59,10 @@ mod tests {
         assert_eq!(fit(&[7], 16), [1]);
     }
 
-    /// Worked by hand. Of 35 cores' paths behind six switches, one switch has lost one: 5, 6, 6, 6, 6, 6. With one entry
-    /// each the first gets 35/30 = 1.167 of its share. The others grow first, one by one; when all have two, they get
-    /// 2·35/(11·6) = 1.061. With 16 entries it would be 3·35/(16·6) = 1.094, so eleven are better.
+    /// Worked by hand. Six switches lead to 35 core paths, because one switch has lost a core: 5, 6, 6, 6, 6, 6. With
+    /// one entry each, the first switch gets 35/30 = 1.167 of its share. The others grow first, one by one; when all
+    /// have two entries, they get 2·35/(11·6) = 1.061 of their shares. With 16 entries the ratio would be 3·35/(16·6) =
+    /// 1.094, so eleven entries are better.
     #[test]
     fn oracle_one_core_of_six_lost() {
         assert_eq!(fit(&[5, 6, 6, 6, 6, 6], 16), [1, 2, 2, 2, 2, 2]);

@@ -1,4 +1,4 @@
-//! The host: flows into queues, frames out of them, one at a time.
+//! The host: puts flows into queues, and sends one frame at a time from them.
 
 use super::incoming::Incoming;
 use super::queues::{Chunk, Queues};
@@ -21,21 +21,21 @@ pub(crate) struct Adapter<P: Protocol> {
     line_rate: Rate,
     seed: u64,
     pub(super) queues: Queues<P::Limiter>,
-    /// Flows that have not been sent whole or, with recovery, are not acknowledged whole, at their places, and places to use
-    /// again.
+    /// Outgoing flows. A flow is removed when it is sent completely; with recovery, when it is acknowledged completely.
+    /// `vacant` has the indices to reuse.
     sending: Vec<Sending>,
     vacant: Vec<u32>,
-    /// Flows begun.
+    /// Number of flows started so far; wraps.
     begun: u32,
-    /// Flows of which more is to be born, by when.
+    /// Times of the next frames that applications produce, with the flow's index.
     births: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Go-back-N, if lost frames are sent again.
+    /// State of go-back-N, if the protocol retransmits lost frames.
     recovery: Option<Recovery>,
-    /// What receivers say, before all data.
+    /// Answers of this host's receivers. They are sent before all data.
     answers: VecDeque<Packet>,
-    /// Whether a frame has been handed to the port that has not left it.
+    /// True if a frame has been passed to the port and has not left it.
     busy: bool,
-    /// The flow whose last frame that is.
+    /// The flow of that frame, if the frame is the flow's last one.
     last_of: Option<FlowKey>,
     incoming: Incoming,
     reports: VecDeque<Report>,
@@ -45,28 +45,28 @@ pub(crate) struct Adapter<P: Protocol> {
 #[derive(Debug)]
 struct Sending {
     dst: u32,
-    /// Its number and its name on the wire.
+    /// The flow's number, and its key on the wire.
     flow: u32,
     key: FlowKey,
     priority: u8,
     lane: Lane,
-    /// The place of the queue of its lane.
+    /// The index of the queue of `lane`.
     queue: u32,
     size: u64,
-    /// Bytes in frames that have been made.
+    /// Number of bytes that the application has produced.
     born: u64,
-    /// The bytes before this one have been sent, and need not be sent again as far as is known.
+    /// Bytes before this offset have been sent, and no retransmission of them is known to be needed.
     sent: u64,
-    /// When frames are made, unless all are at the start.
+    /// Times at which the application produces frames; `None` if it produces all bytes at the start.
     births: Option<Births>,
-    /// Which frames are acknowledged, and whether its timer has an entry.
+    /// Acknowledgement state of the flow, and whether its timer has an entry in `recovery`.
     sender: Sender,
     is_armed: bool,
 }
 
 impl<P: Protocol> Adapter<P> {
-    /// The adapter of `node`, which sends frames of `mtu` bytes at that line rate, and tells how far what it receives has
-    /// come once in each interval `progress`.
+    /// The adapter of `node`, which sends frames of `mtu` bytes at rate `line_rate`. It reports the progress of
+    /// received flows once per interval `progress`.
     #[must_use]
     pub(crate) fn new(
         node: NodeId,
@@ -142,14 +142,14 @@ impl<P: Protocol> Adapter<P> {
         }
     }
 
-    /// Bytes of a flow are there to be sent.
+    /// Puts bytes that the application has produced into the flow's queue.
     fn bear(&mut self, now: Time, place: u32, bytes: u64) {
         let sending = &mut self.sending[place as usize];
         sending.born += bytes;
         self.queues.push(now, sending.queue, Chunk { flow: place, bytes, birth: now });
     }
 
-    /// Enters the flow's next birth, if there is one to come.
+    /// Schedules the flow's next production of a frame, if there is one.
     fn await_birth(&mut self, place: u32) {
         let sending = &mut self.sending[place as usize];
         if sending.born < sending.size
@@ -159,7 +159,7 @@ impl<P: Protocol> Adapter<P> {
         }
     }
 
-    /// Makes the frames that are due.
+    /// Produces the frames that are due.
     fn bear_due(&mut self, now: Time) {
         while let Some(&Reverse((at, place))) = self.births.peek()
             && at <= now
@@ -172,7 +172,7 @@ impl<P: Protocol> Adapter<P> {
         }
     }
 
-    /// The next frame, if one may go.
+    /// The next frame, if a frame may be sent.
     fn next_frame(&mut self, now: Time, paused: Paused) -> Option<Packet> {
         let Chunk { flow: place, bytes, birth } = self.queues.next(now, self.mtu, paused)?;
         let sending = &mut self.sending[place as usize];
@@ -203,7 +203,7 @@ impl<P: Protocol> Adapter<P> {
         Some(self.protocol.packet(&data))
     }
 
-    /// Forgets a flow of which nothing waits.
+    /// Removes a flow that has no frame in its queue.
     fn leave(&mut self, place: u32) {
         self.vacant.push(place);
         if let lane @ Lane::Of { .. } = self.sending[place as usize].lane {
@@ -211,7 +211,7 @@ impl<P: Protocol> Adapter<P> {
         }
     }
 
-    /// Forgets a flow that is sent until it is acknowledged.
+    /// Removes a flow under go-back-N: it is acknowledged completely, or given up.
     fn end(&mut self, now: Time, place: u32) {
         let Sending { key, queue, .. } = self.sending[place as usize];
         self.queues.replace(now, queue, None);
@@ -231,7 +231,8 @@ impl<P: Protocol> Adapter<P> {
         self.queues.replace(now, sending.queue, chunk);
     }
 
-    /// The receiver of a flow expects the frame of that number on the wire; whether it refused a later one.
+    /// Handles an acknowledgement: the receiver of a flow expects the frame with wire number `expected`. `refused` is
+    /// true if it has discarded a later frame.
     fn acknowledged(&mut self, now: Time, key: FlowKey, expected: u32, refused: bool) {
         let Some(recovery) = &mut self.recovery else { return };
         let Some(place) = recovery.place(key) else { return };
@@ -247,13 +248,13 @@ impl<P: Protocol> Adapter<P> {
             return;
         }
         sending.arm(recovery);
-        // An acknowledgement that comes late may spare frames that were to be sent again.
+        // A late acknowledgement may cover frames that were about to be sent again.
         if refused || acknowledged > sending.sent {
             self.go_back(now, place);
         }
     }
 
-    /// Goes back in the flows whose timers have ended, or gives them up.
+    /// Handles expired timers: the flow goes back to its first unacknowledged frame, or is given up.
     fn expire_due(&mut self, now: Time) {
         while let Some(recovery) = &mut self.recovery
             && let Some(place) = recovery.due(now)
@@ -298,7 +299,7 @@ impl<P: Protocol> Adapter<P> {
 }
 
 impl Sending {
-    /// Enters the time at which its timer may end, unless there is an entry: that is no later.
+    /// Adds the flow's timer entry if it has none. An existing entry is never later than the deadline.
     fn arm(&mut self, recovery: &mut Recovery) {
         let at = self.sender.deadline();
         if !self.is_armed && at < Time::NEVER {
@@ -313,7 +314,7 @@ impl<P: Protocol> Host for Adapter<P> {
         match input {
             Input::Flow(flow) => self.open(now, flow),
             Input::Packet { packet, .. } => self.receive(now, packet),
-            // What left, or was lost with its link, makes room for the next.
+            // A frame that has left, or was lost with its link, makes room for the next frame.
             Input::Sent(packet) | Input::Dropped { packet, .. } if is_own(self, packet) => {
                 self.busy = false;
                 let closed = self.last_of.take();
@@ -342,7 +343,7 @@ impl<P: Protocol> Host for Adapter<P> {
         if let Some(recovery) = &mut self.recovery {
             wake = wake.min(recovery.next());
         }
-        // While the port is busy or paused, there is nothing to do until it is not, which the engine will say.
+        // While the port is busy or paused, the adapter waits. The engine polls again when the state changes.
         let port = ports.get(PortId(0));
         if !self.busy && port.up {
             if let Some(&Reverse((birth, _))) = self.births.peek() {
@@ -366,7 +367,7 @@ impl<P: Protocol> Host for Adapter<P> {
     }
 }
 
-/// Whether a packet is a frame of data that the adapter sent.
+/// True if a packet is a data frame that this adapter sent.
 fn is_own<P: Protocol>(adapter: &Adapter<P>, packet: &Packet) -> bool {
     matches!(adapter.protocol.read(packet), Some(Arrival::Data(data)) if data.src == adapter.node)
 }

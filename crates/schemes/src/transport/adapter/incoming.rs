@@ -1,4 +1,4 @@
-//! What comes in: frames of each flow put back in order, or taken in order alone if lost ones are sent again.
+//! Received frames. The frames of each flow are put back in order; with go-back-N, only frames in order are accepted.
 
 use super::Data;
 use crate::transport::go_back_n::{Answer, Params, Receiver};
@@ -12,18 +12,18 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Incoming {
     flows: FxHashMap<FlowKey, Flow>,
-    /// At which intervals to tell how far flows have come, if at all.
+    /// Interval at which the receiver reports the progress of flows, if it does.
     progress: Option<Duration>,
-    /// Go-back-N, and flows that have come in whole, if lost frames are sent again.
+    /// With go-back-N: its parameters, and the flows that have been received completely.
     recovery: Option<(Params, TimeWait<()>)>,
 }
 
-/// What became of a frame.
+/// The effects of a frame's arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// Whether its flow is whole now, or was before.
+    /// True if the flow is complete, now or already before.
     pub(super) is_whole: bool,
-    /// Go-back-N's answer, and how many bytes of the flow have come in order.
+    /// Go-back-N's answer, and the number of the flow's bytes received in order.
     pub(super) answer: Option<(Answer, u64)>,
 }
 
@@ -31,13 +31,14 @@ pub(super) struct Taken {
 struct Flow {
     ranges: Ranges,
     receiver: Receiver,
-    /// One past the last byte of the frame sent last of those that have come.
+    /// One past the highest byte received so far.
     furthest: u64,
-    /// Bytes of the longest frame so far: by it what waits is counted, as the last frame may be short.
+    /// Size of the longest frame so far. The last frame may be short, so out-of-order bytes are counted in frames of
+    /// this size.
     longest: u16,
     late: u32,
     reorder_peak: u32,
-    /// The interval that has been told of last.
+    /// Number of the interval of the last progress report.
     told: u64,
 }
 
@@ -49,13 +50,13 @@ impl Flow {
 
 impl Incoming {
     pub(super) fn new(progress: Option<Duration>, recovery: Option<Params>) -> Self {
-        // Far longer than a sender goes on without an answer.
+        // Far longer than a sender continues without an answer.
         let span = |params: &Params| params.rto * (16 * (u64::from(params.retries) + 1));
         let recovery = recovery.map(|params| (params, TimeWait::new(span(&params))));
         Self { flows: FxHashMap::default(), progress, recovery }
     }
 
-    /// Takes in a frame of the flow of that name.
+    /// Handles a frame of the flow `key`.
     pub(super) fn take(
         &mut self,
         now: Time,

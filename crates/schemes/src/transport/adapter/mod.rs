@@ -1,14 +1,14 @@
-//! The adapter of a host on lossless Ethernet (specs/cee.md §2.1). A sending adapter has one queue for each destination, or
-//! for each flow, and serves the queues in turn. Each queue has its own rate limiter if the protocol has one. A receiving
-//! adapter puts the frames back in order.
+//! The adapter of a host on lossless Ethernet (specs/cee.md §2.1). A sending adapter has one queue for each
+//! destination, or for each flow, and serves the queues in turn. Each queue has its own rate limiter if the protocol
+//! has one. A receiving adapter puts the frames back in order.
 //!
-//! An [`Adapter`] sends one frame at a time, at line rate, and stops at the end of a frame while its priority is paused.
-//! Frames wait in the host's memory, which is unbounded. A [`Protocol`] defines the frame format and the rate limits under
-//! congestion: [`cee`](crate::transport::cee) and [`dcqcn`](crate::transport::dcqcn) are two protocols. The adapter
-//! retransmits lost frames if the protocol has acknowledgements ([`go_back_n`]).
+//! An [`Adapter`] sends one frame at a time, at line rate, and stops at the end of a frame while its priority is
+//! paused. Frames wait in the host's memory, which is unbounded. A [`Protocol`] defines the frame format and the rate
+//! limits under congestion: [`cee`](crate::transport::cee) and [`dcqcn`](crate::transport::dcqcn) are two protocols.
+//! The adapter retransmits lost frames if the protocol has acknowledgements ([`go_back_n`]).
 //!
-//! Cost per frame sent: one ring entry, and rarely a heap entry. Cost per frame received: one look-up by flow, and mostly
-//! the extension of one range.
+//! Cost per frame sent: one ring entry, and rarely a heap entry. Cost per frame received: one look-up by flow, and
+//! mostly the extension of one range.
 
 mod host;
 mod incoming;
@@ -154,7 +154,8 @@ pub(crate) trait Protocol: Send {
     fn answer(&mut self, _now: Time, _packet: &Packet) -> Option<Packet> {
         None
     }
-    /// The parameters of go-back-N if the protocol retransmits lost frames. Every flow then has a [lane of its own](Lane::Of).
+    /// The parameters of go-back-N if the protocol retransmits lost frames. Every flow then has a [lane of its
+    /// own](Lane::Of).
     fn recovery(&self) -> Option<go_back_n::Params> {
         None
     }

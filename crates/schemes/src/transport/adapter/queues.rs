@@ -1,5 +1,5 @@
-//! Queues of an adapter: the highest priority first that is not paused, and in it each in turn as far as
-//! limiters allow.
+//! The queues of an adapter. The highest priority that is not paused goes first; its queues take turns as far as their
+//! rate limiters allow.
 
 use super::{Lane, RateLimiter};
 use raddle_core::{Paused, Time};
@@ -8,10 +8,10 @@ use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// What waits in a queue: bytes of a flow, born together.
+/// Bytes of a flow that wait in a queue and were produced together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunk {
-    /// The flow's place among those that the host sends.
+    /// The flow's index in the host's list of outgoing flows.
     pub(super) flow: u32,
     pub(super) bytes: u64,
     pub(super) birth: Time,
@@ -26,20 +26,20 @@ struct Queue<L> {
     state: State,
 }
 
-/// Where a queue stands.
+/// The state of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The queue is forgotten, and its place to be used again.
+    /// The queue has been removed, and its index can be reused.
     Vacant,
     Empty,
-    /// Its turn will come.
+    /// The queue waits for its turn.
     Waiting,
-    /// Its limiter holds it back until then.
+    /// The queue's rate limiter allows no frame before this time.
     Limited(Time),
 }
 
 impl<L: RateLimiter> Queue<L> {
-    /// Whether the limiter wants to be asked at that time.
+    /// True if the queue exists and its limiter's timer is due at that time.
     fn has_timer(&self, at: Time) -> bool {
         self.state != State::Vacant && self.limiter.timer() == at
     }
@@ -50,15 +50,15 @@ impl<L: RateLimiter> Queue<L> {
 pub(super) struct Queues<L> {
     places: FxHashMap<Lane, u32>,
     queues: Vec<Queue<L>>,
-    /// Places of queues that are forgotten, to use again.
+    /// Indices of removed queues, for reuse.
     vacant: Vec<u32>,
-    /// By priority, queues whose turn will come, next one first.
+    /// Indexed by priority: the waiting queues, in order of their turns.
     turns: [VecDeque<u32>; 8],
-    /// One bit a priority of which a queue waits.
+    /// One bit per priority: set if a queue of this priority waits for its turn.
     waiting: u8,
-    /// Queues that may be free again; out of date unless the queue agrees.
+    /// Times at which limiters release queues. An entry is stale unless it agrees with the queue's state.
     limited: BinaryHeap<Reverse<(Time, u32)>>,
-    /// When limiters want to be asked; out of date unless the limiter agrees.
+    /// Times of the limiters' timers. An entry is stale unless it agrees with the limiter.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
@@ -75,7 +75,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// The place of a queue, which may be new. It stays the same until the queue is forgotten.
+    /// The index of a queue, which is created if it does not exist. The index is constant until the queue is removed.
     pub(super) fn place(&mut self, lane: Lane, priority: u8, limiter: impl FnOnce() -> L) -> u32 {
         let Self { places, queues, vacant, .. } = self;
         *places.entry(lane).or_insert_with(|| {
@@ -94,7 +94,7 @@ impl<L: RateLimiter> Queues<L> {
         })
     }
 
-    /// Puts bytes of a flow behind what waits in the queue of that place.
+    /// Appends bytes of a flow to the queue at index `place`.
     pub(super) fn push(&mut self, now: Time, place: u32, chunk: Chunk) {
         let queue = &mut self.queues[place as usize];
         queue.chunks.push_back(chunk);
@@ -103,7 +103,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// A queue that is not empty waits for its turn, or for its limiter.
+    /// Makes a non-empty queue wait for its turn or for its limiter.
     fn enter(&mut self, now: Time, place: u32) {
         let queue = &mut self.queues[place as usize];
         let ready = queue.limiter.ready_at();
@@ -118,7 +118,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Takes bytes for the next frame, `most` at most, off the queue whose turn it is. Returns them as a chunk.
+    /// Removes at most `most` bytes for the next frame from the queue whose turn it is. Returns them as a chunk.
     pub(super) fn next(&mut self, now: Time, most: u32, paused: Paused) -> Option<Chunk> {
         self.free(now);
         loop {
@@ -130,7 +130,7 @@ impl<L: RateLimiter> Queues<L> {
             }
             let queue = &mut self.queues[place as usize];
             if queue.limiter.ready_at() > now {
-                self.enter(now, place); // a notice came while it waited
+                self.enter(now, place); // a notice has arrived while the queue waited
                 continue;
             }
             let front = queue.chunks.front_mut().expect("only queues with something in them take turns");
@@ -151,7 +151,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Queues whose limiters have let go take turns again.
+    /// Queues that their limiters have released take turns again.
     fn free(&mut self, now: Time) {
         while let Some(&Reverse((at, place))) = self.limited.peek()
             && at <= now
@@ -163,7 +163,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Puts `chunk` in the place of all that waits in a queue, or empties the queue.
+    /// Replaces the contents of a queue by `chunk`, or empties the queue.
     pub(super) fn replace(&mut self, now: Time, place: u32, chunk: Option<Chunk>) {
         let Queue { chunks, state, priority, .. } = &mut self.queues[place as usize];
         chunks.clear();
@@ -179,12 +179,13 @@ impl<L: RateLimiter> Queues<L> {
                 }
             }
             (None, _) => *state = State::Empty,
-            (Some(_), _) => {} // its turn comes as before
+            (Some(_), _) => {} // its turn does not change
         }
     }
 
-    /// Forgets a queue in which nothing waits; its limiter's timer is not waited for. What `limited` and `timers` still say of its
-    /// place does no harm: where it agrees with the next queue there, that one is asked when it wants to be.
+    /// Removes an empty queue, without waiting for its limiter's timer. Entries of `limited` and `timers` for its index
+    /// remain. They do no harm: an entry that happens to agree with the next queue at this index is correct for that
+    /// queue.
     pub(super) fn forget(&mut self, lane: Lane) {
         if let Entry::Occupied(entry) = self.places.entry(lane)
             && let state @ State::Empty = &mut self.queues[*entry.get() as usize].state
@@ -194,20 +195,20 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Places of queues, those to use again included.
+    /// Number of queue indices in use or vacant.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         self.queues.len()
     }
 
-    /// Tells the limiter of a queue something, if there is such a queue.
+    /// Calls `tell` with the limiter of a queue, if the queue exists.
     pub(super) fn tell(&mut self, now: Time, lane: Lane, tell: impl FnOnce(&mut L)) {
         let Some(&place) = self.places.get(&lane) else { return };
         tell(&mut self.queues[place as usize].limiter);
         self.changed(now, place);
     }
 
-    /// A limiter may have changed its mind.
+    /// Updates the timers after a limiter may have changed.
     fn changed(&mut self, now: Time, place: u32) {
         let queue = &self.queues[place as usize];
         let timer = queue.limiter.timer();
@@ -219,7 +220,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Asks the limiters whose timers are due.
+    /// Fires the limiters' timers that are due.
     pub(super) fn fire(&mut self, now: Time) {
         while let Some(&Reverse((at, place))) = self.timers.peek()
             && at <= now
@@ -233,20 +234,20 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// When a timer is due.
+    /// Time of the next timer, or [`Time::NEVER`].
     pub(super) fn next_timer(&mut self) -> Time {
         let Self { timers, queues, .. } = self;
         earliest(timers, |place, at| queues[place as usize].has_timer(at))
     }
 
-    /// When a queue that its limiter holds back may be free again.
+    /// Time of the next release of a queue by its limiter, or [`Time::NEVER`].
     pub(super) fn next_free(&mut self) -> Time {
         let Self { limited, queues, .. } = self;
         earliest(limited, |place, at| queues[place as usize].state == State::Limited(at))
     }
 }
 
-/// The first time of those that still count.
+/// The time of the first entry that is not stale; removes stale entries before it.
 fn earliest(heap: &mut BinaryHeap<Reverse<(Time, u32)>>, counts: impl Fn(u32, Time) -> bool) -> Time {
     while let Some(&Reverse((at, place))) = heap.peek() {
         if counts(place, at) {

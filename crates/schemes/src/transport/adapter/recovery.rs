@@ -1,4 +1,4 @@
-//! The timers of go-back-N, of all flows that an adapter sends.
+//! The timers of go-back-N for all flows that an adapter sends.
 
 use crate::transport::go_back_n::Params;
 use raddle_core::{FlowKey, Time};
@@ -6,15 +6,16 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Flows that are sent until they are acknowledged.
+/// The flows that are not fully acknowledged, and their timers.
 #[derive(Debug)]
 pub(super) struct Recovery {
     pub(super) params: Params,
-    /// Their places among those that the host sends.
+    /// Each flow's index in the host's list of outgoing flows.
     places: FxHashMap<FlowKey, u32>,
-    /// When their timers may end: at most one entry a flow, and entries of flows that are over.
+    /// Times at which the flows' timers may expire: at most one entry per flow. Flows that have ended may still have an
+    /// entry.
     timers: BinaryHeap<Reverse<(Time, FlowKey)>>,
-    /// Flows that were given up, and how many of their packets were sent more than once.
+    /// Keys of the flows that the sender gave up, and the number of retransmissions of each.
     pub(super) given_up: Vec<(FlowKey, u32)>,
 }
 
@@ -24,27 +25,27 @@ impl Recovery {
         Self { params, places, timers, given_up }
     }
 
-    /// A flow begins.
+    /// Adds a flow.
     pub(super) fn open(&mut self, key: FlowKey, place: u32) {
         self.places.insert(key, place);
     }
 
-    /// The place of a flow that is not over.
+    /// The index of a flow that has not ended.
     pub(super) fn place(&self, key: FlowKey) -> Option<u32> {
         self.places.get(&key).copied()
     }
 
-    /// A flow is over.
+    /// Removes a flow that has ended.
     pub(super) fn close(&mut self, key: FlowKey) {
         self.places.remove(&key);
     }
 
-    /// Asks for a flow, which has no other entry, to be [due](Self::due) at that time.
+    /// Adds a timer entry for a flow that has none: the flow is [due](Self::due) at that time.
     pub(super) fn arm(&mut self, at: Time, key: FlowKey) {
         self.timers.push(Reverse((at, key)));
     }
 
-    /// The place of a flow that is due, which then has no entry.
+    /// The index of a flow that is due; removes the flow's entry.
     pub(super) fn due(&mut self, now: Time) -> Option<u32> {
         if self.next() > now {
             return None;
@@ -53,7 +54,7 @@ impl Recovery {
         self.place(key)
     }
 
-    /// When the next flow is due. Entries of flows that are over keep nobody awake.
+    /// Time of the next timer of a flow that has not ended; removes entries of ended flows before it.
     pub(super) fn next(&mut self) -> Time {
         while let Some(&Reverse((at, key))) = self.timers.peek() {
             if self.places.contains_key(&key) {

@@ -7,10 +7,12 @@ use raddle_wire::cee::Frame;
 
 const RATE: Rate = Rate::from_gbps(10);
 
-/// The host to which each flow has a queue of its own; a notice's priority says which flow it is about.
+/// A destination for which each flow has its own queue. The priority field of a notice for this host holds the flow's
+/// number.
 const HERMIT: u32 = 77;
 
-/// Frames of 1,500 bytes and limiters of which notices say how long they hold a destination back, in ns.
+/// A protocol with frames of 1,500 bytes. A notice gives the time in ns until which the limiter holds back the frames
+/// to a destination.
 struct Plain;
 
 #[derive(Default)]
@@ -31,14 +33,14 @@ impl RateLimiter for Held {
     fn timer(&self) -> Time {
         self.timer.unwrap_or(Time::NEVER)
     }
-    /// Lets go.
+    /// Ends the hold.
     fn fire(&mut self, now: Time) {
         (self.until, self.timer) = (now, None);
         self.fired += 1;
     }
 }
 
-/// For how long a limiter holds back, and whether a timer ends that earlier.
+/// The end of a hold, and the time of a timer that ends it earlier.
 #[derive(Clone, Copy)]
 struct Hold {
     until: Time,
@@ -58,7 +60,8 @@ impl Protocol for Plain {
     fn read(&self, packet: &Packet) -> Option<Arrival<Hold>> {
         match &packet.header {
             Header::Cee(frame) => Some(Arrival::Data(data(frame))),
-            // The destination says who, the offset for how long, the other number when the timer fires.
+            // The notice's destination selects the queue, its offset gives the end of the hold, and its delta the time
+            // of the timer.
             Header::Cnm(notice) => {
                 let ns = |ns: i16| Time::ZERO + Duration::from_ns(ns as u64);
                 let timer = (notice.q_delta > 0).then(|| ns(notice.q_delta));
@@ -121,7 +124,7 @@ struct Bench {
     now: Time,
     port: PortState,
     reports: Vec<Report>,
-    /// What the adapter said last, if it sent nothing.
+    /// The wake-up time that the adapter gave last, if it sent nothing.
     wake: Time,
 }
 
@@ -141,7 +144,7 @@ impl Bench {
         self.adapter.handle(self.now, Input::Flow(&flow));
     }
 
-    /// The next frame that the adapter sends, if it does.
+    /// The next frame that the adapter sends, if any.
     fn poll(&mut self) -> Option<Packet> {
         loop {
             match self.adapter.poll(self.now, &Ports(std::slice::from_ref(&self.port))) {
@@ -160,7 +163,7 @@ impl Bench {
         }
     }
 
-    /// Sends a frame to its end.
+    /// Sends one frame completely.
     fn send(&mut self) -> Option<Data> {
         let packet = self.poll()?;
         assert_eq!(self.poll(), None, "one at a time");
@@ -174,7 +177,7 @@ impl Bench {
         self.adapter.handle(self.now, Input::Packet { packet, port: PortId(0) });
     }
 
-    /// Destinations of all frames that go without waiting.
+    /// Destinations of all frames that the adapter sends without waiting.
     fn destinations(&mut self) -> Vec<u32> {
         std::iter::from_fn(|| self.send()).map(|data| data.dst).collect()
     }
@@ -230,7 +233,7 @@ fn a_pause_stops_its_priority_at_the_end_of_a_frame() {
     bench.open(1, 2, 3_000, 5);
     let first = bench.poll().expect("a frame");
     bench.port.paused = Paused(1 << 5);
-    // The frame that has begun is the port's affair.
+    // A frame that the port has begun to send continues.
     bench.adapter.handle(at(1_200), Input::Sent(&first));
     assert_eq!(bench.destinations(), [1, 1]);
     bench.port.paused = Paused(0xFF);
@@ -278,7 +281,7 @@ fn a_notice_about_a_destination_to_which_nothing_waits_is_kept() {
     assert_eq!(bench.destinations(), [4]);
 }
 
-/// A notice about a flow of the hermit's.
+/// A notice about a flow to `HERMIT`.
 fn hold_flow(flow: u8, until_ns: i16) -> Packet {
     let mut packet = hold(HERMIT, until_ns, 0);
     let Header::Cnm(notice) = &mut packet.header else { unreachable!("a notice") };
@@ -311,7 +314,7 @@ fn the_queue_of_a_flow_goes_with_it() {
         bench.receive(&hold_flow(id as u8, 30_000));
     }
     assert_eq!(bench.adapter.queues.count(), 1, "one at a time");
-    // Nor does the next one there inherit what is said too late.
+    // The next queue at the same index does not inherit the late notice.
     bench.open(100, HERMIT, 1_500, 0);
     assert_eq!(bench.destinations(), [HERMIT]);
 }
@@ -392,7 +395,7 @@ fn the_loss_of_what_others_sent_changes_nothing() {
     assert_eq!(bench.poll(), None, "its own frame has not left");
 }
 
-/// A frame of flow 5 of host 9 that has come in.
+/// A received frame of flow 5 from host 9.
 fn incoming(offset: u64, len: u16) -> Packet {
     Plain.packet(&Data {
         src: 9,
@@ -440,7 +443,7 @@ fn frames_in_order_wait_for_nobody() {
     assert_eq!(bench.reports, [Report::Delivered { key: FlowKey(9 << 32 | 5), reorder_peak: 0 }]);
 }
 
-/// The last frame of a flow may be short: it is not what those before it are measured by.
+/// The last frame of a flow may be short, so its length is not the unit in which the other frames are counted.
 #[test]
 fn full_frames_wait_as_such_whatever_comes_with_them() {
     let frame = |offset, len| {

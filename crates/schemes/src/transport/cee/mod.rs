@@ -1,7 +1,7 @@
-//! The transport of converged enhanced Ethernet: frames of flows through queues by destination, never lost and never sent
-//! again, with or without the rate limiters of QCN (specs/cee.md §2.1, §3.2).
+//! The transport of converged enhanced Ethernet. Frames of flows wait in one queue per destination, are never lost and
+//! never retransmitted. The rate limiters of QCN are optional (specs/cee.md §2.1, §3.2).
 //!
-//! A frame of 1,500 bytes carries as many of its flow: headers are inside, as the paper counts.
+//! A frame of 1,500 bytes carries 1,500 bytes of its flow: the headers are included, as in the paper.
 
 mod scheme;
 
@@ -14,19 +14,19 @@ use raddle_wire::cee::Frame;
 use raddle_wire::cnm::Notice;
 use std::sync::Arc;
 
-/// Frames on converged Ethernet.
+/// The protocol of frames on converged Ethernet.
 #[derive(Debug)]
 pub(crate) struct Cee {
     node: u32,
-    /// The parameters of rate limiters, if there are any, and the line's rate.
+    /// The parameters of the rate limiters; `None` without rate limiters.
     limiters: Option<Arc<qcn::Params>>,
     line_rate: Rate,
     seed: u64,
-    /// The priority of flows that have none of their own.
+    /// The priority of flows without a priority of their own.
     priority: u8,
 }
 
-/// The rate limiter of a destination: QCN's reaction point, or none.
+/// The rate limiter of a destination: QCN's reaction point; `None` without rate limiters.
 #[derive(Debug)]
 pub(crate) struct Limiter(Option<Box<qcn::ReactionPoint>>);
 
@@ -88,7 +88,7 @@ impl Protocol for Cee {
                 ack_request: false,
                 birth: Time::from_ps(frame.birth_ps),
             })),
-            // Without limiters a notice has done its work in the switches.
+            // Without rate limiters, a notice has no further effect at the host: the switches have already used it.
             Header::Cnm(notice) if self.limiters.is_some() => {
                 let Notice { culprit_dst: dst, priority, feedback, .. } = *notice;
                 Some(Arrival::Notice { lane: Lane::To { dst, priority }, notice: feedback })

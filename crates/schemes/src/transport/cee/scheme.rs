@@ -38,13 +38,13 @@ parameters! {
     }
 }
 
-/// The adapter as a fluid: max-min shares of flows, as queues by destination and pauses of links or rate limiters may come to;
-/// what pauses hold back besides is left out.
+/// The adapter as a fluid: flows get max-min shares, which queues by destination with pauses or rate limiters may
+/// approach. The model leaves out that pauses also hold back other flows.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways: Ways::Routed(first_frame) })
 }
 
-/// The first frame of a host's `number`th flow, as far as switches can tell.
+/// The first frame of a host's flow with this `number`, with the fields that switches read.
 fn first_frame(flow: &Flow, number: u64) -> Packet {
     let frame = Frame { src: flow.src.0, dst: flow.dst.0, flow: number as u32, plen: 1, ..Frame::default() };
     Packet::new(frame.wire_len() as u32, Header::Cee(frame))

@@ -1,7 +1,7 @@
 use super::*;
 use raddle_core::Duration;
 
-/// At 5 Gb/s 64 B take 102.4 ns: that few of them are the flow's is no matter to the wire.
+/// At 5 Gb/s, 64 B on the wire take 102.4 ns, even if only few of these bytes belong to the flow.
 #[test]
 fn a_limiter_counts_what_the_wire_carries() {
     let params = Some(Arc::new(qcn::Params::default()));

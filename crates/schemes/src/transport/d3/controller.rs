@@ -1,15 +1,16 @@
-//! D3's link controller: it grants the rates that meet deadlines, first come, first served, and a fair share of the rest
-//! (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5; specs/pdq.md §6).
+//! D3's link controller: it grants the rates that meet deadlines, first come, first served, and a fair share of the
+//! rest (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5; specs/pdq.md §6).
 //!
-//! Once per round trip each flow returns its grant and requests a new one. If enough capacity is left, the flow gets the
-//! desired rate plus an equal share of the capacity that no flow desires. The controller never takes a grant back from
-//! another flow. It keeps three sums: the number of flows, the granted rates, and the desired rates.
+//! Once per round trip each flow returns its grant and requests a new one. If enough capacity is left, the flow gets
+//! the desired rate plus an equal share of the capacity that no flow desires. The controller never takes a grant back
+//! from another flow. It keeps three sums: the number of flows, the granted rates, and the desired rates.
 //!
-//! A request states the rate that the flow returns, and a router of the paper relies on that alone ([`Memory::Sums`]). Its
-//! sums stay wrong for good if a request is repeated or is lost behind the router. [`Memory::Flows`] instead remembers the
-//! actual grant of each flow. As long as no packet is lost, both grant the same rates.
+//! A request states the rate that the flow returns, and a router of the paper relies on that alone ([`Memory::Sums`]).
+//! Its sums stay wrong for good if a request is repeated or is lost behind the router. [`Memory::Flows`] instead
+//! remembers the actual grant of each flow. As long as no packet is lost, both grant the same rates.
 //!
-//! Rates are whole numbers of bits per second, so that the sums return to zero. Cost per request: one look-up of its flow.
+//! Rates are whole numbers of bits per second, so that the sums return to zero. Cost per request: one look-up of its
+//! flow.
 
 use crate::choices;
 use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
@@ -98,9 +99,9 @@ impl Sums {
 }
 
 impl Controller {
-    /// The controller of an idle link with rate `line`, whose flows have round trips of about `rtt`. With `clamp` a fair share
-    /// is never negative (the change of PDQ's authors). Without `clamp`, a flow on an overloaded link may be granted less than
-    /// it desires although that much is left.
+    /// The controller of an idle link with rate `line`, whose flows have round trips of about `rtt`. With `clamp` a
+    /// fair share is never negative (the change of PDQ's authors). Without `clamp`, a flow on an overloaded link may be
+    /// granted less than it desires although that much is left.
     ///
     /// # Panics
     /// If `rtt` is zero.
@@ -110,8 +111,8 @@ impl Controller {
         Self { capacity: AdaptedCapacity::new(line, gains, rtt), clamp, flows, sums: Sums::default() }
     }
 
-    /// A request joins the queue. Returns the granted rate, which `representable` has rounded to a value that a header can
-    /// hold. A grant of zero is the base rate, at which the flow may send only requests.
+    /// A request joins the queue. Returns the granted rate, which `representable` has rounded to a value that a header
+    /// can hold. A grant of zero is the base rate, at which the flow may send only requests.
     pub(crate) fn request(
         &mut self,
         now: Time,
@@ -273,12 +274,12 @@ mod tests {
             let [mut a, mut b] = senders();
             a.ask(0, &mut link, 600);
             b.ask(10, &mut link, 600);
-            // The share of what is left of 1,000 by 1,200 is -100.
+            // The share of the remaining capacity is (1,000 - 1,200) / 2 = -100.
             assert_eq!(a.ask(120, &mut link, 600), expected);
         }
     }
 
-    /// What one link grants in a lossless life of three flows, and the sums after it.
+    /// The grants of one link to three flows without losses, and the sums afterwards.
     fn lossless(memory: Memory) -> (Vec<u64>, Sums) {
         let mut link = controller(true, memory);
         let mut senders: [Sender; 3] = senders();
@@ -308,7 +309,8 @@ mod tests {
         let after = |memory| {
             let mut link = controller(true, memory);
             let [mut a, mut b] = senders();
-            // A SYN whose answer is lost; it is repeated. A later request is lost beyond this router. The FIN is repeated.
+            // The answer to a SYN is lost, and the SYN is repeated. A later request is lost beyond this router. The FIN
+            // is repeated.
             a.lose(0, &mut link, 300);
             a.ask(300, &mut link, 300);
             b.ask(310, &mut link, 100);

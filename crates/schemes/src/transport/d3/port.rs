@@ -12,7 +12,7 @@ pub struct D3Port {
 }
 
 impl D3Port {
-    /// With that controller.
+    /// Creates the agent with this controller.
     #[must_use]
     pub fn new(controller: Controller) -> Self {
         Self { controller }
@@ -25,21 +25,22 @@ impl D3Port {
     }
 }
 
-/// The rate that a field means.
+/// The rate that a header field represents.
 pub(super) fn rate_of(kbps: Minifloat) -> Rate {
     Rate::from_bps(kbps.get() * 1_000)
 }
 
-/// The field that means the greatest rate up to `rate`.
+/// The field with the greatest representable rate up to `rate`.
 pub(super) fn field_of(rate: Rate) -> Minifloat {
     Minifloat::floor(rate.as_bps() / 1_000)
 }
 
 impl Controller {
-    /// Takes a request out of a packet, and puts the grant in its place.
+    /// Handles the request in a packet: replaces the flow's previous grant by the new one.
     fn serve(&mut self, now: Time, packet: &mut d3::Packet) {
         let segment = &packet.segment;
-        // Paths are no longer than there is room; a hop beyond is damage, and is not granted anything.
+        // A path never has more hops than the request has fields. A greater hop number means a damaged packet, which
+        // gets no grant.
         let Some(grant) = packet.request.grants.get_mut(usize::from(segment.hop)) else { return };
         let request = Request {
             flow: segment.subflow_key(),

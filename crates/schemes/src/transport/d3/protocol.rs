@@ -1,4 +1,4 @@
-//! What D3's senders and receivers say.
+//! The headers that D3's senders and receivers write and read.
 
 use super::port::rate_of;
 use crate::transport::explicit::{Outlook, Protocol, View};
@@ -7,24 +7,24 @@ use raddle_wire::Minifloat;
 use raddle_wire::d3::{self, Request};
 use raddle_wire::rated::{Kind, Segment};
 
-/// D3 at a host: a flow asks for the rate that meets its deadline once a round trip, and sends at the least of what the
-/// routers grant. Without a grant it only asks (the base rate).
+/// D3 at a host. Once per round trip a flow asks for the rate that meets its deadline, and it sends at the least rate
+/// that the routers grant. Without a grant it sends only requests (the base rate).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct D3 {
-    /// Whether flows end that cannot meet their deadline any more.
+    /// True if flows end when they cannot meet their deadlines any more.
     pub quench: bool,
 }
 
-/// What a sender keeps of a flow.
+/// A sender's state of a flow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sender {
-    /// What the last request asked for.
+    /// The rate that the last request asked for.
     desired: Minifloat,
-    /// What each router granted in the last answer; the greatest rate of those that there are not.
+    /// The grant of each router in the last answer. Unused entries hold the greatest rate.
     grants: [Minifloat; Request::ROUTERS],
-    /// The least of them, once there has been an answer.
+    /// The least of the grants; zero before the first answer.
     rate: Rate,
-    /// When a request was sent that has not been answered.
+    /// Departure time of the request that has not been answered yet.
     asked: Option<Time>,
 }
 
@@ -32,13 +32,14 @@ pub(crate) struct Sender {
 const LOST_AFTER: u64 = 4;
 
 impl Sender {
-    /// Whether the next packet is to carry a request, as no other is under way, or it has probably been lost.
+    /// True if the next packet must carry a request: no other request is in flight, or that request is probably lost.
     fn asks(&self, view: &View) -> bool {
         self.asked.is_none_or(|asked| view.now.since(asked) >= view.rtt * LOST_AFTER)
     }
 }
 
-/// The least rate that a field can mean at which what is left arrives by the deadline; none without one or after it.
+/// The least representable rate at which the remaining data arrives by the deadline. Zero if there is no deadline or it
+/// has passed.
 fn desired(view: &View) -> Minifloat {
     let span = view.deadline.since(view.now).as_ps();
     if view.deadline == Time::NEVER || span == 0 {
@@ -92,7 +93,7 @@ impl Protocol for D3 {
         sender.rate
     }
 
-    /// An answer that is late is waited for: two requests under way would return the same grant twice.
+    /// The sender waits for a late answer, because two requests in flight would return the same grant twice.
     fn probe_interval(&self, sender: &Sender, view: &View) -> Duration {
         if sender.asked.is_some() { view.rtt * LOST_AFTER } else { view.rtt }
     }

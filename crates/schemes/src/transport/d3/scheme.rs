@@ -60,8 +60,8 @@ parameters! {
     }
 }
 
-/// D3 as a fluid: what flows need by their deadlines in order of arrival, and max-min fair shares of the rest, at once
-/// (specs/pdq.md §11).
+/// D3 as a fluid: in order of arrival, flows get the rates that meet their deadlines. All flows share the rest by
+/// max-min fairness, at once (specs/pdq.md §11).
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let policy = Reservation::new(&capacities(plan.topology, 0.0));
     scheme::fluid(plan, Box::new(policy), Parameters::of(plan.settings).paths, Request::ROUTERS, |_| 1)

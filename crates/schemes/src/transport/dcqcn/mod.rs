@@ -1,12 +1,15 @@
-//! DCQCN: congestion control for RDMA over lossless Ethernet, by marks, notices and rates.
+//! DCQCN: congestion control for RDMA over lossless Ethernet, with ECN marks, congestion notifications and rate
+//! control.
 //!
 //! Source: Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, §3 (the algorithm) and
-//! Figure 14 (the parameters deployed); steps of hyper increase, which the paper leaves out, from the authors' ns-3 model
-//! (`bobzhuyb/ns3-rdma`). Switches mark packets by the length of the egress queue ([`Red`]); the receiver of marked packets
-//! notifies their sender, once in a while for each flow ([`NotificationPoint`]); the sender cuts the flow's rate, and
-//! recovers as QCN does ([`ReactionPoint`]).
+//! Figure 14 (the deployed parameters). The paper leaves out the steps of hyper increase; they come from the authors'
+//! ns-3 model (`bobzhuyb/ns3-rdma`).
 //!
-//! [`Dcqcn`](protocol::Dcqcn) puts these into hosts that speak RoCEv2, which recover from losses by
+//! Switches mark packets by the length of the egress queue ([`Red`]). The receiver of marked packets notifies their
+//! sender, at a limited rate for each flow ([`NotificationPoint`]). The sender cuts the flow's rate, and recovers as
+//! QCN does ([`ReactionPoint`]).
+//!
+//! [`Dcqcn`](protocol::Dcqcn) puts these parts into hosts that speak RoCEv2. The hosts recover from losses by
 //! [go-back-N](crate::transport::go_back_n).
 
 mod notification_point;

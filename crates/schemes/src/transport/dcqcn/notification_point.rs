@@ -1,20 +1,20 @@
-//! The notification point: what the receiver of a flow's marked packets tells their sender, and how often (Zhu et al.,
-//! §3.1, Figure 6).
+//! The notification point: the receiver of a flow's marked packets notifies their sender, at most once per interval
+//! (Zhu et al., §3.1, Figure 6).
 //!
-//! Differs from the paper: what is marked while a notice is still fresh leads to none when the time is over; the next marked
-//! packet does.
+//! Differs from the paper: a packet that is marked during an interval causes no notification at the end of that
+//! interval. The next marked packet does.
 
 use raddle_core::{Duration, Time};
 
 /// The notification point of one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct NotificationPoint {
-    /// Before then no further notice is sent.
+    /// No notification is sent before this time.
     quiet_until: Time,
 }
 
 impl NotificationPoint {
-    /// A marked packet has come in. Returns whether to send a notice, which is to be the only one for `interval`.
+    /// Handles a marked packet. Returns true if a notification must be sent; there is at most one per `interval`.
     pub(crate) fn marked(&mut self, now: Time, interval: Duration) -> bool {
         let due = now >= self.quiet_until;
         if due {

@@ -5,15 +5,15 @@ use crate::transport::go_back_n;
 use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};
 
-/// The rate of the links for which the paper gives parameters (Zhu et al., §6). Thresholds and steps of increase grow with the
-/// rate beyond it (transports.md §0.6), so that queues and recovery take as long.
+/// The rate of the links for which the paper gives parameters (Zhu et al., §6). On faster links, thresholds and steps
+/// of increase grow in proportion to the rate (transports.md §0.6), so that queueing and recovery take the same time.
 pub(super) const TESTBED: Rate = Rate::from_gbps(40);
 
 const R_AI: Parameter =
     Parameter::new("r_ai", Value::Rate(Rate::from_bps(40_000_000)), "step of additive increase")
         .growing(TESTBED, None);
 
-/// Times the cycle's number.
+/// In hyper increase, the i-th cycle raises the target rate by i of these steps.
 const R_HAI: Parameter =
     Parameter::new("r_hai", Value::Rate(Rate::from_bps(200_000_000)), "step of hyper increase")
         .growing(TESTBED, None);
@@ -29,7 +29,7 @@ parameters! {
         // g
         /// weight of the newest notice in the estimate of congestion
         gain: f64 = 1.0 / 256.0;
-        // K, which is longer than between notices
+        // K, longer than the interval between notices
         /// time without a notice after which the estimate falls
         alpha_timer: Duration = Duration::from_us(55), Duration::from_ns(1)..=Duration::from_ms(60_000);
         // T
@@ -38,7 +38,7 @@ parameters! {
         // B
         /// bytes of a recovery cycle
         byte_limit: Bytes = Bytes(10_000_000), 1..=1_000_000_000_000_000;
-        // F, of either kind
+        // F, for both kinds of cycle
         /// cycles at which fast recovery ends
         fr_thr: u32 = 5, 1..=1_000_000;
         r_ai: Rate = R_AI;
@@ -55,10 +55,10 @@ parameters! {
         recovery: Recovery;
         /// time without progress after which a flow is sent again from its first packet that is not acknowledged
         rto: Duration = Duration::from_ms(4), Duration::from_ns(1)..=Duration::from_ms(60_000);
-        // InfiniBand's retry counter has three bits, and is set to 7 as a rule.
+        // InfiniBand's retry counter has three bits, and is usually set to 7.
         /// timeouts without progress after which a flow is given up
         retries: u32 = 7, 0..=1_000_000;
-        // 256 in the authors' model. A flow at its least rate would then be acknowledged less than once in an RTO.
+        // 256 in the authors' model. With 256, a flow at its least rate would be acknowledged less than once per RTO.
         /// packets of a flow between two that ask for an acknowledgement, as the last one always does
         ack_interval: u32 = 16, 1..=1_000_000;
         /// least time between two refusals of a flow in favour of the same packet
@@ -69,17 +69,17 @@ parameters! {
 }
 
 choices! {
-    /// How lost packets are recovered.
+    /// The recovery of lost packets.
     pub(crate) enum Recovery {
-        /// The receiver discards packets that are out of order, and the sender goes back.
+        /// The receiver discards out-of-order packets, and the sender goes back to the lost packet.
         GoBackN = "go-back-n",
-        /// Not at all: nothing is acknowledged.
+        /// No recovery: nothing is acknowledged.
         None = "none",
     }
 }
 
 impl Params {
-    /// Go-back-N's constants, if that recovers lost packets.
+    /// The constants of go-back-N; `None` if lost packets are not recovered.
     pub(crate) fn go_back_n(&self) -> Option<go_back_n::Params> {
         let Self { rto, retries, ack_interval, nak_interval, .. } = *self;
         let params = go_back_n::Params { rto, retries, ack_interval, nak_interval };

@@ -1,17 +1,18 @@
-//! DCQCN's parameters as publications have them.
+//! DCQCN's parameters from publications.
 //!
-//! Those for 100 and 400 Gb/s are what the authors of HPCC simulate DCQCN with (Li et al., "HPCC: High Precision Congestion
-//! Control", SIGCOMM 2019; `alibaba-edu/High-Precision-Congestion-Control`, the run script's "vendor" settings): thresholds of
-//! 100 KB and 400 KB, steps of 5 Mb/s and 50 Mb/s, all per 25 Gb/s of a link. The reaction point there has no byte counter,
-//! which a limit that no flow reaches stands for. For 400 Gb/s that is proportion and no publication.
+//! The authors of HPCC simulate DCQCN with the parameters for 100 Gb/s (Li et al., "HPCC: High Precision Congestion
+//! Control", SIGCOMM 2019; `alibaba-edu/High-Precision-Congestion-Control`, the "vendor" settings of the run script).
+//! These are thresholds of 100 KB and 400 KB, and steps of 5 Mb/s and 50 Mb/s, all per 25 Gb/s of link rate. The
+//! reaction point there has no byte counter; here a byte limit that no flow reaches has the same effect. The profile
+//! for 400 Gb/s is not published: it scales these values to that rate.
 //!
-//! PFC's thresholds are ours: twice `k_max`, so that marks come before pauses.
+//! The thresholds of PFC are ours: twice `k_max`, so that marks come before pauses.
 
 use crate::parameter::Value;
 use crate::profile::Profile;
 use raddle_core::{Duration, Rate};
 
-/// All of them.
+/// All profiles.
 pub(crate) const PROFILES: [Profile; 3] = [
     Profile {
         name: "dcqcn-40g",

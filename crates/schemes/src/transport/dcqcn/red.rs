@@ -1,19 +1,20 @@
-//! Marks by the length of the egress queue: DCQCN's congestion point (Zhu et al., §3.1, Figure 5; RED, Floyd and Jacobson
-//! 1993, on the queue as it is rather than on an average).
+//! DCQCN's congestion point: it marks packets by the length of the egress queue (Zhu et al., §3.1, Figure 5). This is
+//! RED (Floyd and Jacobson 1993) on the current queue length instead of its average.
 //!
-//! Up to `k_min` bytes nothing is marked; from there the probability rises to `p_max` at `k_max`; beyond, all is marked that
-//! can be. The queue is that of the packet's priority, as it finds it, the packet in service included.
+//! A queue of up to `k_min` bytes causes no marks. From there the probability rises linearly to `p_max` at `k_max`.
+//! Beyond `k_max` every packet that can be marked is marked. The length is that of the queue of the packet's priority
+//! before the packet joins, including the packet in transmission.
 
 use crate::parameter::{Parameter, Value};
 use crate::parameters;
 use crate::transport::dcqcn::params::TESTBED;
 use raddle_core::{Bytes, Class, Packet, PortAgent, PortState, Stream, Time};
 
-/// Queue up to which nothing is marked (Zhu et al., Figure 14).
+/// Greatest queue length without marks (Zhu et al., Figure 14).
 const K_MIN: Parameter = Parameter::new("k_min", Value::Bytes(5_000), "queue up to which nothing is marked")
     .growing(TESTBED, None);
 
-/// Queue beyond which everything is marked (Zhu et al., Figure 14). At least `k_min`.
+/// Queue length beyond which every packet is marked (Zhu et al., Figure 14). At least `k_min`.
 const K_MAX: Parameter =
     Parameter::new("k_max", Value::Bytes(200_000), "queue beyond which everything is marked")
         .growing(TESTBED, None);
@@ -29,7 +30,7 @@ parameters! {
 }
 
 impl Thresholds {
-    /// The probability of a mark on a packet that finds so many bytes waiting.
+    /// The probability of a mark on a packet that joins a queue of this length.
     #[must_use]
     pub(crate) fn probability(&self, queue: Bytes) -> f64 {
         if queue <= self.k_min {
@@ -46,13 +47,13 @@ impl Thresholds {
 #[derive(Debug)]
 pub(crate) struct Red {
     thresholds: Thresholds,
-    /// Bytes of each priority.
+    /// Bytes in the queue of each priority.
     queues: [u64; Class::CONTROL.index()],
     random: Stream,
 }
 
 impl Red {
-    /// Of a port at which nothing waits yet.
+    /// Creates the marker of a port whose queues are empty.
     #[must_use]
     pub(crate) fn new(thresholds: Thresholds, random: Stream) -> Self {
         Self { thresholds, queues: [0; Class::CONTROL.index()], random }
@@ -84,7 +85,7 @@ mod tests {
     use raddle_core::Header;
     use raddle_wire::Ecn;
 
-    /// As deployed: 5 KB, 200 KB, 1%.
+    /// With the deployed thresholds: 5 KB, 200 KB, 1%.
     #[test]
     fn probability_rises_between_the_thresholds_and_jumps_beyond() {
         let steep = Thresholds { p_max: 0.5, ..Thresholds::default() };
@@ -102,7 +103,7 @@ mod tests {
         assert_eq!([65_000, 65_001].map(|n| step.probability(Bytes(n)) > 0.5), [false, true]);
     }
 
-    /// Marks among packets of 1,500 B that each find so many bytes waiting.
+    /// Number of marks among packets of 1,500 B that each join a queue of `queue` bytes.
     fn marks(queue: u64, packets: u32) -> u32 {
         let [state] = backlogs(&[0])[..] else { unreachable!("one port") };
         let mut red = Red::new(Thresholds::default(), Stream::new(1, 0, "test"));
@@ -123,7 +124,7 @@ mod tests {
     #[test]
     fn packets_are_marked_as_often_as_that() {
         assert_eq!((marks(5_000, 1_000), marks(200_001, 1_000)), (0, 1_000));
-        // At half way 0.5%: 500 of 100,000, four standard deviations of 22.
+        // Halfway the probability is 0.5%: 500 of 100,000 packets, within four standard deviations of 22.
         assert!(marks(102_500, 100_000).abs_diff(500) < 90);
     }
 }

@@ -47,7 +47,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::NOT_BUILT,
 };
 
-/// DCQCN as a fluid: max-min shares at once, to which its rates only converge.
+/// DCQCN as a fluid: flows get max-min shares at once, although DCQCN's rates only converge to them.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let acknowledged = Params::of(plan.settings).go_back_n().is_some();
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged, ways: Ways::Routed(first_packet) })
@@ -83,7 +83,7 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     })
 }
 
-/// Checks that numbers of packets tell those sent before a timeout apart.
+/// Checks that 24-bit packet numbers can distinguish all packets that a host sends within one RTO.
 fn check_numbers(plan: &Plan<'_>, params: &Params) -> Result<(), Unfit> {
     let Some(go_back_n) = params.go_back_n() else { return Ok(()) };
     let rates = plan.topology.hosts().filter_map(|host| plan.topology.link_at(host, PortId(0)));

@@ -1,4 +1,4 @@
-//! Two hosts of DCQCN on a link that loses packets: every byte arrives once, and both hosts come to rest.
+//! Two DCQCN hosts on a link that loses packets: every byte arrives once, and both hosts become idle.
 
 use super::Params;
 use super::params::Recovery;
@@ -15,16 +15,16 @@ use std::sync::Arc;
 const RATE: Rate = Rate::from_gbps(40);
 const DELAY: Duration = Duration::from_us(2);
 
-/// Hosts 0 and 1, and what is under way between them, in order of arrival.
+/// Hosts 0 and 1, and the packets in flight between them.
 struct Pair {
     now: Time,
     hosts: [Adapter<Dcqcn>; 2],
     port: PortState,
-    /// When each host wants to be asked again, and the frame that is leaving it until then.
+    /// The next time to poll each host, and the packet that each host is transmitting.
     wakes: [Time; 2],
     leaving: [Option<(Time, Packet)>; 2],
     under_way: Vec<(Time, usize, Packet)>,
-    /// Which packets are lost: by the host that sends them and their number among all that it has sent.
+    /// True for a packet to lose, by its sending host and its number among the packets of that host.
     lost: fn(usize, usize, &Packet) -> bool,
     sent: [usize; 2],
     acknowledgements: usize,
@@ -52,14 +52,14 @@ impl Pair {
         }
     }
 
-    /// Host 0 sends so many bytes to host 1.
+    /// Host 0 starts a flow of `size` bytes to host 1.
     fn open(&mut self, id: u32, size: u64, app_rate: Option<Rate>) {
         let flow = Flow::new(FlowId(id), NodeId(0), NodeId(1), Bytes(size), self.now);
         let flow = Flow { app_rate, process: Process::Constant, ..flow };
         self.hosts[0].handle(self.now, Input::Flow(&flow));
     }
 
-    /// Hears a host out. Data leave one at a time, answers at once.
+    /// Polls a host until it has no more output. Data packets leave one at a time, other packets at once.
     fn poll(&mut self, host: usize) {
         loop {
             match self.hosts[host].poll(self.now, &Ports(std::slice::from_ref(&self.port))) {
@@ -89,7 +89,7 @@ impl Pair {
         }
     }
 
-    /// Runs until nothing is to come.
+    /// Runs until no event remains.
     fn run(&mut self) {
         loop {
             [0, 1].into_iter().for_each(|host| self.poll(host));
@@ -115,13 +115,13 @@ impl Pair {
         }
     }
 
-    /// When flows were delivered.
+    /// The times at which flows were delivered.
     fn delivered(&self) -> Vec<Time> {
         let of = |&(at, report): &(Time, Report)| matches!(report, Report::Delivered { .. }).then_some(at);
         self.reports.iter().filter_map(of).collect()
     }
 
-    /// Packets sent more than once, of each flow closed.
+    /// Number of retransmissions of each closed flow.
     fn closed(&self) -> Vec<u32> {
         let of = |(_, report): &(Time, Report)| match *report {
             Report::Closed { retransmissions, .. } => Some(retransmissions),
@@ -135,7 +135,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// A packet of 1,084 B takes 216.8 ns, an acknowledgement of 48 B 9.6 ns.
+/// A packet of 1,084 B takes 216.8 ns, and an acknowledgement of 48 B takes 9.6 ns.
 #[test]
 fn a_flow_without_losses_is_acknowledged_every_16_packets_and_at_its_end() {
     let mut pair = Pair::new(Params::default(), |_, _, _| false);
@@ -154,8 +154,8 @@ fn a_flow_without_losses_is_acknowledged_every_16_packets_and_at_its_end() {
     assert_eq!(pair.now, all + Duration::from_ps(9_600) + DELAY, "no timer runs on");
 }
 
-/// The packets that leave until the refusal is back are sent again with the lost one: 4 us, 216.8 ns and 9.6 ns, so 19 packets
-/// and the one that is leaving.
+/// The sender retransmits the lost packet and all packets that left before the refusal arrived. These are 19 packets (4
+/// us + 216.8 ns + 9.6 ns) and the packet in transmission.
 #[test]
 fn a_lost_packet_is_refused_at_once_and_all_behind_it_are_sent_again() {
     let mut pair = Pair::new(Params::default(), |host, number, _| (host, number) == (0, 10));
@@ -166,30 +166,30 @@ fn a_lost_packet_is_refused_at_once_and_all_behind_it_are_sent_again() {
     assert_eq!(pair.delivered(), [Time::ZERO + again + DELAY]);
 }
 
-/// Nothing comes behind the last packet that could be refused.
+/// No packet follows the last one, so the receiver cannot refuse anything.
 #[test]
 fn a_lost_tail_is_sent_again_after_the_timeout() {
     let mut pair = Pair::new(Params::default(), |host, number, _| (host, number) == (0, 9));
     pair.open(0, 10 * 1_024, None);
     pair.run();
-    // The timer runs from the first packet on: none of the ten was acknowledged.
+    // The timer runs from the first packet: none of the ten packets was acknowledged.
     let tail = Duration::from_ps(10 * 216_800);
     assert_eq!(pair.delivered(), [us(4_000) + tail + DELAY]);
     assert_eq!(pair.closed(), [10]);
 }
 
-/// The receiver has forgotten the flow but for its name.
+/// The receiver has forgotten everything about the flow except its key.
 #[test]
 fn a_lost_last_acknowledgement_is_repeated_and_the_flow_is_delivered_once() {
     let mut pair = Pair::new(Params::default(), |host, number, _| (host, number) == (1, 0));
     pair.open(0, 10 * 1_024, None);
     pair.run();
     assert_eq!((pair.delivered().len(), pair.closed().len()), (1, 1));
-    // The first duplicate is answered with the acknowledgement of all.
+    // The receiver answers the first duplicate with the acknowledgement of all packets.
     assert!(pair.closed()[0] < 25, "{:?}", pair.closed());
 }
 
-/// InfiniBand's transport retry counter: 7 timeouts after the first time.
+/// InfiniBand's transport retry counter: 7 timeouts after the first transmission.
 #[test]
 fn a_flow_that_gets_no_answer_is_given_up() {
     let mut pair = Pair::new(Params::default(), |host, _, _| host == 1);
@@ -217,7 +217,8 @@ fn without_recovery_nothing_is_acknowledged() {
     assert_eq!((pair.delivered().len(), pair.closed(), pair.sent), (0, vec![0], [100, 0]));
 }
 
-/// About 30% of all packets, chosen by what they are: the same on each run, and not the same when sent again.
+/// True for about 30% of all packets. The choice depends on the packet and its number, so it is the same in each run,
+/// but differs between a packet and its retransmission.
 fn a_third(host: usize, number: usize, packet: &Packet) -> bool {
     let Header::Roce(roce::Packet { flow, .. }) = &packet.header else { panic!("a RoCEv2 packet") };
     let mut mixed = (host as u64) << 60 ^ (number as u64) << 20 ^ u64::from(*flow);
@@ -228,7 +229,7 @@ fn a_third(host: usize, number: usize, packet: &Packet) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is lost on the way there or back, each flow is delivered once, and closed.
+    /// Each flow is delivered once and closed, whatever packets are lost in either direction.
     #[test]
     fn every_byte_arrives_once(
         sizes in prop::collection::vec(1_u64..60_000, 1..6),

@@ -1,20 +1,20 @@
-//! What waits at a port, as its agent counts it.
+//! The backlog of an egress port, as the port's agent counts it.
 
 use raddle_core::{Bytes, PortState, Time};
 
-/// Bytes that wait at an egress port, apart from the packet that is leaving: at round-trip times of ten packets that one
-/// alone would cost some percent of the link (specs/pdq.md §4.4, P1).
+/// The backlog of an egress port in bytes, without the packet that is leaving. At a round-trip time of ten packets,
+/// that packet alone would cost some percent of the link (specs/pdq.md §4.4, P1).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Backlog {
-    /// Bytes that wait or are leaving.
+    /// Bytes of the packets that wait or are leaving.
     queued: u64,
-    /// Bytes of the packet that began to leave last, and when it is gone.
+    /// Size of the packet that began to leave last, and the time at which it has left.
     leaving: u64,
     gone_at: Time,
 }
 
 impl Backlog {
-    /// A packet of so many bytes joins the queue.
+    /// A packet of `size` bytes joins the queue.
     pub(crate) fn join(&mut self, size: u32) {
         self.queued += u64::from(size);
     }
@@ -30,7 +30,7 @@ impl Backlog {
         self.queued = self.queued.saturating_sub(size.into());
     }
 
-    /// Bytes that wait.
+    /// Bytes of the packets that wait.
     #[must_use]
     pub(crate) fn waiting(&self, now: Time) -> u64 {
         if now <= self.gone_at { self.queued.saturating_sub(self.leaving) } else { self.queued }

@@ -1,4 +1,4 @@
-//! The host: opens flows, paces their packets, answers those of others.
+//! The host: opens flows, paces their packets, and answers the packets of other hosts.
 
 use super::Protocol;
 use super::incoming::Incoming;
@@ -15,61 +15,62 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a host needs to know of itself.
+/// The constants of a host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setup {
     /// The host.
     pub node: NodeId,
-    /// The rate of one of its links, and of all together.
+    /// The rate of the host's fastest link.
     pub line_rate: Rate,
     /// The rate of all its links together.
     pub line_rates: Rate,
     /// Payload bytes of a full packet.
     pub payload: u16,
-    /// Bytes of a packet beside the payload, and of one without: at least [`Segment::LEN`].
+    /// Bytes of a packet in addition to the payload, and the size of a packet without payload: at least
+    /// [`Segment::LEN`].
     pub header: u32,
-    /// Subflows of each flow that has so many packets: at most [`Segment::SUBFLOWS`].
+    /// Number of subflows of each flow that has at least as many packets: at most [`Segment::SUBFLOWS`].
     pub subflows: u32,
-    /// How long to wait for an acknowledgement before the first measurement of the round trip.
+    /// Timeout for an acknowledgement before the first measurement of the round trip.
     pub initial_timeout: Duration,
-    /// How long to wait at least later on.
+    /// Lower bound of later timeouts.
     pub least_timeout: Duration,
-    /// The run's seed, from which flows take their paths.
+    /// The run's seed, which determines the paths of flows.
     pub seed: u64,
 }
 
-/// The name on the wire of a host's flow of that number.
+/// The key on the wire of the host's flow with this number.
 pub(super) fn flow_key(src: NodeId, number: u32) -> FlowKey {
     Segment { src: src.0, flow: number * Segment::SUBFLOWS, ..Segment::default() }.key()
 }
 
-/// By which a flow of that name chooses its paths.
+/// The hash that selects the paths of the flow with this key.
 pub(super) fn path_hash(seed: u64, key: FlowKey) -> u64 {
     mix(mix(seed) ^ key.0)
 }
 
-/// A host of flows whose rates the switches set, both ways.
+/// A host that sends and receives flows whose rates the switches set.
 pub(crate) struct ExplicitHost<P: Protocol> {
     setup: Setup,
     common: Common,
     protocol: P,
     paths: Arc<Paths>,
     outgoing: FxHashMap<u32, Outgoing<P::Sender>>,
-    /// Key and retransmissions of flows that were given up, if they had any.
+    /// Key and number of retransmissions of each flow that was given up after a retransmission.
     given_up: Vec<(FlowKey, u32)>,
-    /// Where to look for the next flow's number.
+    /// The number to try first for the next flow.
     next_number: u32,
     timers: Timers,
-    /// Subflows whose data is due, but whose link is busy.
+    /// Subflows whose data is due, but whose link is busy or whose turn has not come.
     waiting: Vec<Place>,
     incoming: Incoming,
-    /// What receivers say.
+    /// Acknowledgements to send.
     answers: VecDeque<Packet>,
     reports: VecDeque<Report>,
 }
 
 impl<P: Protocol> ExplicitHost<P> {
-    /// A host at which nothing has begun, whose flows take such paths.
+    /// A host without flows; its flows use `paths`.
     ///
     /// # Panics
     /// If packets have no payload, their header is too short, or flows have no or too many subflows.
@@ -94,7 +95,7 @@ impl<P: Protocol> ExplicitHost<P> {
         }
     }
 
-    /// Whether no flow of either direction is remembered.
+    /// True if the host has no flow in either direction.
     #[cfg(test)]
     pub(super) fn is_idle(&self) -> bool {
         self.outgoing.is_empty() && self.incoming.is_empty()
@@ -104,7 +105,7 @@ impl<P: Protocol> ExplicitHost<P> {
         flow_key(self.setup.node, number)
     }
 
-    /// A number that no flow has.
+    /// A number that no outgoing flow has.
     ///
     /// # Panics
     /// If a million flows of this host are under way.
@@ -138,13 +139,13 @@ impl<P: Protocol> ExplicitHost<P> {
         let cut = Cut { packets, subflows, limit, limit_of_all };
         let outgoing = Outgoing::new(&mut self.protocol, flow, number, path, cut);
         if outgoing.is_doomed(now, &self.protocol) {
-            return; // nobody has heard of it
+            return; // no packet of it has been sent
         }
         self.outgoing.insert(number, outgoing);
         self.arm(now, number);
     }
 
-    /// Sets the timers of a flow's subflows, after something has happened to it.
+    /// Sets the timers of a flow's subflows after a change of the flow.
     fn arm(&mut self, now: Time, number: u32) {
         let Some(outgoing) = self.outgoing.get_mut(&number) else { return };
         for place in 0..outgoing.subflow_count() {
@@ -153,7 +154,7 @@ impl<P: Protocol> ExplicitHost<P> {
         }
     }
 
-    /// A flow that can no longer be completed in time ends.
+    /// Ends a flow that can no longer meet its deadline.
     fn end_if_doomed(&mut self, now: Time, number: u32) {
         if let Some(outgoing) = self.outgoing.get_mut(&number)
             && outgoing.is_doomed(now, &self.protocol)
@@ -162,7 +163,7 @@ impl<P: Protocol> ExplicitHost<P> {
         }
     }
 
-    /// After something has happened to a flow: what it tells, what it waits for, and whether it is to be forgotten.
+    /// Follows a change of a flow: reports its rate, sets its timers, and removes it if it is closed.
     fn settle(&mut self, now: Time, number: u32) {
         let key = self.key(number);
         let Some(outgoing) = self.outgoing.get_mut(&number) else { return };
@@ -184,7 +185,7 @@ impl<P: Protocol> ExplicitHost<P> {
         while let Some((number, place)) = self.next_due(now, ports) {
             let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };
             if place >= outgoing.subflow_count() {
-                continue; // it has gone, and another has its number
+                continue; // the flow has ended, and another flow has its number
             }
             *outgoing.armed(place) = Time::NEVER;
             self.end_if_doomed(now, number);
@@ -198,21 +199,22 @@ impl<P: Protocol> ExplicitHost<P> {
         None
     }
 
-    /// The next subflow to be looked at: those without precedence as they are due, then the first of those whose link is free.
+    /// The next subflow that may send. Subflows without precedence come first, when they are due; then the one with the
+    /// least precedence among those whose link is free.
     fn next_due(&mut self, now: Time, ports: &Ports<'_>) -> Option<Place> {
         while let Some((at, (number, place))) = self.timers.due(now) {
             let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };
             if place >= outgoing.subflow_count() || *outgoing.armed(place) != at {
-                continue; // it was looked at since, or has gone and another has its number
+                continue; // a stale entry: the timer was set again, or another flow has the number
             }
             if outgoing.precedence(now, place, &self.protocol).is_none() {
                 return Some((number, place));
             }
-            *outgoing.armed(place) = Time::ZERO; // no timer comes before its turn
+            *outgoing.armed(place) = Time::ZERO; // no timer is set before its turn
             self.waiting.push((number, place));
         }
         let turn = |(index, &(number, place)): (usize, &Place)| {
-            // Who has lost its precedence meanwhile, or has gone, is looked at first.
+            // A subflow that has lost its precedence or has ended comes first.
             let precedence =
                 self.outgoing.get(&number).and_then(|of| of.precedence(now, place, &self.protocol));
             let is_free = precedence.is_none_or(|(_, port)| ports.get(port).free_at(now) <= now);
@@ -222,7 +224,7 @@ impl<P: Protocol> ExplicitHost<P> {
         Some(self.waiting.swap_remove(index))
     }
 
-    /// When [`next_due`](Self::next_due) may have something, if nothing happens before.
+    /// Time at which [`next_due`](Self::next_due) may return a subflow, if nothing happens before.
     fn wakes(&self, now: Time, ports: &Ports<'_>) -> Time {
         let free_at = |&(number, place): &Place| {
             let (_, port) = self.outgoing.get(&number)?.precedence(now, place, &self.protocol)?;

@@ -1,11 +1,11 @@
-//! What comes in: the packets of each flow, of all its subflows together.
+//! Received packets of each flow; the subflows of a flow are counted together.
 
 use crate::transport::ranges::Ranges;
 use raddle_core::{FlowKey, Report};
 use raddle_wire::rated::{Kind, Segment};
 use rustc_hash::FxHashMap;
 
-/// Flows that a host receives, by name.
+/// Flows that a host receives, by key.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     flows: FxHashMap<FlowKey, Flow>,
@@ -13,22 +13,22 @@ pub(super) struct Incoming {
 
 #[derive(Debug, Default)]
 struct Flow {
-    /// Packets that it has.
+    /// Number of the flow's packets.
     packets: u32,
-    /// Which of them are here.
+    /// Numbers of the packets that have arrived.
     ranges: Ranges,
     reorder_peak: u32,
-    /// Subflows that are open, a bit each.
+    /// Open subflows, one bit each.
     open: u16,
-    /// Whether its sender has ended it, and not one of its subflows alone.
+    /// True if the sender has ended the whole flow, not just one of its subflows.
     ends: bool,
 }
 
 impl Incoming {
-    /// Takes in a packet that is no acknowledgement. Says so if it completes its flow.
+    /// Handles a packet that is not an acknowledgement. Returns a report if the packet completes its flow.
     ///
-    /// A flow is forgotten when its sender has ended it and all its subflows: a path keeps packets in order, so nothing of it
-    /// comes later but what makes a TERM come as well.
+    /// A flow is removed when its sender has ended it and all its subflows. A path keeps packets in order, so any
+    /// packet that arrives later is followed by another TERM.
     pub(super) fn take(&mut self, segment: &Segment) -> Option<Report> {
         let key = segment.key();
         let subflow = 1_u16 << (segment.flow % Segment::SUBFLOWS);

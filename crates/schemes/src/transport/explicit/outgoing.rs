@@ -241,9 +241,9 @@ impl<S> Outgoing<S> {
         Progress::Sending
     }
 
-    /// Moves the packets of paused subflows to the sending subflow with the least left (Multipath PDQ, specs/pdq.md §5). A
-    /// subflow without packets closes. The paper also does this periodically; after a move at each acknowledgement, a periodic
-    /// move would find nothing to do.
+    /// Moves the packets of paused subflows to the sending subflow with the least left (Multipath PDQ, specs/pdq.md
+    /// §5). A subflow without packets closes. The paper also does this periodically; after a move at each
+    /// acknowledgement, a periodic move would find nothing to do.
     fn shift<P: Protocol<Sender = S>>(&mut self, protocol: &P) {
         if self.subflows.len() == 1 {
             return;
@@ -269,7 +269,7 @@ impl<S> Outgoing<S> {
     /// The total rate of all subflows, if a rate has changed since the last call.
     pub(super) fn new_rate<P: Protocol<Sender = S>>(&mut self, protocol: &P) -> Option<Rate> {
         if !self.is_sending() {
-            return None; // its end has been told, or it has none
+            return None; // its end has been reported, or it never had a rate
         }
         let mut changed = false;
         let mut sum = 0;

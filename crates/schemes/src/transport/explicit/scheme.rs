@@ -1,5 +1,5 @@
-//! How the transports of this kind are built: hosts, forwarders along pinned paths, and a controller at every egress port, of
-//! hosts as well, so that flows of one host share its link as they share others.
+//! Construction of the transports of this kind: hosts, forwarders along pinned paths, and a controller at every egress
+//! port. Hosts' ports have controllers too, so that the flows of one host share its link as they share other links.
 
 use super::host::{flow_key, path_hash};
 use super::{ExplicitHost, Protocol, Setup};
@@ -13,7 +13,7 @@ use raddle_topology::Link;
 use raddle_wire::rated::Segment;
 use std::sync::Arc;
 
-/// Parameters that all of them have.
+/// Parameters that all these transports have.
 pub(crate) const MSS: Parameter =
     Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full packet").within(1.0, 8_960.0);
 pub(crate) const INITIAL_RTO: Parameter = Parameter::new(
@@ -29,16 +29,16 @@ pub(crate) const MIN_RTO: Parameter = Parameter::new(
 )
 .within(1e6, 6e13);
 
-/// What transports of this kind differ in, their protocol and controller aside.
+/// The differences between transports of this kind, apart from protocol and controller.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
-    /// Who addresses nodes in 24 bits.
+    /// The transport's name, for messages about its 24-bit node addresses.
     pub(crate) name: &'static str,
-    /// Subflows of each flow that has so many packets.
+    /// Number of subflows of each flow that has at least as many packets.
     pub(crate) subflows: u32,
-    /// Bytes of a packet beside the payload.
+    /// Bytes of a packet in addition to the payload.
     pub(crate) header: u32,
-    /// Links of a path for which headers have room.
+    /// Greatest number of links of a path for which headers have room.
     pub(crate) most_links: usize,
     /// The values of [`MSS`], [`INITIAL_RTO`], [`MIN_RTO`] and [`pinned::PATHS`].
     pub(crate) mss: u16,
@@ -47,11 +47,11 @@ pub(crate) struct Form {
     pub(crate) paths: u32,
 }
 
-/// A transport of this kind as a fluid: flows share links by `policy`. The row of a flow has the paths of so many subflows,
-/// one after the other; `paths` is the value of [`pinned::PATHS`].
+/// The fluid model of a transport of this kind: flows share links by `policy`. The row of a flow contains the paths of
+/// its subflows, one after the other. `paths` is the value of [`pinned::PATHS`].
 ///
 /// # Errors
-/// If the fabric has paths of more than so many links.
+/// If the fabric has paths of more than `most_links` links.
 pub(crate) fn fluid(
     plan: &Plan<'_>,
     policy: Box<dyn Fluid>,
@@ -62,7 +62,7 @@ pub(crate) fn fluid(
     Ok(Sharing { policy, acknowledged: true, ways: Ways::Own(split(plan, paths, most_links, subflows)?) })
 }
 
-/// The paths of each flow's subflows, which have equal shares of it.
+/// The paths of each flow's subflows, which get equal shares of the flow.
 fn split(
     plan: &Plan<'_>,
     paths: u32,
@@ -88,7 +88,8 @@ fn split(
     }))
 }
 
-/// What is at nodes and ports: at each host what `protocol` makes, at the port that each link leaves what `agent` makes.
+/// The parts of nodes and ports: `protocol` makes the protocol of each host, and `agent` makes the controller of each
+/// link's egress port.
 ///
 /// # Errors
 /// If the fabric has too many nodes, or paths that are too long.

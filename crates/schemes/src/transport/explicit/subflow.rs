@@ -163,8 +163,8 @@ impl Subflow {
         base * (1 << self.doublings)
     }
 
-    /// Earliest departure of the next data packet at `rate`. Computed from the last data packet, so that a new rate takes
-    /// effect at once.
+    /// Earliest departure of the next data packet at `rate`. Computed from the last data packet, so that a new rate
+    /// takes effect at once.
     fn data_due(&self, rate: Rate) -> Time {
         match self.last_data {
             _ if rate == Rate::ZERO => Time::NEVER,
@@ -173,8 +173,9 @@ impl Subflow {
         }
     }
 
-    /// Time of the next probe if no data leaves before. Without a rate, probes leave every `interval`; with a rate, once per
-    /// round trip, because a subflow with a tiny rate would otherwise rarely request another (specs/pdq.md §2, rule 9).
+    /// Time of the next probe if no data leaves before. Without a rate, probes leave every `interval`; with a rate,
+    /// once per round trip, because a subflow with a tiny rate would otherwise rarely request another (specs/pdq.md §2,
+    /// rule 9).
     fn probe_due(&self, rate: Rate, interval: Duration) -> Time {
         match (rate, self.rtt) {
             (Rate::ZERO, _) => self.last_sent + interval,
@@ -302,8 +303,9 @@ impl Subflow {
         }
     }
 
-    /// Paths keep packets in order, so unacknowledged packets that were sent before this packet are lost. A retransmitted
-    /// packet is no evidence of loss or of the round trip: the acknowledgement may belong to either copy (Karn's rule).
+    /// Paths keep packets in order, so unacknowledged packets that were sent before this packet are lost. A
+    /// retransmitted packet is no evidence of loss or of the round trip: the acknowledgement may belong to either copy
+    /// (Karn's rule).
     fn data_acknowledged(&mut self, now: Time, number: u32, packets: &Packets) -> bool {
         if let Some(place) = self.under_way.iter().position(|of| of.number == number) {
             let of = self.under_way[place];

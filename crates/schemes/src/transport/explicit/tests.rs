@@ -1,4 +1,5 @@
-//! Two hosts at the ends of a line that takes no time but its delay, and between them a switch that grants what the test says.
+//! Two hosts at the ends of a path that has only propagation delay, and a switch between them whose grants the test
+//! defines.
 
 use super::*;
 use raddle_core::{Bytes, FlowId, Host, Input, NodeId, Output, Packet, PortState, Ports, Report};
@@ -13,7 +14,7 @@ const GBPS: Rate = Rate::from_gbps(1);
 const DELAY: Duration = Duration::from_us(50);
 const FULL: u16 = 1_460;
 
-/// The rate that comes back is the rate. What has least left comes first, if flows have an order.
+/// The granted rate is the subflow's rate. If flows have an order, the flow with the fewest bytes left sends first.
 #[derive(Clone, Copy)]
 struct Echo {
     is_ordered: bool,
@@ -58,21 +59,21 @@ impl Protocol for Echo {
     }
 }
 
-/// What the switch does with a packet on its way, told how many have passed: false loses it.
+/// The switch's action on a packet, given the number of packets that have passed; false drops the packet.
 type Switch = Box<dyn FnMut(Time, u32, &mut Packet) -> bool>;
 
 struct Pair {
     now: Time,
     hosts: [ExplicitHost<Echo>; 2],
     wake: [Time; 2],
-    /// Their links.
+    /// The hosts' links.
     ports: [PortState; 2],
-    /// Packets under way, by arrival and order.
+    /// Packets in flight, by time of arrival and order.
     wire: BTreeMap<(Time, u32), (usize, Packet)>,
     passed: u32,
     switch: Switch,
     reports: Vec<(Time, Report)>,
-    /// What was sent, of which kind, and whether back.
+    /// The packets sent: time, kind, true for an acknowledgement, and sequence number.
     sent: Vec<(Time, Kind, bool, u32)>,
 }
 
@@ -139,7 +140,7 @@ impl Pair {
         }
     }
 
-    /// Runs a flow of so many bytes until both are quiet.
+    /// Runs a flow of `size` bytes until both hosts are idle.
     fn run(&mut self, size: u64, deadline: Option<Duration>) {
         let flow = Flow { deadline, ..Flow::new(FlowId(0), NodeId(0), NodeId(1), Bytes(size), Time::ZERO) };
         self.hosts[0].handle(Time::ZERO, Input::Flow(&flow));
@@ -147,7 +148,7 @@ impl Pair {
         self.go_on();
     }
 
-    /// Runs until both are quiet.
+    /// Runs until both hosts are idle.
     fn go_on(&mut self) {
         for _ in 0..100_000 {
             let arrives = self.wire.first_key_value().map_or(Time::NEVER, |(&(at, _), _)| at);
@@ -186,7 +187,7 @@ impl Pair {
         assert!(self.hosts[0].is_idle() && self.hosts[1].is_idle());
     }
 
-    /// When packets of that kind were sent.
+    /// Times at which packets of this kind were sent.
     fn times(&self, kind: Kind) -> Vec<Time> {
         self.sent.iter().filter(|of| of.1 == kind && !of.2).map(|of| of.0).collect()
     }
@@ -220,7 +221,7 @@ fn a_flow_takes_a_round_trip_to_begin_and_its_packets_leave_at_the_rate_granted(
 
 #[test]
 fn a_new_rate_counts_from_the_last_packet() {
-    // A tenth of the rate until the acknowledgement of the first packet of data.
+    // The rate is a tenth of the line rate until the first data packet is acknowledged.
     let mut pair = Pair::new(
         1,
         Box::new(|now, _, packet| {
@@ -231,7 +232,7 @@ fn a_new_rate_counts_from_the_last_packet() {
         }),
     );
     pair.run(4 * 1_460, None);
-    // At 100 Mb/s the second would leave 120 us after the first; at 200 us the rate is ten times that.
+    // At 100 Mb/s the second packet would leave 120 us after the first; at 200 us the rate becomes ten times higher.
     assert_eq!(pair.times(Kind::Data), [us(100), us(200), us(212), us(224)]);
     pair.assert_forgotten();
 }
@@ -260,7 +261,7 @@ fn who_has_no_rate_probes_and_who_has_a_tiny_one_probes_once_a_round_trip() {
 
 #[test]
 fn of_flows_that_have_an_order_the_first_has_the_hosts_link_and_others_what_it_leaves() {
-    // Both have the link's rate. The long one begins, as its SYN is acknowledged first.
+    // Both flows have the link's rate. The long flow begins, because its SYN is acknowledged first.
     for (is_ordered, short_done) in [(true, 112 + 4 * 12 + 100), (false, 100 + 4 * 12 + 100)] {
         let mut pair = Pair::of(Echo { is_ordered }, 1, pass());
         for (id, packets) in [(0, 20), (1, 5)] {
@@ -282,8 +283,7 @@ fn of_flows_that_have_an_order_the_first_has_the_hosts_link_and_others_what_it_l
 
 #[test]
 fn a_gap_shows_what_was_lost_and_a_timeout_the_tail() {
-    // The second packet of data and the last are lost: the SYN and its answer, and the acknowledgement of the first packet
-    // of data, pass between.
+    // The second data packet (number 1) and the last one (number 9) are lost at their first transmission.
     let mut lost = 0;
     let mut pair = Pair::new(
         1,
@@ -308,7 +308,7 @@ fn a_gap_shows_what_was_lost_and_a_timeout_the_tail() {
 #[test]
 fn lost_syns_and_terms_are_sent_again_and_repeated_ones_do_no_harm() {
     for lost in [1, 2] {
-        // The first of each: on the way out, on the way back.
+        // Either the first SYN and the first TERM are lost, or their acknowledgements.
         let mut seen = [0; 2];
         let mut pair = Pair::new(
             1,
@@ -355,7 +355,7 @@ fn a_flow_that_cannot_be_in_time_is_not_begun_and_one_that_no_longer_can_ends() 
 
 #[test]
 fn a_paused_subflow_gives_what_it_has_to_one_that_sends() {
-    // Of two subflows the first is never granted anything.
+    // The first of two subflows never gets a rate.
     let mut pair = Pair::new(
         2,
         Box::new(|_, _, packet| {

@@ -1,20 +1,21 @@
-//! When subflows are to be looked at: a heap in which an entry may be early, but never late.
+//! Timers of subflows: a heap in which an entry may be early, but never late.
 
 use raddle_core::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A subflow of a host: its flow's number, and which one it is.
+/// A subflow of a host: the flow's number, and the subflow's index.
 pub(super) type Place = (u32, u8);
 
-/// What is due when.
+/// Times and subflows, the earliest first.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Time, Place)>>,
 }
 
 impl Timers {
-    /// Looks at `place` at `at`. `armed` is when it would be looked at anyway, and becomes what it is now.
+    /// Sets the timer of `place` to `at`, unless it is set to an earlier time. `armed` is the time for which it is set,
+    /// and is updated.
     pub(super) fn arm(&mut self, at: Time, place: Place, armed: &mut Time) {
         if at < *armed {
             *armed = at;
@@ -22,13 +23,13 @@ impl Timers {
         }
     }
 
-    /// The next place to look at, by `now`; entries that were armed earlier since are there twice.
+    /// The next subflow that is due by `now`. A subflow whose timer was moved forward has several entries.
     pub(super) fn due(&mut self, now: Time) -> Option<(Time, Place)> {
         self.heap.peek().filter(|Reverse((at, _))| *at <= now)?;
         self.heap.pop().map(|Reverse(entry)| entry)
     }
 
-    /// When something is due next; [`Time::NEVER`] if nothing is.
+    /// Time of the next entry; [`Time::NEVER`] if there is none.
     pub(super) fn next(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |Reverse((at, _))| *at)
     }

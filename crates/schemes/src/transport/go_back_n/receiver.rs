@@ -3,27 +3,27 @@
 use super::Params;
 use raddle_core::Time;
 
-/// How a packet is answered.
+/// The answer to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// All packets before the expected one have come.
+    /// All packets before the expected one have arrived.
     Acknowledge,
-    /// The same, and a later one came in its place (NAK).
+    /// The same, and a later packet has arrived instead of the expected one (NAK).
     Refuse,
 }
 
-/// What the receiver of a flow remembers besides how much has come in order.
+/// The receiver's state of a flow, besides the number of bytes received in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Receiver {
-    /// The place in favour of which a packet was refused last, and when.
+    /// Offset of the packet that was expected at the last NAK, and the time of that NAK.
     refused: Option<(u64, Time)>,
 }
 
 impl Receiver {
-    /// A packet with the flow's bytes from `offset` on has come, where those from `expected` on are the next. Returns whether
-    /// the flow takes it, and the answer.
+    /// Handles a packet whose first byte has the offset `offset` in the flow; the receiver expects the offset
+    /// `expected`. Returns true if the flow accepts the packet, and the answer.
     ///
-    /// `ack_request`: whether the packet asks for an acknowledgement.
+    /// `ack_request` is true if the packet requests an acknowledgement.
     pub(crate) fn take(
         &mut self,
         now: Time,
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(receiver.take(at(0), 2_048, 1_024, false, &PARAMS), (false, Some(Answer::Acknowledge)));
     }
 
-    /// One refusal for each packet that is missing, and another one in 500 us if it does not come.
+    /// One NAK for each missing packet, and another NAK after 500 us if the packet has not arrived.
     #[test]
     fn later_packets_are_discarded_and_refused_once_in_an_interval() {
         let mut receiver = Receiver::default();

@@ -1,35 +1,35 @@
-//! The sender of one flow: which of its packets are acknowledged, and when to go back.
+//! The sender of one flow: the acknowledged packets, and the time to go back.
 
 use super::{NUMBERS, Params, on_wire};
 use raddle_core::Time;
 
-/// What the sender of a flow remembers of its packets, which have numbers from 0 on.
+/// The sender's state of a flow, whose packets are numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sender {
     /// All packets before this one are acknowledged (`snd_una`).
     acknowledged: u64,
-    /// One past the last packet that was ever sent.
+    /// One past the last packet that was sent at least once.
     sent: u64,
-    /// When the sender goes back; [`Time::NEVER`] while nothing is under way.
+    /// Time at which the sender goes back; [`Time::NEVER`] while the timer is stopped.
     deadline: Time,
-    /// Timeouts since the last progress.
+    /// Number of timeouts since the last progress.
     timeouts: u32,
     retransmissions: u32,
 }
 
-/// What the end of the transport timer leads to.
+/// The effect of the transport timer's expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expiry {
-    /// Nothing: the timer does not run, or runs on.
+    /// No effect: the timer is stopped, or its deadline is later.
     Later,
-    /// The packets that are not acknowledged are sent again.
+    /// The unacknowledged packets are sent again.
     GoBack,
     /// The flow is given up.
     GiveUp,
 }
 
 impl Sender {
-    /// Nothing has been sent.
+    /// The state before the first packet.
     pub(crate) const fn new() -> Self {
         Self { acknowledged: 0, sent: 0, deadline: Time::NEVER, timeouts: 0, retransmissions: 0 }
     }
@@ -39,17 +39,17 @@ impl Sender {
         self.acknowledged
     }
 
-    /// Packets sent more than once.
+    /// Number of retransmitted packets.
     pub(crate) const fn retransmissions(&self) -> u32 {
         self.retransmissions
     }
 
-    /// When the sender goes back; [`Time::NEVER`] while the timer does not run.
+    /// Time at which the sender goes back; [`Time::NEVER`] while the timer is stopped.
     pub(crate) const fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// The packet with that number begins to leave, which starts the timer if it does not run.
+    /// The packet `number` begins to leave. Starts the timer if it is stopped.
     pub(crate) fn sends(&mut self, now: Time, number: u64, params: &Params) {
         if number < self.sent {
             self.retransmissions = self.retransmissions.saturating_add(1);
@@ -61,8 +61,9 @@ impl Sender {
         }
     }
 
-    /// The receiver expects the packet with that number on the wire. Returns whether this is no older than what it has said
-    /// before: all packets before that one are [acknowledged](Self::acknowledged) now.
+    /// Handles an acknowledgement: the receiver expects the packet with wire number `expected`. Returns false if the
+    /// acknowledgement is older than an earlier one, or names a packet that was never sent. Otherwise all packets
+    /// before the expected one are now [acknowledged](Self::acknowledged).
     pub(crate) fn hears(&mut self, now: Time, expected: u32, params: &Params) -> bool {
         let ahead = (u64::from(expected) + NUMBERS - u64::from(on_wire(self.acknowledged))) % NUMBERS;
         if self.acknowledged + ahead > self.sent {
@@ -76,7 +77,7 @@ impl Sender {
         true
     }
 
-    /// The time has come at which the timer may end.
+    /// Handles the timer, at a time at which it may have expired.
     pub(crate) fn expire(&mut self, now: Time, params: &Params) -> Expiry {
         if now < self.deadline {
             return Expiry::Later;
@@ -107,7 +108,7 @@ mod tests {
         Time::ZERO + Duration::from_ms(ms)
     }
 
-    /// One that has sent `count` packets at time 0.
+    /// A sender that has sent `count` packets, one per millisecond.
     fn sender(count: u64) -> Sender {
         let mut sender = Sender::new();
         for number in 0..count {
@@ -129,7 +130,8 @@ mod tests {
         assert_eq!((sender.deadline(), sender.expire(ms(9), &PARAMS)), (Time::NEVER, Expiry::Later));
     }
 
-    /// Oracle 4 of transports.md §7: one loss in a window of w packets costs it and the w - 1 behind it.
+    /// Oracle 4 of transports.md §7: a loss in a window of w packets costs w retransmissions, of the lost packet and
+    /// the w - 1 packets behind it.
     #[test]
     fn a_loss_costs_the_window() {
         let mut sender = sender(100);
@@ -162,7 +164,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes in, acknowledgements only advance, and never past what was sent.
+        /// For all inputs, acknowledgements only advance, and never past the last packet sent.
         #[test]
         fn acknowledgements_advance(sent in 1_u64..50, heard in prop::collection::vec(0_u32..1 << 24, 0..20)) {
             let mut sender = sender(sent);

@@ -1,9 +1,10 @@
-//! The omniscient scheduler: what a network could do that knows all flows and moves them as a fluid, at once. A bound for other
-//! schemes, and no scheme itself: nothing sends packets, so that only the flow engine runs it (specs/pdq.md §9).
+//! The omniscient scheduler: it knows all flows and moves them as a fluid, at once. It is a bound for other schemes and
+//! sends no packets, so only the flow engine can run it (specs/pdq.md §9).
 //!
-//! On one bottleneck with all flows there from the start it is optimal: as many deadlines are met as can be (Moore and Hodgson), or the
-//! mean time to completion is least (shortest first; shortest remaining first if flows come later). Elsewhere flows go in
-//! order of deadline, then of what they have left, by each link that has room.
+//! It is optimal on one bottleneck if all flows are there from the start. Then it meets the greatest possible number of
+//! deadlines (Moore and Hodgson), or has the least mean completion time (shortest flow first). If flows arrive later,
+//! the flow with the shortest remaining time goes first. On several bottlenecks, flows are served in order of deadline,
+//! then of remaining size, on each link that has room.
 
 use crate::fluid::{Sharing, capacities};
 use crate::parameters;

@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 /// Bits of a full packet; the least rate worth granting is one such packet per round trip.
 const PACKET_BITS: u128 = 12_000;
 
-/// The controller of one directed link (specs/pdq.md §4). It is at the egress port of the flows' packets, and sees their
-/// acknowledgements on the way back.
+/// The controller of one directed link (specs/pdq.md §4). It is at the egress port of the flows' packets, and sees
+/// their acknowledgements on the way back.
 #[derive(Debug)]
 pub(crate) struct Controller {
     rules: Parameters,
@@ -57,8 +57,8 @@ impl Controller {
         self.unlisted.remove(&key);
     }
 
-    /// Handles a packet that requests a rate, before it joins a queue of `waiting` bytes. Writes into the header a grant, which
-    /// may be lower than the request, or a pause.
+    /// Handles a packet that requests a rate, before it joins a queue of `waiting` bytes. Writes into the header a
+    /// grant, which may be lower than the request, or a pause.
     pub(crate) fn forward(&mut self, now: Time, key: FlowKey, header: &mut Scheduling, waiting: u64) {
         let rtt = Duration::from_ns(header.rtt.get());
         if rtt > Duration::ZERO {
@@ -68,7 +68,7 @@ impl Controller {
         self.adapt(now, waiting);
         self.clean(now);
         if header.pauseby != Scheduling::NOBODY && header.pauseby != self.me {
-            return self.end(key); // what it had here goes to others
+            return self.end(key); // the flow's share here goes to other flows
         }
         let Some(index) = self.place(now, key, header, rtt) else {
             return self.share_rest(now, key, header);
@@ -92,8 +92,8 @@ impl Controller {
         }
     }
 
-    /// Handles an acknowledgement on its way back: commits the rate that all switches have granted. In profile F a starting
-    /// flow gets that rate only if the link still has room.
+    /// Handles an acknowledgement on its way back: commits the rate that all switches have granted. In profile F a
+    /// starting flow gets that rate only if the link still has room.
     pub(crate) fn acknowledge(&mut self, key: FlowKey, header: &mut Scheduling) {
         if self.rules.is_fast() && header.pauseby == Scheduling::NOBODY {
             self.check(key, header);
@@ -101,8 +101,8 @@ impl Controller {
         self.commit(key, header);
     }
 
-    /// Handles an acknowledgement for a flow of the host that sends on this link, without the check for room. The host itself
-    /// sends the most critical of its flows first, so no rate that other switches have granted is wasted.
+    /// Handles an acknowledgement for a flow of the host that sends on this link, without the check for room. The host
+    /// itself sends the most critical of its flows first, so no rate that other switches have granted is wasted.
     pub(crate) fn acknowledge_own(&mut self, key: FlowKey, header: &mut Scheduling) {
         if !self.rules.is_fast() {
             return self.acknowledge(key, header);
@@ -136,12 +136,12 @@ impl Controller {
         }
     }
 
-    /// Checks a flow that would start now, and pauses it if other flows have taken the free capacity since its request. The
-    /// controller may never have seen a flow that another switch had paused and now releases. Without this check all flows
-    /// released at once would send for a round trip beside the flow that has the link (specs/pdq.md §4.5).
+    /// Checks a flow that would start now, and pauses it if other flows have taken the free capacity since its request.
+    /// The controller may never have seen a flow that another switch had paused and now releases. Without this check
+    /// all flows released at once would send for a round trip beside the flow that has the link (specs/pdq.md §4.5).
     ///
-    /// An unlisted flow joins the list with its next packet, not here: its data may be fully acknowledged and its TERM may
-    /// already have passed.
+    /// An unlisted flow joins the list with its next packet, not here: its data may be fully acknowledged and its TERM
+    /// may already have passed.
     fn check(&self, key: FlowKey, header: &mut Scheduling) {
         let index = match self.flows.index(key) {
             Some(index) if self.flows.entries()[index].rate > 0 => return,
@@ -153,7 +153,7 @@ impl Controller {
             }
         };
         match self.room(index, u64::from(header.rate) * 1_000) {
-            0 => header.pauseby = self.me, // and the caller takes the rate
+            0 => header.pauseby = self.me, // and the caller sets the rate to 0
             granted => header.rate = u32::try_from(granted / 1_000).unwrap_or(u32::MAX),
         }
     }
@@ -162,8 +162,8 @@ impl Controller {
     fn room(&self, index: usize, asked: u64) -> u64 {
         let capacity = if self.rules.top_line && index == 0 { self.line } else { self.capacity };
         let free = self.flows.available(index, capacity, self.rtt, &self.rules).min(asked);
-        // A tiny rate is worse than a pause, because its flow would wait long for a better rate (P2). A flow that requests no more
-        // than this rate still gets it.
+        // A tiny rate is worse than a pause, because its flow would wait long for a better rate (P2). But a flow that
+        // requests no more than this rate gets it.
         if free < self.least().min(asked) { 0 } else { free }
     }
 
@@ -201,8 +201,8 @@ impl Controller {
         }
     }
 
-    /// Maximum length of the list (specs/pdq.md §4.1): with trimming, twice the number of sending flows, so that as many
-    /// others are ready to take over; without, the configured length.
+    /// Maximum length of the list (specs/pdq.md §4.1): with trimming, twice the number of sending flows, so that as
+    /// many others are ready to take over; without, the configured length.
     fn most_flows(&self) -> usize {
         if self.rules.trim {
             let sending = self.flows.entries().iter().filter(|entry| entry.rate > 0).count();
@@ -218,9 +218,9 @@ impl Controller {
         u64::try_from(packet).unwrap_or(u64::MAX).min(self.line / 10)
     }
 
-    /// True if a paused flow must wait because another flow was accepted a moment ago and its packets have not arrived yet.
-    /// Otherwise all flows that ask at once would get the same rate. The caller applies this to flows with rate zero, not to
-    /// flows that a switch has paused, or new flows would bypass it (specs/pdq.md §4.2).
+    /// True if a paused flow must wait because another flow was accepted a moment ago and its packets have not arrived
+    /// yet. Otherwise all flows that ask at once would get the same rate. The caller applies this to flows with rate
+    /// zero, not to flows that a switch has paused, or new flows would bypass it (specs/pdq.md §4.2).
     fn is_dampened(&self, now: Time, criticality: Criticality) -> bool {
         self.accepted.is_some_and(|(at, other)| {
             now < at + self.rules.dampening
@@ -229,8 +229,8 @@ impl Controller {
         })
     }
 
-    /// The rate controller (specs/pdq.md §4.4): every two round trips it lowers the capacity by the rate that drains the queue
-    /// within two round trips.
+    /// The rate controller (specs/pdq.md §4.4): every two round trips it lowers the capacity by the rate that drains
+    /// the queue within two round trips.
     fn adapt(&mut self, now: Time, waiting: u64) {
         let interval = self.rtt * 2;
         if now < self.adapted + interval {

@@ -5,8 +5,8 @@ use raddle_core::{Duration, FlowKey, Time};
 use raddle_wire::pdq::Scheduling;
 use rustc_hash::FxHashMap;
 
-/// Criticality of a flow; a lesser value is more critical (specs/pdq.md §4.1). Flows are compared by deadline (EDF), then by
-/// expected transmission time (SJF), then by key.
+/// Criticality of a flow; a lesser value is more critical (specs/pdq.md §4.1). Flows are compared by deadline (EDF),
+/// then by expected transmission time (SJF), then by key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Criticality {
     /// As in [`Scheduling::deadline`].
@@ -28,7 +28,7 @@ pub(crate) struct Entry {
     pub rate: u64,
     /// Time at which the flow's last packet passed.
     pub seen: Time,
-    /// Time from then until the flow may send its next probe.
+    /// Time from `seen` until the flow may send its next probe.
     pub silence: Duration,
 }
 
@@ -89,7 +89,7 @@ impl FlowList {
         let entries = &mut self.entries;
         entries[index].criticality = criticality;
         self.places.insert(criticality.key, criticality);
-        // Mostly it stays, or goes a few places up.
+        // A flow usually stays in its place or moves up by a few places.
         let up = entries[..index].iter().rev().take_while(|other| other.criticality > criticality).count();
         let down = entries[index + 1..].iter().take_while(|other| other.criticality < criticality).count();
         let to = index - up + down;
@@ -113,8 +113,8 @@ impl FlowList {
         keep
     }
 
-    /// Removes flows that have sent no packet for longer than `silence` and than four times their probe interval. Their hosts are
-    /// dead, or all their TERMs were lost.
+    /// Removes flows that have sent no packet for longer than `silence` and than four times their probe interval. Their
+    /// hosts are dead, or all their TERMs were lost.
     pub(crate) fn forget(&mut self, now: Time, silence: Duration) {
         let places = &mut self.places;
         self.entries.retain(|entry| {
@@ -132,9 +132,9 @@ impl FlowList {
         self.entries.iter().map(|entry| entry.rate).sum()
     }
 
-    /// The part of `capacity` that the flows before `index` leave free (Availbw, specs/pdq.md §4.2). With Early Start, nearly
-    /// complete flows do not count, as long as together they would not send for more than about 2K round trips. A flow without
-    /// a measured round trip counts with `rtt`.
+    /// The part of `capacity` that the flows before `index` leave free (Availbw, specs/pdq.md §4.2). With Early Start,
+    /// nearly complete flows do not count, as long as together they would not send for more than about 2K round trips.
+    /// A flow without a measured round trip counts with `rtt`.
     #[must_use]
     pub(crate) fn available(&self, index: usize, capacity: u64, rtt: Duration, rules: &Parameters) -> u64 {
         let mut ignored = 0.0;

@@ -6,13 +6,13 @@ use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration};
 
 choices! {
-    /// Which of the paper's optimisations are in use (§4).
+    /// The optimisations of the paper that are in use (§4).
     pub(crate) enum Variant {
         /// All.
         Full = "full",
-        /// All but Suppressed Probing.
+        /// All except Suppressed Probing.
         EarlyStartAndTermination = "es+et",
-        /// Early Start.
+        /// Only Early Start.
         EarlyStart = "es",
         /// None.
         Basic = "basic",
@@ -20,11 +20,11 @@ choices! {
 }
 
 choices! {
-    /// Which version of the rules holds.
+    /// The version of the rules.
     pub(crate) enum Profile {
-        /// Grants count before their acknowledgement comes back, which is looked at again, and dampening spares the more
-        /// critical. Links hear of the least round-trip time rather than of the smoothed one, and the most critical of a
-        /// host's flows has its link first.
+        /// A grant counts as soon as a link makes it, and the link checks it again when the acknowledgement returns.
+        /// Dampening does not delay flows that are more critical than the accepted flow. Senders report their least
+        /// round-trip time instead of the smoothed one. A host sends the most critical of its flows first.
         Fast = "f",
         /// The rules as the paper writes them.
         Literal = "l",
@@ -32,13 +32,13 @@ choices! {
 }
 
 choices! {
-    /// By what flows are ranked.
+    /// The criterion by which flows are ranked.
     pub(crate) enum Ranking {
-        /// By the time that what is left takes.
+        /// The remaining transmission time.
         Exact = "exact",
-        /// By a number drawn once for each flow.
+        /// A random number, drawn once for each flow.
         Random = "random",
-        /// By what has been sent so far, in steps: whoever has sent little may be short.
+        /// The bytes sent so far, in steps: a flow that has sent little may be short.
         Sent = "sent",
     }
 }
@@ -88,22 +88,22 @@ parameters! {
 }
 
 impl Parameters {
-    /// Whether the next flow starts before one that is nearly complete has ended (ES).
+    /// True if the next flow starts before a nearly complete flow has ended (ES).
     pub(super) fn early_start(&self) -> bool {
         self.variant != Variant::Basic
     }
 
-    /// Whether flows end that cannot meet their deadline any more (ET).
+    /// True if flows end when they cannot meet their deadlines any more (ET).
     pub(super) fn early_termination(&self) -> bool {
         matches!(self.variant, Variant::Full | Variant::EarlyStartAndTermination)
     }
 
-    /// Whether flows far down the list probe rarely (SP).
+    /// True if flows far down the list probe rarely (SP).
     pub(super) fn suppressed_probing(&self) -> bool {
         self.variant == Variant::Full
     }
 
-    /// Whether profile F holds.
+    /// True in profile F.
     pub(super) fn is_fast(&self) -> bool {
         self.profile == Profile::Fast
     }

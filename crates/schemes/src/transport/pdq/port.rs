@@ -15,7 +15,7 @@ pub(crate) struct PdqPort {
 }
 
 impl PdqPort {
-    /// At that node, with that controller, and nothing that waits.
+    /// Creates the agent of an egress port of `node`, with an empty queue.
     #[must_use]
     pub(crate) fn new(node: NodeId, controller: Controller) -> Self {
         Self { controller, node, backlog: Backlog::default() }

@@ -1,4 +1,4 @@
-//! What PDQ's senders and receivers say (specs/pdq.md §2, §3).
+//! The headers that PDQ's senders and receivers write and read (specs/pdq.md §2, §3).
 
 use super::params::{Parameters, Ranking};
 use crate::transport::explicit::{Outlook, Precedence, Protocol, View};
@@ -15,38 +15,39 @@ pub(crate) struct Pdq {
     seed: u64,
 }
 
-/// What a sender keeps of a subflow.
+/// A sender's state of a subflow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sender {
     rate: Rate,
     pauseby: u32,
-    /// In sixteenths of a round trip.
+    /// Time between probes, in sixteenths of a round trip.
     interval: u16,
-    /// Whether a packet has asked for a rate.
+    /// True if a packet has asked for a rate.
     asked: bool,
-    /// Since when it has had no rate; since it began, at first.
+    /// Time since which the flow has had no rate; initially its start. `None` while it has a rate.
     waits_since: Option<Time>,
-    /// Its rank, if chance decides.
+    /// The rank of the flow, if the ranking is random.
     drawn: u32,
 }
 
-/// The least interval between probes, which receivers write so that it does not grow for ever: a round trip (`I_MIN`).
+/// The least interval between probes: one round trip (`I_MIN`). Receivers write it into every answer, so that the
+/// interval does not grow for ever.
 const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
 
-/// Expected times of flows whose size is not known begin here, so that none seems nearly complete.
+/// Least expected time of flows whose size is not known. It is so long that no such flow seems nearly complete.
 const UNKNOWN: u32 = 1 << 31;
 
-/// The waiting that [`Parameters::aging`] refers to.
+/// The waiting time to which [`Parameters::aging`] refers.
 const AGE: Duration = Duration::from_ms(100);
 
 impl Pdq {
-    /// With these parameters, in a run of that seed.
+    /// Creates the protocol of a run with this seed.
     #[must_use]
     pub(crate) fn new(parameters: Parameters, seed: u64) -> Self {
         Self { parameters, seed }
     }
 
-    /// The expected transmission time, as far as the network is to know.
+    /// The expected transmission time that the flow tells the network.
     fn expected(&self, sender: &Sender, view: &View) -> u32 {
         let time = match self.parameters.ranking {
             Ranking::Exact => view.limit.time_for(Bytes(view.left)),
@@ -68,7 +69,7 @@ impl Pdq {
     }
 }
 
-/// A flow's deadline as headers carry it.
+/// The flow's deadline as a header field.
 fn deadline(view: &View) -> u32 {
     match view.deadline {
         Time::NEVER => Scheduling::NEVER,
@@ -92,7 +93,8 @@ impl Protocol for Pdq {
     fn write(&mut self, sender: &mut Sender, view: &View, segment: Segment) -> Header {
         let asks = segment.kind != Kind::Syn || self.parameters.syn_grants;
         sender.asked |= asks;
-        // One with queueing has links take ever more flows for nearly complete, the longer their queues are.
+        // A round-trip time that includes queueing delay makes links count more flows as nearly complete, the longer
+        // their queues are.
         let rtt = if self.parameters.is_fast() { view.least_rtt } else { view.rtt };
         let scheduling = Scheduling {
             rate: u32::try_from(view.limit.as_bps() / 1_000).unwrap_or(u32::MAX),
@@ -130,17 +132,17 @@ impl Protocol for Pdq {
         if sender.asked {
             view.rtt * u64::from(sender.interval) / u64::from(Scheduling::INTERVALS_PER_RTT)
         } else {
-            Duration::from_ps(1) // the first probe asks what the SYN has not
+            Duration::from_ps(1) // the SYN has not asked, so the first probe does
         }
     }
 
-    /// As links rank flows.
+    /// The host ranks flows as links do.
     fn precedence(&self, sender: &Sender, view: &View) -> Option<Precedence> {
         self.parameters.is_fast().then(|| (deadline(view), self.expected(sender, view)))
     }
 
-    /// Early Termination (specs/pdq.md §2, rule 6). A host that does not know how long a flow is cannot tell that it takes
-    /// too long.
+    /// Early Termination (specs/pdq.md §2, rule 6). A host that does not know the size of a flow cannot tell whether
+    /// the flow will miss its deadline.
     fn gives_up(&self, outlook: &Outlook) -> bool {
         let least = match self.parameters.ranking {
             Ranking::Exact => outlook.least_time(),
@@ -172,7 +174,7 @@ mod tests {
         View { now, rtt, least_rtt: rtt, left, sent, limit: GBPS, deadline: Time::NEVER }
     }
 
-    /// What a flow that began at zero and never had a rate writes.
+    /// The header of a flow that began at time zero and never had a rate.
     fn written(parameters: Parameters, flow: u32, view: &View) -> Scheduling {
         let mut pdq = Pdq::new(parameters, 1);
         let flow = Flow::new(FlowId(flow), NodeId(0), NodeId(1), Bytes(1), Time::ZERO);
@@ -204,7 +206,7 @@ mod tests {
         let ranks = [0, 1].map(|flow| [0, 50].map(|at| written(random, flow, &view(at)).expected));
         assert!(ranks[0][0] == ranks[0][1] && ranks[0][0] != ranks[1][0], "drawn once for each flow");
         let sent = Parameters { ranking: Ranking::Sent, ..Parameters::default() };
-        // 100 of 120 KB count, which took 0.8 ms.
+        // The ranking counts 100 of 120 KB, which took 0.8 ms.
         assert_eq!(written(sent, 0, &view(1)).expected, UNKNOWN + 80_000);
         assert!(ranks.iter().flatten().all(|&rank| rank >= UNKNOWN), "none seems nearly complete");
     }

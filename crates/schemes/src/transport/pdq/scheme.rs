@@ -41,8 +41,8 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::NEEDS_SIZES,
 };
 
-/// PDQ as a fluid: the schedule that its switches settle on, at once (specs/pdq.md §11). Early Start, dampening, profiles and the
-/// lengths of lists, which are about the way there, make no difference.
+/// PDQ as a fluid: flows get at once the schedule on which switches would settle (specs/pdq.md §11). Early Start,
+/// dampening, profiles and list lengths only affect the way to that schedule, and are left out.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let parameters = Parameters::of(plan.settings);
     if parameters.aging > 0.0 {
@@ -77,12 +77,12 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     })
 }
 
-/// Bytes of a packet beside the payload.
+/// Bytes of a packet besides the payload.
 fn header(parameters: &Parameters) -> u32 {
     Packet::LEN as u32 + parameters.h_sched
 }
 
-/// Links of the longest path.
+/// Number of links on the longest path.
 const MOST_LINKS: usize = 12;
 
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {

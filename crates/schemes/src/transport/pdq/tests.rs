@@ -1,4 +1,4 @@
-//! The list and the controller on their own: the worked examples of specs/pdq.md §13.
+//! Tests of the list and of the controller alone: the worked examples of specs/pdq.md §13.
 
 use super::flow_list::{Criticality, Entry, FlowList};
 use super::params::{Parameters, Profile, Variant};
@@ -15,7 +15,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// What a sender asks that still needs so many round trips.
+/// The header of a sender whose flow still needs this many round trips.
 fn asks(round_trips: f64) -> Scheduling {
     Scheduling {
         rate: 1_000_000,
@@ -35,7 +35,7 @@ fn controller(rules: Parameters) -> Controller {
     Controller::new(ME, GBPS, rules)
 }
 
-/// A round trip of a flow past one switch: what comes back, or `None` if it is paused.
+/// One round trip of a flow through one switch. Returns the granted rate, or `None` if the flow is paused.
 fn round(of: &mut Controller, now: Time, key: u64, mut header: Scheduling) -> Option<u32> {
     let key = FlowKey(key);
     of.forward(now, key, &mut header, 0);
@@ -116,7 +116,7 @@ fn oracle_13_7_nearly_complete_flows_do_not_count_up_to_a_limit() {
     let three = list(&[0.5, 1.0, 1.5]);
     assert_eq!(available(&three, &rules()), line);
     assert_eq!(available(&three, &Parameters { variant: Variant::Basic, ..rules() }), 0);
-    // Sorted, the last is the one that counts.
+    // The list is sorted, so the last flow is the one that counts.
     assert_eq!(available(&list(&[0.5, 0.5, 1.0, 1.5]), &rules()), 0);
     assert_eq!(available(&list(&[0.5, 1.9]), &rules()), line);
     assert_eq!(available(&list(&[0.5, 2.1]), &rules()), 0);
@@ -173,7 +173,7 @@ fn a_flow_that_another_switch_pauses_leaves_its_place_to_others() {
     controller.forward(us(2), FlowKey(1), &mut elsewhere, 0);
     assert_eq!((elsewhere.pauseby, controller.flows.len()), (99, 1));
     assert!(round(&mut controller, us(3), 2, asks(50.0)).is_some());
-    // The same with the word of the acknowledgement.
+    // A pause by another switch in an acknowledgement has the same effect.
     let mut answer = Scheduling { pauseby: 99, rate: 5, ..asks(50.0) };
     controller.acknowledge(FlowKey(2), &mut answer);
     assert_eq!((answer.rate, controller.flows.len()), (0, 0));
@@ -210,7 +210,8 @@ fn dampening_holds_up_all_that_do_not_send_or_in_profile_f_the_less_critical() {
     let dampening = Duration::from_us(100);
     for (profile, critical) in [(Profile::Literal, None), (Profile::Fast, Some(1_000_000))] {
         let mut controller = controller(Parameters { dampening, profile, ..rules() });
-        // Profile F would not need dampening to refuse the others, which are less critical, so the first goes.
+        // The first flow has a grant, but its acknowledgement has not come back. Profile F refuses the less critical
+        // second flow even without dampening.
         let mut first = asks(40.0);
         controller.forward(us(0), FlowKey(1), &mut first, 0);
         assert_eq!(first.pauseby, Scheduling::NOBODY);
@@ -244,7 +245,7 @@ fn a_host_that_sends_its_most_critical_flow_first_does_not_look_again() {
 #[test]
 fn crumbs_are_not_granted_but_modest_wishes_are() {
     let mut controller = controller(rules());
-    // The first leaves 50 Mb/s, less than a packet of 12,000 bits in 150 us.
+    // The first flow leaves 50 Mb/s, which is less than one packet of 12,000 bits in 150 us.
     let most = Scheduling { rate: 950_000, ..asks(40.0) };
     assert_eq!(round(&mut controller, us(0), 1, most), Some(950_000));
     assert_eq!(round(&mut controller, us(1), 2, asks(50.0)), None);
@@ -268,17 +269,17 @@ fn flows_beyond_the_list_share_what_it_leaves() {
     let slow = |round_trips| Scheduling { rate: 200_000, ..asks(round_trips) };
     assert_eq!(round(&mut controller, us(0), 1, slow(40.0)), Some(200_000));
     assert_eq!(round(&mut controller, us(1), 2, slow(50.0)), Some(200_000));
-    // 600 Mb/s are left, and then 300 for each of two.
+    // The list leaves 600 Mb/s; two flows outside the list then get 300 Mb/s each.
     assert_eq!(round(&mut controller, us(2), 3, asks(60.0)), Some(600_000));
     assert_eq!(round(&mut controller, us(3), 4, asks(70.0)), Some(300_000));
     assert_eq!(round(&mut controller, us(4), 3, asks(60.0)), Some(300_000));
     assert_eq!(controller.flows.len(), 2);
-    // A more critical one drives out the last, which shares with the others from then on.
+    // A more critical flow displaces the last flow of the list, which then shares the rest with the others.
     assert_eq!(round(&mut controller, us(5), 5, slow(30.0)), Some(200_000));
     assert_eq!(round(&mut controller, us(6), 2, slow(50.0)), Some(200_000), "a third of what is left");
     let keys: Vec<u64> = controller.flows.entries().iter().map(|entry| entry.criticality.key.0).collect();
     assert_eq!(keys, [5, 1]);
-    // Who ends makes room, and is not counted any more.
+    // A flow that ends makes room in the list, and does not count any more.
     controller.end(FlowKey(3));
     controller.end(FlowKey(4));
     controller.end(FlowKey(1));
@@ -305,8 +306,9 @@ fn who_is_not_heard_of_for_long_is_forgotten() {
     assert_eq!(controller.flows.len(), 1);
 }
 
-/// Flows that ask once a round trip, in whatever order, settle within as many round trips as there are flows that are more
-/// critical, and one (specs/pdq.md §4.5). Then the link grants what it has, and as much again to each that is nearly complete.
+/// Flows that ask once per round trip, in any order, settle. The number of round trips is at most one more than the
+/// number of more critical flows (specs/pdq.md §4.5). Then the link grants its capacity, and up to as much again to
+/// each nearly complete flow.
 #[test]
 fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
     const FLOWS: u64 = 8;
@@ -344,7 +346,8 @@ fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
 #[test]
 fn a_flow_that_another_switch_lets_go_waits_if_the_link_has_been_given_away() {
     let mut link = controller(rules());
-    // It passed while another switch, further on, paused it, so that it has no place here; that one now lets it go.
+    // The flow passed while a switch further on paused it, so it has no place in this link's list. That switch now
+    // releases it.
     let mut waiting = Scheduling { pauseby: ME + 1, ..asks(9.0) };
     link.forward(us(0), FlowKey(1), &mut waiting, 0);
     let mut released = Scheduling { pauseby: Scheduling::NOBODY, ..waiting };

@@ -1,4 +1,4 @@
-//! Port choice and credits, which are one decision.
+//! The choice of ports by credits.
 
 use super::ledger::Ledger;
 use super::queue::flow_of;
@@ -9,26 +9,27 @@ use raddle_core::{
 use raddle_topology::routing::Routing;
 use std::sync::Arc;
 
-/// How often credits are looked through that the neighbour may not have.
+/// Interval between ticks, at which unacknowledged credits are checked.
 const TICK: Duration = Duration::from_us(200);
 
-/// How a packet finds its way.
+/// The rule by which a packet's ports are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Each hop draws uniformly among the ports that have credit and lead one hop closer to the destination.
     Adaptive,
-    /// By the path drawn at its source.
+    /// The packet follows a path drawn at its source.
     Strict {
-        /// Bits a hop in the source route.
+        /// Bits per hop in the source route.
         hop_bits: u32,
     },
 }
 
-/// What a node keeps of one of its links.
+/// A node's state of one of its links.
 struct Port {
-    /// Packet buffers of a flow at the far end.
+    /// Number of packet buffers per flow at the far end.
     buffers: u32,
-    /// Flows with credits in use, and how many. There are few, the packets of a round trip.
+    /// Flows that have credits in use, and the number of these credits. The list is short: it covers the packets of
+    /// about one round trip.
     in_use: Vec<(u32, u32)>,
     /// Credits given and taken.
     ledger: Ledger,
@@ -40,8 +41,8 @@ impl Port {
         used.is_none_or(|&(_, used)| used < self.buffers)
     }
 
-    /// A flow's buffer at the far end is free. Returns whether the port may have kept a packet of the flow waiting: only one
-    /// that had no credit left can.
+    /// Records that a buffer of the flow at the far end is free. Returns true if a packet of the flow may be waiting
+    /// for it, that is, if the flow had no credit left.
     #[inline]
     fn free(&mut self, flow: u32) -> bool {
         let Some(place) = self.in_use.iter().position(|of| of.0 == flow) else { return false };
@@ -55,22 +56,22 @@ impl Port {
     }
 }
 
-/// A node's credits for the buffers at the far ends of its links.
+/// A node's port choice, and its credits for the buffers at the far ends of its links.
 pub(crate) struct PfqForwarder {
     id: NodeId,
     routing: Arc<Routing>,
     mode: Mode,
     ports: Vec<Port>,
-    /// When credits are looked through that the neighbours may not have; [`Time::NEVER`] if there are none.
+    /// Time of the next tick; [`Time::NEVER`] while all credits are acknowledged.
     tick: Time,
-    /// Credits to give at a tick.
+    /// Messages to send after a tick.
     again: Vec<(PortId, Credit)>,
     choices: Stream,
     productive: Vec<PortId>,
 }
 
 impl PfqForwarder {
-    /// The forwarder of node `id`; packets of `packet_bytes` at most.
+    /// The forwarder of node `id`; packets have at most `packet_bytes` bytes.
     #[must_use]
     pub(crate) fn new(id: NodeId, routing: &Arc<Routing>, mode: Mode, packet_bytes: u32, seed: u64) -> Self {
         let topology = routing.topology();
@@ -96,13 +97,13 @@ impl PfqForwarder {
         }
     }
 
-    /// Packets of all flows that this node has put into its neighbours' buffers.
+    /// Number of packets of all flows that this node has sent into its neighbours' buffers.
     #[cfg(test)]
     pub(super) fn credits_in_use(&self) -> u32 {
         self.ports.iter().flat_map(|port| &port.in_use).map(|&(_, used)| used).sum()
     }
 
-    /// Credits are to be looked through.
+    /// Schedules a tick, unless one is scheduled.
     #[inline]
     fn expect_tick(&mut self, now: Time) {
         if self.tick == Time::NEVER {
@@ -110,7 +111,7 @@ impl PfqForwarder {
         }
     }
 
-    /// The next hop of a packet that is not at its end, if there is room for it.
+    /// A next hop with credit for a packet that is not at its destination; `None` if there is none.
     fn adaptive(&mut self, flow: u32, dst: NodeId, ports: &Ports<'_>) -> Option<PortId> {
         let mut productive = std::mem::take(&mut self.productive);
         self.routing.productive(self.id, dst, &mut productive);
@@ -193,6 +194,6 @@ impl Forwarder for PfqForwarder {
         self.tick = if all_settled { Time::NEVER } else { now + TICK };
     }
 
-    /// Failures are outside what PFQ idealises: packets for a dead link wait.
+    /// PFQ idealises failures away: packets for a dead link wait.
     fn link(&mut self, _: LinkId, _: bool) {}
 }

@@ -1,4 +1,4 @@
-//! Sources that send whenever their first hop takes more, and receivers that count.
+//! Senders that send whenever their node accepts another packet, and receivers that record arrivals.
 
 use super::forwarder::Mode;
 use crate::transport::lids::Lids;
@@ -32,14 +32,15 @@ struct Outgoing {
     lid: u16,
     released: u64,
     seq: u32,
-    /// Packets handed to the node that have not left it.
+    /// Number of packets that the host has passed to its node and that have not left the node.
     inside: usize,
-    /// Most of them: two for each port that leads closer, one in service and one to follow.
+    /// Upper bound of `inside`: two packets for each port that leads closer to the destination, one in service and one
+    /// waiting.
     most_inside: usize,
 }
 
 impl PfqHost {
-    /// The host of node `id`, with packets of `mtu` payload bytes.
+    /// The host of node `id`; full packets have `mtu` payload bytes.
     #[must_use]
     pub(crate) fn new(id: NodeId, routing: &Arc<Routing>, mode: Mode, mtu: u16, seed: u64) -> Self {
         Self {
@@ -84,7 +85,7 @@ impl PfqHost {
         }
     }
 
-    /// The next packet that may go, or when the next will be there.
+    /// The next packet to send, or the time at which the application produces one.
     fn next_packet(&mut self, now: Time) -> Result<Packet, Time> {
         let mut wake = Time::NEVER;
         for step in 0..self.sending.len() {

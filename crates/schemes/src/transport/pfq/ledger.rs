@@ -1,33 +1,34 @@
-//! The credits of one link, in both directions, at one end: what makes up for those that are lost.
+//! The credits of one link, in both directions, as recorded at one end. The ledger recovers lost credits.
 //!
-//! Credits are numbered, and each names the flow of the one before, too, so that the next one repairs a loss. It also says how
-//! many credits of the other direction have been taken. What the neighbour has not said it has taken by the third tick is
-//! given again, and who has taken credits and has had none to give since says so at the next tick. A neighbour that says
-//! nothing for long is taken to be gone: a fabric that lost a link comes to rest.
+//! Credits are numbered. Each credit also names the flow of the credit before it, so the next credit repairs a single
+//! loss. A credit also acknowledges the credits of the other direction, by their number. At each tick, a node sends
+//! again the unacknowledged credits that are at least two ticks old. A node that has taken credits but has sent none
+//! since sends an acknowledgement at the next tick. A neighbour that is silent for long counts as gone, so that a
+//! fabric that has lost a link becomes idle.
 //!
-//! Memory follows the credits of two ticks. Cost a credit: a few words.
+//! Memory: the credits of about two ticks. Cost per credit: a few words.
 
 use raddle_core::Credit;
 use std::collections::VecDeque;
 
-/// Ticks in which the neighbour may say nothing before credits are no longer given again.
+/// Number of ticks of silence after which the neighbour counts as gone, and credits are no longer sent again.
 const PATIENCE: u32 = 100;
 
-/// Credits given to the neighbour at a port, and taken from it. Numbers are modulo 2^32.
+/// Credits given to the neighbour at a port, and credits taken from it. Numbers are modulo 2^32.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ledger {
     /// The last credit given.
     last: Credit,
-    /// Credits that the neighbour has said it has taken.
+    /// Number of credits that the neighbour has acknowledged.
     acknowledged: u32,
-    /// The flows of the credits given, in order, of which the last is that of the number `last.given`. Those that were
-    /// acknowledged go at the next tick.
+    /// The flows of the credits given, in order; the last flow belongs to credit number `last.given`. Acknowledged
+    /// entries are removed at the next tick.
     open: VecDeque<u32>,
-    /// Credits given up to the last tick, and up to the one before.
+    /// Number of credits given by the last tick, and by the tick before.
     given_by_tick: [u32; 2],
-    /// Whether the neighbour may not know what has been taken.
+    /// True if the neighbour may not know which credits have been taken.
     owes_word: bool,
-    /// Ticks since the neighbour said something, or was given a new credit.
+    /// Number of ticks since the neighbour's last message or this end's last new credit.
     silent: u32,
 }
 
@@ -42,8 +43,8 @@ impl Ledger {
         self.last
     }
 
-    /// Takes a credit. Returns the flows that it is for, the last first: none if it was taken before, or if a credit between
-    /// was lost that this one does not name.
+    /// Takes a credit. Returns the flows that it gives credit to, the latest first. Returns none if the credit was
+    /// taken before, or if earlier credits were lost that this credit does not name.
     #[inline]
     pub(super) fn take<'a>(&mut self, credit: &'a Credit) -> &'a [u32] {
         self.silent = 0;
@@ -58,13 +59,14 @@ impl Ledger {
         flows
     }
 
-    /// Credits that the neighbour is not known to have.
+    /// Number of credits that the neighbour has not acknowledged.
     #[inline]
     fn unacknowledged(&self) -> u32 {
         self.last.given.wrapping_sub(self.acknowledged)
     }
 
-    /// Gives again what the neighbour should have taken by now, or tells it what has been taken.
+    /// Sends again the credits that the neighbour should have taken by now, or else sends an acknowledgement that is
+    /// due.
     pub(super) fn tick(&mut self, mut say: impl FnMut(Credit)) {
         self.silent = (self.silent + 1).min(PATIENCE);
         let given = self.last.given;
@@ -86,7 +88,7 @@ impl Ledger {
         self.owes_word = false;
     }
 
-    /// Whether both ends know all that there is to know, or the other one is gone.
+    /// True if this end owes no acknowledgement, and either awaits none or counts the neighbour as gone.
     #[inline]
     pub(super) fn is_settled(&self) -> bool {
         !self.owes_word && (self.unacknowledged() == 0 || self.silent >= PATIENCE)
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
     use raddle_core::Stream;
 
-    /// What a ledger says at a tick.
+    /// The messages of a ledger at a tick.
     fn said(ledger: &mut Ledger) -> Vec<Credit> {
         let mut said = Vec::new();
         ledger.tick(|credit| said.push(credit));
@@ -150,8 +152,8 @@ mod tests {
         assert_eq!(said(&mut near).len(), 1);
     }
 
-    /// Two ends give credits for hundreds of flows over links that lose half of all, also when numbers wrap: each credit is
-    /// taken once, in order.
+    /// Two ends give credits for hundreds of flows over links that lose half of all messages; numbers wrap. Each credit
+    /// is taken once, in order.
     #[test]
     fn every_credit_is_taken_once_whatever_is_lost() {
         for seed in 0..20 {

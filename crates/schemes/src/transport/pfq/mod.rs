@@ -1,23 +1,24 @@
-//! PFQ: idealised per-flow queueing with back-pressure, the upper bound that R2C2 is compared with (Costa et al.,
-//! SIGCOMM 2015, §5.1; the mechanism is a reconstruction).
+//! PFQ: idealised per-flow queueing with back-pressure. The R2C2 paper uses it as the upper bound of performance (Costa
+//! et al., SIGCOMM 2015, §5.1); the mechanism is a reconstruction.
 //!
-//! Every egress port has a queue a flow, served by deficit round robin. A flow has a few packet buffers of its own at
-//! the far end of each link; a packet moves on only into a free one, and a buffer that is freed sends a
-//! [credit](raddle_wire::credit) back, which takes the link's delay and no bandwidth. Nothing is ever dropped. A credit that a
-//! link loses is [given again](ledger).
+//! Every egress port has one queue per flow, served by deficit round robin. At the far end of each link, each flow has
+//! a few packet buffers of its own. A packet is sent only if such a buffer is free. When a buffer becomes free, the far
+//! end returns a [credit](raddle_wire::credit), which takes the link's propagation delay and no bandwidth. No packet is
+//! dropped for lack of buffers. If a link loses a credit, the far end [sends it again](ledger).
 //!
-//! In `adaptive` mode a packet takes, at each hop, a port that is uniform among those one hop closer *with credit*, and
-//! waits if there is none. In `strict` mode it keeps to a path drawn at its source. Either way flows move along
-//! shortest paths only, whose buffers form no cycle, so no deadlock is possible.
+//! In `adaptive` mode, a packet draws its port uniformly at each hop: from the ports *with credit* that lead one hop
+//! closer to the destination. It waits if there is none. In `strict` mode, a packet follows a path drawn at its source.
+//! In both modes flows use only shortest paths, whose buffers form no cycle, so deadlock is impossible.
 //!
-//! Cost: two events a packet-hop and one a credit. Memory follows live flows times the links they use, which is the
-//! paper's argument against it.
+//! Cost: two events per packet and hop, and one per credit. Memory grows with the number of live flows times the links
+//! that they use, which is the paper's argument against PFQ.
 //!
 //! # Differs from the paper
-//! - The paper gives no parameters: buffers of 2 link delays and 2 packets, rounded up to at least 4 packets.
-//! - Packets carry R2C2's data header, so that both put the same bytes on the wire.
-//! - Failures are not recovered from: packets that a link loses are lost for good, with the buffers that they would have
-//!   freed. Waiting packets wait on.
+//! - The paper gives no parameters. The buffers of a flow hold the bytes of 2 link delays, plus 2 packets, and at least
+//!   4 packets.
+//! - Packets carry R2C2's data header, so that both schemes send the same number of bytes.
+//! - There is no recovery from failures. Packets that a link loses are lost for good, and the buffers that they would
+//!   have freed stay occupied. Packets that wait for these buffers keep waiting.
 
 mod forwarder;
 mod host;

@@ -1,22 +1,23 @@
-//! One egress port: a queue a flow, deficit round robin among them (Shreedhar and Varghese, SIGCOMM 1995).
+//! One egress port: one queue per flow, served by deficit round robin (Shreedhar and Varghese, SIGCOMM 1995).
 
 use raddle_core::{Admit, Bytes, Credit, Header, Packet, Paused, Queue, Time};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// The packets of topology discovery wait in a queue of their own, under a handle that no flow has.
+/// Packets of topology discovery have their own queue, under a handle that no flow has.
 const OF_DISCOVERY: u32 = Credit::NOBODY;
 
 /// The queues of all flows at one port.
 #[derive(Debug)]
 pub(crate) struct FlowQueues {
     quantum: u32,
-    /// A packet that waits alone: its flow, slot and size. Its flow is a newcomer and done after it, so it needs no queue.
+    /// The only packet at the port: its flow, slot and size. Its flow's queue would be new and would end with this
+    /// packet, so it needs no queue.
     lone: Option<(u32, u32, u32)>,
     flows: FxHashMap<u32, u32>,
     queues: Vec<FlowQueue>,
     idle: Vec<u32>,
-    /// Backlogged flows, the one in service first.
+    /// Indices of the queues of backlogged flows, in order of service.
     turn: VecDeque<u32>,
     bytes: u64,
 }
@@ -29,7 +30,7 @@ struct FlowQueue {
 }
 
 impl FlowQueues {
-    /// Queues that serve `quantum` bytes of each flow in turn.
+    /// Queues of which each may send `quantum` bytes per turn.
     #[must_use]
     pub(crate) fn new(quantum: u32) -> Self {
         Self {
@@ -57,7 +58,7 @@ impl FlowQueues {
             u32::try_from(self.queues.len() - 1).expect("fewer than 2^32 flows")
         });
         self.queues[place as usize].flow = flow;
-        // A flow's quantum is granted at the end of its turn; a newcomer has its first one at once.
+        // A flow receives its quantum at the end of its turn; a new flow receives its first quantum at once.
         self.queues[place as usize].deficit = self.quantum;
         self.flows.insert(flow, place);
         self.turn.push_back(place);

@@ -31,7 +31,7 @@ const INFO: Info = Info {
 };
 
 choices! {
-    /// How a packet finds its way.
+    /// The rule by which a packet's ports are chosen.
     enum Way {
         Adaptive = "adaptive",
         Strict = "strict",
@@ -49,7 +49,7 @@ parameters! {
     }
 }
 
-/// PFQ as a fluid: max-min shares, flows split evenly over the next hops on shortest paths.
+/// The fluid model of PFQ: max-min shares, with each flow split evenly over the next hops of shortest paths.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let ways = Ways::Own(fluid::evenly(plan));
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways })

@@ -1,4 +1,4 @@
-//! The parts by hand.
+//! Tests of the queue and the forwarder, without an engine.
 
 use super::*;
 use raddle_core::{
@@ -28,7 +28,7 @@ fn packet(flow: u32, dst: u16, size: u32) -> Packet {
 #[test]
 fn round_robin_is_fair_in_bytes() {
     let mut queues = FlowQueues::new(1_536);
-    // Flow 1 has full packets in slots 0 to 9, flow 2 packets of half the size in slots 10 to 29.
+    // Flow 1 has full packets in slots 0 to 9; flow 2 has packets of half the size in slots 10 to 29.
     for slot in 0..10 {
         assert_eq!(queues.push(Time::ZERO, slot, &packet(1, 3, 1_536)), Admit::Take);
     }
@@ -54,13 +54,13 @@ fn credits_run_out_and_come_back() {
     let states = [PortState::idle(Rate::from_gbps(10)); 4];
     let ports = Ports(&states);
     let mut forward = |flow, dst| forwarder.forward(Time::ZERO, &mut packet(flow, dst, 1_536), None, &ports);
-    // Node 1 is a neighbour: one port, four buffers.
+    // Node 1 is a neighbour: one port leads to it, with four buffers per flow.
     for _ in 0..4 {
         assert_eq!(forward(7, 1), Verdict::Forward(PortId(0)));
     }
     assert_eq!(forward(7, 1), Verdict::Hold(HoldKey(7)));
     assert_eq!(forward(8, 1), Verdict::Forward(PortId(0)), "another flow has its own");
-    // Node 5 is diagonal: the port without credit is avoided.
+    // Node 5 is diagonal: the forwarder avoids the port without credit.
     assert_eq!(forward(7, 5), Verdict::Forward(PortId(2)));
     assert_eq!(forward(9, 0), Verdict::Deliver);
     let mut freed = Vec::new();

@@ -1,11 +1,11 @@
 //! Anti-entropy (§3.2): after lost broadcasts, nodes detect that their flow tables differ, and make them equal again.
 //!
-//! A node is the authority on its own flows. While the tables are in doubt, each node runs one round per period, in which it
-//! broadcasts a digest of its flows. A node whose table disagrees with the digest requests a snapshot, which replaces its
-//! entries of the sender. A node also requests a snapshot if no digest has confirmed its entries of another node for some
-//! rounds: a node without flows sends no digests. An event that arrives between request and snapshot may be newer than the
-//! snapshot, which the node then ignores. Rounds end by themselves when no node has flows. A later round makes up for lost
-//! digests, requests and snapshots.
+//! A node is the authority on its own flows. While the tables are in doubt, each node runs one round per period, in
+//! which it broadcasts a digest of its flows. A node whose table disagrees with the digest requests a snapshot, which
+//! replaces its entries of the sender. A node also requests a snapshot if no digest has confirmed its entries of
+//! another node for some rounds: a node without flows sends no digests. An event that arrives between request and
+//! snapshot may be newer than the snapshot, which the node then ignores. Rounds end by themselves when no node has
+//! flows. A later round makes up for lost digests, requests and snapshots.
 
 use crate::choices;
 use raddle_core::{Duration, Stream, Time};
@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 choices! {
     /// When nodes suspect that their flow tables differ.
     pub enum Doubt {
-        /// For some rounds after a failure, a repair, or a notice of a dropped broadcast. Enough if every loss is noticed.
+        /// For some rounds after a failure, a repair, or a notice of a dropped broadcast. Enough if every loss is
+        /// noticed.
         AfterFaults = "after_faults",
         /// As long as there are flows: for links that lose packets.
         Always = "always",
@@ -25,7 +26,8 @@ choices! {
 const ROUNDS: u32 = 4;
 /// Number of periods after a topology change during which earlier broadcasts may still arrive.
 const SETTLING: u64 = 2;
-/// Number of periods without confirmation after which a node is asked for a snapshot. More than one: a digest may be lost.
+/// Number of periods without confirmation after which a node is asked for a snapshot. More than one: a digest may be
+/// lost.
 const PATIENCE: u64 = 3;
 
 /// The actions of one round.
@@ -99,7 +101,7 @@ impl AntiEntropy {
         self.changed = Some(now);
         self.left = ROUNDS;
         self.confirmed = sources.map(|source| (source, now)).collect();
-        self.contradicted.clear(); // who can still be reached speaks anew
+        self.contradicted.clear(); // reachable nodes will broadcast new digests
         self.begin(now);
     }
 
@@ -153,7 +155,8 @@ impl AntiEntropy {
         self.asked.get(&source) == Some(&request)
     }
 
-    /// Runs a round. `has_flows` is true if this node has flows of its own; `sources` are the other nodes with known flows.
+    /// Runs a round. `has_flows` is true if this node has flows of its own; `sources` are the other nodes with known
+    /// flows.
     pub(super) fn round(&mut self, now: Time, has_flows: bool, sources: &BTreeSet<u16>) -> Round {
         self.confirmed.retain(|source, _| sources.contains(source));
         for &source in sources {
@@ -187,7 +190,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// Takes the rounds that are due until `end`, and says in which nodes were asked.
+    /// Runs the rounds that are due until `end`, and returns each with its time.
     fn rounds(node: &mut AntiEntropy, has_flows: bool, sources: &[u16], end: Time) -> Vec<(Time, Round)> {
         let sources = sources.iter().copied().collect();
         let mut taken = Vec::new();

@@ -1,7 +1,7 @@
 //! The receiving end of reliable flows: stores which packets have arrived, and schedules acknowledgements.
 //!
-//! The receiver keeps a complete flow until the source has announced the flow's end. If the last acknowledgement is lost,
-//! the source retransmits a packet, and the receiver must answer it.
+//! The receiver keeps a complete flow until the source has announced the flow's end. If the last acknowledgement is
+//! lost, the source retransmits a packet, and the receiver must answer it.
 
 use crate::transport::lids::QUARANTINE;
 use crate::transport::reassembly::Incoming;
@@ -10,8 +10,8 @@ use raddle_wire::r2c2::{Acknowledgement, Data, Event, EventKind};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Number of packets per acknowledgement. At 52 bytes for four packets, acknowledgements take less than a hundredth of the
-/// rate, which is a small part of the reverse paths' headroom.
+/// Number of packets per acknowledgement. At 52 bytes for four packets, acknowledgements take less than a hundredth of
+/// the rate, which is a small part of the reverse paths' headroom.
 const PACKETS_ANSWERED: u32 = 4;
 /// Longest delay of an acknowledgement.
 const PATIENCE: Duration = Duration::from_us(20);
@@ -29,8 +29,8 @@ pub(super) struct Arrivals {
     complete: BTreeMap<u32, Complete>,
     /// Complete flows that have ended and the time of their end, in order of time.
     ended: VecDeque<(Time, u32)>,
-    /// Flows with unanswered packets, in order of the time at which the answer is due. Entries of flows that have since been
-    /// answered are stale.
+    /// Flows with unanswered packets, in order of the time at which the answer is due. Entries of flows that have since
+    /// been answered are stale.
     owed: VecDeque<(Time, u32)>,
 }
 
@@ -47,7 +47,8 @@ struct Arriving {
     due: Time,
     /// Bytes received in order; counted only if the node reports progress.
     bytes: u64,
-    /// Sequence number and bytes of each packet that has arrived out of order; filled only if the node reports progress.
+    /// Sequence number and bytes of each packet that has arrived out of order; filled only if the node reports
+    /// progress.
     early: FxHashMap<u32, u16>,
 }
 
@@ -80,8 +81,8 @@ pub(super) struct Taken {
 }
 
 impl Arrivals {
-    /// A receiver without flows. It accepts `window` packets, counted from the first missing packet, and reports the progress
-    /// of flows if `tells` is true.
+    /// A receiver without flows. It accepts `window` packets, counted from the first missing packet, and reports the
+    /// progress of flows if `tells` is true.
     pub(super) fn new(window: u16, tells: bool) -> Self {
         Self {
             window,
@@ -173,8 +174,8 @@ impl Arrivals {
         }
     }
 
-    /// The topology has changed. Complete flows for which `lives` is false may have ended without an announcement, so they count
-    /// as ended. The flow of an unreachable source continues when the source is reachable again.
+    /// The topology has changed. Complete flows for which `lives` is false may have ended without an announcement, so
+    /// they count as ended. The flow of an unreachable source continues when the source is reachable again.
     pub(super) fn fabric_changed(&mut self, now: Time, lives: impl Fn(u32) -> bool) {
         let silent: Vec<u32> = self.complete.keys().copied().filter(|&key| !lives(key)).collect();
         for key in silent {
@@ -201,8 +202,8 @@ impl Arrivals {
 }
 
 impl Arriving {
-    /// Counts the bytes of a new packet; `next` was the sequence number of the first missing packet before it. Returns the
-    /// number of bytes received in order, if it has grown.
+    /// Counts the bytes of a new packet; `next` was the sequence number of the first missing packet before it. Returns
+    /// the number of bytes received in order, if it has grown.
     fn count(&mut self, next: u32, data: &Data) -> Option<Bytes> {
         let before = self.bytes;
         self.early.insert(data.seq, data.plen);
@@ -214,8 +215,8 @@ impl Arriving {
         (self.bytes > before).then_some(Bytes(self.bytes))
     }
 
-    /// The acknowledgement that answers packet `seq`. Its bitmap ends at the highest packet that has arrived since the last
-    /// answer.
+    /// The acknowledgement that answers packet `seq`. Its bitmap ends at the highest packet that has arrived since the
+    /// last answer.
     fn answer(&mut self, key: u32, seq: u32) -> Answer {
         let next = self.incoming.next();
         let highest = if self.unanswered > 0 { self.highest } else { seq };
@@ -267,7 +268,7 @@ mod tests {
         }
     }
 
-    /// A flow of one packet has come in by 1 us.
+    /// The state after a flow of one packet has arrived completely at 1 us.
     fn complete() -> Arrivals {
         let mut arrivals = Arrivals::new(100, false);
         let taken = arrivals.take(at(1), &packet(0, FLAG_LAST));
@@ -322,7 +323,7 @@ mod tests {
         let known =
             |taken: Taken| taken.delivered.is_none() && taken.answer.is_some_and(|answer| answer.next == 1);
         assert!(known(again(&mut arrivals, 1_000_000)));
-        // A retry of its own START, and a REFRESH after a repair.
+        // A retried START of the same flow, and a REFRESH after a repair.
         arrivals.announced(at(100), &event(EventKind::Start));
         arrivals.announced(at(1_000_000), &event(EventKind::Refresh));
         assert!(known(again(&mut arrivals, 1_000_001)));

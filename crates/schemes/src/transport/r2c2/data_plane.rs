@@ -1,5 +1,6 @@
-//! What a rack node is, whoever computes its rates: the fabric as it knows it, the flows that it sends and receives, and what it is
-//! about to say. R2C2's nodes and those with a central controller have one each.
+//! The data plane of a rack node: the node's view of the fabric, the flows that it sends and receives, and its queued
+//! output. It does not depend on where rates are computed: R2C2's nodes and nodes with a central controller both have
+//! one.
 
 use super::entries::Entry;
 use super::fabric::{Fabric, View};
@@ -23,19 +24,19 @@ pub(crate) struct DataPlane {
     /// The fabric without the links that are down.
     pub(crate) view: Arc<View>,
     down: BTreeSet<LinkId>,
-    /// Discovery has reported changes that `view` does not show yet.
+    /// True if discovery has reported changes that `view` does not contain yet.
     pub(crate) outdated: bool,
     pub(crate) sender: Sender,
     receiver: Receiver,
     pub(crate) outbox: Outbox,
     pub(crate) lids: Lids,
     pub(crate) ticks: Ticks,
-    /// Nothing is to be done before this, unless something comes in that clears it.
+    /// The node has nothing to do before this time. An input that may change this clears the field.
     pub(crate) asleep_until: Option<Time>,
 }
 
 impl DataPlane {
-    /// That of the node `id` of `fabric`, in a run with this seed.
+    /// The data plane of node `id` of `fabric`, in a run with this seed.
     pub(crate) fn new(fabric: &Arc<Fabric>, id: NodeId, seed: u64) -> Self {
         Self {
             id,
@@ -68,59 +69,60 @@ impl DataPlane {
         self.sender.flows().iter().filter_map(|flow| Some((self.sender.handle(flow.lid), flow.rate()?)))
     }
 
-    /// Begins a flow, which the caller then gives to the sender. If all numbers are taken the flow waits for one.
+    /// Opens a flow, which the caller then passes to the sender. If all lids are in use, returns `None`, and the flow
+    /// waits for a lid.
     pub(crate) fn open(&mut self, now: Time, flow: Flow) -> Option<Outgoing> {
         let lid = self.lids.take(now, &flow)?;
         self.outbox.report(Report::Opened { flow: flow.id, key: self.sender.handle(lid).into() });
         Some(Outgoing::new(flow, lid, self.params()))
     }
 
-    /// A flow that the sender has done with is over.
+    /// Closes a flow that the sender has finished.
     pub(crate) fn close(&mut self, now: Time, flow: &Outgoing) {
         self.lids.give_back(now, flow.lid);
         let key = self.sender.handle(flow.lid).into();
         self.outbox.report(Report::Closed { key, retransmissions: flow.repeats() });
     }
 
-    /// Takes a data packet of a flow that is not reliable.
+    /// Handles a data packet of a flow that is not reliable.
     pub(crate) fn take_data(&mut self, data: &Data) {
         if let Some(delivered) = self.receiver.take(data) {
             self.outbox.report(delivered);
         }
     }
 
-    /// Whether a packet is another node's: a damaged hop counter has led it astray.
+    /// True if a packet is addressed to another node: a damaged hop index has misrouted it.
     pub(crate) fn is_astray(&self, packet: &Packet) -> bool {
         packet.header.routed().is_some_and(|data| NodeId(data.dst.into()) != self.id)
     }
 
-    /// The header of a control packet with `plen` bytes of payload, about flow `flow`, on a path that `protocol` draws;
-    /// `None` if there is no way.
+    /// The header of a control packet with `plen` bytes of payload, about flow `flow`, on a path that `protocol`
+    /// chooses; `None` if there is no path.
     pub(crate) fn control(&mut self, protocol: Protocol, dst: u16, flow: u32, plen: u16) -> Option<Data> {
         self.sender.control(&self.view, &self.fabric.params, protocol, dst, flow, plen)
     }
 
-    /// The next data packet that a flow may send, or when to look again.
+    /// The next data packet, or the time at which to ask again.
     pub(crate) fn next(&mut self, now: Time, ports: &Ports<'_>) -> Result<Departure, Time> {
         self.sender.next(now, ports, &self.view, &self.fabric.params)
     }
 
-    /// Ends a demand period of every flow. Returns what is to be said of those whose demand has changed.
+    /// Ends the demand period of every flow. Returns the events that announce changed demands.
     pub(crate) fn end_demand_period(&mut self, now: Time) -> Vec<Event> {
         self.sender.end_demand_period(now, &self.fabric.params)
     }
 
-    /// Whether links are down, as far as discovery has reported.
+    /// True if links are down, according to discovery.
     pub(super) fn is_damaged(&self) -> bool {
         !self.down.is_empty()
     }
 
-    /// Discovery reports a link.
+    /// Records the state of a link, as discovery reports it.
     pub(crate) fn discover(&mut self, link: LinkId, up: bool) {
         self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };
     }
 
-    /// Goes by what discovery has reported: new routes, and flows forgotten that are cut off.
+    /// Applies the link states from discovery: updates routes, and removes flows that are cut off.
     pub(crate) fn renew_view(&mut self, now: Time) {
         self.outdated = false;
         self.view = self.fabric.view(&self.down);

@@ -1,21 +1,22 @@
-//! Demand estimation (§3.3.2): what an open-loop source could use.
+//! Demand estimation (§3.3.2): the rate that a flow could use if its application limits it.
 
-/// Announce when the estimate falls below this share of the allocation.
+/// A demand is announced when the estimate falls below this fraction of the allocation.
 const BELOW_ALLOCATION: f64 = 0.9;
-/// Announce again when an announced demand has changed by more than this share.
+/// A demand is announced again when it differs from the announced demand by more than this fraction.
 const CHANGE: f64 = 0.1;
-/// Weight of the newest sample.
+/// Weight of the newest sample in the smoothed estimate.
 const GAIN: f64 = 0.25;
-/// Periods between two announcements of a flow.
+/// Least number of periods between two announcements of a flow.
 const PERIODS_BETWEEN: u32 = 4;
 
-/// `d[i+1] = s[i] + q[i]/T`: bytes released in the last period and bytes now queued, per second of a period.
+/// `d[i+1] = s[i] + q[i]/T` in bit/s: the bytes released in the last period and the bytes queued now, divided by the
+/// period.
 #[must_use]
 fn sample(released: u64, queued: u64, period_s: f64) -> f64 {
     (released + queued) as f64 * 8.0 / period_s
 }
 
-/// The demand of one flow, in bit/s, estimated once a period.
+/// The demand of one flow in bit/s, estimated once per period.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Demand {
     smoothed: f64,
@@ -36,15 +37,16 @@ impl Default for Demand {
 }
 
 impl Demand {
-    /// The demand last announced, in Kbit/s, as it stands on the wire: rounded up, so that an estimate never starves
-    /// its flow, and the largest number if it is unlimited.
+    /// The last announced demand in Kbit/s, as on the wire. It is rounded up, so that an estimate never starves its
+    /// flow; the greatest number stands for an unlimited demand.
     pub(super) fn announced_kbps(&self) -> u32 {
         (self.announced / 1e3).ceil() as u32
     }
 
-    /// Ends a period. Returns whether there is a new demand to announce.
+    /// Ends a period. Returns true if there is a new demand to announce.
     ///
-    /// A backlog of up to `few` bytes, or a quarter of what was released, is the noise of pacing and estimation.
+    /// A backlog counts as noise of pacing and estimation up to `few` bytes or a quarter of the released bytes,
+    /// whichever is more.
     pub(super) fn period(
         &mut self,
         released: u64,
@@ -78,7 +80,7 @@ impl Demand {
         let before = self.announced_kbps();
         self.announced = announce;
         self.periods_since = 0;
-        // The demand of a silent application falls for ever, but not what can be said of it.
+        // The estimate of a silent application keeps falling, but its rounded value on the wire stops changing.
         self.announced_kbps() != before
     }
 }

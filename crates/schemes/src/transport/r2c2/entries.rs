@@ -1,8 +1,8 @@
-//! Live flows by handle, in 12 bytes each: every node of a rack keeps every flow, so that a broadcast costs each node
-//! a cache miss or two here, and hardly anything else.
+//! Live flows by handle, 12 bytes per flow. Every node of a rack stores every flow. A broadcast therefore costs each
+//! node one or two cache misses here, and little else.
 //!
-//! An open-addressed table with linear probing: a flow lies at or soon after the slot its handle hashes to, without a
-//! gap in between.
+//! The table uses open addressing with linear probing. A flow is in the slot to which its handle hashes or in a later
+//! slot, with no empty slot in between.
 
 use raddle_core::{NodeId, Time};
 use raddle_wire::r2c2::{Event, EventKind, FlowState};
@@ -11,7 +11,7 @@ use raddle_wire::r2c2::{Event, EventKind, FlowState};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(super) src: u16,
-    /// Zero in a slot without a flow: no sender gives that number.
+    /// Zero in an empty slot; no sender uses the number 0.
     lid: u16,
     pub(crate) dst: u16,
     pub(super) weight: u8,
@@ -22,7 +22,7 @@ pub(crate) struct Entry {
 
 const EMPTY: Entry = Entry { lid: 0, src: 0, dst: 0, weight: 0, class: 0, demand_kbps: 0 };
 
-/// Slots of the smallest table.
+/// Number of slots of the smallest table.
 const FEWEST_SLOTS: usize = 16;
 
 impl Entry {
@@ -52,7 +52,7 @@ impl Entry {
         self.lid
     }
 
-    /// The event that would announce the flow as it is known.
+    /// An event of this kind that announces the flow's current state.
     pub(super) fn event(&self, kind: EventKind, tree: u8) -> Event {
         Event {
             kind,
@@ -67,7 +67,7 @@ impl Entry {
         }
     }
 
-    /// The flow in its source's snapshot.
+    /// The flow in the format of a snapshot.
     pub(super) fn state(&self) -> FlowState {
         FlowState {
             lid: self.lid,
@@ -95,21 +95,22 @@ impl Entry {
 /// The entries of one node's table.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    /// Nothing, or a power of two of them, a quarter empty at least.
+    /// Empty, or a power of two of slots; at least a quarter of the slots have no flow.
     slots: Vec<Entry>,
-    /// By slot, when its flow was learned. Apart from the slots, since broadcasts about known flows do not touch it.
+    /// Indexed by slot: the time at which the flow was learned. Kept apart from the slots, because broadcasts about
+    /// known flows do not access it.
     learned: Vec<Time>,
     live: usize,
 }
 
 impl Entries {
-    /// The flows that have been known since then or longer.
+    /// The flows that were learned at this time or earlier.
     pub(super) fn known_since(&self, time: Time) -> impl Iterator<Item = &Entry> {
         let slots = self.slots.iter().zip(&self.learned);
         slots.filter(move |&(entry, &learned)| entry.lid != 0 && learned <= time).map(|(entry, _)| entry)
     }
 
-    /// When a flow was learned, if it is known.
+    /// Time at which a flow was learned, if it is known.
     pub(super) fn learned(&self, key: u32) -> Option<Time> {
         self.get(key)?;
         Some(self.learned[self.place(key)])
@@ -123,7 +124,7 @@ impl Entries {
         self.slots.iter().filter(|entry| entry.lid != 0)
     }
 
-    /// Where a handle's probing begins.
+    /// Index of the slot at which probing for a handle begins.
     fn home(&self, key: u32) -> usize {
         let mixed = u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 32) as usize & (self.slots.len() - 1)
@@ -133,7 +134,7 @@ impl Entries {
         (place + 1) & (self.slots.len() - 1)
     }
 
-    /// The slot of a flow, or the empty one where it would go; there must be slots.
+    /// Index of a flow's slot, or of the empty slot where the flow would go. The table must have slots.
     fn place(&self, key: u32) -> usize {
         let mut place = self.home(key);
         while self.slots[place].lid != 0 && self.slots[place].key() != key {
@@ -142,7 +143,7 @@ impl Entries {
         place
     }
 
-    /// Where a flow's entry is, or near it.
+    /// The slot at which probing for a flow begins; the flow's entry is there or near it.
     pub(super) fn whereabouts(&self, key: u32) -> Option<&Entry> {
         (!self.slots.is_empty()).then(|| &self.slots[self.home(key)])
     }
@@ -154,7 +155,7 @@ impl Entries {
         Some(&self.slots[self.place(key)]).filter(|entry| entry.lid != 0)
     }
 
-    /// Puts a flow in, which keeps the time at which it was learned if it is known. Returns the entry before.
+    /// Inserts or replaces a flow, and returns its previous entry. A known flow keeps the time at which it was learned.
     pub(super) fn insert(&mut self, now: Time, entry: Entry) -> Option<Entry> {
         if (self.live + 1) * 4 > self.slots.len() * 3 {
             self.grow();
@@ -182,7 +183,7 @@ impl Entries {
         }
     }
 
-    /// Takes a flow out.
+    /// Removes a flow, and returns its entry.
     pub(super) fn remove(&mut self, key: u32) -> Option<Entry> {
         if self.slots.is_empty() {
             return None;
@@ -193,7 +194,7 @@ impl Entries {
             return None;
         }
         self.live -= 1;
-        // Those behind close up, unless that would put them before their home.
+        // Later entries move into the gap, unless that would put them before the slot at which their probing begins.
         let mut next = self.after(gap);
         while self.slots[next].lid != 0 {
             let home = self.home(self.slots[next].key());
@@ -230,7 +231,7 @@ mod tests {
         assert_eq!(entries.get(1), None);
         assert_eq!(entries.remove(1), None);
         for round in 0..20_000_u64 {
-            // First mostly grows, then mostly shrinks.
+            // The table mostly grows in the first half, and mostly shrinks in the second half.
             let entry = Entry { src: draw(64), lid: 1 + draw(64), dst: draw(500), ..EMPTY };
             if usize::from(draw(10)) < if round < 10_000 { 7 } else { 3 } {
                 assert_eq!(entries.insert(at(round), entry), map.insert(entry.key(), entry));

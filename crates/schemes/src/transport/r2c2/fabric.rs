@@ -1,7 +1,8 @@
-//! What all nodes know alike: the fabric as topology discovery last reported it.
+//! The view of the fabric that all nodes share: the topology that discovery last reported.
 //!
-//! Every node would compute the same routes, trees and rates from the same input. In one process they share them:
-//! a memo of pure functions, which changes no result (the nodes' tables and timing stay their own).
+//! Every node would compute the same routes, trees and rates from the same input. The nodes of one process therefore
+//! share these results: a memo of pure functions, which changes no result. Each node still has its own table and its
+//! own timing.
 
 use super::rates::RateMemo;
 use super::{Params, Trees};
@@ -17,31 +18,34 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 pub(crate) struct View {
     pub(crate) routing: Routing,
     pub(super) trees: Trees,
-    /// Capacity of each link slot that flows may use, bit/s.
+    /// Capacity that flows may use, in bit/s, indexed by link slot.
     pub(super) usable: Vec<f64>,
-    /// For tables of all flows, and for those of flows that have lasted: a computation goes on from a table of its own kind.
+    /// Rates for tables of all flows, and for tables of flows known for a whole interval. They are kept apart because a
+    /// computation starts from an earlier table of the same kind.
     pub(super) memo: RateMemo,
     pub(super) memo_of_lasting: RateMemo,
 }
 
 impl View {
-    /// The protocol by which flows of `wanted` go here: per-hop random where failures have left no torus or mesh for it.
+    /// The protocol that flows of protocol `wanted` use in this view. If failures have left no torus or mesh for
+    /// `wanted`, this is random packet spraying.
     pub(super) fn feasible(&self, wanted: Protocol) -> Protocol {
         if self.routing.supports(wanted).is_ok() { wanted } else { Protocol::Rps }
     }
 
-    /// Whether flows from `src` to `dst` can be, and matter to node `at`: all three can reach each other.
+    /// True if a flow from `src` to `dst` is possible and matters to node `at`: both `src` and `at` have a path to
+    /// `dst`.
     pub(super) fn concerns(&self, at: NodeId, src: NodeId, dst: NodeId) -> bool {
         self.routing.distance(src, dst).is_some() && self.routing.distance(at, dst).is_some()
     }
 
-    /// Whether there is a node of that number, which a packet may have named without.
+    /// True if the fabric has a node with this number. The number may come from a packet and be invalid.
     #[inline]
     pub(crate) fn is_node(&self, number: u16) -> bool {
         usize::from(number) < self.routing.topology().node_count()
     }
 
-    /// Whether a way leads from `from` to `to`, which a packet may have named without there being such nodes.
+    /// True if a path leads from `from` to `to`. The numbers may come from a packet and be invalid.
     pub(crate) fn is_way(&self, from: NodeId, to: NodeId) -> bool {
         let nodes = self.routing.topology().node_count();
         from.index().max(to.index()) < nodes && self.routing.has_path(from, to)
@@ -53,7 +57,7 @@ impl View {
     }
 }
 
-/// The fabric as built, and those views of it after failures that some node still goes by.
+/// The fabric as built, and its views after failures, as long as a node uses them.
 #[derive(Debug)]
 pub struct Fabric {
     pub(crate) params: Params,
@@ -62,13 +66,13 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// The shared knowledge of nodes with these parameters.
+    /// The fabric of nodes with these parameters.
     #[must_use]
     pub fn new(topology: &Arc<Topology>, params: Params) -> Arc<Self> {
         Arc::new(Self { params, topology: Arc::clone(topology), views: Mutex::default() })
     }
 
-    /// The fabric without the links in `down`.
+    /// The view of the fabric without the links in `down`.
     pub(crate) fn view(&self, down: &BTreeSet<LinkId>) -> Arc<View> {
         let key: Vec<LinkId> = down.iter().copied().collect();
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,15 +1,15 @@
-//! Relays: the next hop is in the packet (§3.5).
+//! Relays (§3.5): a relay forwards a packet to the next hop in the packet's source route.
 
 use raddle_core::{DropReason, Forwarder, Header, Packet, PortId, Ports, Time, Verdict};
 
-/// Forwards by source route; broadcasts go to the node itself, which passes copies on.
+/// Forwards packets by source route. Broadcasts are delivered to the node itself, which forwards copies.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceRoute {
     hop_bits: u32,
 }
 
 impl SourceRoute {
-    /// A relay for routes of `hop_bits` bits a hop.
+    /// A relay for routes of `hop_bits` bits per hop.
     #[must_use]
     pub fn new(hop_bits: u32) -> Self {
         Self { hop_bits }

@@ -6,25 +6,25 @@
 //! and source-route each packet (`sender.rs`); relays look at nothing but the next hop of the route (`forwarder.rs`).
 //!
 //! Broadcasts can be lost. A node that notices a drop repeats the broadcast (`retries.rs`), and a node that receives a
-//! damaged broadcast requests it again (`resends.rs`). Nodes announce all live flows again when the topology changes. While
-//! flow tables may differ, nodes compare them (`anti_entropy.rs`, `node/recovery.rs`).
+//! damaged broadcast requests it again (`resends.rs`). Nodes announce all live flows again when the topology changes.
+//! While flow tables may differ, nodes compare them (`anti_entropy.rs`, `node/recovery.rs`).
 //!
-//! Cost: a data packet costs a relay one shift and mask; a broadcast costs each node one table update; a rate
-//! computation costs the links that the eligible flows touch, and only nodes that own one compute.
+//! Cost: a relay spends one shift and one mask on a data packet. Each node spends one table update on a broadcast. A
+//! rate computation visits the links of the eligible flows, and only nodes that send an eligible flow compute.
 //!
 //! # Differs from the paper
 //! - Byte layouts, tree construction, loss recovery of broadcasts and the start policy are reconstructions: the
 //!   paper leaves them open.
-//! - Demand is estimated from the bytes really released, not from the allocation: with the latter an estimate could
-//!   never fall below the allocation, and the rule would never fire (§3.3.2).
-//! - A node that owns no eligible flow skips the computation, whose result it would not install.
+//! - Demand is estimated from the bytes that a flow has sent (§3.3.2). An estimate from the allocation could never fall
+//!   below the allocation, so the rule would never apply.
+//! - A node that sends no eligible flow skips the rate computation, because it would not use the result.
 //! - Reliability, which the paper leaves for later, is an option (`arrivals.rs`, `unacknowledged.rs`). Acknowledgements
-//!   are not paced and use headroom. A flow ends, for the rates of all, once everything has arrived. A
-//!   checksum over all bytes of a flow is left out: the one of each packet covers its payload.
+//!   are not paced; they use the headroom. For the rate computations of all nodes, a flow ends when all its packets
+//!   have arrived. There is no checksum over all bytes of a flow: the checksum of each packet covers its payload.
 //!
-//! A reliable flow may be a stream. Its bytes are sent as they come, in packets as full as what has been appended, and its demand
-//! is estimated, as that of any flow whose application may be the bottleneck. If all of them are sent when the application
-//! closes the stream, a packet without payload is the last.
+//! A reliable flow may be a stream. The node sends the bytes as the application appends them, in packets that may be
+//! shorter than the MTU. The node estimates the stream's demand, as for any flow whose application may be the
+//! bottleneck. If all bytes have been sent when the application closes the stream, an empty last packet ends it.
 
 mod anti_entropy;
 mod arrivals;
@@ -71,9 +71,9 @@ pub const EVENT_BYTES: u32 = Event::LEN as u32;
 choices! {
     /// The rate of a flow that no rate computation has included yet.
     pub enum StartPolicy {
-        /// One allocation of all known flows and this one; installed for this one only.
+        /// The flow's rate in an allocation for all known flows. The rates of other flows stay as they are.
         Local = "local",
-        /// No limiter: paced only by the ports.
+        /// No rate limit; only the ports pace the flow.
         Line = "line",
         /// The unused capacity of the flow's links, but at least a hundredth of the slowest link.
         Residual = "residual",
@@ -89,13 +89,15 @@ pub struct Params {
     pub rho: Duration,
     /// Capacity kept free for broadcasts and flows not yet limited, as a fraction (§3.3).
     pub headroom: f64,
-    /// Rate computations count only flows that have been known for a whole interval (§5.1, the cost of Figure 8), rather
-    /// than every known flow (§3.3.2: batching by itself hides flows that begin and end between two computations).
+    /// True if rate computations count only flows that have been known for a whole interval (§5.1, the cost of Figure
+    /// 8). Otherwise they count every known flow; batching by itself hides flows that begin and end between two
+    /// computations (§3.3.2).
     pub only_lasting: bool,
-    /// All nodes compute at the same instants, rather than each at a phase of its own.
+    /// True if all nodes compute at the same times; otherwise each node has a random phase.
     pub synchronous: bool,
-    /// A node computes every interval from the start on, whether or not it sends a flow whose rate it would install. For
-    /// measurements of what a computation costs (Figure 8): such a node never rests, so a whole simulation of them never ends.
+    /// True if a node computes rates in every interval from the start, even if it sends no flow. Used to measure the
+    /// cost of a computation (Figure 8). Such a node is never idle, so a simulation in which all nodes do this never
+    /// ends.
     pub computes_idle: bool,
     /// The policy that sets a flow's weight.
     pub policy: Policy,
@@ -103,7 +105,7 @@ pub struct Params {
     pub start: StartPolicy,
     /// Payload bytes of a full packet.
     pub mtu: u16,
-    /// Packets that an unlimited flow may leave waiting at its first hop.
+    /// Number of packets that a flow without a rate limit may have queued at its first hop.
     pub nic_packets: u64,
     /// Routing selection for long flows; `None` turns it off.
     pub selection: Option<Selection>,
@@ -111,17 +113,18 @@ pub struct Params {
     pub doubt: Doubt,
     /// Interval at which nodes compare flow tables while these may differ; zero turns the comparison off.
     pub digest_period: Duration,
-    /// Broadcasts over a link whose flows a node can announce again to a neighbour that received one of them damaged.
+    /// Number of recent broadcasts per link that a node can announce again to a neighbour that received a damaged
+    /// packet.
     pub resends: u8,
     /// Number of broadcast trees per source.
     pub trees: u8,
     /// Bits per hop in the source route: 3, 4 or 5.
     pub hop_bits: u32,
-    /// Receivers acknowledge, and senders repeat what is lost.
+    /// True if receivers acknowledge packets and senders retransmit lost packets.
     pub reliable: bool,
-    /// Packets that a receiver of reliable flows accepts, counted from the first missing packet; at least 1.
+    /// Number of packets that a receiver of reliable flows accepts, counted from the first missing packet; at least 1.
     pub window: u16,
-    /// Take streams, and report how far flows have come: [`Host::carries_streams`](raddle_core::Host::carries_streams). Only
-    /// reliable flows can be streams.
+    /// True if nodes accept streams and report the progress of flows:
+    /// [`Host::carries_streams`](raddle_core::Host::carries_streams). Only reliable flows can be streams.
     pub streams: bool,
 }

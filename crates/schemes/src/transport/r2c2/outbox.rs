@@ -1,20 +1,20 @@
-//! What a node is about to say, in order.
+//! A node's queue of outgoing control packets and reports.
 
 use super::{EVENT_BYTES, PortSet};
 use raddle_core::{Header, HeaderInfo, Output, Packet, Rate, Report};
 use raddle_wire::r2c2::Event;
 use std::collections::VecDeque;
 
-/// Copies of broadcasts, unicast control packets, and reports to the observer.
+/// Copies of broadcasts, unicast control packets, and reports to the observer, in the order in which they leave.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox(VecDeque<Pending>);
 
 #[derive(Debug)]
 enum Pending {
-    /// Copies of a broadcast, one a port.
+    /// Copies of a broadcast event, one per port.
     Copies(Event, PortSet),
     Control(Box<Header>),
-    /// Copies of another packet, one a port.
+    /// Copies of another packet, one per port.
     Packet(Box<Packet>, PortSet),
     Report(Report),
 }
@@ -24,21 +24,21 @@ impl Outbox {
         self.0.is_empty()
     }
 
-    /// Copies of a broadcast, one for each of `ports`.
+    /// Queues a copy of a broadcast event for each of `ports`.
     pub(super) fn copies(&mut self, event: &Event, ports: PortSet) {
         if !ports.is_empty() {
             self.0.push_back(Pending::Copies(*event, ports));
         }
     }
 
-    /// Copies of a packet, one for each of `ports`.
+    /// Queues a copy of a packet for each of `ports`.
     pub(super) fn packet(&mut self, packet: Packet, ports: PortSet) {
         if !ports.is_empty() {
             self.0.push_back(Pending::Packet(Box::new(packet), ports));
         }
     }
 
-    /// A unicast control packet, all of which is its header.
+    /// Queues a unicast control packet, which consists of its header only.
     pub(crate) fn control(&mut self, header: Header) {
         self.0.push_back(Pending::Control(Box::new(header)));
     }
@@ -52,7 +52,7 @@ impl Outbox {
         self.report(Report::Paced { key: key.into(), rate: Rate::from_bps(rate as u64) });
     }
 
-    /// The next thing that is to be said.
+    /// The next output.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Output> {
         let Pending::Copies(event, ports) = self.0.front_mut()? else { return self.next_other() };
@@ -64,7 +64,7 @@ impl Outbox {
         Some(Output::Send { packet, port })
     }
 
-    /// Apart, so that the short way of broadcasts stays short.
+    /// A separate function, so that the fast path of broadcasts stays short.
     #[inline(never)]
     fn next_other(&mut self) -> Option<Output> {
         if let Pending::Packet(packet, ports) = self.0.front_mut()? {

@@ -131,7 +131,8 @@ impl Outgoing {
         Bytes(self.unacknowledged.as_ref().map_or(0, |unacknowledged| unacknowledged.acknowledged()))
     }
 
-    /// True if the flow is finished: its last packet has been sent and, in a reliable flow, all packets are acknowledged.
+    /// True if the flow is finished: its last packet has been sent and, in a reliable flow, all packets are
+    /// acknowledged.
     pub(super) fn is_done(&self) -> bool {
         self.has_ended && self.unacknowledged.as_ref().is_none_or(|unacknowledged| unacknowledged.is_empty())
     }
@@ -187,8 +188,8 @@ impl Outgoing {
     fn set_ready(&mut self, mtu: u16) {
         let produced = match (self.next_piece(mtu), self.flow.app_rate) {
             (None, _) => Time::NEVER,
-            // The empty last packet of a stream. An idle stream may have a rate of zero, so this packet ignores the limiter; it
-            // uses the links' headroom.
+            // The empty last packet of a stream. An idle stream may have a rate of zero, so this packet ignores the
+            // limiter; it uses the links' headroom.
             (Some(Piece { payload: 0, .. }), _) => {
                 self.ready = Time::ZERO;
                 return;
@@ -221,8 +222,8 @@ impl Outgoing {
         }
     }
 
-    /// Ends a demand period of length `period`, if the application may be the bottleneck (§3.3.2). Returns true if the flow has
-    /// a new demand to announce.
+    /// Ends a demand period of length `period`, if the application may be the bottleneck (§3.3.2). Returns true if the
+    /// flow has a new demand to announce.
     pub(super) fn end_demand_period(&mut self, now: Time, period: Duration, mtu: u16) -> bool {
         let may_be_short_of_bytes = self.flow.app_rate.is_some() || self.flow.is_stream;
         if !may_be_short_of_bytes || self.cut_off {

@@ -1,52 +1,53 @@
-//! Allocation policies: how what operators want becomes the weights of flows (§3.3).
+//! Allocation policies: rules that turn an operator's goals into weights of flows (§3.3).
 //!
-//! Deadlines: like D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012), flows share in proportion to how urgent they are.
-//! A flow's weight is the rate it needs to be in time, so that on a full link all flows with deadlines reach the same
-//! share of what they need. The source knows it, and announces it again when it has changed by a quarter.
+//! Deadlines: as in D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012), flows share links in proportion to their urgency.
+//! A flow's weight is the rate that it needs to meet its deadline. On a full link, all flows with deadlines therefore
+//! get the same fraction of the rates that they need. The source computes the weight, and announces it again when it
+//! has changed by more than a quarter.
 //!
-//! Tenants: like FairCloud (Popa et al., SIGCOMM 2012), a tenant does not get more by opening more flows. Its flows
-//! share one weight. Which tenant a node belongs to, every node knows; how many flows the tenant has, the flow table
-//! says, so no message is needed.
+//! Tenants: as in FairCloud (Popa et al., SIGCOMM 2012), a tenant gets no more bandwidth if it opens more flows: its
+//! flows share one weight. Every node knows the tenant of each node, and the flow table contains all flows of the
+//! tenant. No message is needed.
 
 use super::entries::Entry;
 use raddle_core::{Duration, Rate};
 
-/// What decides a flow's weight.
+/// The rule that sets a flow's weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// The flow says.
+    /// The weight that is given with the flow.
     Weights,
-    /// The rate it needs to meet its deadline.
+    /// The rate that the flow needs to meet its deadline.
     Deadline,
-    /// The flows of a tenant share a weight of 1; node `n` belongs to tenant `n` modulo their number.
+    /// The flows of a tenant share a weight of 1; node `n` belongs to tenant `n` modulo this number of tenants.
     Tenant(u16),
 }
 
-/// A weight of 1 stands for this share of a link, so that a flow in a hurry can be told from one in a great hurry.
+/// The weight of a flow that needs a whole link. Weights below this value distinguish degrees of urgency.
 const LINK_WEIGHT: f64 = 64.0;
-/// A source announces a weight again when it has changed by more than this share.
+/// A source announces a weight again when it has changed by more than this fraction.
 const CHANGE: f64 = 0.25;
 
-/// The weight of a flow that still has `bytes` to put on the wire in the time `left`, from a node whose links have
-/// this rate. A flow without deadline, or past it, has the least there is.
+/// The weight of a flow that must still send `bytes` on the wire in the time `left`, at a node whose links have rate
+/// `link`. A flow without a deadline, or past its deadline, has the least weight, 1.
 pub(super) fn urgency(bytes: u64, left: Option<Duration>, link: Rate) -> u8 {
     let Some(left) = left.filter(|&left| left > Duration::ZERO) else { return 1 };
     let needed = bytes as f64 * 8.0 / left.as_secs_f64();
     (needed / link.as_bps_f64() * LINK_WEIGHT).ceil().clamp(1.0, 255.0) as u8
 }
 
-/// Whether a weight is so different from the one announced that it must be announced.
+/// True if a weight differs enough from the announced weight that it must be announced.
 pub(super) fn is_news(weight: u8, announced: u8) -> bool {
     f64::from(weight.abs_diff(announced)) > CHANGE * f64::from(announced)
 }
 
 impl Policy {
-    /// The tenant of a flow; 0 if there is but one.
+    /// The tenant of a flow; 0 under the other policies.
     pub(super) fn tenant(self, entry: &Entry) -> u16 {
         if let Self::Tenant(tenants) = self { entry.src % tenants } else { 0 }
     }
 
-    /// The weights with which the flows of a table share, in its order.
+    /// The weights of the flows of a table in rate computations, in the order of the table.
     pub(super) fn weights<'a>(self, table: &'a [Entry]) -> impl Iterator<Item = f64> + 'a {
         let mut of_tenant = vec![0_u32; if let Self::Tenant(tenants) = self { tenants.into() } else { 0 }];
         if let Self::Tenant(_) = self {

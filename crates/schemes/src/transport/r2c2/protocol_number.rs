@@ -2,7 +2,7 @@
 
 use raddle_topology::routing::Protocol;
 
-/// The number of a protocol; all tie rules of dimension order share one.
+/// The number of a protocol. Dimension-order routing has one number for all its tie-breaking rules.
 pub(crate) const fn number(protocol: Protocol) -> u8 {
     match protocol {
         Protocol::Rps => 0,
@@ -16,7 +16,7 @@ pub(crate) const fn number(protocol: Protocol) -> u8 {
     }
 }
 
-/// The protocol of that number, dimension order with split ties; `None` if none has it.
+/// The protocol with this number, or `None`. Dimension-order routing is returned with split ties.
 pub(crate) fn protocol(wanted: u8) -> Option<Protocol> {
     Protocol::all().find(|&protocol| number(protocol) == wanted)
 }

@@ -1,7 +1,8 @@
-//! Rate computation (§3.3): weighted max-min of the flows in the table, each split as its routing protocol says.
+//! Rate computation (§3.3): weighted max-min shares of the flows in the table. A flow splits over links as its routing
+//! protocol defines.
 //!
-//! Tables that are computed one after the other differ by few flows, so a computation starts from the last one. Rates
-//! are a function of the table all the same, to the bit.
+//! Successive tables differ by few flows, so a computation starts from an earlier result. The rates still depend on the
+//! table alone, to the bit.
 
 use super::Params;
 use super::entries::Entry;
@@ -14,7 +15,7 @@ use raddle_wire::r2c2::UNLIMITED_KBPS;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Allocations that nodes with equal tables have computed lately, and the computations that go on from there.
+/// Recent tables with their rates, for nodes with equal tables, and computations that can start from an earlier table.
 #[derive(Debug, Default)]
 pub(super) struct RateMemo {
     known: Mutex<VecDeque<Remembered>>,
@@ -26,10 +27,10 @@ type Remembered = (Vec<Entry>, Arc<[f64]>);
 
 const REMEMBERED: usize = 16;
 
-/// A computation, which starts from the table of the one before.
+/// A rate computation, which starts from the table of its last call.
 #[derive(Debug)]
 struct RateComputation {
-    /// By entry, and the bits of its weight under the policy.
+    /// Keyed by a flow's entry and the bits of its weight under the policy.
     rates: RateTable<(Entry, u64)>,
     row: Vec<(LinkId, f32)>,
 }
@@ -51,12 +52,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The rates of `table`'s flows in bit/s, in its order, which is that of handles.
+/// The rates of the flows in `table`, in bit/s and in the same order; `table` is sorted by handle.
 pub(crate) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
     rates_by(&view.memo, params, view, table)
 }
 
-/// The same of the flows that count at a tick, among which new flows may be missing.
+/// Like `rates`, for the flows that count at a tick, which may exclude new flows.
 pub(super) fn rates_at_tick(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
     rates_by(if params.only_lasting { &view.memo_of_lasting } else { &view.memo }, params, view, table)
 }
@@ -82,7 +83,8 @@ fn rates_by(memo: &RateMemo, params: &Params, view: &View, table: &[Entry]) -> A
     rates
 }
 
-/// What `table`'s flows leave of the links of one more flow, in bit/s: at least a hundredth of its slowest link.
+/// The rate that `table`'s flows leave for one more flow on its links, in bit/s; at least a hundredth of the capacity
+/// of its slowest link.
 pub(super) fn residual(params: &Params, view: &View, table: &[Entry], newcomer: &Entry) -> f64 {
     let rates = rates(params, view, table);
     let mut free = view.usable.clone();
@@ -99,7 +101,7 @@ pub(super) fn residual(params: &Params, view: &View, table: &[Entry], newcomer: 
     left.fold(f64::INFINITY, f64::min).max(slowest.fold(f64::INFINITY, f64::min) / 100.0)
 }
 
-/// How a flow splits over links; nothing if its ends are cut off from each other.
+/// Sets `row` to the flow's fraction on each link; `row` is empty if no path connects the flow's ends.
 fn weights(params: &Params, view: &View, entry: &Entry, row: &mut Vec<(LinkId, f32)>) {
     let (src, dst) = (entry.src(), NodeId(entry.dst.into()));
     let protocol = protocol(params, entry.protocol()).unwrap_or(params.protocol);

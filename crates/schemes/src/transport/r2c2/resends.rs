@@ -1,6 +1,6 @@
-//! Broadcasts that arrived damaged (§3.2). A damaged packet says nothing about itself, so who got one asks the
-//! neighbour that sent it for what it broadcast over the link lately. The neighbour answers with what it knows by now
-//! of the flows of these broadcasts: older news never replaces newer.
+//! Recovery of broadcasts that arrive damaged (§3.2). A damaged packet cannot be identified, so the node that receives
+//! it asks the neighbour for its recent broadcasts over the link. The neighbour answers with the current state of the
+//! flows in these broadcasts, so that old state never replaces newer state.
 
 use super::PortSet;
 use super::table::FlowTable;
@@ -8,28 +8,30 @@ use raddle_core::{Duration, PortId, Time};
 use raddle_wire::r2c2::{Event, EventKind};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Requests over a link are so far apart: an answer that is damaged in turn must not fill the link.
+/// Least time between two requests over a link. An answer may be damaged in turn, and repeated answers must not fill
+/// the link.
 const GAP: Duration = Duration::from_us(50);
-/// Older broadcasts are not said again: their flows' numbers may soon be used again.
+/// Age limit of broadcasts that are sent again. The numbers of older flows may soon be reused.
 const LATELY: Duration = Duration::from_ms(5);
 
-/// What one node must ask for again, and be able to say again.
+/// One node's recent broadcasts, and its requests to neighbours.
 #[derive(Debug, Default)]
 pub(super) struct Resends {
-    /// Broadcasts to remember.
+    /// Greatest number of broadcasts in `said`.
     most: usize,
     said: VecDeque<(Time, Event)>,
-    /// By port: when the neighbour may be asked next, and whether it must be.
+    /// By port: the earliest time of the next request to the neighbour, and whether a request is needed.
     asking: BTreeMap<PortId, (Time, bool)>,
 }
 
 impl Resends {
-    /// A memory for so many broadcasts a link, at a node with so many links; none at all if that is zero.
+    /// A memory of `a_link` broadcasts per link, at a node with `links` links. If `a_link` is zero, the node neither
+    /// remembers broadcasts nor sends requests.
     pub(super) fn new(a_link: usize, links: usize) -> Self {
         Self { most: a_link * links, ..Self::default() }
     }
 
-    /// A broadcast is passed on.
+    /// Remembers a broadcast that the node forwards.
     pub(super) fn said(&mut self, now: Time, event: &Event) {
         if self.most > 0 {
             if self.said.len() == self.most {
@@ -39,7 +41,7 @@ impl Resends {
         }
     }
 
-    /// Something arrived damaged.
+    /// A damaged packet has arrived at a port.
     pub(super) fn damaged(&mut self, now: Time, port: PortId) {
         if self.most > 0 {
             self.asking.entry(port).or_insert((now, true)).1 = true;
@@ -52,14 +54,15 @@ impl Resends {
         due.min().unwrap_or(Time::NEVER)
     }
 
-    /// The port of a neighbour that is to be asked now.
+    /// The port of a neighbour to which the node must send a request now.
     pub(super) fn due(&mut self, now: Time) -> Option<PortId> {
         let (&port, asking) = self.asking.iter_mut().find(|(_, (at, must))| *must && *at <= now)?;
         *asking = (now + GAP, false);
         Some(port)
     }
 
-    /// What to say to a neighbour that asks: `a_link` broadcasts at most, of those that `passes` over its link.
+    /// The answer to a neighbour's request: events about the flows of the last `a_link` broadcasts for which `passes`
+    /// is true, that is, which use the neighbour's link.
     pub(super) fn answer(
         &self,
         now: Time,
@@ -76,7 +79,7 @@ impl Resends {
             match table.get(event.flow()) {
                 Some(entry) => answer.push(entry.event(EventKind::Refresh, event.tree)),
                 None if event.kind == EventKind::Finish => answer.push(*event),
-                // That the flow is not known here does not mean that it has ended.
+                // A flow that is unknown here may still be live.
                 None => {}
             }
         }
@@ -84,7 +87,7 @@ impl Resends {
     }
 }
 
-/// Whether a port is one of these.
+/// True if `ports` contains `port`.
 pub(super) fn is_among(port: PortId, mut ports: PortSet) -> bool {
     ports.any(|other| other == port)
 }
@@ -101,7 +104,7 @@ mod tests {
         Event { kind, tree: 2, src: 5, dst: 9, weight: 1, priority: 8, protocol: 0, demand_kbps, lid }
     }
 
-    /// A node that said these things, in order, one a microsecond.
+    /// A node that has forwarded these events in order, one per microsecond.
     fn told(most: usize, events: &[Event]) -> (Resends, FlowTable) {
         let (mut resends, mut table) = (Resends::new(most, 1), FlowTable::default());
         for (now, event) in (1..).map(at).zip(events) {

@@ -1,12 +1,13 @@
-//! Broadcasts that were dropped, and when to send them again (§3.2): an event by its source, to which the dropper
-//! has sent a notice; anything else, which no notice could hold, and the notice itself, by the dropper.
+//! Retransmission of dropped broadcasts (§3.2). If another node drops an event, it sends a notice, and the event's
+//! source sends the event again. Other broadcasts do not fit into a notice: the node that drops one sends it again
+//! itself. The same holds for the notice.
 
 use super::table::TOMBSTONE;
 use raddle_core::{Duration, Packet, PortId, Time};
 use raddle_wire::r2c2::Event;
 use std::collections::VecDeque;
 
-/// A dropped broadcast is sent again after this, then after twice as long, and so on.
+/// Delay before a dropped broadcast is sent again. For an event, the delay doubles with every further drop.
 const FIRST_RETRY: Duration = Duration::from_us(50);
 const MOST_TRIES: u32 = 7;
 
@@ -15,9 +16,9 @@ pub(super) type Place = (u16, u8);
 
 #[derive(Debug, Default)]
 pub(super) struct Retries {
-    /// Of events of this node.
+    /// Retries of this node's events.
     events: Vec<Retry>,
-    /// Of other packets, with the port each was to leave by.
+    /// Other packets to send again, with the time and the port of each.
     copies: VecDeque<(Time, Packet, PortId)>,
 }
 
@@ -31,14 +32,14 @@ struct Retry {
 }
 
 impl Retries {
-    /// When the next broadcast is to be sent again, if any is.
+    /// Time of the next retry, or [`Time::NEVER`].
     pub(super) fn next_due(&self) -> Time {
         let event = self.events.iter().filter_map(|retry| retry.due).min().unwrap_or(Time::NEVER);
         self.copies.front().map_or(event, |&(due, ..)| due.min(event))
     }
 
-    /// A broadcast was dropped at a place: it will be sent again, over another of the `trees` if that place has
-    /// dropped it before.
+    /// Schedules a retry of an event that was dropped at a place. If its last drop was at the same place, the retry
+    /// uses the next of the `trees`.
     pub(super) fn dropped(&mut self, now: Time, event: &Event, at: Place, trees: u8) {
         self.events.retain(|retry| retry.due.is_some() || retry.forget > now);
         let same = |retry: &Retry| retry.event.kind == event.kind && retry.event.lid == event.lid;
@@ -55,24 +56,25 @@ impl Retries {
         }
         retry.dropped_at = Some(at);
         if retry.tries == MOST_TRIES {
-            return; // for as long as this is remembered
+            return; // no more retries while this event is remembered
         }
         retry.due = Some(now + FIRST_RETRY * (1 << retry.tries));
         retry.tries += 1;
         retry.forget = now + TOMBSTONE;
     }
 
-    /// This node's own queue at `port` had no room for a packet other than an event.
+    /// Schedules a retry of a packet other than an event that this node's queue at `port` has dropped because it was
+    /// full.
     pub(super) fn refused(&mut self, now: Time, packet: &Packet, port: PortId) {
         self.copies.push_back((now + FIRST_RETRY, packet.clone(), port));
     }
 
-    /// The next packet other than an event that is to be sent again now, and its port.
+    /// The next packet other than an event to send again now, and its port.
     pub(super) fn due_copy(&mut self, now: Time) -> Option<(Packet, PortId)> {
         self.copies.pop_front_if(|(due, ..)| *due <= now).map(|(_, packet, port)| (packet, port))
     }
 
-    /// The events that are to be sent again now.
+    /// The events to send again now.
     pub(super) fn due(&mut self, now: Time) -> impl Iterator<Item = Event> {
         self.events
             .iter_mut()

@@ -34,7 +34,7 @@ const INFO: Info = Info {
 };
 
 choices! {
-    /// What decides a flow's share.
+    /// The policy that sets a flow's share.
     enum Share {
         Weights = "weights",
         Deadline = "deadline",
@@ -102,14 +102,14 @@ parameters! {
 }
 
 impl Params {
-    /// The parameters of the nodes that a plan is for.
+    /// The parameters of a plan's nodes.
     #[must_use]
     pub fn of(plan: &Plan<'_>) -> Self {
         let parameters = Parameters::of(plan.settings);
         Self { streams: plan.streams, ..Self::new(setup::protocol(plan), &parameters) }
     }
 
-    /// What an experiment's parameters mean for flows with that routing protocol.
+    /// Converts an experiment's parameters, for flows with this routing protocol.
     fn new(protocol: Protocol, of: &Parameters) -> Self {
         let selection = of.select.map(|by| Selection {
             by,
@@ -152,7 +152,7 @@ impl Default for Params {
     }
 }
 
-/// R2C2 as a fluid: the rates that its nodes compute, at once and for all flows.
+/// The fluid model of R2C2: all flows have the rates that the nodes compute, without delay.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let params = Params::of(plan);
     let unfit = |key: &str, problem: &str, hint: &str| {

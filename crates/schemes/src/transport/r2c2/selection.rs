@@ -1,9 +1,9 @@
 //! Routing selection in a running rack (§3.4): decides which node searches for a better assignment of protocols to long
 //! flows, and when, and resolves conflicts between the announcements of several nodes.
 //!
-//! An announcement carries an epoch, one more than the highest epoch that its node has received. Among several assignments
-//! for a flow, the one with the highest epoch counts; ties go to the node with the highest number. All nodes therefore agree,
-//! independent of the order of arrival. A search takes no simulated time.
+//! An announcement carries an epoch, one more than the highest epoch that its node has received. Among several
+//! assignments for a flow, the one with the highest epoch counts; ties go to the node with the highest number. All
+//! nodes therefore agree, independent of the order of arrival. A search takes no simulated time.
 
 use super::entries::Entry;
 use super::fabric::View;
@@ -24,11 +24,11 @@ pub(super) const LASTING_TICKS: u64 = 10;
 pub enum Selecting {
     /// The live host with the lowest number, once a period.
     One,
-    /// Each host, after a random time of 0.5 to 1.5 periods times the number of hosts. The time restarts when another host
-    /// announces.
+    /// Each host, after a random time of 0.5 to 1.5 periods times the number of hosts. The time restarts when another
+    /// host announces.
     Random,
-    /// A token visits the hosts in turn, one per period. An announcement, possibly empty, passes the token on. A host that
-    /// has received no announcement for too long takes the token.
+    /// A token visits the hosts in turn, one per period. An announcement, possibly empty, passes the token on. A host
+    /// that has received no announcement for too long takes the token.
     Token,
 }
 
@@ -111,8 +111,8 @@ impl Selector {
         (self.heard, self.look, self.next) = (None, Time::NEVER, Time::NEVER);
     }
 
-    /// The topology has changed, and sources announce their flows' protocols again. Disconnected parts of the fabric have
-    /// numbered their announcements independently, so older stamps are discarded.
+    /// The topology has changed, and sources announce their flows' protocols again. Disconnected parts of the fabric
+    /// have numbered their announcements independently, so older stamps are discarded.
     pub(super) fn renew(&mut self, now: Time, params: &Params, view: &View) {
         self.assigned.clear();
         self.set_timer(now, params, view);

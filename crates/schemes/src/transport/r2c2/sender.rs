@@ -1,4 +1,4 @@
-//! The flows that a node is sending: whose packet goes next, and over which path (§3.5).
+//! The sending side of a node (§3.5): chooses the flow that sends the next packet, and the packet's path.
 
 use super::Params;
 use super::fabric::View;
@@ -10,37 +10,37 @@ use raddle_wire::r2c2::{
 };
 use std::collections::BTreeMap;
 
-/// The sending side of a node. Flows take turns, a packet each.
+/// The sending side of a node. Flows take turns; each turn is one packet.
 #[derive(Debug)]
 pub(crate) struct Sender {
     id: u16,
     flows: Vec<Outgoing>,
-    /// The flow whose turn it is.
+    /// Index of the flow whose turn is next.
     turn: usize,
     paths: Stream,
     ports: Vec<PortId>,
-    /// The ports of this node whose queues had no room for a data packet, and when they last had none.
+    /// Ports of this node whose queue dropped a data packet because it was full, and the time of the last such drop.
     full: BTreeMap<PortId, Time>,
 }
 
-/// A packet that is to leave now, and its flow if this was its last.
+/// A packet that leaves now, and its flow if the packet finishes the flow.
 #[derive(Debug)]
 pub(crate) struct Departure {
     pub(crate) packet: Packet,
     pub(crate) finished: Option<Box<Outgoing>>,
 }
 
-/// What an acknowledgement leads to.
+/// Effects of an acknowledgement.
 #[derive(Debug, Default)]
 pub(super) struct Acknowledged {
-    /// How many of the flow's first bytes are acknowledged, if they are more than before.
+    /// Number of acknowledged bytes from the start of the flow, if it has grown.
     pub(super) advanced_to: Option<Bytes>,
-    /// The flow, if it is done.
+    /// The flow, if it is finished.
     pub(super) finished: Option<Outgoing>,
 }
 
 impl Sender {
-    /// No flows, at the node `id` of a run with this seed.
+    /// A sender without flows at node `id`, in a run with this seed.
     pub(crate) fn new(id: NodeId, seed: u64) -> Self {
         Self {
             id: u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes"),
@@ -52,7 +52,7 @@ impl Sender {
         }
     }
 
-    /// The handle of the flow that this node calls `lid`.
+    /// The handle of this node's flow `lid`.
     pub(crate) fn handle(&self, lid: u16) -> u32 {
         flow_handle(self.id, lid)
     }
@@ -73,7 +73,7 @@ impl Sender {
         self.flows.push(flow);
     }
 
-    /// Sets how a flow chooses paths. Returns whether it is one of this node's.
+    /// Sets a flow's routing protocol. Returns true if this node sends the flow.
     pub(super) fn set_protocol(&mut self, key: u32, protocol: Protocol) -> bool {
         let Some(place) = self.flows.iter().position(|flow| flow_handle(self.id, flow.lid) == key) else {
             return false;
@@ -83,13 +83,13 @@ impl Sender {
         true
     }
 
-    /// This node's own queue at `port` had no room for a data packet.
+    /// The queue of this node's port `port` has dropped a data packet because it was full.
     pub(super) fn refused(&mut self, now: Time, port: PortId) {
         self.full.insert(port, now);
     }
 
-    /// After a change of the fabric: forgets routes drawn before, and flows whose destination is cut off unless they
-    /// are reliable, which wait. Returns those forgotten.
+    /// Follows a topology change: discards drawn routes and removes flows whose destination is unreachable. Reliable
+    /// flows are not removed; they wait for a path. Returns the removed flows.
     pub(crate) fn reroute(&mut self, view: &View, params: &Params) -> Vec<Outgoing> {
         let at = NodeId(self.id.into());
         for flow in &mut self.flows {
@@ -100,12 +100,12 @@ impl Sender {
         self.flows.extract_if(.., |flow| flow.cut_off && !params.reliable).collect()
     }
 
-    /// Whether there are flows, and all wait for a way to their destination.
+    /// True if there are flows, and none of their destinations is reachable.
     pub(super) fn is_cut_off(&self) -> bool {
         !self.flows.is_empty() && self.flows.iter().all(|flow| flow.cut_off)
     }
 
-    /// Takes in an acknowledgement.
+    /// Handles an acknowledgement.
     pub(super) fn acknowledge(&mut self, now: Time, ack: &Acknowledgement, mtu: u16) -> Acknowledged {
         let Some(place) = self.flows.iter().position(|flow| self.handle(flow.lid) == ack.data.flow) else {
             return Acknowledged::default();
@@ -121,14 +121,15 @@ impl Sender {
         Acknowledged { advanced_to, finished }
     }
 
-    /// The application appends bytes to a stream, or closes it. Returns whether such a stream is here and open.
+    /// The application appends bytes to a stream, or closes it. Returns true if this node is sending the stream and it
+    /// is open.
     pub(super) fn change(&mut self, id: FlowId, bytes: Bytes, closes: bool, mtu: u16) -> bool {
         let flow = self.flows.iter_mut().find(|flow| flow.is_open_stream(id));
         flow.map(|flow| flow.change(bytes, closes, mtu)).is_some()
     }
 
-    /// The header of a control packet with `plen` bytes of payload, about flow `flow`, on a path that `protocol` draws;
-    /// `None` if there is no way.
+    /// The header of a control packet with `plen` bytes of payload, about flow `flow`, on a path that `protocol`
+    /// chooses; `None` if there is no path.
     pub(crate) fn control(
         &mut self,
         view: &View,
@@ -146,7 +147,8 @@ impl Sender {
         Some(self.control_along(drawn.route, drawn.hops, dst, flow, plen))
     }
 
-    /// The header of a control packet without payload to the neighbour at a port; `None` if routes cannot name it.
+    /// The header of a control packet without payload to the neighbour at a port; `None` if a source route cannot name
+    /// the port.
     pub(super) fn one_hop(&self, params: &Params, port: PortId, neighbour: u16) -> Option<Data> {
         let route = Route::from_ports([port.0], params.hop_bits).ok()?;
         Some(self.control_along(route, 1, neighbour, 0, 0))
@@ -166,7 +168,8 @@ impl Sender {
         }
     }
 
-    /// Draws a route to `dst` for a packet of flow `key`; `None` if there is none.
+    /// Draws a route to `dst` for a packet of flow `key`; `None` if there is no path or the route does not fit the
+    /// header.
     fn draw(
         &mut self,
         view: &View,
@@ -181,13 +184,14 @@ impl Sender {
         }
         view.routing.sample(view.feasible(protocol), at, dst, key.into(), &mut self.paths, &mut self.ports);
         let first = *self.ports.first()?;
-        // Set-up has checked that every route fits; around failed links a detour may not.
+        // Set-up has checked that every route of the intact fabric fits the header. A detour around failed links may
+        // not fit.
         let route = Route::from_ports(self.ports.iter().map(|port| port.0), params.hop_bits).ok()?;
         let hops = u8::try_from(self.ports.len()).expect("routes of at most 42 hops");
         Some(Drawn { route, hops, first })
     }
 
-    /// Ends a demand period of every flow. Returns what is to be said of those whose demand has changed.
+    /// Ends the demand period of every flow. Returns the events that announce changed demands.
     pub(crate) fn end_demand_period(&mut self, now: Time, params: &Params) -> Vec<Event> {
         let changed = |flow: &mut Outgoing| {
             flow.end_demand_period(now, params.rho, params.mtu).then(|| flow.event(EventKind::Demand))
@@ -195,7 +199,7 @@ impl Sender {
         self.flows.iter_mut().filter_map(changed).collect()
     }
 
-    /// The next data packet that a flow may send, or when to look again.
+    /// The next data packet, or the time at which to ask again.
     pub(crate) fn next(
         &mut self,
         now: Time,
@@ -226,11 +230,12 @@ impl Sender {
             };
             let port = ports.get(drawn.first);
             if !port.up {
-                continue; // a node sees its own dead link; discovery will bring new routes
+                continue; // the node's own link is down; discovery will bring new routes
             }
             let packet = u64::from(params.mtu) + HEADER;
             if self.full.get(&drawn.first) == Some(&now) {
-                // An instant is too short to lose a flow in. A free port refuses packets that are longer than its limit.
+                // Without this wait, a flow could lose all its packets in one instant. A free port also drops packets
+                // that are longer than its queue limit; then the wait is one serialization delay.
                 let free_at = port.free_at(now);
                 let sent_at = now + port.rate.time_for(Bytes(packet));
                 wake = wake.min(if free_at > now { free_at } else { sent_at });
@@ -270,7 +275,7 @@ impl Sender {
             plen: piece.payload,
             rlen: drawn.hops,
             ridx: 0,
-            // What is damaged is to be sent again.
+            // The payload of a reliable flow is covered by the checksum, so that damaged packets are retransmitted.
             flags: if piece.last { FLAG_LAST } else { 0 }
                 | if params.reliable { FLAG_PAYLOAD_COVERED } else { 0 },
             route: drawn.route,

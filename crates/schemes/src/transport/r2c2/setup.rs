@@ -1,4 +1,4 @@
-//! What schemes with R2C2's data plane declare and check alike.
+//! Parameters and checks that all schemes with R2C2's data plane share.
 
 use super::outgoing::HEADER;
 use super::{Fabric, Params, SourceRoute};
@@ -30,13 +30,14 @@ pub(crate) const NIC_PACKETS: Parameter = Parameter::new(
 pub(crate) const HOP_BITS: Parameter =
     Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route").within(3.0, 5.0);
 
-/// The plan's routing.
+/// The routing protocol of the plan.
 pub(crate) fn protocol(plan: &Plan<'_>) -> Protocol {
     plan.routing.parse().expect("one of the scheme's routings")
 }
 
-/// Max-min shares of what `headroom` leaves, each flow split as its protocol says. Of [`Protocol::Ecmp`] each flow draws a path,
-/// though not the one that it draws where flows have names on the wire.
+/// The fluid model: max-min shares of the capacity outside the headroom, with each flow split as its protocol defines.
+/// Under [`Protocol::Ecmp`], each flow draws one path. This may differ from its path in the packet engine, where the
+/// draw uses the flow's key on the wire.
 pub(crate) fn fluid(plan: &Plan<'_>, params: &Params) -> Sharing {
     let (routing, protocol) = (Routing::new(Arc::clone(plan.topology)), params.protocol);
     let split: Split = Box::new(move |flow, _, row| {
@@ -46,7 +47,7 @@ pub(crate) fn fluid(plan: &Plan<'_>, params: &Params) -> Sharing {
     Sharing { policy, acknowledged: params.reliable, ways: Ways::Own(split) }
 }
 
-/// A rack whose nodes have these hosts, and forward by source routes.
+/// A rack whose nodes run these hosts and forward packets by source routes.
 pub(crate) fn build(
     plan: &Plan<'_>,
     params: Params,
@@ -68,7 +69,7 @@ pub(crate) fn build(
     }
 }
 
-/// Whether the fabric's addresses and routes fit the header of the scheme `name`.
+/// Checks that the fabric's addresses and routes fit the header of the scheme `name`.
 pub(crate) fn check(plan: &Plan<'_>, name: &str, params: &Params) -> Result<(), Unfit> {
     let unfit =
         |key: &str, problem: String, hint: &str| Unfit { key: key.into(), problem, hint: hint.into() };
@@ -87,7 +88,7 @@ pub(crate) fn check(plan: &Plan<'_>, name: &str, params: &Params) -> Result<(), 
     check_route(&Routing::new(Arc::clone(plan.topology)), params, params.protocol, "scheme.routing")
 }
 
-/// Refuses a protocol that is not defined on the fabric, or whose routes do not fit the header.
+/// Returns an error if a protocol is not defined on the fabric, or if its routes do not fit the header.
 pub(crate) fn check_route(
     routing: &Routing,
     params: &Params,

@@ -1,24 +1,24 @@
-//! The global flow table, one a node (§3.2, §7.4 of the reconstruction).
+//! The global flow table, of which each node has a copy (§3.2, §7.4 of the reconstruction).
 
 use super::entries::{Entries, Entry};
 use raddle_core::{Duration, NodeId, Time, prefetch};
 use raddle_wire::r2c2::{Event, EventKind, SnapshotBody};
 use std::collections::{BTreeSet, VecDeque};
 
-/// How long a FINISH that came before its START is remembered.
+/// Time for which a FINISH that arrived before its START is remembered.
 pub(super) const TOMBSTONE: Duration = Duration::from_ms(10);
 
-/// All flows that a node knows to be alive, by handle.
+/// All live flows that a node knows, by handle.
 #[derive(Debug, Default)]
 pub struct FlowTable {
     entries: Entries,
     /// A flow counts when it has been known for this long.
     lasting: Duration,
-    /// The flows count that have been known since then.
+    /// Rate computations count the flows that were learned at this time or earlier.
     counts_since: Time,
     finished_early: VecDeque<(Time, u32)>,
     digest: u64,
-    /// When a flow was last added, changed or removed.
+    /// Time at which a flow was last added, changed or removed.
     changed: Time,
 }
 
@@ -33,7 +33,7 @@ impl FlowTable {
         Self { lasting, ..Self::default() }
     }
 
-    /// An event will be applied soon.
+    /// Prefetches the entry of an event that will soon be applied.
     #[inline]
     pub(super) fn foresee(&self, event: &Event) {
         if let Some(entry) = self.entries.whereabouts(handle(event)) {
@@ -45,7 +45,7 @@ impl FlowTable {
     pub(crate) fn apply(&mut self, now: Time, event: &Event) {
         let key = handle(event);
         if event.lid == 0 {
-            return; // no sender gives that number
+            return; // no sender uses the number 0
         }
         if event.kind == EventKind::Finish {
             match self.entries.remove(key) {
@@ -65,7 +65,7 @@ impl FlowTable {
         if event.kind == EventKind::Demand
             && let Some(known) = self.entries.get(key)
         {
-            // Its source may not have heard yet of the protocol that was chosen for it.
+            // The source may not know yet that routing selection has chosen another protocol.
             entry.set_protocol(known.protocol());
         }
         // A flow that is announced again or has changed keeps its age.
@@ -96,7 +96,7 @@ impl FlowTable {
         self.finished_early.iter().any(|&(_, finished)| finished == key)
     }
 
-    /// Forgets the flows for which `keep` is false.
+    /// Removes the flows for which `keep` is false.
     pub(crate) fn retain(&mut self, now: Time, mut keep: impl FnMut(&Entry) -> bool) {
         self.changed = now;
         let gone: Vec<Entry> = self.entries.iter().copied().filter(|entry| !keep(entry)).collect();
@@ -106,7 +106,7 @@ impl FlowTable {
         }
     }
 
-    /// Replaces all flows of a source whose lids lie in the range of a snapshot by those that it names.
+    /// Replaces the flows of a source in a snapshot's lid range by the flows in the snapshot.
     pub(super) fn replace(&mut self, now: Time, src: u16, snapshot: &SnapshotBody) {
         let range = snapshot.first..=snapshot.last;
         let named: BTreeSet<u16> = snapshot.flows.iter().map(|flow| flow.lid).collect();
@@ -136,29 +136,28 @@ impl FlowTable {
         flows
     }
 
-    /// A hash of the flows of a source, as in its digests: 0 if none is known.
+    /// A hash of a source's known flows, as in the source's digests; 0 if no flow is known.
     pub(super) fn digest_of(&self, src: NodeId) -> u64 {
         let flows = self.entries.iter().filter(|entry| entry.src() == src);
         flows.fold(0, |sum: u64, entry| sum.wrapping_add(entry.digest()))
     }
 
-    /// The nodes of which flows are known.
+    /// The sources of the known flows.
     pub(super) fn sources(&self) -> BTreeSet<u16> {
         self.entries.iter().map(|entry| (entry.key() >> 16) as u16).collect()
     }
 
-    /// Lets flows that have been known for long enough count.
+    /// From now on, rate computations count the flows that have been known for long enough at `now`.
     pub(crate) fn age(&mut self, now: Time) {
         self.counts_since = Time::from_ps(now.as_ps().saturating_sub(self.lasting.as_ps()));
     }
 
-    /// Whether a flow is known and counted as of the last [`age`](Self::age).
+    /// True if a flow is known and counts as of the last [`age`](Self::age).
     pub(super) fn counts(&self, key: u32) -> bool {
         self.entries.learned(key).is_some_and(|learned| learned <= self.counts_since)
     }
 
-    /// The flows that count as of the last [`age`](Self::age), in order of handle, the order in which all nodes
-    /// compute.
+    /// The flows that count as of the last [`age`](Self::age), in order of handle. All nodes compute in this order.
     pub(crate) fn counted(&self) -> Vec<Entry> {
         let mut counted: Vec<Entry> = self.entries.known_since(self.counts_since).copied().collect();
         counted.sort_unstable_by_key(Entry::key);
@@ -173,7 +172,7 @@ impl FlowTable {
         all
     }
 
-    /// When a flow was last added, changed or removed.
+    /// Time at which a flow was last added, changed or removed.
     pub(super) fn changed(&self) -> Time {
         self.changed
     }
@@ -182,19 +181,19 @@ impl FlowTable {
         self.entries.get(key)
     }
 
-    /// Live flows known.
+    /// Number of known live flows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether no live flow is known.
+    /// True if no live flow is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A hash of the table's content, whatever its history: equal on all nodes at quiescence.
+    /// A hash of the table's content, independent of its history; equal on all nodes once all events have arrived.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.digest
@@ -202,8 +201,9 @@ impl FlowTable {
 }
 
 impl Entry {
-    /// A hash whose sums over flows differ where the flows do. Two flows that exchange, say, their protocols must not
-    /// make up for each other, so every bit has to stir all others (the finalizer of SplitMix64).
+    /// A hash of the entry. The table's digest is the sum of these hashes. Changes of two flows must not cancel in the
+    /// sum, for example if the flows swap protocols. Every input bit therefore affects every output bit (the finalizer
+    /// of SplitMix64).
     fn digest(&self) -> u64 {
         let low = u64::from(self.key()) << 32 | u64::from(self.demand_kbps);
         let high = u64::from(self.dst) << 24
@@ -331,7 +331,7 @@ mod tests {
             }
             table.digest()
         };
-        // Which of eight flows have the other protocol, in all ways.
+        // All 256 choices of the flows, out of eight, that have the other protocol.
         let mut digests: Vec<u64> = (0..256)
             .map(|set| digest(std::array::from_fn(|i| if set >> i & 1 == 1 { 2 } else { 0 })))
             .collect();

@@ -1,20 +1,20 @@
-//! When a node computes: every rho, at a phase of its own (§3.3.1).
+//! The times of a node's rate computations: every rho, at a random phase per node (§3.3.1).
 
 use super::Params;
 use raddle_core::{Duration, NodeId, Stream, Time};
 
-/// The ticks of one node, while it has something to compute for, or for ever.
+/// The ticks of one node. They run while the node has flows to compute rates for, or endlessly.
 #[derive(Debug)]
 pub(crate) struct Ticks {
     rho: Duration,
     phase: Duration,
-    /// Ticks go on when the node has nothing to compute for.
+    /// True if ticks continue while the node has nothing to compute.
     are_endless: bool,
     next: Time,
 }
 
 impl Ticks {
-    /// No ticks yet, at the node `id` of a run with this seed.
+    /// The ticks of node `id` in a run with this seed; stopped, unless they are endless.
     pub(crate) fn new(params: &Params, id: NodeId, seed: u64) -> Self {
         let rho = params.rho.as_ps();
         let phase = if params.synchronous || rho == 0 {
@@ -34,31 +34,31 @@ impl Ticks {
         ticks
     }
 
-    /// From now on there are ticks, unless rho is zero.
+    /// Starts the ticks, unless rho is zero.
     pub(crate) fn start(&mut self, now: Time) {
         if self.next == Time::NEVER && self.rho > Duration::ZERO {
             self.next = self.after(now);
         }
     }
 
-    /// There are no more ticks until the next start, unless they go on for ever.
+    /// Stops the ticks until the next start, unless they are endless.
     pub(crate) fn stop(&mut self) {
         if !self.are_endless {
             self.next = Time::NEVER;
         }
     }
 
-    /// There is a tick now, whatever rho is.
+    /// Schedules a tick now, for any rho.
     pub(crate) fn at_once(&mut self, now: Time) {
         self.next = now;
     }
 
-    /// When the next tick is.
+    /// Time of the next tick, or [`Time::NEVER`].
     pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    /// Whether there is a tick now, which is then over.
+    /// Returns true if a tick is due, and schedules the next tick.
     pub(crate) fn take(&mut self, now: Time) -> bool {
         let is_due = self.next <= now;
         if is_due {

@@ -1,11 +1,12 @@
-//! Broadcast trees (§3.2): shortest-path trees, several a source, that every node knows without a message.
+//! Broadcast trees (§3.2): several shortest-path trees per source, which every node computes without messages.
 //!
-//! On a torus tree `t` is a dimension-order tree: dimensions are taken in the cyclic order that starts at `t / 2`,
-//! and odd trees are the mirror image. Averaged over the `2m` images of a cube every link carries the same. The tree
-//! looks alike from every source, so one set of child ports an offset serves all. Elsewhere a node's parent is the
-//! neighbour closer to the source that a hash of the neighbour picks: nodes with the same choice agree, and a broadcast
-//! enters few switches. A switch that leads to no host is left out. The tree of a source is built when it first
-//! broadcasts.
+//! On a torus, tree `t` is a dimension-order tree. It takes the dimensions in cyclic order from dimension `t / 2` on,
+//! and odd trees are mirror images. In a cube of `m` dimensions, the `2m` trees together load all links equally. The
+//! tree looks the same from every source, so one set of child ports per offset serves all sources.
+//!
+//! In other topologies, a node's parent is a neighbour closer to the source, chosen by a hash of the neighbour. Nodes
+//! with the same candidates choose the same parent, so a broadcast enters few switches. Switches that lead to no host
+//! are left out. A tree is built when its source first uses it.
 
 use raddle_core::{NodeId, PortId};
 use raddle_topology::{Memo, Shape, Topology};
@@ -21,13 +22,13 @@ pub(crate) struct Trees {
 
 #[derive(Debug)]
 enum Kind {
-    /// By tree and offset from the source.
+    /// Child ports, indexed by tree and by the node's offset from the source.
     Symmetric { dims: Vec<u32>, coordinates: Vec<[u8; MAX_DIMS]>, children: Vec<PortSet> },
-    /// Per source and tree, by node.
+    /// Child ports of each node, per source and tree.
     General(Memo<(NodeId, usize), PortSet>),
 }
 
-/// Ports of a node, which yields them in order: a source route names 32 at most.
+/// A set of a node's ports, and an iterator over them in ascending order. A source route names at most 32 ports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PortSet(u32);
 
@@ -37,7 +38,7 @@ impl PortSet {
         self.0 |= 1 << port;
     }
 
-    /// One port.
+    /// The set that contains only `port`.
     #[must_use]
     pub(crate) fn of(port: PortId) -> Self {
         let mut set = Self::default();
@@ -45,7 +46,7 @@ impl PortSet {
         set
     }
 
-    /// Whether no port is left.
+    /// True if the set is empty.
     #[must_use]
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
@@ -68,7 +69,7 @@ impl Iterator for PortSet {
 const MAX_DIMS: usize = 8;
 
 impl Trees {
-    /// `count` trees a source.
+    /// The broadcast trees of a topology, `count` per source.
     #[must_use]
     pub(crate) fn new(topology: &Arc<Topology>, count: u8) -> Self {
         let kind = match topology.shape() {
@@ -80,13 +81,13 @@ impl Trees {
         Self { topology: Arc::clone(topology), count, kind }
     }
 
-    /// How many trees each source has.
+    /// Number of trees per source.
     #[must_use]
     pub(crate) fn count(&self) -> u8 {
         self.count
     }
 
-    /// The ports by which node `at` passes on a broadcast of `source` over tree `tree`.
+    /// The ports at which node `at` forwards a broadcast of `source` on tree `tree`.
     #[must_use]
     pub(crate) fn children(&self, source: NodeId, tree: u8, at: NodeId) -> PortSet {
         let tree = usize::from(tree % self.count);
@@ -128,7 +129,8 @@ fn symmetric(dims: &[u32], count: u8) -> Kind {
     Kind::Symmetric { dims: dims.to_vec(), coordinates, children }
 }
 
-/// Where tree `tree` goes on from offset `at`: further in the last dimension taken, and off in any later one.
+/// The child ports, in tree `tree`, of the node at offset `at` from the source. The tree goes on in the last dimension
+/// taken so far, and begins every later dimension.
 fn child_ports(dims: &[u32], tree: usize, at: &[u8; MAX_DIMS]) -> PortSet {
     let mirrored = tree % 2 == 1;
     let order: Vec<usize> = (0..dims.len()).map(|i| (tree / 2 + i) % dims.len()).collect();
@@ -139,7 +141,8 @@ fn child_ports(dims: &[u32], tree: usize, at: &[u8; MAX_DIMS]) -> PortSet {
             continue;
         }
         let k = dims[i];
-        // The ring is split at its far end: `ahead` steps one way, the rest the other.
+        // The ring is cut at its far end: the tree takes `ahead` steps in one direction, and the others in the opposite
+        // direction.
         let ahead = if mirrored && k > 2 { (k - 1) / 2 } else { k / 2 };
         let x = u32::from(at[i]);
         if x < ahead {
@@ -171,18 +174,18 @@ fn general(topology: &Topology, source: NodeId, tree: usize) -> Vec<PortSet> {
         }
     }
     let mut children = vec![PortSet::default(); topology.node_count()];
-    // From the far end, so that a switch's children are known before it is asked for its parent.
+    // Distant nodes come first, so that a switch's children are known before its parent is chosen.
     for &node in order[1..].iter().rev() {
         if !topology.is_host(node) && children[node.index()].is_empty() {
             continue;
         }
-        // The links out of `node` are, reversed, the links into it.
+        // A link from `node` is the reverse of a candidate parent's link to `node`.
         let parent = topology
             .links_from(node)
             .filter(|(_, link)| depth[link.to.index()] + 1 == depth[node.index()])
             .filter(|(_, link)| link.to == source || topology.relays(link.to))
             .filter(|(id, _)| topology.link(topology.reverse(*id)).is_some())
-            // Of parallel links each node picks its own.
+            // Among parallel links to the parent, each node chooses by a hash of its own.
             .min_by_key(|(_, link)| {
                 (mix(source, link.to, tree, PortId(0)), mix(source, node, tree, link.to_port))
             })
@@ -194,7 +197,7 @@ fn general(topology: &Topology, source: NodeId, tree: usize) -> Vec<PortSet> {
     children
 }
 
-/// A hash that every node computes alike.
+/// A hash that is the same on every node.
 fn mix(source: NodeId, node: NodeId, tree: usize, port: PortId) -> u64 {
     let key = u64::from(source.0) << 40 ^ u64::from(node.0) << 16 ^ (tree as u64) << 8 ^ u64::from(port.0);
     let mixed = (key ^ key >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -207,7 +210,7 @@ mod tests {
     use raddle_core::{Duration, Rate};
     use raddle_topology::Builder;
 
-    /// Depth of every node in a tree, and how often each port was used.
+    /// The depth of every node in a tree, and the number of links of the tree per port number.
     fn walk(topology: &Topology, trees: &Trees, source: NodeId, tree: u8) -> (Vec<u32>, Vec<u32>) {
         let mut depth = vec![u32::MAX; topology.node_count()];
         let mut used = vec![0; 64];

@@ -1,9 +1,10 @@
 //! The unacknowledged packets of a reliable flow (an option; the paper's discussion leaves reliability open).
 //!
 //! Acknowledgements only decide which packets to retransmit; the flow keeps its computed rate. Packets of a flow take
-//! different paths, so a packet that another overtakes is not yet lost. A packet counts as lost when a packet that was sent
-//! later by more than a long round trip has arrived (the evidence of RACK, RFC 8985). If no acknowledgement arrives, the
-//! oldest packet counts as lost (RFC 6298). The acknowledgement of its retransmission is then evidence about the others.
+//! different paths, so a packet that another overtakes is not yet lost. A packet counts as lost when a packet that was
+//! sent later by more than a long round trip has arrived (the evidence of RACK, RFC 8985). If no acknowledgement
+//! arrives, the oldest packet counts as lost (RFC 6298). The acknowledgement of its retransmission is then evidence
+//! about the others.
 //!
 //! Cost: a few operations per packet sent and per packet acknowledged.
 
@@ -136,8 +137,8 @@ impl Unacknowledged {
         Some(Piece { seq, payload: sent.payload, last: sent.last, repeated: true })
     }
 
-    /// True if the flow may send `seq`, its next new packet. One packet may always be in flight, so that the flow keeps probing
-    /// a closed window.
+    /// True if the flow may send `seq`, its next new packet. One packet may always be in flight, so that the flow keeps
+    /// probing a closed window.
     pub(super) fn allows(&self, seq: u32) -> bool {
         self.packets.is_empty() || is_before(seq, self.limit)
     }
@@ -166,7 +167,7 @@ impl Unacknowledged {
     pub(super) fn acknowledge(&mut self, now: Time, ack: &Acknowledgement) {
         let ahead = ack.next.wrapping_sub(self.first);
         if ahead as i32 > 0 && ahead as usize > self.packets.len() {
-            return; // of packets never sent
+            return; // it acknowledges packets that were never sent
         }
         let limit = ack.next.wrapping_add(ack.window.into());
         if is_before(self.limit, limit) {
@@ -233,7 +234,8 @@ impl Unacknowledged {
         }
     }
 
-    /// Departure time of the oldest packet in flight. Removes stale entries, so that this packet is the first of `order`.
+    /// Departure time of the oldest packet in flight. Removes stale entries, so that this packet is the first of
+    /// `order`.
     fn oldest_in_flight(&mut self) -> Option<Time> {
         while let Some(&(at, seq)) = self.order.front() {
             let sent = self.packets.get(seq.wrapping_sub(self.first) as usize);
@@ -308,7 +310,8 @@ mod tests {
         Piece { seq, payload: 100, last: false, repeated: false }
     }
 
-    /// Everything before `next` is here, and the packets of `beyond`, which begin at `next`; `seq` is answered.
+    /// An acknowledgement that answers packet `seq`. All packets before `next` have arrived, and the packets at the
+    /// offsets `beyond` from `next`.
     fn ack(seq: u32, next: u32, beyond: &[u32]) -> Acknowledgement {
         let bits = beyond.iter().fold(0, |bits, ahead| bits | 1_u64 << 63 >> ahead);
         let data = Data {
@@ -325,7 +328,7 @@ mod tests {
         Acknowledgement { data, next, window: 1_000, from: 0, arrived: bits.to_be_bytes() }
     }
 
-    /// Packets up to `count` sent, one a microsecond.
+    /// The state after `count` packets have been sent, one per microsecond.
     fn sent(count: u32) -> Unacknowledged {
         let mut flow = Unacknowledged::new(1_000);
         (0..count).for_each(|seq| flow.sent(at(seq.into()), &piece(seq)));
@@ -357,7 +360,7 @@ mod tests {
         assert_eq!(flow.deadline(), at(1_500), "twice the initial timeout");
         flow.sent(at(510), &flow.to_repeat().expect("lost"));
         assert_eq!((flow.repeats(), flow.repeated_bytes()), (1, 100));
-        // The repeat's answer is evidence on those sent long before it.
+        // The acknowledgement of the retransmission is evidence about packets sent long before it.
         flow.acknowledge(at(530), &ack(0, 1, &[]));
         assert_eq!(flow.to_repeat(), None, "500 us are the measure before a round trip is known");
         assert_eq!(flow.deadline(), at(1_030), "the back-off has ended");

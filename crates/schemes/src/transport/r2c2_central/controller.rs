@@ -1,4 +1,4 @@
-//! The controller: knows all flows, and says which rates are to be told to whom.
+//! The controller: keeps the table of all flows, and computes the rates to send to each node.
 
 use super::{Params, Push};
 use crate::transport::r2c2::fabric::View;
@@ -13,9 +13,9 @@ pub(super) type NodeRates = (NodeId, Vec<FlowRate>);
 pub(super) struct Controller {
     pub(super) table: FlowTable,
     push: Push,
-    /// Flows or links have changed since rates were last told upon an event.
+    /// True if flows or links have changed since the last call of `take_news`.
     is_news: bool,
-    /// Computations so far; wraps.
+    /// Number of computations; wraps.
     number: u32,
 }
 
@@ -28,18 +28,18 @@ impl Controller {
         Self { table: FlowTable::new(lasting), push: params.push, is_news: false, number: 0 }
     }
 
-    /// Takes in what a node says of a flow, if it is new.
+    /// Applies an event that a node has reported, unless it repeats a known one.
     pub(super) fn take(&mut self, now: Time, event: &Event) {
         if event.kind == EventKind::Finish && self.table.get(event.flow()).is_none() {
-            return; // said twice
+            return; // the flow is unknown, or its FINISH has been reported before
         }
         let before = self.table.digest();
         self.table.apply(now, event);
         self.is_news |= self.table.digest() != before;
     }
 
-    /// Takes in that links have changed: forgets the flows that are cut off, and those of nodes that node `at`, which
-    /// is the controller's, no longer talks with.
+    /// Follows a topology change: removes the flows that are cut off, and the flows of nodes that cannot exchange
+    /// messages with the controller's node `at`.
     pub(super) fn renew(&mut self, now: Time, view: &View, at: NodeId) {
         let reaches = |from, to| view.routing.distance(from, to).is_some();
         self.table.retain(now, |entry| {
@@ -49,17 +49,17 @@ impl Controller {
         self.is_news = true;
     }
 
-    /// Whether rates are to be told now, tick or no tick. The next answer is no, unless more happens.
+    /// True if rates must be sent now, independent of ticks. Clears the condition.
     pub(super) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.is_news) && self.push == Push::Event
     }
 
-    /// Whether rates are to be told at a tick.
+    /// True if rates are sent at ticks.
     pub(super) fn tells_at_ticks(&self) -> bool {
         self.push == Push::Tick
     }
 
-    /// Computes the rates of the flows that count: the computation's number, and the rates by node.
+    /// Computes the rates of the flows that count. Returns the computation's number, and the rates by node.
     pub(super) fn compute(&mut self, now: Time, params: &r2c2::Params, view: &View) -> (u32, Vec<NodeRates>) {
         self.table.age(now);
         let flows = self.table.counted();
@@ -67,7 +67,7 @@ impl Controller {
         self.number = self.number.wrapping_add(1);
         let mut by_node: Vec<NodeRates> = Vec::new();
         for (flow, &rate) in flows.iter().zip(&*rates) {
-            // Rounded down, so that no link is promised more than it has.
+            // Rounded down, so that the rates never exceed a link's capacity.
             let rate = FlowRate { lid: flow.key() as u16, kbps: (rate / 1e3) as u32 };
             match by_node.last_mut() {
                 Some((node, rates)) if *node == flow.src() => rates.push(rate),

@@ -1,5 +1,5 @@
-//! A rack node: sends and receives its own flows as in R2C2, at the rates that it is told; one of them is the
-//! controller.
+//! A rack node: sends and receives its own flows as in R2C2, at the rates that the controller sends. One of the nodes
+//! is the controller.
 
 use super::Params;
 use super::controller::Controller;
@@ -21,14 +21,14 @@ pub struct CentralNode {
     plane: DataPlane,
     /// The node of the controller.
     controlled_by: NodeId,
-    /// At that node.
+    /// The controller, if this is its node.
     controller: Option<Controller>,
-    /// The number of the computation whose rates this node has.
+    /// The number of the computation from which this node's rates are.
     computation: u32,
 }
 
 impl CentralNode {
-    /// The node `id` of `fabric`, which has the parameters `params.r2c2`, in a run with this seed.
+    /// Node `id` of `fabric`, which has the parameters `params.r2c2`, in a run with this seed.
     #[must_use]
     pub fn new(fabric: &Arc<Fabric>, params: &Params, id: NodeId, seed: u64) -> Self {
         Self {
@@ -45,8 +45,8 @@ impl CentralNode {
         self.controller.as_ref().map(|controller| &controller.table)
     }
 
-    /// The rates of all flows in the controller's table as it would compute them now, by handle, in bit/s; `None` at
-    /// the other nodes.
+    /// The rates that the controller would now compute for all flows in its table, by handle, in bit/s; `None` at the
+    /// other nodes.
     #[must_use]
     pub fn compute_all(&self) -> Option<Vec<(u32, f64)>> {
         Some(self.plane.rates(self.table()?))
@@ -69,9 +69,9 @@ impl CentralNode {
         self.plane.close(now, flow);
     }
 
-    /// The header of a message between the controller and `node`, to `dst`; `None` if there is no way.
+    /// The header of a message between the controller and `node`, sent to `dst`; `None` if there is no path.
     fn message(&mut self, node: NodeId, dst: NodeId, plen: usize) -> Option<Data> {
-        // About none of the node's flows in particular: no flow has the number 0.
+        // The message is about no single flow of the node: no flow has the number 0.
         let about = flow_handle(node.0 as u16, 0);
         let plen = u16::try_from(plen).expect("at most an MTU");
         self.plane.control(CONTROL_PATH, dst.0 as u16, about, plen)
@@ -89,7 +89,7 @@ impl CentralNode {
         let (view, params) = (&self.plane.view, self.plane.params());
         let is_known = view.is_node(event.src) && view.is_node(event.dst);
         if !is_known || protocol(params, event.protocol).is_none() {
-            return; // no node of this fabric said that
+            return; // the event names an invalid node or protocol
         }
         if let Some(controller) = &mut self.controller {
             controller.take(now, event);
@@ -99,7 +99,7 @@ impl CentralNode {
         }
     }
 
-    /// Computes rates, and tells each node that of its flows.
+    /// Computes rates, and sends each node the rates of its flows.
     fn tell_rates(&mut self, now: Time) {
         let Some(controller) = &mut self.controller else { return };
         let (computation, by_node) = controller.compute(now, self.plane.params(), &self.plane.view);
@@ -118,7 +118,7 @@ impl CentralNode {
         }
     }
 
-    /// Installs the rates of a computation, unless those of a later one have come by another path.
+    /// Installs the rates of a computation, unless rates of a later computation have arrived before.
     fn take_rates(&mut self, now: Time, computation: u32, rates: &[FlowRate]) {
         if computation.wrapping_sub(self.computation) > u32::MAX / 2 {
             return;
@@ -153,7 +153,7 @@ impl CentralNode {
         }
     }
 
-    /// After a failure or repair: new routes, dead flows forgotten, live flows told again.
+    /// Follows a topology change: updates routes, removes flows that are cut off, and reports live flows again.
     fn renew_view(&mut self, now: Time) {
         self.plane.renew_view(now);
         if let Some(controller) = &mut self.controller {
@@ -167,7 +167,7 @@ impl CentralNode {
     }
 }
 
-/// What a node says of a flow that it does not have, or no longer.
+/// The FINISH that a node reports for a flow that it does not have.
 fn finished(key: u32) -> Event {
     let src = (key >> 16) as u16;
     Event {
@@ -185,7 +185,7 @@ fn finished(key: u32) -> Event {
 
 impl Host for CentralNode {
     fn handle(&mut self, now: Time, input: Input<'_>) {
-        // Data of others, the bulk of what comes in, changes nothing in what this node may send when.
+        // Most inputs are data packets of other nodes. They do not change when this node may send its next packet.
         let is_data =
             matches!(input, Input::Packet { packet: Packet { header: Header::R2c2Data(_), .. }, .. });
         if !is_data {
@@ -198,7 +198,7 @@ impl Host for CentralNode {
                 Header::R2c2Data(data) => self.plane.take_data(data),
                 Header::R2c2ControllerEvent(packet) => self.take_event(now, &packet.event),
                 Header::R2c2ControllerRates(packet) => self.take_rates(now, packet.data.seq, &packet.rates),
-                // The distributed R2C2's, or another protocol's.
+                // A packet of the distributed R2C2 or of another protocol.
                 _ => {}
             },
             Input::Sent(_)

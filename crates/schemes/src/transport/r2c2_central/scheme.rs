@@ -1,4 +1,4 @@
-//! The entry in the registry.
+//! The scheme's entry in the registry.
 
 use super::{CentralNode, Params, Push};
 use crate::fluid::Sharing;
@@ -66,13 +66,13 @@ fn params(plan: &Plan<'_>) -> Result<Params, Unfit> {
         mtu,
         nic_packets,
         hop_bits,
-        trees: 1, // Nobody broadcasts.
+        trees: 1, // No node broadcasts.
         ..r2c2::Params::default()
     };
     Ok(Params { r2c2, controller, push })
 }
 
-/// As a fluid, it is R2C2: what the controller costs is left out.
+/// The fluid model is R2C2's; it omits the cost of the controller.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(setup::fluid(plan, &params(plan)?.r2c2))
 }

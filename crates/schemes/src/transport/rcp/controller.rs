@@ -1,25 +1,26 @@
-//! RCP's link controller: an equal share of the link's capacity for each flow that passes, counted exactly
+//! RCP's link controller: it counts the flows of its link exactly, and gives each flow an equal share of the capacity
 //! (specs/pdq.md §7).
 //!
-//! PDQ's authors keep `R := R + (T/d) (alpha (C - y) - beta q/d) / N`, rescaled whenever the number N of flows changes; that
-//! is `R = C_eff / N` with the [adapted capacity](crate::transport::adapted_capacity) C_eff, which is what is kept here. It may be N
-//! times the link's rate, so that flows held back elsewhere leave their share to others, while R never exceeds the rate.
+//! PDQ's authors update `R := R + (T/d) (alpha (C - y) - beta q/d) / N`, and rescale R whenever the number N of flows
+//! changes. That equals `R = C_eff / N` with the [adapted capacity](crate::transport::adapted_capacity) C_eff, which
+//! this controller keeps. C_eff may be up to N times the link's rate, so that other flows use the shares of flows with
+//! bottlenecks elsewhere. R never exceeds the link's rate.
 //!
-//! Cost a packet: a look-up of its flow.
+//! Cost per packet: one look-up of its flow.
 
 use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
 use crate::transport::live_flows::LiveFlows;
 use raddle_core::{Duration, FlowKey, Rate, Time};
 
-/// A flow of which nothing has been seen for so many average round trips is forgotten.
+/// The controller forgets a flow whose last packet passed more than this many average round trips ago.
 const FORGOTTEN_AFTER: u64 = 20;
 
-/// What a packet on its way to the receiver means for the count.
+/// The state of a flow, by a packet on its way to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passing {
-    /// Its flow lives.
+    /// The flow continues.
     Live,
-    /// Its flow is over.
+    /// The flow has ended.
     Over,
 }
 
@@ -31,7 +32,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Of a link of that rate at which nothing has passed. Until flows say how long their round trips are, they are `rtt`.
+    /// Creates the controller of an idle link with rate `line`. `rtt` is the round-trip time until flows report theirs.
     ///
     /// # Panics
     /// If `rtt` is zero.
@@ -40,8 +41,9 @@ impl Controller {
         Self { capacity: AdaptedCapacity::new(line, gains, rtt), flows: LiveFlows::new() }
     }
 
-    /// A packet of a flow joins the queue on its way to the receiver; its sender knows of that round trip, or of none if it
-    /// is zero. Returns the most that the flow may send at, to stamp into the packet.
+    /// Handles a packet of a flow that joins the queue on its way to the receiver. `rtt` is the round-trip time that
+    /// its sender reports; zero if the sender knows none. Returns the greatest rate at which the flow may send, which
+    /// the port stamps into the packet.
     pub(crate) fn forward(&mut self, now: Time, flow: FlowKey, passing: Passing, rtt: Duration) -> Rate {
         self.capacity.hear(rtt);
         match passing {
@@ -53,32 +55,33 @@ impl Controller {
         self.share()
     }
 
-    /// What each flow may send at now: to stamp into acknowledgements, which thus know of flows that were counted since.
+    /// The greatest rate at which each flow may send now. A port also stamps it into acknowledgements, so that they
+    /// reflect flows that arrived since their data packets passed.
     #[must_use]
     pub(crate) fn share(&self) -> Rate {
         let share = self.capacity.get() / self.flows.len().max(1) as f64;
         Rate::from_bps(share.min(self.capacity.line()) as u64)
     }
 
-    /// How many flows pass.
+    /// Number of flows on the link.
     #[must_use]
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// A packet of so many bytes, of whatever kind, joins the queue.
+    /// A packet of any kind joins the queue; `size` is in bytes.
     pub(crate) fn joined(&mut self, now: Time, size: u32) {
         let most = self.most();
         self.capacity.joined(now, size, self.flows.len(), most);
     }
 
-    /// The interval of the capacity's adaptation ends.
+    /// An interval of the capacity's adaptation ends.
     pub(super) fn tick(&mut self, now: Time) {
         let most = self.most();
         self.capacity.tick(now, self.flows.len(), most);
     }
 
-    /// How many times the link's rate capacity may be.
+    /// Greatest capacity, as a multiple of the link's rate.
     fn most(&self) -> f64 {
         self.flows.len().max(1) as f64
     }
@@ -147,7 +150,8 @@ mod tests {
         for flow in 0..3 {
             live(&mut controller, 0, FlowKey(flow));
         }
-        // A third of the link is used: 10% of the other two thirds a round trip, up to three times the link.
+        // The flows use a third of the link. Each round trip adds 10% of the spare two thirds, up to three times the
+        // link's rate.
         let share = controller.share().as_bps();
         for packet in 0..10_000_u64 {
             let us = 36 * packet;

@@ -1,10 +1,11 @@
-//! RCP, the Rate Control Protocol: switches tell every flow of a link the same rate.
+//! RCP, the Rate Control Protocol: the switches tell all flows of a link the same rate.
 //!
-//! Source: N. Dukkipati, "Rate Control Protocol (RCP)", 2008, as the authors of PDQ (SIGCOMM 2012, §5.1) optimised it for
-//! their comparison: switches count flows exactly rather than estimate how many there are (specs/pdq.md §7). A sender
-//! writes the most that it could use into each packet, every [port](RcpPort) on the way lowers that to its
-//! [share](Controller), and the receiver sends back what is left, at which the sender paces at once. What comes near is
-//! max-min fair.
+//! Source: N. Dukkipati, "Rate Control Protocol (RCP)", 2008, in the variant that the authors of PDQ (SIGCOMM 2012,
+//! §5.1) made for their comparison: switches count flows exactly instead of estimating their number (specs/pdq.md §7).
+//!
+//! A sender writes the greatest rate that it can use into each packet. Every [port](RcpPort) on the path lowers the
+//! rate to its [share](Controller). The receiver sends the resulting rate back, and the sender paces at that rate at
+//! once. The rates are close to max-min fair.
 
 mod controller;
 mod port;

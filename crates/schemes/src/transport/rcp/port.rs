@@ -9,12 +9,12 @@ use raddle_wire::rcp;
 #[derive(Debug)]
 pub struct RcpPort {
     controller: Controller,
-    /// Whether acknowledgements are stamped, too.
+    /// True if the port also lowers the rates in acknowledgements.
     restamp: bool,
 }
 
 impl RcpPort {
-    /// With that controller.
+    /// Creates the agent with this controller.
     #[must_use]
     pub fn new(controller: Controller, restamp: bool) -> Self {
         Self { controller, restamp }

@@ -1,11 +1,11 @@
-//! What RCP's senders and receivers say.
+//! The headers that RCP's senders and receivers write and read.
 
 use crate::transport::explicit::{Protocol, View};
 use raddle_core::{Duration, Flow, Header, Rate};
 use raddle_wire::rated::Segment;
 use raddle_wire::{Minifloat, rcp};
 
-/// RCP at a host: a flow asks for all it could use, and sends at what comes back.
+/// RCP at a host: a flow asks for the greatest rate that it can use, and sends at the rate that comes back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rcp;
 

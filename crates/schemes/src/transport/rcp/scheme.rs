@@ -55,7 +55,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     scheme::fluid(plan, max_min(plan.topology, 0.0), Parameters::of(plan.settings).paths, MOST_LINKS, |_| 1)
 }
 
-/// Links of the longest path: the header counts up to 15.
+/// Number of links on the longest path; the header can count up to 15.
 const MOST_LINKS: usize = 12;
 
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {

@@ -1,18 +1,18 @@
-//! What a host rarely looks at: flows received to the end, flows given up, and streams that are open.
+//! State that a host rarely reads: completely received flows, flows that were given up, and open streams.
 
 use crate::transport::time_wait::TimeWait;
 use raddle_core::{Duration, FlowId, FlowKey};
 use rustc_hash::FxHashMap;
 
-/// Flows that a host has finished with, and streams that it still sends.
+/// Flows that a host has finished, and open streams that it sends.
 #[derive(Debug)]
 pub(super) struct Finished {
-    /// Flows received to the end, with their last acknowledgement, for twice the maximum segment lifetime of RFC 9293
-    /// §3.4.2 or longer.
+    /// Completely received flows with their last acknowledgement. Each is kept for at least twice the maximum segment
+    /// lifetime (RFC 9293 §3.4.2).
     pub(super) received: TimeWait<u32>,
-    /// Key and retransmissions of flows that were given up.
+    /// Key and number of retransmissions of each flow that was given up.
     pub(super) given_up: Vec<(FlowKey, u32)>,
-    /// Streams sent from here that the application has not closed.
+    /// Open streams that this host sends: the application has not closed them.
     pub(super) streams: FxHashMap<FlowId, FlowKey>,
 }
 

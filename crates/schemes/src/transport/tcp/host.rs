@@ -1,4 +1,4 @@
-//! The host: hands packets to flows, and asks flows for packets.
+//! The host: passes packets to flows, and takes packets from flows.
 
 use super::control::CongestionControl;
 use super::finished::Finished;
@@ -14,37 +14,38 @@ use raddle_wire::tcp::{SYN, Segment};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A host of TCP flows, both ways, on three cache lines. `C` is the congestion control of those that it sends.
+/// A host of TCP flows in both directions, on three cache lines. `C` is the congestion control of the flows that it
+/// sends.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct TcpHost<C> {
     params: Arc<Params>,
     senders: Table<Sender<C>>,
     receivers: Table<Receiver>,
-    /// What to hand out next, in order.
+    /// Output that is due, in order.
     due: VecDeque<Line>,
     node: NodeId,
     flows_sent: u64,
     finished: Box<Finished>,
 }
 
-/// Something on a cache line of its own.
+/// An entry on a cache line of its own.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Line(Due);
 
-/// Something to hand out.
+/// One item of output.
 #[derive(Debug)]
 enum Due {
     /// An acknowledgement.
     Packet(Packet),
     Report(Report),
-    /// Whatever the sender in this slot may send.
+    /// All packets that the sender in this slot may send now.
     Data(u32),
 }
 
 impl<C: CongestionControl> TcpHost<C> {
-    /// The host of `node`. Hosts may share their parameters.
+    /// Creates the host of `node`. Hosts may share their parameters.
     ///
     /// # Panics
     /// If a parameter is outside the range that [`Params`] states.
@@ -57,7 +58,7 @@ impl<C: CongestionControl> TcpHost<C> {
             params,
             senders: Table::new(),
             receivers: Table::new(),
-            due: VecDeque::with_capacity(2), // what a packet or a flow may lead to
+            due: VecDeque::with_capacity(2), // a packet or a flow rarely adds more entries
             node,
             flows_sent: 0,
             finished: Box::default(),
@@ -76,7 +77,7 @@ impl<C: CongestionControl> TcpHost<C> {
         self.due.push_back(Line(Due::Data(slot)));
     }
 
-    /// The application appends bytes to a stream, or closes it if there are none to append.
+    /// The application appends bytes to a stream; with `None` it closes the stream.
     #[cold]
     fn change(&mut self, flow: FlowId, appended: Option<Bytes>) {
         let Some(slot) = self.finished.streams.get(&flow).and_then(|&key| self.senders.find(key)) else {
@@ -93,7 +94,7 @@ impl<C: CongestionControl> TcpHost<C> {
         self.due.push_back(Line(Due::Data(slot)));
     }
 
-    /// Takes in a segment of a flow that this host receives.
+    /// Handles a segment of a flow that this host receives.
     fn receive(&mut self, now: Time, segment: &Segment) {
         let key = segment.key();
         let Some(slot) = self.receivers.find(key).or_else(|| self.accept(now, key, segment)) else { return };
@@ -128,7 +129,9 @@ impl<C: CongestionControl> TcpHost<C> {
         }
     }
 
-    /// A slot for a flow of which this is the first segment; none if it has ended, or has to begin in another way.
+    /// Creates a receiver for the flow of this segment, and returns its slot. If the flow has ended, repeats its last
+    /// acknowledgement and returns `None`. Also returns `None` if the flow must begin with a SYN and this segment has
+    /// none.
     #[cold]
     fn accept(&mut self, now: Time, key: FlowKey, segment: &Segment) -> Option<u32> {
         if let Some(ack) = self.finished.received.find(now, key) {
@@ -147,7 +150,7 @@ impl<C: CongestionControl> TcpHost<C> {
         Some(self.receivers.insert(key, Receiver::new(segment, &self.params)))
     }
 
-    /// Takes in a segment that answers a flow that this host sends.
+    /// Handles a segment that acknowledges a flow that this host sends.
     fn acknowledged(&mut self, now: Time, segment: &Segment) {
         let key = segment.key();
         let Some(slot) = self.senders.find(key) else { return };
@@ -167,7 +170,7 @@ impl<C: CongestionControl> TcpHost<C> {
         }
     }
 
-    /// Wakes the next flow whose time has come.
+    /// Handles the next flow whose timer has expired.
     #[cold]
     fn expire(&mut self, now: Time) {
         if let Some(slot) = self.senders.expired(now) {

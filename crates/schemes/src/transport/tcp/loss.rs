@@ -8,15 +8,15 @@ use super::scoreboard::{DUP_THRESH, Scoreboard};
 #[derive(Debug, Default)]
 pub(super) struct Loss {
     pub(super) scoreboard: Scoreboard,
-    /// True during fast recovery (RFC 6582; with SACK, RFC 6675). Otherwise segments are sent in order, and SACKed data is
-    /// skipped.
+    /// True during fast recovery (RFC 6582; with SACK, RFC 6675). Otherwise segments are sent in order, and SACKed data
+    /// is skipped.
     pub(super) recovering: bool,
     /// True if the first unacknowledged segment must be retransmitted now, regardless of the window.
     pub(super) owed: bool,
     /// Number of duplicate acknowledgements since the last acknowledgement of new data.
     pub(super) duplicates: u32,
-    /// One past the highest sequence number that was sent when the last recovery or timeout began. Losses below it belong to
-    /// the same loss event.
+    /// One past the highest sequence number that was sent when the last recovery or timeout began. Losses below it
+    /// belong to the same loss event.
     pub(super) recover: u64,
 }
 
@@ -40,8 +40,8 @@ impl Loss {
         !self.recovering && self.duplicates == 0 && self.scoreboard.is_empty() && self.is_past(una, params)
     }
 
-    /// True if a loss at `una` would be a new loss event. Without SACK, duplicate acknowledgements caused by the last recovery's
-    /// retransmissions must not look like a new loss (RFC 6582 §3.2, step 1).
+    /// True if a loss at `una` would be a new loss event. Without SACK, duplicate acknowledgements caused by the last
+    /// recovery's retransmissions must not look like a new loss (RFC 6582 §3.2, step 1).
     fn is_past(&self, una: u64, params: &Params) -> bool {
         if params.sack { una >= self.recover } else { una > self.recover }
     }

@@ -83,8 +83,9 @@ impl Receiver {
         self.ack_due
     }
 
-    /// Records the ECN mark of a segment before [`receive`](Self::receive) handles it. When marks begin or end, returns the
-    /// pending acknowledgement of earlier segments, so that the sender can tell how much data was marked (RFC 8257 §3.2).
+    /// Records the ECN mark of a segment before [`receive`](Self::receive) handles it. When marks begin or end, returns
+    /// the pending acknowledgement of earlier segments, so that the sender can tell how much data was marked (RFC 8257
+    /// §3.2).
     pub(super) fn note_mark(&mut self, segment: &Segment, params: &Params) -> Option<Packet> {
         let marked = segment.ecn == Ecn::Ce;
         if marked == self.marked {
@@ -213,7 +214,7 @@ pub(super) fn acknowledgement(from: (u32, u16), to: (u32, u16), ack: u32, params
 mod tests {
     use super::*;
 
-    /// A hundred bytes.
+    /// A segment of 100 bytes.
     const HUNDRED: Segment = Segment {
         src: 3,
         dst: 4,

@@ -1,4 +1,4 @@
-//! What the registry's entries of TCP have in common: parameters, and how hosts are built.
+//! Parts that TCP's entries in the registry share: the parameters, and the function that builds hosts.
 
 use super::control::CongestionControl;
 use super::{Params, TcpHost, packet};
@@ -10,10 +10,10 @@ use raddle_wire::FiveTuple;
 use raddle_wire::tcp::Segment;
 use std::sync::Arc;
 
-/// Most that a timeout may be.
+/// Greatest timeout.
 const MOST_RTO: Duration = Duration::from_ms(60_000); // RFC 6298 §2.5
 
-/// What is common to the entries of TCP's algorithms.
+/// The parts of `Info` that the entries of all TCP algorithms share.
 pub(super) const INFO: Info = Info {
     name: "",
     summary: "",
@@ -85,7 +85,7 @@ impl Default for Params {
     }
 }
 
-/// Where all of them differ from what hosts of the Internet do.
+/// Differences of all TCP algorithms from hosts on the Internet.
 pub(super) const DIFFERS: [&str; 4] = [
     "flows go one way; the FIN on the last data segment ends them, and the other half is never closed",
     "no handshake unless asked for; MSS, window scale and SACK are known without options",
@@ -93,13 +93,13 @@ pub(super) const DIFFERS: [&str; 4] = [
     "a sender gives up only if no SYN is answered, and does not slow-start again after an idle period",
 ];
 
-/// TCP as a fluid: max-min shares at once, whatever the algorithm. Slow start, losses and the time that windows take to converge
-/// are left out.
+/// TCP as a fluid: flows get their max-min shares at once, with every algorithm. The model leaves out slow start,
+/// losses and the time that windows take to converge.
 pub(super) fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: true, ways: Ways::Routed(first_segment) })
 }
 
-/// The first segment of a host's `number`th flow, as far as switches can tell.
+/// The first segment of a host's flow with this `number`, with the fields that switches read.
 fn first_segment(flow: &Flow, number: u64) -> Packet {
     let (src_port, dst_port) = FiveTuple::ports_of(number);
     packet(Segment { src: flow.src.0, dst: flow.dst.0, src_port, dst_port, plen: 1, ..Segment::default() })

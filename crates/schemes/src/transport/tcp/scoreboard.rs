@@ -1,25 +1,26 @@
-//! The SACK scoreboard (RFC 6675): what the receiver has beyond the cumulative acknowledgement, what of the rest is
-//! lost, and what to repeat next.
+//! The SACK scoreboard (RFC 6675): which data beyond the cumulative acknowledgement the receiver has, which data is
+//! lost, and which segment is retransmitted next.
 
 use crate::transport::ranges::Ranges;
 
-/// Duplicate acknowledgements, or SACKed segments above it, that make a segment count as lost.
+/// Number of duplicate acknowledgements, or of SACKed segments above a segment, after which that segment counts as
+/// lost.
 pub(super) const DUP_THRESH: u32 = 3;
 
-/// What the receiver has reported, and how far recovery has come.
+/// The data that the receiver has reported, and the progress of recovery.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scoreboard {
     sacked: Ranges,
-    /// One past the highest sequence number repeated in this recovery (`HighRxt`).
+    /// One past the highest sequence number that this recovery has retransmitted (`HighRxt`).
     high_rxt: u64,
-    /// Numbers SACKed below `high_rxt`.
+    /// Number of SACKed sequence numbers below `high_rxt`.
     sacked_below_rxt: u64,
-    /// Whether this recovery has used its rescue retransmission.
+    /// True if this recovery has used its rescue retransmission.
     rescued: bool,
 }
 
 impl Scoreboard {
-    /// Takes in a SACK block. Returns how many bytes of it are news.
+    /// Records a SACK block. Returns the number of bytes in it that were not SACKed before.
     pub(super) fn sack(&mut self, from: u64, to: u64) -> u64 {
         let news = self.sacked.insert(from, to);
         if to <= self.high_rxt {
@@ -30,30 +31,31 @@ impl Scoreboard {
         news
     }
 
-    /// All below `una` is acknowledged.
+    /// Records that all data below `una` is acknowledged.
     pub(super) fn advance(&mut self, una: u64) {
         let before = self.sacked.total();
         self.sacked.remove_below(una);
         self.sacked_below_rxt = self.sacked_below_rxt.saturating_sub(before - self.sacked.total());
     }
 
-    /// What the receiver has.
+    /// The SACKed ranges.
     pub(super) fn sacked(&self) -> &Ranges {
         &self.sacked
     }
 
-    /// Whether the receiver has reported nothing that is not acknowledged.
+    /// True if no data beyond the cumulative acknowledgement is SACKed.
     pub(super) fn is_empty(&self) -> bool {
         self.sacked.total() == 0
     }
 
-    /// A recovery begins.
+    /// Starts a recovery.
     pub(super) fn start(&mut self, una: u64) {
         self.set_high_rxt(una);
         self.rescued = false;
     }
 
-    /// `[from, to)` has been repeated; beyond what is SACKed that is the rescue, which does not count.
+    /// Records the retransmission of `[from, to)`. A retransmission beyond the SACKed data is the rescue, which does
+    /// not count.
     pub(super) fn repeated(&mut self, from: u64, to: u64) {
         if from < self.sacked.end() {
             self.set_high_rxt(to);
@@ -65,13 +67,13 @@ impl Scoreboard {
         self.sacked_below_rxt = self.sacked.covered_below(to);
     }
 
-    /// What is not SACKed below this is lost: at least three ranges, or more than two segments' bytes, are SACKed
-    /// above it (`IsLost`, which can only turn from true to false as sequence numbers rise).
+    /// Data below this number is lost if it is not SACKed. At least three ranges, or more than two segments' bytes, are
+    /// SACKed above it (`IsLost`). The result of `IsLost` turns only from true to false as sequence numbers rise.
     pub(super) fn lost_below(&self, mss: u64) -> u64 {
         self.loss(mss).map_or(0, |(below, _)| below)
     }
 
-    /// [`lost_below`](Self::lost_below), and how much is SACKed from there on.
+    /// [`lost_below`](Self::lost_below), and the number of SACKed bytes from there on.
     fn loss(&self, mss: u64) -> Option<(u64, u64)> {
         let mut bytes = 0;
         for (ranges, &(from, to)) in (1..).zip(self.sacked.list().iter().rev()) {
@@ -91,19 +93,19 @@ impl Scoreboard {
         max - una - total - lost + repeated
     }
 
-    /// The next hole to repeat, if it is lost (`NextSeg`, rule 1).
+    /// The next hole to retransmit, if it is lost (`NextSeg`, rule 1).
     pub(super) fn lost_hole(&self, una: u64, mss: u64) -> Option<(u64, u64)> {
         self.hole(una).filter(|&(from, _)| from < self.lost_below(mss))
     }
 
-    /// The next hole to repeat, lost or not (`NextSeg`, rule 3).
+    /// The next hole to retransmit, whether it is lost or not (`NextSeg`, rule 3).
     pub(super) fn hole(&self, una: u64) -> Option<(u64, u64)> {
         let hole = self.sacked.gap(self.high_rxt.max(una));
         (hole.0 < self.sacked.end()).then_some(hole)
     }
 
-    /// The last `len` numbers sent, to be repeated once in a recovery if nothing else is left to send, so that the
-    /// answer tells what became of them (`NextSeg`, rule 4).
+    /// The last `len` sequence numbers that were sent. A recovery retransmits them once if nothing else is left to
+    /// send: the answer tells whether they arrived (`NextSeg`, rule 4).
     pub(super) fn rescue(&mut self, una: u64, max: u64, len: u64) -> Option<(u64, u64)> {
         let from = self.sacked.end().max(una).max(max.saturating_sub(len));
         let first = !std::mem::replace(&mut self.rescued, true);
@@ -187,7 +189,7 @@ mod tests {
                     }
                     _ => board.repeated(from.max(una), to.max(una)),
                 }
-                // RFC 6675 §4, SetPipe, segment by segment.
+                // RFC 6675 §4, SetPipe, applied to each segment.
                 let is_sacked = |from: u64| board.sacked().containing(from).is_some();
                 let missing = (una..MAX).step_by(SEGMENT as usize).filter(|&from| !is_sacked(from));
                 let lost = board.lost_below(SEGMENT);

@@ -235,8 +235,8 @@ impl<C: CongestionControl> Sender<C> {
         self.window.set_cwnd(self.window.ssthresh() + inflation);
     }
 
-    /// Handles the timers that are due. To be called at [`next_expiry`](Self::next_expiry); a call at an earlier value of it
-    /// does no harm. Returns false if the flow is given up because no SYN was answered.
+    /// Handles the timers that are due. To be called at [`next_expiry`](Self::next_expiry); a call at an earlier value
+    /// of it does no harm. Returns false if the flow is given up because no SYN was answered.
     pub(super) fn expire(&mut self, now: Time, params: &Params) -> bool {
         if let Some(application) =
             self.application.as_mut().filter(|application| application.produced_at <= now)
@@ -250,8 +250,8 @@ impl<C: CongestionControl> Sender<C> {
             return false;
         }
         if self.una >= DATA {
-            // No new data is sent before the next acknowledgement, so a second timeout finds the same flight size and sets the
-            // same threshold (RFC 5681 §3.1).
+            // No new data is sent before the next acknowledgement, so a second timeout finds the same flight size and
+            // sets the same threshold (RFC 5681 §3.1).
             let flight = self.max - self.una;
             self.control.lost(&mut self.window, flight, params.mss, LossSign::Timeout);
             self.window.set_cwnd(params.mss.into()); // the loss window
@@ -318,8 +318,8 @@ impl<C: CongestionControl> Sender<C> {
     /// True if the congestion window has room for a full segment.
     fn has_room(&self, params: &Params) -> bool {
         let mss = u64::from(params.mss);
-        // Limited transmit (RFC 3042) applies to new data only. With SACK it is not needed: SACKed data no longer counts as in
-        // flight, which has the same effect.
+        // Limited transmit (RFC 3042) applies to new data only. With SACK it is not needed: SACKed data no longer
+        // counts as in flight, which has the same effect.
         let is_new = self.nxt == self.max;
         let beyond = match &self.loss {
             Some(loss) if is_new && !loss.recovering && !params.sack && params.limited_transmit => {
@@ -366,7 +366,8 @@ impl<C: CongestionControl> Sender<C> {
         Some((self.max, to))
     }
 
-    /// One past the segment that starts at `from`. The segment is the SYN, or up to `mss` bytes; the last one includes the FIN.
+    /// One past the segment that starts at `from`. The segment is the SYN, or up to `mss` bytes; the last one includes
+    /// the FIN.
     fn segment_end(&self, from: u64, mss: u64) -> u64 {
         match from {
             0 => DATA,

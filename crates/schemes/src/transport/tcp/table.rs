@@ -1,4 +1,4 @@
-//! The live flows of one direction: found by key, kept in reused slots, woken in order of time.
+//! The live flows of one direction. Flows are found by key, kept in reused slots, and woken in order of time.
 
 use raddle_core::{FlowKey, Time};
 use rustc_hash::FxHashMap;
@@ -7,15 +7,15 @@ use std::collections::BinaryHeap;
 
 /// Flows of kind `T` and their timers.
 ///
-/// A flow's heap entry is lazy: it stands for the earliest wish made since it last expired, so a deadline that moves
-/// later, as a retransmission timer does at every acknowledgement, costs nothing.
+/// The heap entry of a flow is lazy: it holds the earliest time that was armed since the flow last expired. A deadline
+/// that moves later therefore costs nothing. A retransmission timer does so at every acknowledgement.
 ///
-/// A packet of the flow found last needs what is here and the flow's slot; the rest is elsewhere, so that the hosts of a
-/// large fabric stay in the cache.
+/// A packet of the flow that was found last touches only this struct and the flow's slot. All other state is in
+/// `index`, so that the hosts of a large fabric stay in the cache.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     slots: Vec<Slot<T>>,
-    /// The flow found last and its slot: packets come in trains.
+    /// Key and slot of the flow that was found last. Most packets belong to the same flow as the packet before.
     last: (FlowKey, u32),
     next_expiry: Time,
     index: Box<Index>,
@@ -28,7 +28,7 @@ struct Index {
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
-/// A key that no flow has: a flow's key begins with a node number of 24 bits.
+/// A key that no flow has. The key of a flow begins with a node number of 24 bits.
 const NO_KEY: FlowKey = FlowKey(u64::MAX);
 
 #[derive(Debug)]
@@ -52,12 +52,12 @@ impl<T> Table<T> {
         Some(self.last.1)
     }
 
-    /// The flow in a slot; of one already removed, its last state until the slot is used again.
+    /// The flow in a slot. After the flow is removed, the slot keeps its last state until it is used again.
     pub(super) fn flow(&mut self, slot: u32) -> &mut T {
         &mut self.slots[slot as usize].flow
     }
 
-    /// The flows and their keys, in order of key.
+    /// The flows with their keys, sorted by key.
     pub(super) fn flows(&self) -> impl Iterator<Item = (FlowKey, &T)> {
         let mut slots: Vec<(FlowKey, u32)> =
             self.index.by_key.iter().map(|(&key, &slot)| (key, slot)).collect();
@@ -65,7 +65,7 @@ impl<T> Table<T> {
         slots.into_iter().map(|(key, slot)| (key, &self.slots[slot as usize].flow))
     }
 
-    /// Adds a flow.
+    /// Adds a flow. Returns its slot.
     pub(super) fn insert(&mut self, key: FlowKey, flow: T) -> u32 {
         let state = Slot { flow, armed: Time::NEVER };
         let slot = if let Some(slot) = self.index.free.pop() {
@@ -73,7 +73,7 @@ impl<T> Table<T> {
             slot
         } else {
             if self.slots.len() == self.slots.capacity() {
-                // Flows are large and hosts many: grow by a quarter, not to twice the size.
+                // Flows are large and hosts are many, so the capacity grows by a quarter instead of doubling.
                 self.slots.reserve_exact(self.slots.len() / 4 + 1);
             }
             self.slots.push(state);
@@ -92,7 +92,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Has the flow expire at `at`, or a little earlier, but not again before it does.
+    /// Makes the flow expire at `at` or a little earlier. A flow that is armed for an earlier time keeps that time.
     pub(super) fn arm(&mut self, slot: u32, at: Time) {
         let armed = &mut self.slots[slot as usize].armed;
         if at < *armed {
@@ -102,7 +102,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// The next flow that was armed for `now` or before; it is then no longer armed.
+    /// Returns the next flow that was armed for `now` or earlier, and disarms it.
     pub(super) fn expired(&mut self, now: Time) -> Option<u32> {
         while self.next_expiry <= now
             && let Some(Reverse((at, slot))) = self.index.timers.pop()
@@ -117,7 +117,7 @@ impl<T> Table<T> {
         None
     }
 
-    /// When to ask for expired flows again; [`Time::NEVER`] if no flow is armed.
+    /// The time of the next call of [`expired`](Self::expired); [`Time::NEVER`] if no flow is armed.
     pub(super) fn next_expiry(&self) -> Time {
         self.next_expiry
     }
@@ -150,7 +150,8 @@ mod tests {
         assert_eq!(size_of::<Slot<Sender<Cubic>>>(), 192);
         assert_eq!(size_of::<Slot<Sender<Dctcp>>>(), 192);
         assert_eq!(size_of::<Slot<Receiver>>(), 64);
-        // Entries of a hash map that has just grown, and of the timers, which may have: 512 B with what losses add.
+        // Includes the spare capacity of the slots, of a hash map that has just grown, and of the timers. The state of
+        // losses takes the rest of the 512 B.
         let map_entry = (size_of::<(u64, u32)>() + 1) * 16 / 7;
         assert!((128 + 64) * 5 / 4 + 2 * map_entry + 2 * size_of::<Reverse<(Time, u32)>>() <= 352);
     }

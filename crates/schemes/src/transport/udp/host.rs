@@ -1,4 +1,4 @@
-//! The host: sends flows at their rates, and puts together what it receives.
+//! The host: sends flows at their rates, and reassembles received flows.
 
 use super::Params;
 use crate::transport::five_tuple;
@@ -12,25 +12,25 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A host of UDP flows, both ways.
+/// A host that sends and receives UDP flows.
 #[derive(Debug)]
 pub(crate) struct UdpHost {
     params: Params,
-    /// Take streams, and report how far flows have come: [`Host::carries_streams`].
+    /// True if the host accepts streams and reports the progress of flows: [`Host::carries_streams`].
     carries_streams: bool,
     node: NodeId,
     flows_sent: u64,
-    /// Flows that have a rate, by when their next packet is due.
+    /// Flows with a rate, by the time of their next packet.
     paced: BinaryHeap<Reverse<Paced>>,
-    /// Flows that take what there is, in turn.
+    /// Flows without a rate, in the order of their turns.
     greedy: VecDeque<Sending>,
-    /// Streams that the application has not closed, or whose end has not been sent.
+    /// Streams that the application has not closed, or whose last packet has not been sent.
     streams: FxHashMap<FlowId, Stream>,
     receiving: FxHashMap<FlowKey, Receiving>,
     reports: VecDeque<Report>,
 }
 
-/// A flow that has a rate. Flows due at the same time go in the order in which they began.
+/// A flow with a rate. Flows that are due at the same time send in the order in which they began.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Paced {
     due: Time,
@@ -39,41 +39,42 @@ struct Paced {
     flow: Sending,
 }
 
-/// What is left to send of a flow.
+/// The sender's state of a flow.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sending {
-    /// Since when the flow has always had something to send, and the bytes sent before.
+    /// Start of the current period in which the flow always had bytes to send, and the number of bytes sent before that
+    /// period.
     start: Time,
     before: u64,
     dst: u32,
     ports: (u16, u16),
-    /// Of a stream, as of the last packet.
+    /// Size of the flow; for a stream, its size at the last packet.
     size: u64,
     sent: u64,
     stream: Option<FlowId>,
 }
 
-/// What the application has said of a stream.
+/// The application's input to a stream.
 #[derive(Debug, Default)]
 struct Stream {
     size: u64,
     is_closed: bool,
-    /// The stream, while it has nothing to send.
+    /// The stream's sender state while it has nothing to send.
     idle: Option<Idle>,
 }
 
 #[derive(Debug)]
 struct Idle {
     flow: Sending,
-    /// Its number and rate, and when the next packet may leave, if it has a rate.
+    /// The flow's number, its rate, and the earliest time of its next packet; `None` without a rate.
     pace: Option<(u64, Rate, Time)>,
 }
 
-/// What has come in of a flow.
+/// The receiver's state of a flow.
 #[derive(Debug)]
 struct Receiving {
     ranges: Ranges,
-    /// The flow's bytes, as far as they are known.
+    /// Size of the flow, or `Datagram::OPEN` if it is not known yet.
     size: u64,
     reorder_peak: u32,
 }
@@ -99,7 +100,7 @@ impl UdpHost {
         }
     }
 
-    /// The same, which carries streams or does not.
+    /// The same host, which carries streams if `carries_streams` is true.
     #[must_use]
     pub(crate) fn with_streams(self, carries_streams: bool) -> Self {
         Self { carries_streams, ..self }
@@ -152,8 +153,8 @@ impl UdpHost {
         }
     }
 
-    /// Whether a flow that has just sent a packet has more to send. If not, it has ended, or is a stream that now waits for its
-    /// application.
+    /// True if a flow that has just sent a packet has more to send. Otherwise it has ended, or it is a stream that
+    /// waits for its application.
     fn has_more(&mut self, flow: &Sending) -> bool {
         match flow.stream.and_then(|id| self.streams.get(&id)) {
             Some(stream) => flow.sent < stream.size || stream.is_closed,
@@ -161,7 +162,7 @@ impl UdpHost {
         }
     }
 
-    /// Keeps a flow that has nothing to send, if it is a stream that may go on.
+    /// Stores the sender state of a flow that has nothing to send, if it is a stream that may continue.
     fn rest(&mut self, flow: Sending, pace: Option<(u64, Rate, Time)>) {
         if let Some(stream) = flow.stream.and_then(|id| self.streams.get_mut(&id)) {
             stream.idle = Some(Idle { flow, pace });
@@ -187,7 +188,7 @@ impl UdpHost {
         }
     }
 
-    /// The next packet of a flow at a rate, if one is due.
+    /// The next packet of a flow with a rate, if one is due.
     fn next_paced(&mut self, now: Time) -> Option<Packet> {
         self.paced.peek().filter(|Reverse(paced)| paced.due <= now)?;
         let Reverse(mut paced) = self.paced.pop()?;
@@ -213,7 +214,7 @@ impl UdpHost {
         Some(packet)
     }
 
-    /// The next packet of a flow; the last closes it.
+    /// The next packet of a flow; the last packet closes the flow.
     fn next_packet(&mut self, flow: &mut Sending) -> Packet {
         let mut is_open = false;
         if let Some(stream) = flow.stream.and_then(|id| self.streams.get(&id)) {
@@ -258,7 +259,7 @@ impl Default for Receiving {
 }
 
 impl Receiving {
-    /// How many of the flow's first bytes are here.
+    /// Number of bytes received in order from the start of the flow.
     fn in_order(&self) -> u64 {
         self.ranges.containing(0).map_or(0, |(_, to)| to)
     }
@@ -300,7 +301,8 @@ impl Host for UdpHost {
             return Output::Send { packet, port: None };
         }
         let due = self.paced.peek().map_or(Time::NEVER, |Reverse(paced)| paced.due);
-        // Once nothing waits at any port; while all links are down, discovery will say when one is up.
+        // Flows without a rate send when no port has a backlog. While all links are down, discovery reports when one is
+        // up.
         let free_at = ports.0.iter().filter(|port| port.up).map(|port| port.free_at(now)).max();
         let wake = match free_at.filter(|_| !self.greedy.is_empty()) {
             Some(at) if at <= now => {

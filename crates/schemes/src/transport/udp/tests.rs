@@ -16,7 +16,7 @@ fn line_rate() -> Rate {
     Rate::from_gbps(10)
 }
 
-/// What hosts reported, and when.
+/// The hosts' reports and their times.
 #[derive(Default)]
 struct Reports(Vec<(Time, Report)>);
 
@@ -27,13 +27,13 @@ impl Observer for Reports {
 }
 
 impl Reports {
-    /// When flows were delivered, in that order.
+    /// Times at which flows were delivered, in order.
     fn delivered(&self) -> Vec<Time> {
         let delivered = self.0.iter().filter(|(_, report)| matches!(report, Report::Delivered { .. }));
         delivered.map(|&(at, _)| at).collect()
     }
 
-    /// When senders were done.
+    /// Times at which senders finished.
     fn closed(&self) -> Vec<Time> {
         let closed = self.0.iter().filter(|(_, report)| matches!(report, Report::Closed { .. }));
         closed.map(|&(at, _)| at).collect()
@@ -44,7 +44,7 @@ fn flow(id: u32, src: u32, dst: u32, size: u64, app_rate: Option<Rate>) -> Flow 
     Flow { app_rate, ..Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO) }
 }
 
-/// Four hosts at a switch whose ports queue so many packets.
+/// Four hosts at a switch whose ports queue at most `queue` packets.
 fn simulate(flows: Vec<Flow>, queue: Option<usize>) -> Simulation<Reports> {
     let topology = Arc::new(single_switch(4, line_rate(), DELAY).expect("a switch"));
     let paths = ShortestPaths::new(&topology);
@@ -59,7 +59,7 @@ fn simulate(flows: Vec<Flow>, queue: Option<usize>) -> Simulation<Reports> {
     simulation
 }
 
-/// From the last bit at the sender's port to the last bit at the receiver, of a packet of 1,500 bytes.
+/// Time from the last bit at the sender's port to the last bit at the receiver, for a packet of 1,500 bytes.
 fn across() -> Duration {
     DELAY + line_rate().time_for(Bytes(1_500)) + DELAY
 }
@@ -99,7 +99,7 @@ fn flows_without_a_rate_take_turns_and_one_with_a_rate_keeps_it() {
 
 #[test]
 fn a_flow_that_lost_a_packet_never_finishes() {
-    // Two flows at line rate to one host; one more to another host is not concerned.
+    // Two flows at line rate share a destination; the third flow has another destination and is not affected.
     let size = 500 * PACKET;
     let flows = vec![flow(0, 0, 3, size, None), flow(1, 1, 3, size, None), flow(2, 2, 0, size, None)];
     let simulation = simulate(flows, Some(100));

@@ -1,11 +1,12 @@
-//! The reaction point: the rate limiter of what one adapter sends to one destination (specs/cee.md §3.3).
+//! The reaction point: the rate limiter of one adapter for one destination (specs/cee.md §3.3).
 //!
-//! A notice cuts the *current rate* and, once it has recovered for a byte cycle, makes what it was the *target rate*.
-//! Cycles end when so many bytes have been sent, and when so much time has passed; each halves the distance to the
-//! target. After [`Params::fr_thr`] cycles of one kind the target itself rises (active increase), after as many of
-//! both it rises ever faster (hyper-active increase). A limiter at line rate with nothing left to send is done.
+//! A notice cuts the *current rate*. If at least one byte cycle has ended since the previous notice, the rate before
+//! the cut also becomes the *target rate*. A byte cycle ends after a certain number of sent bytes, and a time cycle
+//! after a certain time. The end of each cycle halves the distance to the target. After [`Params::fr_thr`] cycles of
+//! one kind the target itself rises (active increase). After as many cycles of both kinds it rises ever faster
+//! (hyper-active increase). A limiter becomes inactive when it is at line rate and the destination's queue is empty.
 //!
-//! Cost a frame: a division and a few additions, and nothing while the limiter is not active.
+//! Cost per frame: a division and a few additions; nothing while the limiter is inactive.
 
 use super::params::{Machine, Params};
 use super::{MOST_FEEDBACK, around};
@@ -19,33 +20,33 @@ pub(crate) struct ReactionPoint {
     params: Arc<Params>,
     line_rate: Rate,
     random: Stream,
-    /// None while frames go at line rate.
+    /// `None` while frames are sent at line rate.
     limit: Option<Limit>,
 }
 
-/// What an active limiter remembers.
+/// The state of an active limiter.
 #[derive(Debug, Clone)]
 struct Limit {
     pace: RecoveringRate,
-    /// Cycles since the last notice, by bytes and by time.
+    /// Number of byte cycles and of time cycles since the last notice.
     byte_stage: u32,
     time_stage: u32,
-    /// Until the byte cycle ends, which it does below zero.
+    /// Bytes until the byte cycle ends, which happens when this value is negative.
     bytes_left: i64,
-    /// When the time cycle ends.
+    /// Time at which the time cycle ends.
     timer: Time,
-    /// Whether the last frame left the destination's queue empty.
+    /// True if the last frame left the destination's queue empty.
     idle: bool,
 }
 
 impl ReactionPoint {
-    /// A limiter that is not active, for an adapter of that line rate.
+    /// An inactive limiter for an adapter of this line rate.
     #[must_use]
     pub(crate) fn new(params: Arc<Params>, line_rate: Rate, random: Stream) -> Self {
         Self { params, line_rate, random, limit: None }
     }
 
-    /// A notice with this feedback, of which 0 says nothing, has come in.
+    /// Handles a notice with this feedback; feedback of 0 has no effect.
     pub(crate) fn notice(&mut self, now: Time, feedback: u8) {
         if feedback == 0 {
             return;
@@ -62,7 +63,8 @@ impl ReactionPoint {
         limit.timer = now + Duration::from_ps(around(params.timer.as_ps(), random));
     }
 
-    /// A frame of so many bytes begins to leave; whether it leaves the destination's queue empty.
+    /// Notes that a frame of `bytes` bytes begins to leave. `queue_empty` is true if it leaves the destination's queue
+    /// empty.
     pub(crate) fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool) {
         let Self { params, random, limit: state, .. } = self;
         let Some(limit) = state else { return };
@@ -80,19 +82,19 @@ impl ReactionPoint {
         }
     }
 
-    /// When the next frame may begin, which is now if it has passed.
+    /// Earliest time at which the next frame may begin; if it has passed, the frame may begin now.
     #[must_use]
     pub(crate) fn ready_at(&self) -> Time {
         self.limit.as_ref().map_or(Time::ZERO, |limit| limit.pace.ready_at())
     }
 
-    /// When [`fire`](Self::fire) has to be called; never, while the limiter is not active.
+    /// Time at which [`fire`](Self::fire) must be called; [`Time::NEVER`] while the limiter is inactive.
     #[must_use]
     pub(crate) fn timer(&self) -> Time {
         self.limit.as_ref().map_or(Time::NEVER, |limit| limit.timer)
     }
 
-    /// Ends the time cycle, if it is at its end.
+    /// Ends the time cycle if its time is over.
     pub(crate) fn fire(&mut self, now: Time) {
         let Self { params, random, limit: state, .. } = self;
         let Some(limit) = state.as_mut().filter(|limit| limit.timer <= now) else { return };
@@ -100,7 +102,7 @@ impl ReactionPoint {
         let cycle = params.timer / limit.shortening(params, limit.time_stage);
         limit.timer = now + Duration::from_ps(around(cycle.as_ps(), random));
         limit.increase(now, params);
-        // Otherwise the timer of a destination to which nothing more is sent would run for ever.
+        // Without this check the timer would run for ever after the last frame to a destination.
         if limit.is_done() {
             *state = None;
         }
@@ -113,12 +115,13 @@ impl Limit {
         Self { pace, byte_stage: 0, time_stage: 0, bytes_left, timer: Time::NEVER, idle: true }
     }
 
-    /// Whether it holds nothing back any more.
+    /// True if the limiter no longer holds back any frame.
     fn is_done(&self) -> bool {
         self.pace.is_at_line_rate() && self.idle
     }
 
-    /// By what the cycle that now begins is shorter than the first; `stage` are the cycles of its own kind.
+    /// Divisor of the length of the cycle that now begins, relative to the first cycle. `stage` is the number of cycles
+    /// of this kind.
     fn shortening(&self, params: &Params, stage: u32) -> u64 {
         let halved = match params.machine {
             Machine::V22 => stage > params.fr_thr,
@@ -127,9 +130,10 @@ impl Limit {
         if halved { 2 } else { 1 }
     }
 
-    /// What the end of a cycle does to the rates.
+    /// Updates the rates at the end of a cycle.
     fn increase(&mut self, now: Time, params: &Params) {
-        // Cycles of fast recovery: the one in which the standard begins to raise the target still is one in version 2.2.
+        // Number of cycles of fast recovery. In the standard the target begins to rise one cycle earlier than in
+        // version 2.2.
         let recovery = match params.machine {
             Machine::V22 => params.fr_thr,
             Machine::Dot1q => params.fr_thr - 1,

@@ -6,7 +6,7 @@ const LINE: Rate = Rate::from_gbps(10);
 const FRAME: u32 = 1_500;
 
 impl ReactionPoint {
-    /// Whether frames are held back.
+    /// True if the limiter holds frames back.
     fn is_active(&self) -> bool {
         self.limit.is_some()
     }
@@ -39,7 +39,8 @@ fn stages(point: &ReactionPoint) -> (u32, u32) {
     point.limit.as_ref().map_or((0, 0), |limit| (limit.byte_stage, limit.time_stage))
 }
 
-/// Sends full frames, each as soon as it may go and others behind it, until the byte cycle ends. Returns its bytes.
+/// Sends full frames at the earliest possible times until the byte cycle ends; the queue is never empty. Returns the
+/// bytes sent.
 fn byte_cycle(point: &mut ReactionPoint) -> u64 {
     let (stage, _) = stages(point);
     let mut bytes = 0;
@@ -65,7 +66,7 @@ fn oracle_8_8_five_halvings_then_active_increase() {
 fn oracle_8_8_a_byte_cycle_at_half_rate_takes_240_us() {
     let mut point = notified(Params::default(), 1);
     assert_eq!(byte_cycle(&mut point), 151_500, "the cycle ends below zero");
-    // Its last frame begins when the 100 before it have been paid off, and is paid off at 7.5 Gb/s.
+    // The cycle's last frame begins after 100 frames at the old rate, and is then paced at 7.5 Gb/s.
     let last = point.rate().time_for(Bytes(1_500));
     assert_eq!(point.ready_at().since(Time::ZERO), Duration::from_us(240) + last);
 }
@@ -103,7 +104,7 @@ fn oracle_8_8_seventeen_halvings_to_the_floor() {
     assert_eq!(point.rate(), floor);
 }
 
-/// Table of oracle 8.7, column "factor".
+/// The table of oracle 8.7, column "factor".
 #[test]
 fn oracle_8_7_factors() {
     for (feedback, factor) in [(56, 0.555_6), (63, 0.5), (25, 0.801_6), (2, 0.984_1)] {
@@ -114,7 +115,7 @@ fn oracle_8_7_factors() {
     }
 }
 
-/// By time alone: cycles of 15 ms, of half that from the sixth on, and a target that begins to rise then.
+/// Time cycles alone: they take 15 ms each, and half as long after the sixth. The target begins to rise at the sixth.
 #[test]
 fn time_cycles() {
     let mut point = notified(Params::default(), 1);
@@ -145,7 +146,7 @@ fn the_timer_fires_once_and_not_before_its_time() {
     assert_eq!(rates(&point), (7.5, 10.0));
 }
 
-/// At 1 Gb/s and aiming there, with so many cycles behind it of either kind.
+/// A limiter with current rate and target of 1 Gb/s, after the given numbers of byte cycles and time cycles.
 fn after_cycles(params: &Params, byte_stage: u32, time_stage: u32) -> Limit {
     let mut pace = RecoveringRate::new(LINE, Time::ZERO);
     pace.cut(Time::ZERO, 0.1, params.min_rate);
@@ -184,7 +185,8 @@ fn a_limiter_is_done_when_it_is_at_line_rate_with_nothing_to_send() {
         byte_cycle(&mut point);
         cycles += 1;
     }
-    // 1 - 2^-14 is beyond 0.9999, and the first cycle begins at a half.
+    // The first cycle begins at half the line rate, so 13 cycles bring the rate to 1 - 2^-14 of it, which is above
+    // 0.9999.
     assert_eq!(cycles, 13);
     point.sent(point.ready_at(), FRAME, false);
     assert!(point.is_active(), "frames wait");
@@ -193,7 +195,7 @@ fn a_limiter_is_done_when_it_is_at_line_rate_with_nothing_to_send() {
     assert_eq!((point.timer(), point.ready_at(), point.rate()), (Time::NEVER, Time::ZERO, LINE));
 }
 
-/// What has nothing more to send recovers by time alone, and then is done: a fabric comes to rest.
+/// A limiter whose queue is empty recovers by time alone and then becomes inactive, so that the fabric comes to rest.
 #[test]
 fn a_limiter_of_an_empty_queue_is_done_some_time() {
     let mut point = notified(Params::default(), 3);
@@ -203,7 +205,7 @@ fn a_limiter_of_an_empty_queue_is_done_some_time() {
         point.fire(point.timer());
         cycles += 1;
     }
-    // Seven eighths of line rate are missing, of which 2^-14 are less than 0.0001.
+    // The rate lacks 7/8 of line rate at first. After 14 halvings it lacks less than 0.0001.
     assert_eq!((cycles, point.timer()), (14, Time::NEVER));
 }
 
@@ -217,8 +219,8 @@ fn without_notice_nothing_is_held_back() {
 }
 
 proptest! {
-    /// Whatever comes: rates stay between the floor and line rate, a notice takes no more than half, and what was sent is
-    /// what the rates allowed.
+    /// For all sequences of events: rates stay between the floor and line rate, a notice cuts the rate by at most half,
+    /// and the bytes sent are those that the rates allow.
     #[test]
     fn rates_stay_in_their_range(events in prop::collection::vec((0_u8..4, 0_u8..64, 0_u64..30_000), 1..300)) {
         let mut point = point(Params::default());

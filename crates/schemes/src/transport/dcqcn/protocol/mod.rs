@@ -1,5 +1,5 @@
-//! DCQCN's hosts: flows in RDMA writes over RoCEv2, each on a queue pair of its own, which its reaction point limits; and
-//! congestion notifications for those whose packets come in marked, and acknowledgements.
+//! DCQCN's hosts. They send flows as RDMA writes over RoCEv2. Each flow has its own queue pair, which the flow's
+//! reaction point limits. The hosts answer marked packets with congestion notifications, and send acknowledgements.
 
 use super::{NotificationPoint, Params, ReactionPoint};
 use crate::transport::adapter::{Arrival, Data, Lane, Protocol, RateLimiter};
@@ -10,24 +10,24 @@ use raddle_wire::roce::{self, Kind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Numbers of flows have 24 bits on the wire, and begin again beyond.
+/// Number of distinct flow numbers: they have 24 bits on the wire, and wrap.
 const NUMBERS: u32 = 1 << 24;
 
-/// The first of the UDP source ports that load balancers tell flows apart by (the dynamic ones, RFC 6335 §6).
+/// The first UDP source port: load balancers distinguish flows by ports of the dynamic range (RFC 6335 §6).
 const FIRST_PORT: u16 = 0xC000;
 
-/// RDMA writes and congestion notifications of a host.
+/// A host's RDMA writes and congestion notifications.
 #[derive(Debug)]
 pub(crate) struct Dcqcn {
     params: Arc<Params>,
-    /// Payload bytes of a full packet.
+    /// Rate of the host's port.
     line_rate: Rate,
-    /// Of flows that come in and of which some packet was marked.
+    /// The notification points of incoming flows with at least one marked packet.
     notification_points: FxHashMap<FlowKey, NotificationPoint>,
 }
 
 impl Dcqcn {
-    /// Of a host whose port has that line rate.
+    /// Creates the protocol of a host whose port has rate `line_rate`.
     #[must_use]
     pub(crate) fn new(params: Arc<Params>, line_rate: Rate) -> Self {
         let notification_points = FxHashMap::default();
@@ -35,7 +35,7 @@ impl Dcqcn {
     }
 }
 
-/// A flow's rate limiter: its reaction point, which reckons with whole packets.
+/// A flow's rate limiter: its reaction point, which counts the bytes of whole packets.
 #[derive(Debug)]
 pub(crate) struct Limiter(ReactionPoint);
 
@@ -60,12 +60,12 @@ impl RateLimiter for Limiter {
     }
 }
 
-/// Bytes on the wire of a packet of so many payload bytes: headers, and padding to a multiple of four.
+/// Bytes on the wire of a packet with `payload` bytes of payload: the headers, and padding to a multiple of four.
 pub(super) const fn wire_len(payload: u32) -> u32 {
     roce::Packet::LEN as u32 + payload.next_multiple_of(4)
 }
 
-/// The first packet of a host's `number`th flow, as far as switches can tell.
+/// The first packet of a host's flow with this `number`, with the fields that switches read.
 pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
     let number = number as u32 % NUMBERS;
     let packet = roce::Packet {
@@ -80,7 +80,7 @@ pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
     Packet::new(wire_len(1), Header::Roce(packet))
 }
 
-/// The source port of a flow, by which load balancers tell flows apart.
+/// The source port of a flow, by which load balancers distinguish flows.
 fn source_port(flow: u32) -> u16 {
     FIRST_PORT | flow as u16
 }
@@ -90,7 +90,7 @@ impl Protocol for Dcqcn {
     type Notice = ();
 
     fn packet(&mut self, data: &Data) -> Packet {
-        // All packets of a flow but the last are full.
+        // All packets of a flow except the last are full.
         let psn = on_wire(data.offset / u64::from(self.params.mtu));
         let flow = data.flow % NUMBERS;
         let packet = roce::Packet {

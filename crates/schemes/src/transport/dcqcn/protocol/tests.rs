@@ -16,7 +16,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// The packet as it comes in, marked on the way.
+/// The packet as it arrives after a switch has marked it.
 fn marked(data: &Data) -> Packet {
     let mut packet = host().packet(data);
     assert!(packet.mark_congestion(), "data may be marked");
@@ -35,11 +35,11 @@ fn data_are_writes_with_a_number_in_their_flow() {
     assert_eq!((write.ecn, write.src_port), (Ecn::Ect0, 0xC005));
     assert_eq!(host().read(&packet), Some(Arrival::Data(data(3_072, 1_024))));
     assert_eq!(packet.header.flow_key(), Some(host().key(2, 9, 5)));
-    // 10,000 = 9 x 1,024 + 784; and 783 bytes are padded to as many.
+    // 10,000 = 9 x 1,024 + 784; a payload of 783 bytes is padded to 784.
     assert_eq!(host().packet(&data(9_216, 783)).size, 60 + 784);
 }
 
-/// A run of more than 16 million packets or flows begins again at 0, at both ends.
+/// After more than 16 million packets or flows, the numbers restart at 0 at both ends.
 #[test]
 fn numbers_wrap_at_24_bits() {
     let many =
@@ -78,7 +78,7 @@ fn flows_are_notified_apart_each_once_in_50_us() {
     assert_eq!(receiver.notification_points.len(), 1);
 }
 
-/// The first notification halves the rate (alpha is 1): a packet of 1,084 bytes at 20 Gb/s takes 433.6 ns.
+/// The first notification halves the rate (alpha is 1). A packet of 1,084 bytes then takes 433.6 ns at 20 Gb/s.
 #[test]
 fn a_notification_spaces_packets_by_their_whole_length() {
     let mut limiter = host().limiter(9);

@@ -1,18 +1,19 @@
 //! The reaction point: the rate limiter of a flow at its sender (Zhu et al., §3.1, eq. 1 to 4, Figure 7).
 //!
-//! A notice makes the *current rate* the *target rate* and cuts it by half the *estimate of congestion* alpha, which rises
-//! with it and falls in each [`Params::alpha_timer`] without one. Cycles end when so many bytes have been sent, and when so
-//! much time has passed; each halves the distance to the target (fast recovery). From the [`Params::fr_thr`]-th of either
-//! kind on, the target rises as well (additive increase), and beyond as many of both ever faster (hyper increase).
+//! A notice makes the *current rate* the *target rate*, and cuts the current rate by the fraction alpha/2. Alpha is the
+//! *estimate of congestion*: it rises with each notice, and falls after each [`Params::alpha_timer`] without a notice.
+//! Byte cycles end after a number of bytes, and time cycles after a time. The end of each cycle halves the distance to
+//! the target (fast recovery). From cycle [`Params::fr_thr`] of either kind on, the target also rises (additive
+//! increase). Once the cycles of both kinds exceed that number, it rises ever faster (hyper increase).
 //!
-//! A flow starts at line rate, and is back there when what is missing is less than a ten-thousandth. Then its limiter does
-//! nothing but remember alpha.
+//! A flow starts at line rate. It returns to line rate when its rate is within a ten-thousandth of it. Then the limiter
+//! only keeps alpha.
 //!
 //! # Differs from the paper
-//! - The i-th cycle of hyper increase raises the target by i times a step, as in QCN; the paper leaves it out.
-//! - Alpha falls when it is next needed, by as much as it would have by then.
+//! - The i-th cycle of hyper increase raises the target by i steps, as in QCN; the paper leaves it out.
+//! - The fall of alpha is computed when alpha is next needed; its value is the same.
 //!
-//! Cost a packet: a division and a few additions, and nothing at line rate.
+//! Cost per packet: a division and a few additions; none at line rate.
 
 use super::params::Params;
 use crate::transport::recovering_rate::RecoveringRate;
@@ -24,33 +25,33 @@ use std::sync::Arc;
 pub(crate) struct ReactionPoint {
     params: Arc<Params>,
     line_rate: Rate,
-    /// Estimate of congestion, 0 to 1, at the last notice, and when that was.
+    /// Estimate of congestion after the last notice, 0 to 1, and the time of that notice.
     estimate: Option<(f64, Time)>,
-    /// None while packets go at line rate.
+    /// `None` while packets go at line rate.
     limit: Option<Limit>,
 }
 
-/// What an active limiter remembers.
+/// The state of an active limiter.
 #[derive(Debug, Clone)]
 struct Limit {
     pace: RecoveringRate,
     /// Cycles since the last notice, by bytes (`BC`) and by time (`T`).
     byte_stage: u32,
     time_stage: u32,
-    /// Until the byte cycle ends, which it does below zero.
+    /// Bytes left in the byte cycle, which ends when this is negative.
     bytes_left: i64,
-    /// When the time cycle ends.
+    /// The end of the time cycle.
     timer: Time,
 }
 
 impl ReactionPoint {
-    /// A limiter that is not active, for a port of that line rate.
+    /// Creates an inactive limiter for a port with rate `line_rate`.
     #[must_use]
     pub(crate) fn new(params: Arc<Params>, line_rate: Rate) -> Self {
         Self { params, line_rate, estimate: None, limit: None }
     }
 
-    /// A notice has come in.
+    /// Handles a notice.
     pub(crate) fn notice(&mut self, now: Time) {
         let alpha = self.alpha(now);
         let Self { params, line_rate, limit, .. } = self;
@@ -74,12 +75,12 @@ impl ReactionPoint {
     #[must_use]
     pub(crate) fn alpha(&self, now: Time) -> f64 {
         let Some((alpha, noticed)) = self.estimate else { return 1.0 };
-        // Eq. 2, as often as there was time for.
+        // Applies eq. 2 once for each alpha timer that has expired since.
         let falls = now.since(noticed).as_ps() / self.params.alpha_timer.as_ps();
         alpha * power(1.0 - self.params.gain, falls)
     }
 
-    /// A packet of so many bytes begins to leave.
+    /// A packet of `bytes` bytes begins to leave.
     pub(crate) fn sent(&mut self, now: Time, bytes: u32) {
         let Self { params, limit: state, .. } = self;
         let Some(limit) = state else { return };
@@ -92,19 +93,19 @@ impl ReactionPoint {
         }
     }
 
-    /// When the next packet may begin, which is now if it has passed.
+    /// The time at which the next packet may begin. A time in the past means now.
     #[must_use]
     pub(crate) fn ready_at(&self) -> Time {
         self.limit.as_ref().map_or(Time::ZERO, |limit| limit.pace.ready_at())
     }
 
-    /// When [`fire`](Self::fire) has to be called; never, while the limiter is not active.
+    /// The time at which [`fire`](Self::fire) must be called; [`Time::NEVER`] while the limiter is inactive.
     #[must_use]
     pub(crate) fn timer(&self) -> Time {
         self.limit.as_ref().map_or(Time::NEVER, |limit| limit.timer)
     }
 
-    /// Ends the time cycle, if it is at its end.
+    /// Ends the time cycle, if its end has come.
     pub(crate) fn fire(&mut self, now: Time) {
         let Some(limit) = self.limit.as_mut().filter(|limit| limit.timer <= now) else { return };
         limit.time_stage += 1;
@@ -112,7 +113,7 @@ impl ReactionPoint {
         self.increase(now);
     }
 
-    /// What the end of a cycle does to the rates (Figure 7).
+    /// Updates the rates at the end of a cycle (Figure 7).
     fn increase(&mut self, now: Time) {
         let Self { params, limit: state, .. } = self;
         let Some(limit) = state else { return };
@@ -132,7 +133,7 @@ impl ReactionPoint {
     }
 }
 
-/// `base` to the power of `n`, by multiplication alone: the same bits on every machine.
+/// `base` to the power of `n`, by multiplication only, so that the result has the same bits on every machine.
 fn power(mut base: f64, mut n: u64) -> f64 {
     let mut product = 1.0;
     while n > 0 {

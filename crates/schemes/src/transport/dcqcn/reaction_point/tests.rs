@@ -5,7 +5,7 @@ const LINE: Rate = Rate::from_gbps(40);
 const PACKET: u32 = 1_000;
 
 impl ReactionPoint {
-    /// Whether packets are held back.
+    /// True if the limiter delays packets.
     fn is_active(&self) -> bool {
         self.limit.is_some()
     }
@@ -23,7 +23,7 @@ fn at_us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// A flow that has had so many notices at once.
+/// The limiter of a flow that has received `notices` notices at time zero.
 fn notified(notices: u32) -> ReactionPoint {
     let mut point = ReactionPoint::new(Arc::new(Params::default()), LINE);
     (0..notices).for_each(|_| point.notice(Time::ZERO));
@@ -39,7 +39,7 @@ fn time_cycle(point: &mut ReactionPoint) {
     point.fire(point.timer());
 }
 
-/// Sends packets as soon as they may go until the byte cycle ends.
+/// Sends packets as early as possible until the byte cycle ends. Returns the number of bytes.
 fn byte_cycle(point: &mut ReactionPoint) -> u64 {
     let mut bytes = 0;
     loop {
@@ -75,7 +75,8 @@ fn alpha_falls_without_notices_and_rises_with_them() {
     assert!(near(&point, 55_000_000, 0.0), "in a minute all is forgotten");
 }
 
-/// Zhu et al., Figure 7: four halvings by either kind of cycle, from the fifth on the target rises by 40 Mb/s.
+/// Zhu et al., Figure 7: four cycles of either kind halve the distance to the target. From the fifth cycle on, the
+/// target rises by 40 Mb/s.
 #[test]
 fn fast_recovery_and_additive_increase() {
     type Cycle = fn(&mut ReactionPoint);
@@ -138,7 +139,7 @@ fn packets_go_at_the_current_rate() {
 fn back_at_line_rate_only_alpha_remains() {
     let mut point = notified(1);
     let cycles = std::iter::from_fn(|| point.is_active().then(|| time_cycle(&mut point))).count();
-    // 1 - 2^-14 is beyond 0.9999.
+    // 1 - 2^-14 exceeds 0.9999.
     assert_eq!(cycles, 13);
     assert_eq!((point.timer(), point.ready_at(), point.rate()), (Time::NEVER, Time::ZERO, LINE));
     point.sent(Time::ZERO, PACKET);

@@ -27,19 +27,19 @@ use std::sync::Arc;
 pub struct R2c2Node {
     plane: DataPlane,
     table: FlowTable,
-    /// Receives in place of the data plane if flows are reliable.
+    /// Receiver of reliable flows. `None` if flows are not reliable: the data plane receives those.
     arrivals: Option<Arrivals>,
     retries: Retries,
     resends: Resends,
     anti_entropy: AntiEntropy,
-    /// Digests broadcast so far.
+    /// Number of digests that this node has broadcast; it selects the tree of the next digest.
     digests: u32,
     selector: Option<Selector>,
-    /// Flows whose destination was cut off when they came.
+    /// Flows whose destination was unreachable when the application started them; they start when a path exists.
     cut_off: Vec<Flow>,
     /// The time of the last tick.
     computed: Time,
-    /// When this node last told its flows again: to all after a change of the fabric, to one that asked, or by a retry.
+    /// Time at which this node last announced its flows again: after a topology change, in a snapshot, or in a retry.
     told_again: Option<Time>,
 }
 
@@ -87,8 +87,9 @@ impl R2c2Node {
         self.plane.limits()
     }
 
-    /// Works out how a flow of this node's to each other node splits over links, as the paper's nodes do in advance (§4.2).
-    /// Otherwise that is done when a first such flow is met. On a torus these splits are, moved, those of all flows.
+    /// Computes in advance how a flow from this node to each other node splits over links, as the paper's nodes do
+    /// (§4.2). Without this call, each split is computed when the first such flow appears. On a torus, the splits of
+    /// all other flows are translations of these.
     pub fn precompute_weights(&self) {
         let (view, id) = (&self.plane.view, self.plane.id);
         let (protocol, mut row) = (view.feasible(self.params().protocol), Vec::new());
@@ -98,7 +99,7 @@ impl R2c2Node {
         }
     }
 
-    /// When this node computes next; [`Time::NEVER`] if it has nothing to compute for.
+    /// Time of this node's next rate computation; [`Time::NEVER`] if none is scheduled.
     #[must_use]
     pub fn computes_at(&self) -> Time {
         self.plane.ticks.next()
@@ -124,8 +125,8 @@ impl R2c2Node {
         self.plane.ticks.start(now);
     }
 
-    /// Announces something about an own flow, to this node's table first. All events of a flow use one tree, on
-    /// which none can overtake another.
+    /// Applies an event of this node's own flow to the table, and broadcasts it. All events of a flow use the same
+    /// tree, so that none overtakes another.
     fn broadcast(&mut self, now: Time, mut event: Event) {
         let key = event.flow();
         let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
@@ -136,12 +137,13 @@ impl R2c2Node {
         self.mind_doubt(now);
     }
 
-    /// Takes an event into the table, and queues a copy for each child of this node in its tree.
+    /// Applies an event to the table, and queues a copy for each child of this node in the event's tree.
     fn apply_and_pass_on(&mut self, now: Time, event: &Event) {
         let before = self.table.digest();
         self.table.apply(now, event);
         let ports = self.plane.view.trees.children(NodeId(event.src.into()), event.tree, self.plane.id);
-        // What is no news here was said before, and must not be said for ever.
+        // Remember only events that changed the table. An event that is resent would otherwise be remembered again each
+        // time, and would be resent for ever.
         if !ports.is_empty() && self.table.digest() != before {
             self.resends.said(now, event);
         }
@@ -160,7 +162,7 @@ impl R2c2Node {
         self.mind_doubt(now);
     }
 
-    /// With rho = 0 rates follow every event.
+    /// If rho is zero, schedules a rate computation after every event.
     fn event_seen(&mut self, now: Time) {
         if self.params().rho == Duration::ZERO && !self.plane.sender.is_empty() {
             self.plane.ticks.at_once(now);
@@ -168,7 +170,8 @@ impl R2c2Node {
         }
     }
 
-    /// This node dropped a packet: if it was a broadcast, its source must know.
+    /// Handles the drop of a packet at this node. If the packet was a broadcast event, its source must learn of the
+    /// drop.
     fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
         let event = match &packet.header {
             Header::R2c2Event(event) => event,
@@ -200,13 +203,14 @@ impl R2c2Node {
         self.plane.outbox.control(Header::R2c2DropNotice(notice));
     }
 
-    /// Sends again what is due. The START of a finished flow is not: it would come after its FINISH.
+    /// Sends the retries that are due. The START of a finished flow is not sent again, because it would arrive after
+    /// the FINISH.
     fn retry_due(&mut self, now: Time) {
         let Self { plane: DataPlane { id, view, sender, outbox, .. }, retries, table, told_again, .. } = self;
         for event in retries.due(now) {
             let live = sender.flows().iter().any(|flow| flow.lid == event.lid);
             let event = match table.get(event.flow()) {
-                // Something may have changed since it was dropped.
+                // The flow may have changed since the drop, so the retry carries its current state.
                 Some(known) if live && event.kind == EventKind::Finish => {
                     known.event(EventKind::Refresh, event.tree)
                 }
@@ -222,7 +226,8 @@ impl R2c2Node {
         }
     }
 
-    /// Broadcasts what holds of own flows that have a way, of those whose handle is wanted.
+    /// Broadcasts the current state of this node's flows for which `wanted` is true, except flows without a path to
+    /// their destination.
     fn say_again(&mut self, now: Time, kind: EventKind, wanted: impl Fn(u32) -> bool) {
         let live = self.plane.sender.flows().iter().filter(|flow| !flow.cut_off).map(|flow| flow.event(kind));
         for event in live.filter(|event| wanted(event.flow())).collect::<Vec<_>>() {
@@ -230,7 +235,8 @@ impl R2c2Node {
         }
     }
 
-    /// The failure sequence (§3.2): new routes and trees, dead flows forgotten, live flows announced again.
+    /// Follows a topology change (§3.2): updates routes and trees, removes flows that are cut off, and announces live
+    /// flows again.
     fn renew_view(&mut self, now: Time) {
         self.plane.renew_view(now);
         let (view, id) = (&self.plane.view, self.plane.id);
@@ -264,8 +270,8 @@ impl R2c2Node {
         }
     }
 
-    /// Does one thing that is due; the answer is what this node wants, or nothing if it must be asked again. Apart, so
-    /// that a relay's short way stays short.
+    /// Runs one action that is due. Returns the node's output, or `None` if the caller must call again. This function
+    /// is never inlined, so that the fast path of a relay stays short.
     #[inline(never)]
     fn work(&mut self, now: Time, ports: &Ports<'_>) -> Option<Output> {
         if self.plane.outdated {
@@ -326,7 +332,8 @@ impl R2c2Node {
 
 impl Host for R2c2Node {
     fn handle(&mut self, now: Time, input: Input<'_>) {
-        // Data and broadcasts of others, the bulk of what comes in, change nothing in what this node may send when.
+        // Most inputs are data packets and events of other nodes. They do not change when this node may send its next
+        // packet.
         let others = matches!(
             input,
             Input::Packet { packet: Packet { header: Header::R2c2Data(_) | Header::R2c2Event(_), .. }, .. }
@@ -355,7 +362,8 @@ impl Host for R2c2Node {
                 Header::R2c2Digest(digest) => self.take_digest(now, *digest),
                 Header::R2c2Request(request) => self.take_request(now, request, port),
                 Header::R2c2Snapshot(snapshot) => self.take_snapshot(now, snapshot),
-                // Another node's, the controller's, or another protocol's.
+                // A drop notice for another node, a message to or from a central controller, or a packet of another
+                // protocol.
                 _ => {}
             },
             Input::Sent(_) => {}

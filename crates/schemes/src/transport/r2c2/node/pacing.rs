@@ -1,4 +1,4 @@
-//! How a node limits its own flows: when they start, and at every tick (§3.3).
+//! Rate limits of a node's own flows, set at the start of a flow and at every tick (§3.3).
 
 use super::super::entries::Entry;
 use super::super::outgoing::Outgoing;
@@ -40,7 +40,7 @@ impl R2c2Node {
         self.table.age(now);
         let before = std::mem::replace(&mut self.computed, now);
         if self.params().only_lasting && rho > Duration::ZERO && self.table.changed() + rho <= before {
-            return; // the last computation counted just the same flows
+            return; // the last computation counted the same flows
         }
         let counts = |flow: &Outgoing| self.table.counts(self.plane.sender.handle(flow.lid));
         if !self.params().computes_idle && !self.plane.sender.flows().iter().any(counts) {
@@ -60,7 +60,7 @@ impl R2c2Node {
         }
     }
 
-    /// Announces the weights of flows that have become more or less urgent.
+    /// Updates the weights of flows with deadlines, and announces the weights that have changed enough.
     fn follow_deadlines(&mut self, now: Time) {
         if self.params().policy != Policy::Deadline {
             return;

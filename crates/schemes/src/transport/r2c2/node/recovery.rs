@@ -1,4 +1,4 @@
-//! How a node learns what broadcasts did not tell it (§3.2): rounds of anti-entropy, snapshots, resends.
+//! Recovery from lost broadcasts (§3.2): anti-entropy rounds, snapshots, and resends.
 
 use super::super::PortSet;
 use super::super::entries::Entry;
@@ -13,8 +13,8 @@ impl R2c2Node {
         u16::try_from(self.plane.id.0).expect("R2C2 addresses 65,536 nodes")
     }
 
-    /// Whether another node can have a flow from `src` to `dst`. What was on its way when the fabric changed may speak of
-    /// flows that are cut off since.
+    /// True if another node can have a flow from `src` to `dst`. A message that was in flight during a topology change
+    /// may name a flow that has since been cut off.
     #[inline]
     pub(super) fn is_credible(&self, src: u16, dst: u16, protocol: u8) -> bool {
         let (from, to) = (NodeId(src.into()), NodeId(dst.into()));
@@ -25,14 +25,14 @@ impl R2c2Node {
             && (!self.plane.is_damaged() || self.plane.view.concerns(self.plane.id, from, to))
     }
 
-    /// There are flows, of whomever.
+    /// Starts the anti-entropy rounds if nodes always compare their tables and the rounds are not running.
     pub(super) fn mind_doubt(&mut self, now: Time) {
         if self.anti_entropy.flows_known(now) {
             self.plane.asleep_until = None;
         }
     }
 
-    /// Takes a round of anti-entropy.
+    /// Runs an anti-entropy round.
     pub(super) fn compare(&mut self, now: Time) {
         let mut sources = self.table.sources();
         let number = self.number();
@@ -54,14 +54,14 @@ impl R2c2Node {
         self.plane.outbox.packet(Packet::new(header.wire_len() as u32, header), ports);
     }
 
-    /// Compares what another node says of its flows with what is known of them.
+    /// Compares another node's digest with the table's entries of that node, and requests a snapshot if they differ.
     pub(super) fn take_digest(&mut self, now: Time, digest: Digest) {
         let source = NodeId(digest.src.into());
         if !self.plane.view.is_node(digest.src)
             || source == self.plane.id
             || !self.plane.view.concerns(self.plane.id, source, source)
         {
-            return; // no node that can be reached said that
+            return; // the source is invalid, unreachable, or this node
         }
         self.pass_digest_on(digest);
         if self.table.digest_of(source) == digest.hash {
@@ -72,7 +72,7 @@ impl R2c2Node {
         }
     }
 
-    /// Asks a node for its flows.
+    /// Requests a snapshot of a node's flows.
     fn ask(&mut self, source: u16) {
         let protocol = self.params().protocol;
         if let Some(mut data) = self.plane.control(protocol, source, 0, 0) {
@@ -81,7 +81,7 @@ impl R2c2Node {
         }
     }
 
-    /// Asks the neighbour at a port, by which something damaged has come, to say its last broadcasts again.
+    /// Asks the neighbour at a port to resend its last broadcasts, after a damaged packet has arrived at the port.
     pub(super) fn ask_neighbour(&mut self, port: PortId) {
         let topology = self.plane.view.routing.topology();
         let Some(link) = topology.link(topology.link_id(self.plane.id, port)) else { return };
@@ -91,7 +91,7 @@ impl R2c2Node {
         }
     }
 
-    /// Answers a request that has come by a port.
+    /// Answers a request that arrived at this port.
     pub(super) fn take_request(&mut self, now: Time, request: &Request, port: PortId) {
         match request.wanted {
             Wanted::Snapshot => {
@@ -111,14 +111,14 @@ impl R2c2Node {
         }
     }
 
-    /// Tells a node all own flows, in answer to a request with this number.
+    /// Sends all flows of this node to another node, in answer to the request with this number.
     fn send_snapshot(&mut self, dst: u16, request: u32) {
         let hash = self.table.digest_of(self.plane.id);
         let flows: Vec<FlowState> = self.table.of(self.plane.id).iter().map(Entry::state).collect();
         let parts = flows.chunks(Snapshot::MAX_FLOWS).map(<[_]>::to_vec);
         let mut parts: Vec<_> = parts.collect();
         parts.resize_with(parts.len().max(1), Vec::new);
-        // Ranges that leave no lid out.
+        // The lid ranges of the parts together cover all lids, so that the receiver also removes flows that have ended.
         let mut first = 0;
         let count = parts.len();
         for (place, flows) in parts.into_iter().enumerate() {
@@ -134,12 +134,12 @@ impl R2c2Node {
         }
     }
 
-    /// Takes over what a node says of its flows.
+    /// Replaces the table's entries of a node by the flows in its snapshot.
     pub(super) fn take_snapshot(&mut self, now: Time, snapshot: &Snapshot) {
         let (src, body) = (snapshot.data.src, &*snapshot.body);
         let is_credible = |flow: &FlowState| self.is_credible(src, flow.dst, flow.protocol);
         if !self.anti_entropy.is_news(src, snapshot.data.seq) || !body.flows.iter().all(is_credible) {
-            return; // something has changed under it
+            return; // an event or a topology change has made the snapshot outdated
         }
         self.table.replace(now, src, body);
         if self.table.digest_of(NodeId(src.into())) == body.hash {

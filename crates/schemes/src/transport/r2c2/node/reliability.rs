@@ -1,4 +1,4 @@
-//! What a node does for reliable flows.
+//! Reliable flows at a node: data, acknowledgements, and streams.
 
 use super::super::Params;
 use super::super::arrivals::{Answer, Arrivals, Taken};
@@ -14,7 +14,7 @@ impl R2c2Node {
         };
         let is_whole = self.plane.view.is_node(data.src) && u32::from(data.src) == data.flow >> 16;
         if !is_whole || NodeId(data.dst.into()) != self.plane.id {
-            return; // no checksum covers the hop index: it took a wrong turn, or nobody could be answered
+            return; // misrouted, or without a valid source: no checksum covers the hop index
         }
         let Taken { in_order, delivered, answer } = arrivals.take(now, data);
         for report in in_order.into_iter().chain(delivered) {
@@ -25,7 +25,8 @@ impl R2c2Node {
         }
     }
 
-    /// Answers a flow's source. If no way leads there, it will ask when there is one.
+    /// Sends an acknowledgement to a flow's source. Without a path to the source, nothing is sent: the source
+    /// retransmits as soon as a path exists.
     fn send_answer(&mut self, answer: &Answer) {
         let &Answer { key, seq, next, from, arrived } = answer;
         let (src, plen) = ((key >> 16) as u16, Acknowledgement::PAYLOAD_LEN);
@@ -37,14 +38,14 @@ impl R2c2Node {
         }
     }
 
-    /// Answers the packets that have waited long enough.
+    /// Sends the acknowledgements that are due.
     pub(super) fn acknowledge_due(&mut self, now: Time) {
         while let Some(answer) = self.arrivals.as_mut().and_then(|arrivals| arrivals.next_answer(now)) {
             self.send_answer(&answer);
         }
     }
 
-    /// When packets will have waited long enough.
+    /// Time at which the next acknowledgement is due.
     pub(super) fn next_acknowledgement(&self) -> Time {
         self.arrivals.as_ref().map_or(Time::NEVER, Arrivals::due)
     }
@@ -73,7 +74,7 @@ impl R2c2Node {
         }
     }
 
-    /// A broadcast may be about a flow that this node receives.
+    /// Passes an event to the receiver if the flow's destination is this node.
     pub(super) fn note_announcement(&mut self, now: Time, event: &Event) {
         if let Some(arrivals) = &mut self.arrivals
             && NodeId(event.dst.into()) == self.plane.id
@@ -82,7 +83,7 @@ impl R2c2Node {
         }
     }
 
-    /// After a change of the fabric: flows that are cut off wait, at both ends, and others go on.
+    /// Follows a topology change: flows that are cut off wait at both ends, and the other flows continue.
     pub(super) fn keep_waiting(&mut self, now: Time) {
         let (routing, table, at) = (&self.plane.view.routing, &self.table, self.plane.id);
         if let Some(arrivals) = &mut self.arrivals {

@@ -1,4 +1,4 @@
-//! What a node does to choose routing protocols for flows, and to follow what others choose (§3.4).
+//! Routing selection at a node (§3.4): chooses protocols for flows, and applies the choices of other nodes.
 
 use super::super::rates;
 use super::super::table::TOMBSTONE;
@@ -8,7 +8,7 @@ use raddle_wire::r2c2::{Announcement, Assignment, EventKind};
 use std::sync::Arc;
 
 impl R2c2Node {
-    /// Looks whether there is something to choose a routing protocol for.
+    /// Starts the selection timers if the table has flows, and stops them if it is empty.
     pub(super) fn mind_selection(&mut self, now: Time) {
         if let Some(selector) = &mut self.selector {
             if self.table.is_empty() {
@@ -27,7 +27,7 @@ impl R2c2Node {
         else {
             return;
         };
-        // An empty announcement hands on the token.
+        // An empty announcement passes the token on.
         let parts = changes.chunks(Announcement::MAX_ASSIGNMENTS);
         let parts: Vec<Arc<[Assignment]>> =
             if changes.is_empty() { vec![Arc::default()] } else { parts.map(Arc::from).collect() };
@@ -43,7 +43,7 @@ impl R2c2Node {
         let &Announcement { tree, src, epoch, ref assignments } = announcement;
         let source = NodeId(src.into());
         if !self.plane.view.is_node(src) {
-            return; // no node of this fabric said that
+            return; // the source is not a node of this fabric
         }
         let header = Header::R2c2Announcement(announcement.clone());
         let packet = Packet::new(header.wire_len() as u32, header);
@@ -52,7 +52,8 @@ impl R2c2Node {
         for &Assignment { flow, protocol: number } in &**assignments {
             let among = self.params().selection.map_or(&[][..], |selection| selection.among);
             let protocol = rates::protocol(self.plane.params(), number);
-            // Of others nobody has checked that their routes fit the header.
+            // Set-up has checked that the routes of these protocols fit the header, but not the routes of other
+            // protocols.
             let Some(protocol) = protocol.filter(|protocol| among.contains(protocol)) else { continue };
             if self.selector.as_mut().is_some_and(|selector| selector.counts(epoch, src, flow)) {
                 self.table.reroute(now, flow, number);
@@ -68,7 +69,7 @@ impl R2c2Node {
         self.plane.asleep_until = None;
         self.event_seen(now);
         if self.told_again.is_some_and(|told| now < told + TOMBSTONE) {
-            // What was said then may come after the announcement somewhere.
+            // At some nodes, a recent repetition of the flow's events may arrive after this announcement and undo it.
             self.say_again(now, EventKind::Route, |flow| own.contains(&flow));
         }
     }

@@ -1,7 +1,8 @@
-//! CUBIC's window (RFC 9438): after a loss it grows as a cubic function of the time since, slowly around the window
-//! at which segments were lost.
+//! CUBIC's window (RFC 9438). After a loss the window grows as a cubic function of time. The growth is slow near the
+//! window at which segments were lost.
 //!
-//! At the round trips of data centers the function takes seconds to rise, so that the Reno-friendly region rules.
+//! At round trips of data centers the function takes seconds to rise, so the Reno-friendly region determines the
+//! window.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
 use crate::scheme::{Info, Make, Streams, Transport};
@@ -29,23 +30,24 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::Carried,
 };
 
-/// The cubic function's coefficient, in segments a cubic second.
+/// Coefficient of the cubic function, in segments per cubic second.
 const C: f64 = 0.4;
-/// What is left of the window after a loss.
+/// Factor by which a loss reduces the window.
 const BETA: f64 = 0.7;
-/// Growth of a Reno that reduces by [`BETA`] and sends as much as one that halves, in segments a round trip (§4.3).
+/// Growth in segments per round trip of a Reno sender that reduces its window by [`BETA`] and has the same throughput
+/// as a Reno sender that halves it (§4.3).
 const RENO_GROWTH: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// By how much the window grows at most in a round trip (§4.4).
+/// Greatest growth factor of the window in one round trip (§4.4).
 const MOST_GROWTH: f64 = 1.5;
 
-/// What CUBIC remembers. Windows are in segments.
+/// CUBIC's state of a flow. Windows are in segments.
 #[derive(Debug, Default)]
 pub(crate) struct Cubic {
-    /// The window before the last reduction, or less if capacity is to be given up (`W_max`); 0 is unknown.
+    /// The window before the last reduction, or less if the flow gives up capacity (`W_max`); 0 if unknown.
     w_max: f64,
     /// The window before the last reduction (`cwnd_prior`).
     prior: f64,
-    /// Since the last reduction, once slow start has ended.
+    /// The current epoch. It begins after the last reduction, once slow start has ended.
     epoch: Option<Epoch>,
 }
 
@@ -55,14 +57,14 @@ struct Epoch {
     start: Time,
     /// Seconds from the start at which the function reaches `w_max` (`K`).
     k: f64,
-    /// What Reno's window would be (`W_est`).
+    /// The window that Reno would have (`W_est`).
     reno: f64,
-    /// The part of a byte by which the window should be larger.
+    /// Fraction of a byte by which the window should be larger.
     fraction: f64,
 }
 
 impl Cubic {
-    /// The function `seconds` after the start of the epoch (§4.2, eq. 1).
+    /// Value of the function `seconds` after the start of the epoch (§4.2, eq. 1).
     fn window_at(&self, k: f64, seconds: f64) -> f64 {
         let t = seconds - k;
         C * t * t * t + self.w_max
@@ -81,7 +83,7 @@ impl CongestionControl for Cubic {
         let mss = f64::from(ack.mss);
         let cwnd = window.cwnd() as f64 / mss;
         let mut epoch = self.epoch.take().unwrap_or_else(|| {
-            self.w_max = self.w_max.max(cwnd); // §4.8 and §4.10: a stage that no reduction began
+            self.w_max = self.w_max.max(cwnd); // §4.8 and §4.10: no reduction began this epoch
             Epoch { start: ack.now, k: libm::cbrt((self.w_max - cwnd) / C), reno: cwnd, fraction: 0.0 }
         });
         let acked = ack.bytes as f64 / mss;
@@ -106,7 +108,7 @@ impl CongestionControl for Cubic {
         self.prior = flight as f64 / f64::from(mss);
         self.w_max = match sign {
             LossSign::Timeout => 0.0, // §4.8
-            // Fast convergence (§4.7): a window that shrinks gives up more.
+            // Fast convergence (§4.7): a flow whose window shrinks releases more capacity.
             LossSign::Duplicates if self.prior < self.w_max => self.prior * (1.0 + BETA) / 2.0,
             LossSign::Duplicates => self.prior,
         };
@@ -122,7 +124,7 @@ mod tests {
 
     const MSS: u16 = 1_000;
 
-    /// A flow that fills its window, its round trips one after the other.
+    /// A flow that fills its window, simulated round trip by round trip.
     struct Flow {
         cubic: Cubic,
         window: Window,
@@ -131,7 +133,7 @@ mod tests {
     }
 
     impl Flow {
-        /// A flow with a window of so many segments, and a loss.
+        /// A flow that has just lost a segment with a window of `segments` segments.
         fn reduced_from(segments: u64, round_trip: Duration) -> Self {
             let params = Params { mss: MSS, ..Params::default() };
             let mut flow =
@@ -140,13 +142,13 @@ mod tests {
             flow
         }
 
-        /// Loses a segment of a window of so many, and recovers.
+        /// Loses a segment of a window of `segments` segments, and recovers.
         fn lose(&mut self, segments: u64, sign: LossSign) {
             self.cubic.lost(&mut self.window, segments * u64::from(MSS), MSS, sign);
             self.window.set_cwnd(self.window.ssthresh());
         }
 
-        /// A round trip passes, and an acknowledgement of each segment comes.
+        /// One round trip passes, in which each segment is acknowledged.
         fn round(&mut self) {
             self.now += self.round_trip;
             for _ in 0..self.window.cwnd() / u64::from(MSS) {
@@ -193,13 +195,13 @@ mod tests {
         {
             let passed = flow.now.since(Time::ZERO).as_ps() / 100_000_000_000;
             flow.rounds(usize::try_from(seconds * 10 + 1 - passed).expect("few"));
-            // The window is what the function is to be a round trip later.
+            // The window equals the value of the function one round trip later.
             assert_near(flow.cwnd(), expected, expected * 0.006);
         }
     }
 
-    /// At a round trip of 100 us the function does not move, and Reno's estimate rules: 3·0.3/1.7 = 0.529 segments a
-    /// round trip, and one once it is back at where the loss was (§4.3).
+    /// At a round trip of 100 us the cubic function does not rise, and Reno's estimate determines the window. It grows
+    /// by 3·0.3/1.7 = 0.529 segments per round trip, and by one after it has reached the window of the loss (§4.3).
     #[test]
     fn oracle_7_3_short_round_trips_are_reno_friendly() {
         let mut flow = Flow::reduced_from(100, Duration::from_us(100));

@@ -1,4 +1,4 @@
-//! DCTCP's window (RFC 8257): reduced once a round trip in proportion to the share of bytes that were marked.
+//! DCTCP's window (RFC 8257): reduced once per round trip, in proportion to the share of marked bytes.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
 use crate::scheme::{Info, Make, Streams, Transport};
@@ -29,20 +29,20 @@ pub(crate) const TRANSPORT: Transport = Transport {
 /// Weight of the newest window in the estimate (`g`, §4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
-/// What DCTCP remembers.
+/// DCTCP's state of a flow.
 #[derive(Debug)]
 pub(crate) struct Dctcp {
-    /// Estimate of the share of bytes that are marked (`DCTCP.Alpha`).
+    /// Estimate of the share of marked bytes (`DCTCP.Alpha`).
     alpha: f64,
-    /// One past the last number sent in this window of observation (`DCTCP.WindowEnd`).
+    /// One past the last sequence number sent in the current observation window (`DCTCP.WindowEnd`).
     window_end: u64,
-    /// Bytes acknowledged in it, and how many of them with a mark.
+    /// Bytes acknowledged in the observation window, and those of them with a mark.
     acked: u64,
     marked: u64,
-    /// One past the highest number sent when the window was last reduced for a mark: marks on what lies below are of the
-    /// same event.
+    /// One past the highest sequence number sent when a mark last reduced the window. Marks below it belong to the same
+    /// congestion event.
     reduced: u64,
-    /// Whether the receiver has to be told of that.
+    /// True if the receiver has not been told of the last reduction.
     untold: bool,
 }
 
@@ -53,7 +53,7 @@ impl Default for Dctcp {
 }
 
 impl Dctcp {
-    /// §3.3: the share of marked bytes, averaged over windows.
+    /// Updates alpha, the average share of marked bytes over observation windows (§3.3).
     fn observe(&mut self, ack: &Acknowledged) {
         self.acked += ack.bytes;
         self.marked += if ack.marked { ack.bytes } else { 0 };
@@ -76,7 +76,7 @@ impl CongestionControl for Dctcp {
             }
         } else if !ack.recovering && ack.una > self.reduced {
             window.set_ssthresh((window.cwnd() as f64 * (1.0 - self.alpha / 2.0)) as u64, ack.mss);
-            // After a timeout the window may be below the least threshold: a mark does not widen it.
+            // After a timeout the window may be below the least threshold. A mark must not increase it.
             window.set_cwnd(window.ssthresh().min(window.cwnd()));
             self.reduced = ack.max;
             self.untold = true;
@@ -84,7 +84,7 @@ impl CongestionControl for Dctcp {
     }
 
     fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, _: LossSign) {
-        window.set_ssthresh(flight / 2, mss); // §3.4: as any TCP
+        window.set_ssthresh(flight / 2, mss); // §3.4: as in any TCP
         self.untold = true;
     }
 
@@ -101,7 +101,7 @@ mod tests {
 
     const MSS: u16 = 1_000;
 
-    /// A flow of a fixed window of ten segments, as far as what is outstanding goes.
+    /// A flow that always has ten segments outstanding.
     struct Flow {
         dctcp: Dctcp,
         window: Window,
@@ -115,7 +115,7 @@ mod tests {
             Self { dctcp: Dctcp::default(), window: Window::new(&params), una: 1 }
         }
 
-        /// The next segment is acknowledged. Returns by how much the window shrank.
+        /// Acknowledges the next segment. Returns the number of bytes by which the window shrank.
         fn acknowledge(&mut self, marked: bool, recovering: bool) -> u64 {
             let before = self.window.cwnd();
             self.una += u64::from(MSS);
@@ -135,12 +135,12 @@ mod tests {
         }
     }
 
-    /// RFC 8257 §3.3: after the first acknowledgement, which ends an empty window, windows are of ten segments.
+    /// RFC 8257 §3.3: the first acknowledgement ends an empty observation window. All later windows have ten segments.
     #[test]
     fn oracle_7_3_alpha_follows_the_share_of_marks() {
         let mut flow = Flow::new();
         let mut expected = 1.0;
-        // Marked segments of each window of observation.
+        // Number of marked segments in each observation window.
         for marks in [0, 10, 10, 5, 0, 0, 3] {
             let window = flow.dctcp.window_end;
             let mut number = 0;
@@ -167,7 +167,7 @@ mod tests {
         flow.dctcp.window_end = u64::MAX; // alpha stays
         let cuts: Vec<u64> = (0..25).map(|_| flow.acknowledge(true, false)).collect();
         let mut expected = [0; 25];
-        // 100,000 by an eighth each, a window of ten segments apart.
+        // The window of 100,000 bytes shrinks by an eighth after every ten segments.
         (expected[0], expected[10], expected[20]) = (12_500, 10_938, 9_571);
         assert_eq!(cuts, expected);
         assert_eq!(flow.window.ssthresh(), flow.window.cwnd(), "beyond slow start");

@@ -1,5 +1,5 @@
-//! Congestion control: the reaction of a flow's window to acknowledgements, ECN marks and losses. Each algorithm is a file
-//! in this folder, with its registry entry, and a line in the registry.
+//! Congestion control: the reaction of a flow's window to acknowledgements, ECN marks and losses. Each algorithm is a
+//! file in this folder, with its registry entry, and a line in the registry.
 
 pub(crate) mod cubic;
 pub(crate) mod dctcp;
@@ -13,19 +13,19 @@ use raddle_wire::Ecn;
 /// A congestion control algorithm and its state of one flow besides the window. Loss recovery is the same for all
 /// algorithms and calls the algorithm to set the window.
 pub(crate) trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
-    /// The ECN field of all packets except pure acknowledgements. If the packets are ECN-capable, receivers echo every mark
-    /// (RFC 8257 §3.2).
+    /// The ECN field of all packets except pure acknowledgements. If the packets are ECN-capable, receivers echo every
+    /// mark (RFC 8257 §3.2).
     const ECN: Ecn = Ecn::NotEct;
 
-    /// True if fast recovery without SACK ends at the first acknowledgement of new data, even if other data that was sent
-    /// before the recovery began is still missing.
+    /// True if fast recovery without SACK ends at the first acknowledgement of new data, even if other data that was
+    /// sent before the recovery began is still missing.
     const ENDS_RECOVERY_EARLY: bool = false;
 
     /// New data is acknowledged.
     fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledged);
 
-    /// Segments are lost while `flight` bytes are outstanding: sets the slow-start threshold. Loss recovery then sets the
-    /// window.
+    /// Segments are lost while `flight` bytes are outstanding: sets the slow-start threshold. Loss recovery then sets
+    /// the window.
     fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, sign: LossSign);
 
     /// Returns true once after the window was reduced: the next new segment then carries CWR (RFC 3168 §6.1.2).
@@ -53,17 +53,17 @@ pub(crate) struct Acknowledged {
     pub marked: bool,
     /// True if the window may grow: it was fully used, and no loss recovery is in progress.
     pub may_grow: bool,
-    /// True if the acknowledged data was sent before a detected loss for which the window has already been reduced. Marks on
-    /// that data belong to the same congestion event (RFC 3168 §6.1.2).
+    /// True if the acknowledged data was sent before a detected loss for which the window has already been reduced.
+    /// Marks on that data belong to the same congestion event (RFC 3168 §6.1.2).
     pub recovering: bool,
 }
 
 /// The way in which a loss was detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LossSign {
-    /// By acknowledgements of later segments.
+    /// Acknowledgements of later segments.
     Duplicates,
-    /// By the retransmission timer.
+    /// The retransmission timer.
     Timeout,
 }
 
@@ -112,8 +112,8 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Grows the window as Reno does. In slow start the window grows by the acknowledged bytes, but at most by one segment. In
-    /// congestion avoidance it grows by about one segment per round trip (RFC 5681 §3.1, eqs. 2 and 3).
+    /// Grows the window as Reno does. In slow start the window grows by the acknowledged bytes, but at most by one
+    /// segment. In congestion avoidance it grows by about one segment per round trip (RFC 5681 §3.1, eqs. 2 and 3).
     pub(crate) fn grow(&mut self, bytes: u64, mss: u16) {
         let mss = u32::from(mss);
         let more =

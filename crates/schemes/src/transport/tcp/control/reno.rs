@@ -7,7 +7,7 @@ use crate::scheme::{Info, Make, Streams, Transport};
 use crate::transport::tcp::scheme::{self, Parameters};
 use raddle_core::Duration;
 
-/// TCP Reno, as PDQ was compared with.
+/// TCP Reno, the baseline of PDQ's comparison.
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "tcp-reno",
@@ -37,8 +37,8 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::Carried,
 };
 
-/// The window of [`NewReno`], whose fast recovery repairs one loss: of several in a window, each is a reason to halve it
-/// again, or to wait for the timeout.
+/// The window of [`NewReno`] with a fast recovery that repairs one loss. If a window has several losses, each further
+/// loss halves the window again or waits for the timeout.
 #[derive(Debug, Default)]
 pub(crate) struct Reno(NewReno);
 

@@ -1,4 +1,4 @@
-//! DCTCP between two hosts: what can be marked, and how the receiver echoes marks.
+//! DCTCP between two hosts: which packets can be marked, and how the receiver echoes marks.
 
 use super::pair::{Fate, Pair};
 use super::*;
@@ -28,8 +28,8 @@ fn all_but_pure_acknowledgements_can_be_marked() {
     );
 }
 
-/// The acknowledgements that answer ten segments at once, of which those in `marked` are marked: how many segments each
-/// acknowledges in all, and whether it echoes a mark.
+/// Ten segments are sent at once, and the segments in `marked` are marked. Returns for each acknowledgement the total
+/// number of acknowledged segments, and whether it echoes a mark.
 fn answers(delayed_ack: Option<Duration>, marked: &'static [usize]) -> Vec<(u64, bool)> {
     let mut pair = Pair::<Dctcp>::controlled(Params { delayed_ack, ..Params::default() });
     pair.fate =
@@ -40,7 +40,8 @@ fn answers(delayed_ack: Option<Duration>, marked: &'static [usize]) -> Vec<(u64,
     answers.map(|sent| (u64::from(sent.segment.ack - 1) / MSS, sent.segment.flags & ECE != 0)).collect()
 }
 
-/// RFC 8257 §3.2, figure 1: where marks begin or end, what came before is acknowledged at once, as what it was.
+/// RFC 8257 §3.2, figure 1: where marks begin or end, the receiver acknowledges the earlier segments at once, with
+/// their own mark state.
 #[test]
 fn oracle_7_3_delayed_acknowledgements_tell_exactly_what_was_marked() {
     let delayed = |marked| answers(Some(Duration::from_us(500)), marked);
@@ -71,8 +72,9 @@ fn a_mark_on_the_syn_is_ignored() {
     assert_eq!(pair.data_between(200, 290), 20, "slow start goes on");
 }
 
-/// The third round trip of slow start is marked: the first of its answers, when alpha is still almost 1, halves the window
-/// of 20 segments and ends slow start, and the first new segment says so.
+/// The segments of the third round trip of slow start are marked. The first of their acknowledgements arrives while
+/// alpha is still almost 1. It halves the window of 20 segments and ends slow start, and the first new segment carries
+/// CWR.
 #[test]
 fn a_marked_window_is_reduced_once_and_told_once() {
     let mut pair = Pair::<Dctcp>::controlled(Params::default());
@@ -90,7 +92,7 @@ fn a_marked_window_is_reduced_once_and_told_once() {
     assert_eq!(pair.outcome().2, 0);
 }
 
-/// Alpha begins at 1 (RFC 8257 §4.2), and the answer to a SYN is no window of observation.
+/// Alpha begins at 1 (RFC 8257 §4.2). The answer to a SYN is not an observation window.
 #[test]
 fn the_first_window_of_marks_halves_the_window_with_or_without_handshake() {
     for (handshake, first) in [(false, 0), (true, 1)] {
@@ -108,8 +110,8 @@ fn the_first_window_of_marks_halves_the_window_with_or_without_handshake() {
     }
 }
 
-/// The first segment is lost twice, so that a timeout repeats it, and that copy is marked: the window has just been
-/// reduced for the loss, and slow start goes on to half of what was outstanding.
+/// The first segment is lost twice, a timeout retransmits it, and that copy is marked. The window has just been reduced
+/// for the loss, so slow start continues up to half of the outstanding data.
 #[test]
 fn a_mark_on_what_a_timeout_repeats_is_of_the_same_event() {
     let mut pair = Pair::<Dctcp>::controlled(Params { initial_window: 20, ..Params::default() });

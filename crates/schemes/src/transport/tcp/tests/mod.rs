@@ -1,4 +1,4 @@
-//! TCP between two hosts on a fake clock.
+//! Tests of TCP between two hosts on a simulated clock.
 
 mod connection;
 mod dctcp;

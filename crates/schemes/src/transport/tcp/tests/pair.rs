@@ -1,4 +1,4 @@
-//! Two hosts, a link each way, and faults to order.
+//! Two hosts with a link in each direction, and faults that a test chooses.
 
 use super::*;
 use crate::transport::ranges::Ranges;
@@ -6,18 +6,18 @@ use raddle_core::{Flow, FlowId, FlowKey, Host, Input, NodeId, Output, PortId, Po
 use raddle_wire::tcp::{ACK, ECE, SYN};
 use std::collections::BTreeMap;
 
-/// What the link does to a packet.
+/// The treatment of a packet by the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Pass,
     Drop,
-    /// It arrives with a mark, if it can be marked.
+    /// The packet arrives with a mark, if it can be marked.
     Mark,
-    /// It is overtaken by what is sent in this time.
+    /// The packet is delayed by this time, so that later packets overtake it.
     Late(Duration),
 }
 
-/// The fate of a host's (first argument) nth packet (second, from 0).
+/// Chooses the fate of packet number n (second argument, from 0) of a host (first argument).
 type Fates = Box<dyn FnMut(usize, usize, &Segment) -> Fate>;
 
 /// A segment as a host sent it.
@@ -38,30 +38,30 @@ pub(super) struct Pair<C = NewReno> {
     wake: [Time; 2],
     free_at: [Time; 2],
     wire: BTreeMap<(Time, usize), (usize, Packet)>,
-    /// Of the flows opened, by id.
+    /// Sizes of the opened flows, by id.
     sizes: Vec<u64>,
-    /// Of the links.
+    /// Rate and delay of both links.
     pub(super) rate: Rate,
     pub(super) delay: Duration,
-    /// Packets that may wait for each link.
+    /// Number of packets that may wait for each link.
     pub(super) queue: u64,
-    /// What happens to packets.
+    /// Chooses the fate of each packet.
     pub(super) fate: Fates,
     pub(super) sent: Vec<Sent>,
     pub(super) reports: Vec<(Time, usize, Report)>,
-    /// By flow key, how many bytes it has, and which of them, counted from 0, have arrived.
+    /// By flow key: the size of the flow, and the ranges of its bytes that have arrived, counted from 0.
     arrived: BTreeMap<FlowKey, (u64, Ranges)>,
-    /// Packets that each host has sent.
+    /// Number of packets that each host has sent.
     counts: [usize; 2],
 }
 
 impl Pair {
-    /// A fast link of 50 us each way without faults, between hosts of NewReno.
+    /// Creates two NewReno hosts on a fast link without faults, with a delay of 50 us each way.
     pub(super) fn new(params: Params) -> Self {
         Self::controlled(params)
     }
 
-    /// The data segments numbered in `lost`, in order of sending, do not arrive.
+    /// Creates a pair that loses the data segments with these numbers, in order of sending.
     pub(super) fn losing(params: Params, lost: &[usize]) -> Self {
         let lost = lost.to_vec();
         let mut pair = Self::new(params);
@@ -72,7 +72,7 @@ impl Pair {
 }
 
 impl<C: control::CongestionControl> Pair<C> {
-    /// The same between hosts of `C`.
+    /// Creates the same pair of hosts with congestion control `C`.
     pub(super) fn controlled(params: Params) -> Self {
         Self {
             now: Time::ZERO,
@@ -103,7 +103,7 @@ impl<C: control::CongestionControl> Pair<C> {
         self.poll(from as usize);
     }
 
-    /// Opens a stream from host 0. Its number is that of the flows opened before.
+    /// Opens a stream from host 0. Its id is the number of flows opened before.
     pub(super) fn open_stream(&mut self) -> FlowId {
         let id = FlowId::of(self.sizes.len());
         self.sizes.push(0);
@@ -113,7 +113,7 @@ impl<C: control::CongestionControl> Pair<C> {
         id
     }
 
-    /// Appends bytes to a stream that is open.
+    /// Appends bytes to an open stream.
     pub(super) fn append(&mut self, stream: FlowId, bytes: u64) {
         self.sizes[stream.index()] += bytes;
         for report in &self.reports {
@@ -127,13 +127,13 @@ impl<C: control::CongestionControl> Pair<C> {
         self.tell(Input::Append { flow: stream, bytes: Bytes(bytes) });
     }
 
-    /// Tells host 0 something.
+    /// Passes an input to host 0.
     pub(super) fn tell(&mut self, input: Input<'_>) {
         self.hosts[0].handle(self.now, input);
         self.poll(0);
     }
 
-    /// Hands a segment to a host, out of the blue.
+    /// Passes a segment to a host that the other host did not send.
     pub(super) fn inject(&mut self, node: usize, segment: Segment) {
         self.hosts[node].handle(self.now, Input::Packet { packet: &packet(segment), port: PortId(0) });
         self.poll(node);
@@ -203,7 +203,7 @@ impl<C: control::CongestionControl> Pair<C> {
         self.wire.insert((self.free_at[node] + self.delay + late, self.sent.len()), (1 - node, packet));
     }
 
-    /// What every segment must fulfil: sizes as specified, acknowledgements only of what has arrived.
+    /// Checks every segment: its size is as specified, and it acknowledges only data that has arrived.
     fn check(&self, packet: &Packet, segment: &Segment) {
         let options = [0, 12, 20, 28][usize::from(segment.sack_count)];
         assert_eq!(packet.size, 40 + options + u32::from(segment.plen));
@@ -236,7 +236,7 @@ impl<C: control::CongestionControl> Pair<C> {
         }
     }
 
-    /// Goes on until `until`, or until nothing is left to happen. Returns whether the latter.
+    /// Runs until `until`, or until no event remains. Returns true if none remains.
     pub(super) fn run(&mut self, until: Time) -> bool {
         loop {
             let packet = self.wire.first_key_value().map_or(Time::NEVER, |(&(at, _), _)| at);
@@ -258,12 +258,12 @@ impl<C: control::CongestionControl> Pair<C> {
         }
     }
 
-    /// Goes on until nothing is left to happen, at most for 10,000 s (160 losses in a row, 60 s each).
+    /// Runs until no event remains, for at most 10,000 s (160 losses in a row, 60 s each).
     pub(super) fn finish(&mut self) {
         assert!(self.run(Time::ZERO + Duration::from_ms(10_000_000)), "still busy");
     }
 
-    /// When the only flow was delivered, and when and after how many retransmissions it closed.
+    /// The time at which the only flow was delivered, the time at which it closed, and its number of retransmissions.
     pub(super) fn outcome(&self) -> (Time, Time, u32) {
         let mut delivered = None;
         let mut closed = None;
@@ -280,13 +280,13 @@ impl<C: control::CongestionControl> Pair<C> {
         (delivered.expect("delivered"), closed, retransmissions)
     }
 
-    /// The data segments sent in `[from, to)` microseconds.
+    /// Number of segments that host 0 sent in `[from, to)` microseconds.
     pub(super) fn data_between(&self, from: u64, to: u64) -> usize {
         let span = Time::ZERO + Duration::from_us(from)..Time::ZERO + Duration::from_us(to);
         self.sent.iter().filter(|sent| sent.node == 0 && span.contains(&sent.at)).count()
     }
 
-    /// When node 0 sent its segments, in microseconds.
+    /// The times at which host 0 sent its segments, in microseconds.
     pub(super) fn times_us(&self) -> Vec<u64> {
         self.sent.iter().filter(|sent| sent.node == 0).map(|sent| sent.at.as_ps() / 1_000_000).collect()
     }

@@ -1,4 +1,4 @@
-//! Whatever a link does to finitely many packets, flows are delivered once, in order, and close.
+//! If a link loses or delays finitely many packets, every flow is delivered once, in order, and closes.
 
 use super::pair::{Fate, Pair};
 use super::*;
@@ -35,7 +35,7 @@ proptest! {
             pair.open(0, size, None);
         }
         pair.finish();
-        // That nothing is acknowledged or delivered before it has come, the pair itself asserts.
+        // The pair itself checks that no data is acknowledged or delivered before it has arrived.
         for end in [|report| matches!(report, Report::Delivered { .. }), |report| matches!(report, Report::Closed { .. })] {
             prop_assert_eq!(pair.reports.iter().filter(|&&(_, _, report)| end(report)).count(), sizes.len());
         }

@@ -19,7 +19,7 @@ fn three_duplicates_repeat_the_lost_segment_at_once() {
         let (delivered, _, retransmissions) = pair.outcome();
         assert_eq!(retransmissions, 1 + u32::from(sack), "and the rescue");
         assert!(delivered < us(151), "one round trip and a half: {delivered}");
-        // The answers to segments 4 and 5 do not suffice, that to 6 does.
+        // The acknowledgements of segments 4 and 5 do not suffice; that of segment 6 does.
         let repeat = pair.sent.iter().filter(|sent| sent.node == 0).nth(10).expect("a repeat");
         let answers = pair.sent.iter().filter(|s| s.node == 1 && s.at + Duration::from_us(50) < repeat.at);
         assert_eq!(answers.count(), 6, "0, 1, 2, and three duplicates");
@@ -34,8 +34,8 @@ fn sack_repairs_many_losses_of_a_window_in_one_round_trip() {
     pair.finish();
     let (delivered, _, retransmissions) = pair.outcome();
     assert_eq!(retransmissions, 7, "each once, and the rescue");
-    // Segments 30 to 69 leave at 200 us, their answers come at 300 us, what was repeated arrives by 350 us or,
-    // where the halved window had to wait for it, by 450 us.
+    // Segments 30 to 69 leave at 200 us, and their acknowledgements arrive at 300 us. The retransmissions arrive by 350
+    // us, or by 450 us if the halved window delays them.
     assert!(delivered < us(451), "{delivered}");
 }
 
@@ -63,20 +63,20 @@ fn reno_repairs_one_loss_without_a_timeout_and_takes_the_next_for_another() {
             Box::new(move |node, n, _| if node == 0 && lost.contains(&n) { Fate::Drop } else { Fate::Pass });
         pair.open(0, 70 * MSS, None);
         pair.finish();
-        // The last round, and what was repeated before it.
+        // The delivery time and the number of retransmissions.
         (pair.outcome().0, pair.outcome().2)
     };
     let (one, repeats) = outcome(&[30]);
     assert_eq!(repeats, 1);
     assert!(one < us(451), "{one}");
-    // NewReno needs three round trips and no timeout.
+    // Unlike Reno, NewReno needs three round trips and no timeout.
     let (three, _) = outcome(&[30, 33, 36]);
     assert!(three > us(1_000), "a window that was halved twice yields no third fast retransmit: {three}");
 }
 
 #[test]
 fn the_end_of_a_window_is_rescued_by_one_repeat() {
-    // Nothing can be SACKed above the last segment.
+    // No data above the last segment can be SACKed.
     let mut pair = Pair::losing(Params { min_rto: Duration::from_ms(10), ..Params::default() }, &[12, 29]);
     pair.open(0, 30 * MSS, None);
     pair.finish();
@@ -102,7 +102,7 @@ fn timeouts_back_off_and_start_again_from_one_segment() {
         pair.fate = Box::new(|node, n, _| if node == 0 && n < 13 { Fate::Drop } else { Fate::Pass });
         pair.open(0, 10 * MSS, None);
         pair.finish();
-        // 10 at once, then one after 5, 10 and 20 ms, the next after 40 ms, and slow start.
+        // 10 segments at once; one segment after 5, 10 and 20 ms; the next one after 40 ms; then slow start.
         let start = 75_000;
         let mut expected = vec![0; 10];
         expected.extend([5_000, 15_000, 35_000, start, start + 100, start + 100]);
@@ -115,7 +115,8 @@ fn timeouts_back_off_and_start_again_from_one_segment() {
 
 #[test]
 fn a_repeated_segment_is_not_timed() {
-    // Karn: the first segment is lost once, so its answer says nothing, and the second's timeout is the doubled one.
+    // Karn: the first segment is lost once, so its acknowledgement does not measure the round trip. The second
+    // segment's timeout is the doubled one.
     let mut pair = Pair::losing(Params { initial_window: 1, ..Params::default() }, &[0, 2]);
     pair.open(0, 2 * MSS, None);
     pair.finish();
@@ -124,7 +125,7 @@ fn a_repeated_segment_is_not_timed() {
 
 #[test]
 fn a_timeout_with_sacked_data_repeats_only_what_is_missing() {
-    // The first repeat is lost as well, so that only a timeout helps.
+    // The first retransmission is lost as well, so only a timeout helps.
     let mut pair = Pair::losing(Params::default(), &[5, 20]);
     let (mut first, lost) = (0, 5 * 1_460 + 1);
     pair.fate = Box::new(move |_, _, segment| {
@@ -138,8 +139,8 @@ fn a_timeout_with_sacked_data_repeats_only_what_is_missing() {
 
 #[test]
 fn duplicates_of_needless_repeats_start_no_recovery() {
-    // The first segment is lost twice, others once; after the timeout all are repeated, and the receiver, which has
-    // most of them, answers with duplicates at `recover` (RFC 6582 §3.2, step 1, and §4.1).
+    // The first segment is lost twice, and other segments once. After the timeout all segments are retransmitted. The
+    // receiver has most of them, and answers with duplicates at `recover` (RFC 6582 §3.2, step 1, and §4.1).
     let segment_number = |segment: &Segment| u64::from(segment.seq) / MSS;
     let mut losses = vec![0, 0, 1, 3, 7];
     let initial_rto = Duration::from_ms(1);
