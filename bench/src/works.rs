@@ -28,7 +28,7 @@ pub struct Work {
     scheme: [&'static str; 2],
     /// Packets that an egress port queues; `None` is unbounded.
     queue_packets: Option<usize>,
-    /// Whether links have PFC, and switches pass packets on by their first 64 bytes.
+    /// True if links have PFC, and switches pass packets on by their first 64 bytes.
     lossless: bool,
     fabric: fn() -> Topology,
     flows: fn() -> Vec<Flow>,

@@ -1,25 +1,28 @@
-//! The time that packets take to cross an empty fabric, which a fluid model leaves out.
+//! The time that packets need to cross an empty fabric, which a fluid model leaves out.
 
 use raddle_core::{Bytes, Duration, LinkId};
 use raddle_records::Framing;
 use raddle_topology::Topology;
 
-/// What packets of one flow take to cross an empty fabric, weighed by the links that its split makes probable.
+/// The times that packets of one flow need to cross an empty fabric, weighted by the probability of each link in the
+/// flow's split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossing {
-    /// From the moment at which the last bit has passed the bottleneck, as a fluid, to its delivery: propagation on all links
-    /// and the serialisation of a full packet, or of the flow if it is smaller, on all links but the bottleneck. A flow alone on
-    /// one path so takes what it takes packet by packet, if its slowest link is the first or all are as fast.
+    /// Time from the moment at which the fluid's last bit has passed the bottleneck until its delivery. This is the
+    /// propagation delay of all links, plus the serialization delay on all links except the bottleneck. The
+    /// serialization delay is that of a full packet, or of the whole flow if it is smaller. For a flow alone on one
+    /// path the total equals the packet-by-packet time if its slowest link is the first or if all links have the same
+    /// rate.
     pub last: Duration,
-    /// A packet without payload, from the sender to the receiver and another back.
+    /// Time for a packet without payload from the sender to the receiver, and another one back.
     pub round_trip: Duration,
-    /// A packet without payload, back.
+    /// Time for a packet without payload from the receiver back to the sender.
     pub back: Duration,
 }
 
 impl Crossing {
-    /// Of a flow of `size` bytes whose packets cross each link of `row` that often. Nodes pass on a packet when they have its
-    /// first `lookahead` bytes, or all of it.
+    /// The times of a flow of `size` bytes. `row` has the links that its packets cross, and how often a packet crosses
+    /// each link on average. A node forwards a packet after its first `lookahead` bytes, or after the whole packet.
     ///
     /// # Panics
     /// If a port of the row has no link.
@@ -37,7 +40,8 @@ impl Crossing {
             |packet: Bytes| lookahead.map_or(packet, |lookahead| packet.min(framing.on_wire(lookahead.0)));
         let (data, control) = (head(first), framing.on_wire(framing.header.into()));
         let (mut there, mut propagation) = (0.0, 0.0);
-        // The link that is the bottleneck of the fluid takes so much of a packet; so many lanes share the packets.
+        // The greatest expected serialization delay of a link (the fluid's bottleneck), and the greatest share of the
+        // packets on one link.
         let (mut bottleneck, mut most) = (0.0_f64, 0.0_f64);
         let (mut out, mut back) = (0.0, 0.0);
         for &(id, share) in row {

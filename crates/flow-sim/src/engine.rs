@@ -1,4 +1,4 @@
-//! From event to event: flows arrive, begin after their handshakes, change their rates, and end.
+//! The event loop: flows arrive, begin after their handshakes, change their rates, and end.
 
 use crate::crossing::Crossing;
 use crate::live::Live;
@@ -14,66 +14,69 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// How a flow splits over links: given how many flows cross each link slot now, it fills the row with the links that the
-/// flow's packets cross and how often one does on average. Called once for each flow, in order of start, with an empty row.
+/// Splits a flow over links. The function gets the flow and the number of flows that cross each link slot now. It fills
+/// the row with the links that the flow's packets cross, and how often a packet crosses each link on average. It is
+/// called once per flow, in order of start, with an empty row.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
-/// Costs of packets, which are not simulated one by one, and the time limit.
+/// Costs of packets, which are not simulated individually, and the time limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
     /// The division of flows into packets.
     pub framing: Framing,
     /// Bytes of a packet that a node needs before it forwards the packet; `None` if it needs the whole packet.
     pub lookahead: Option<Bytes>,
-    /// Whether a packet without payload goes there and one comes back before the first byte leaves.
+    /// True if a handshake (a packet without payload in each direction) precedes the first byte.
     pub handshake: bool,
-    /// Whether the sender hears that a flow is complete. Otherwise it is done when it has sent the last byte.
+    /// True if the sender learns that a flow is complete. Otherwise the sender is done when it has sent the last byte.
     pub acknowledged: bool,
-    /// Rates are worked out only at multiples of this (the simulator of the PDQ paper: 1 ms), and flows wait for that.
+    /// Rates are computed only at multiples of this interval, and flows wait for the next multiple (1 ms in the
+    /// simulator of the PDQ paper).
     pub grid: Option<Duration>,
-    /// Stop here, if flows are left.
+    /// The run stops at this time if flows are left.
     pub time_limit: Option<Time>,
 }
 
-/// Between two events, how often [`Simulation::run`] asks whether to go on.
+/// Number of events between two calls of the check in [`Simulation::run`].
 const EVENTS_A_CHECK: u64 = 1 << 12;
 
-/// The heap is tidied when it has this many entries a live flow.
+/// The heap is cleaned up when it has this many entries per live flow.
 const ENTRIES_A_FLOW: usize = 4;
 
 /// Fluid flows on a fabric.
 pub struct Simulation {
     topology: Arc<Topology>,
-    /// Those that have not started.
+    /// Flows that have not started.
     flows: Queued,
     config: Config,
     sharing: Box<dyn Fluid>,
     split: Split,
-    /// Live flows, in slots that are reused.
+    /// Live flows, in reusable slots.
     live: Vec<Option<Live>>,
     vacant: Vec<u32>,
-    /// The place of the flow in each slot of the allocation.
+    /// Index in `live` of the flow in each slot of the allocation.
     places: Vec<u32>,
-    /// When flows begin or end, by place; true only of entries that their flow knows of.
+    /// Times at which flows begin or end, with the flow's index in `live`. An entry is valid only if it matches the
+    /// flow's `queued`.
     due: BinaryHeap<Reverse<(Time, u32)>>,
-    /// When rates change although no flow comes or goes.
+    /// The next time at which rates change although no flow begins or ends.
     settle_at: Time,
-    /// Flows have come or gone since rates were worked out.
+    /// True if flows have begun or ended since the last computation of rates.
     unsettled: bool,
     now: Time,
-    /// Of all reports.
+    /// The latest time of all reports.
     latest: Time,
     loads: Loads,
     events: u64,
     delivered: u64,
-    /// Working memory.
+    /// Reused memory.
     changes: Changes,
     row: Vec<(LinkId, f32)>,
     slots: Vec<(u32, f32)>,
 }
 
 impl Simulation {
-    /// A fabric before its first flow; `sharing` divides the capacities of its links, in wire bits.
+    /// A fabric before its first flow. `sharing` divides the capacities of the fabric's links, in bits on the wire.
     #[must_use]
     pub fn new(
         topology: &Arc<Topology>,
@@ -105,11 +108,11 @@ impl Simulation {
         }
     }
 
-    /// Runs until no flow is left, the time limit is reached, or `check`, asked now and then, says stop. Returns whether the
-    /// run came to its own end.
+    /// Runs until no flow is left, the time limit is reached, or `check`, called at intervals, stops the run. Returns
+    /// true if `check` did not stop the run.
     ///
-    /// `report` hears of each flow what a packet engine's hosts would have said, at the times at which they would have, which
-    /// may be a little later than what it hears next.
+    /// `report` gets the reports that a packet engine's hosts would make about each flow, with the times of these
+    /// reports. A report's time may be later than that of the next report.
     pub fn run(
         &mut self,
         report: &mut dyn FnMut(Time, NodeId, Report),
@@ -138,19 +141,20 @@ impl Simulation {
         }
     }
 
-    /// The time of the last report, or the limit if events are left beyond it.
+    /// The time of the last report, or the limit if events are left after it.
     #[must_use]
     pub fn now(&self) -> Time {
         self.latest.max(self.now)
     }
 
-    /// Events so far: flows that started, began or ended, and times at which rates changed without.
+    /// Number of events so far: flows that started, began or ended, and times at which rates changed without such an
+    /// event.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// Traffic that has crossed each link slot by now, including that of flows under way.
+    /// Traffic that has crossed each link slot so far, including traffic of live flows.
     #[must_use]
     pub fn loads(&self) -> Vec<LinkLoad> {
         let mut loads = self.loads.clone();
@@ -165,7 +169,7 @@ impl Simulation {
             let Some(&Reverse((at, place))) = self.due.peek() else { break Time::NEVER };
             match &mut self.live[place as usize] {
                 Some(live) if live.queued == at && live.due == at => break at,
-                // Its rate has fallen since: it ends later.
+                // The flow's rate has fallen since this entry was queued, so the flow ends later.
                 Some(live) if live.queued == at => {
                     live.queued = live.due;
                     self.due.pop();
@@ -181,7 +185,7 @@ impl Simulation {
         due.min(self.flows.next_start()).min(self.settle_at)
     }
 
-    /// All that happens now.
+    /// Processes all events of the present time.
     fn step(&mut self, report: &mut dyn FnMut(Time, NodeId, Report)) {
         let now = self.now;
         if self.settle_at == now {
@@ -211,7 +215,7 @@ impl Simulation {
         }
     }
 
-    /// A flow arrives.
+    /// Starts a flow that has arrived.
     fn start(&mut self, flow: Flow, report: &mut dyn FnMut(Time, NodeId, Report)) {
         let Config { framing, lookahead, handshake, .. } = self.config;
         report(self.now, flow.src, Report::Opened { flow: flow.id, key: key(&flow) });
@@ -235,7 +239,7 @@ impl Simulation {
         }
     }
 
-    /// A flow begins to send.
+    /// Lets a flow begin to send.
     fn begin(&mut self, place: u32) {
         let live = self.live[place as usize].as_mut().expect("a flow that has started");
         let flow = &live.flow;
@@ -264,7 +268,7 @@ impl Simulation {
         self.must_settle();
     }
 
-    /// A flow has sent its last bit.
+    /// Ends a flow that has sent its last bit.
     fn end(&mut self, place: u32, report: &mut dyn FnMut(Time, NodeId, Report)) {
         let live = self.take(place);
         let slot = live.slot.expect("a flow that sends");
@@ -287,7 +291,7 @@ impl Simulation {
         self.delivered += 1;
     }
 
-    /// Forgets the flow at a place.
+    /// Removes and returns the flow at index `place`.
     fn take(&mut self, place: u32) -> Live {
         let live = self.live[place as usize].take().expect("a flow");
         self.vacant.push(place);
@@ -298,7 +302,7 @@ impl Simulation {
         live
     }
 
-    /// Adds the bytes that a flow has sent to its links' loads.
+    /// Adds the traffic that a flow has sent to the loads of its links.
     fn account(&self, loads: &mut Loads, live: &Live) {
         let framing = self.config.framing;
         let size = live.flow.size;
@@ -308,7 +312,7 @@ impl Simulation {
         loads.add(&live.row, packets as f64 * share, bytes.0 as f64 * share);
     }
 
-    /// Rates have to be worked out, now or at the next point of the grid.
+    /// Requests a computation of rates, now or at the next point of the grid.
     fn must_settle(&mut self) {
         match self.config.grid.map(Duration::as_ps) {
             None => self.unsettled = true,
@@ -322,7 +326,7 @@ impl Simulation {
         }
     }
 
-    /// Works out rates, and when flows end at them.
+    /// Computes the rates, and the times at which flows end at these rates.
     fn settle(&mut self, report: &mut dyn FnMut(Time, NodeId, Report)) {
         self.unsettled = false;
         let mut changes = std::mem::take(&mut self.changes);
@@ -356,7 +360,7 @@ impl Simulation {
         }
     }
 
-    /// Has the flow come up when it is due. An entry that comes up before does no harm.
+    /// Queues the flow for the time at which it is due, unless an earlier entry exists. An early entry does no harm.
     fn queue(&mut self, place: u32) {
         let live = self.live[place as usize].as_mut().expect("a flow");
         if live.due < live.queued {
@@ -366,12 +370,13 @@ impl Simulation {
     }
 }
 
-/// A flow's name to whoever listens.
+/// A flow's name in reports.
 fn key(flow: &Flow) -> FlowKey {
     FlowKey(flow.id.0.into())
 }
 
-/// The most that a flow can send, in bit/s on the wire: by the rate of its application, and by its host's links.
+/// The greatest rate at which a flow can send, in bit/s on the wire. It is limited by the rate of the application and
+/// by the links of the host.
 fn demand(topology: &Topology, framing: Framing, flow: &Flow) -> f64 {
     let interfaces: f64 = topology.links_from(flow.src).map(|(_, link)| link.rate.as_bps_f64()).sum();
     let (_, full, _) = framing.packets(flow.size);

@@ -1,15 +1,15 @@
-//! The flow engine: flows are fluids, whose rates change only when a flow comes, goes, or overtakes another.
+//! The flow engine. Flows are fluids, whose rates change only when a flow begins, ends or overtakes another flow.
 //!
-//! Between two events every rate is constant, so the simulation is exact: it steps from event to event, and there are no
-//! packets (specs/pdq.md §11). What packets would cost is accounted for all the same: headers take their share of each link,
-//! a flow begins after the round trips of its handshake, its last byte is there when the last packet has crossed the path
-//! behind the bottleneck ([`Crossing`]), and senders hear of it one acknowledgement later.
+//! All rates are constant between two events, so the simulation is exact. It steps from event to event and has no
+//! packets (specs/pdq.md §11). The costs of packets are still accounted for. Headers take their share of each link. A
+//! flow begins after the round trips of its handshake. Its last byte arrives when the last packet has crossed the path
+//! behind the bottleneck ([`Crossing`]). Senders learn of it one acknowledgement later.
 //!
-//! An event touches the flows whose rates it changes, and no others: what a flow has left is a number and the time at which
-//! it was true. Completions wait in a heap, in which a flow has one entry that counts.
+//! An event touches only the flows whose rates it changes. The remaining bits of a flow are stored as a number and the
+//! time at which the number was valid. Completions wait in a heap, in which each flow has one valid entry.
 //!
 //! # Differs from packets
-//! - There are no queues and no losses, and so no queueing delay; rates jump to their shares at once.
+//! - There are no queues and no drops, and therefore no queueing delay. Rates jump to their shares at once.
 //! - Acknowledgements and other control packets take no bandwidth.
 
 mod crossing;

@@ -1,32 +1,32 @@
-//! A flow on its way.
+//! A live flow.
 
 use crate::crossing::Crossing;
 use raddle_core::{Duration, Flow, LinkId, Time};
 
 const PS_PER_S: f64 = 1e12;
 
-/// A flow that has started and is not sent whole.
+/// A flow that has started and has not sent all of its bits.
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) flow: Flow,
-    /// Its slot in the allocation; none until its handshake is done.
+    /// The flow's slot in the allocation; `None` until its handshake is complete.
     pub(crate) slot: Option<u32>,
-    /// When the one entry in the heap that counts comes up; [`Time::NEVER`] if there is none.
+    /// Time of the flow's valid entry in the heap; [`Time::NEVER`] if there is none.
     pub(crate) queued: Time,
-    /// When it ends at this rate, or begins.
+    /// Time at which the flow ends at its present rate, or begins.
     pub(crate) due: Time,
-    /// When `left` was true.
+    /// Time at which `left` was valid.
     since: Time,
-    /// Bits on the wire.
+    /// Bits on the wire that are left to send.
     left: f64,
-    /// In bit/s.
+    /// Rate in bit/s.
     rate: f64,
     pub(crate) crossing: Crossing,
     pub(crate) row: Box<[(LinkId, f32)]>,
 }
 
 impl Live {
-    /// A flow of so many bits on the wire, which begins to send at `begin`.
+    /// A flow of `bits` bits on the wire, which begins to send at `begin`.
     pub(crate) fn new(flow: Flow, bits: f64, begin: Time, crossing: Crossing, row: &[(LinkId, f32)]) -> Self {
         let (slot, row) = (None, row.into());
         Self {
@@ -42,18 +42,18 @@ impl Live {
         }
     }
 
-    /// Bits on the wire that it has left.
+    /// Bits on the wire that are left to send at `now`.
     pub(crate) fn left(&self, now: Time) -> f64 {
         let seconds = now.since(self.since).as_ps() as f64 / PS_PER_S;
         if self.rate > 0.0 { (self.left - self.rate * seconds).max(0.0) } else { self.left }
     }
 
-    /// From now on it sends at this rate, in bit/s.
+    /// Sets the flow's rate from `now` on, in bit/s.
     pub(crate) fn set_rate(&mut self, now: Time, rate: f64) {
         self.left = self.left(now);
         (self.since, self.rate) = (now, rate);
         self.due = if rate > 0.0 {
-            // Casts saturate: what takes for ever is never due.
+            // Casts saturate, so an endless flow is never due.
             now + Duration::from_ps((self.left / rate * PS_PER_S).ceil() as u64)
         } else {
             Time::NEVER

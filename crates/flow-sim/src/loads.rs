@@ -1,20 +1,20 @@
-//! Loads of links: the flows that cross each link now, and the traffic that has crossed it.
+//! Loads of links: the flows that cross each link now, and the traffic that has crossed each link.
 
 use raddle_core::LinkId;
 
 /// Traffic that has crossed a directed link.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LinkLoad {
-    /// Packets; a fraction where a flow was split or had not ended.
+    /// Number of packets; fractional if a flow was split or had not ended.
     pub packets: f64,
-    /// Their bytes, headers included.
+    /// Bytes of the packets, headers included.
     pub bytes: f64,
 }
 
 /// Loads of links, indexed by link slot.
 #[derive(Debug, Clone, Default)]
 pub struct Loads {
-    /// Flows that cross each link now, each by the share of its packets that does.
+    /// Number of flows that cross each link now, each weighted by its share of packets on the link.
     pub(crate) crossing: Vec<f64>,
     pub(crate) crossed: Vec<LinkLoad>,
 }
@@ -24,14 +24,14 @@ impl Loads {
         Self { crossing: vec![0.0; slots], crossed: vec![LinkLoad::default(); slots] }
     }
 
-    /// A flow comes, or `-1` of it: it goes.
+    /// Adds `flows` flows to the links of `row`: 1 when a flow starts, -1 when it ends.
     pub(crate) fn cross(&mut self, row: &[(LinkId, f32)], flows: f64) {
         for &(link, share) in row {
             self.crossing[link.index()] += flows * f64::from(share);
         }
     }
 
-    /// So many packets and bytes of a flow have crossed the links of its row.
+    /// Adds packets and bytes of a flow to the links of its row.
     pub(crate) fn add(&mut self, row: &[(LinkId, f32)], packets: f64, bytes: f64) {
         for &(link, share) in row {
             let load = &mut self.crossed[link.index()];

@@ -1,4 +1,4 @@
-//! Works small enough to be done by hand (specs/pdq.md §11 and §13), under max-min fair sharing.
+//! Scenarios small enough for calculation by hand (specs/pdq.md §11 and §13), under max-min fair sharing.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -12,10 +12,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 const GBPS: Rate = Rate::from_gbps(1);
-/// Propagation and processing of a hop (§10).
+/// Propagation and processing delay of a hop (§10).
 const HOP: Duration = Duration::from_ns(25_100);
 const FRAMING: Framing = Framing { payload: 1_460, header: 40, overhead: 0, least: 0 };
-/// Headers are no bytes, so that a fluid does what arithmetic says.
+/// Headers have no bytes, so that the fluid matches simple arithmetic.
 const BARE: Framing = Framing { payload: 1_000, header: 0, overhead: 0, least: 0 };
 
 const CONFIG: Config = Config {
@@ -27,7 +27,7 @@ const CONFIG: Config = Config {
     time_limit: None,
 };
 
-/// RCP and D3 without deadlines, as specs/pdq.md has them.
+/// RCP, and D3 without deadlines, as in specs/pdq.md.
 const RATED: Config = Config { handshake: true, acknowledged: true, ..CONFIG };
 
 fn ms(ms: f64) -> Time {
@@ -55,7 +55,7 @@ fn simulation(topology: Topology, flows: &[Flow], config: Config) -> Simulation 
     )
 }
 
-/// When each flow was delivered, and when its sender was done, in ms.
+/// For each flow, the time of its delivery and the time at which its sender was done, in ms.
 fn run(simulation: &mut Simulation, flows: usize) -> Vec<(f64, f64)> {
     let mut ends = vec![(f64::NAN, f64::NAN); flows];
     let mut hear = |at: Time, _: NodeId, report: Report| match report {
@@ -71,7 +71,7 @@ fn ends(topology: Topology, flows: &[Flow], config: Config) -> Vec<(f64, f64)> {
     run(&mut simulation(topology, flows, config), flows.len())
 }
 
-/// `hosts` at one switch.
+/// `hosts` hosts at one switch.
 fn star(hosts: u32) -> Topology {
     builders::single_switch(hosts, GBPS, HOP).unwrap()
 }
@@ -81,7 +81,7 @@ fn tree() -> Topology {
     builders::folded_clos(4, 3, 1, GBPS, GBPS, HOP).unwrap()
 }
 
-/// A star whose links take no time at all.
+/// A star with links without propagation delay.
 fn bare_star(hosts: u32) -> Topology {
     builders::single_switch(hosts, GBPS, Duration::ZERO).unwrap()
 }
@@ -105,7 +105,7 @@ fn oracle_13_2_lone_flow_across_the_tree() {
 /// Fair sharing of three flows of one, two and three units.
 #[test]
 fn oracle_13_6_fair_sharing_ends_at_3_5_6() {
-    // A unit takes 100 ms, so that the packet that crosses the second link alone hardly counts.
+    // A unit takes 100 ms, so the time of one packet on the second link hardly matters.
     let unit = 12_500_000;
     let flows: Vec<Flow> = (0..3).map(|i| flow(i, i, 3, unit * u64::from(i + 1), 0.0)).collect();
     let ends = ends(bare_star(4), &flows, Config { framing: BARE, ..CONFIG });
@@ -125,7 +125,8 @@ fn a_flow_alone_takes_what_its_packets_take() {
 
 #[test]
 fn a_flow_that_comes_later_takes_half_and_gives_it_back() {
-    // 1 MB alone for 4 ms, then half of the rate until 125 KB have gone beside it, then alone again.
+    // 1 MB is alone for 4 ms, then has half of the rate until the other flow's 125 KB are sent, and is then alone
+    // again.
     let flows = [flow(0, 0, 2, 1_000_000, 0.0), flow(1, 1, 2, 125_000, 4.0)];
     let ends = ends(bare_star(3), &flows, Config { framing: BARE, ..CONFIG });
     assert_near(ends[1].0, 6.0, 0.01);
@@ -137,7 +138,7 @@ fn on_a_grid_flows_wait_for_its_points() {
     let flows = [flow(0, 0, 2, 125_000, 0.5), flow(1, 1, 2, 125_000, 1.0)];
     let grid = Some(Duration::from_ms(1));
     let ends = ends(bare_star(3), &flows, Config { framing: BARE, grid, ..CONFIG });
-    // Both begin at 1 ms and share.
+    // Both flows begin at 1 ms and share the link.
     assert_near(ends[0].0, 3.0, 0.01);
     assert_near(ends[1].0, 3.0, 0.01);
 }
@@ -148,7 +149,7 @@ fn what_flows_leave_on_links_is_their_packets() {
     let mut simulation = simulation(star(3), &flows, CONFIG);
     run(&mut simulation, 2);
     let crossed = |packets, bytes| LinkLoad { packets, bytes };
-    // Links 0 to 2 leave the hosts, the others the switch.
+    // Links 0 to 2 leave the hosts; the others leave the switch.
     let expected = [
         crossed(3.0, 3_120.0),
         crossed(1.0, 140.0),
@@ -172,7 +173,7 @@ fn a_time_limit_leaves_flows_on_their_way() {
     assert_near(simulation.loads()[0].bytes, 31_250.0, 1e-3);
 }
 
-/// The flow has been sent by the limit and would be delivered after it: the run goes on to the limit.
+/// The flow is sent by the limit and would be delivered after it, so the run continues to the limit.
 #[test]
 fn a_run_whose_last_delivery_comes_after_its_limit_ends_at_the_limit() {
     let flows = [flow(0, 0, 1, 1_460, 0.0)];
@@ -182,7 +183,7 @@ fn a_run_whose_last_delivery_comes_after_its_limit_ends_at_the_limit() {
     assert_eq!(simulation.now(), ms(0.04));
 }
 
-/// One packet in a hundred crosses a link a thousand times slower than the other.
+/// One packet in a hundred crosses a link that is a thousand times slower than the other.
 #[test]
 fn a_slow_link_that_few_packets_cross_makes_no_flow_faster_than_propagation() {
     let topology = builders::dumbbell(1, 1, GBPS, Rate::from_bps(1_000_000), HOP).unwrap();

@@ -17,7 +17,7 @@ use raddle_core::{
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a host heard, and when.
+/// The inputs of a host, with their times.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
     heard: Vec<Heard>,
@@ -26,7 +26,7 @@ pub struct Recording {
     flows: Vec<Flow>,
 }
 
-/// One thing that a host heard.
+/// One input of a host.
 #[derive(Debug, Clone, Copy)]
 struct Heard {
     at: Time,

@@ -77,12 +77,13 @@ fn changes(topology: &Topology) -> Vec<Change> {
     ]
 }
 
-/// What a run came to. A rack counts no events, and does not know what was in a packet that is none any more.
+/// The totals of a run that both engines report. A rack does not count events, and does not know the size of a packet
+/// that became unreadable.
 fn counts(totals: &Totals) -> Totals {
     Totals { events: 0, dropped_bytes: 0, ..*totals }
 }
 
-/// The same experiment in the packet engine, and in a rack in a rush, which is never late.
+/// Runs the same experiment in the packet engine and in a rushed rack, which is never late.
 fn both(changes: Vec<Change>, errors: &LinkErrors, hello: bool) -> [(Totals, u32); 2] {
     let topology = torus();
     let limit = Some(Time::ZERO + Duration::from_ms(20));

@@ -37,7 +37,7 @@ fn start(host: &IpHost, program: &str, arguments: &[&str]) -> Child {
     host.namespace().spawn(command).unwrap_or_else(|why| panic!("{program} does not start: {why}"))
 }
 
-/// What a program has written, after it has ended well.
+/// Runs a program, which must succeed. Returns its text on stdout.
 fn run(host: &IpHost, program: &str, arguments: &[&str]) -> String {
     let Output { status, stdout, stderr } = start(host, program, arguments).wait_with_output().unwrap();
     let [stdout, stderr] = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -51,7 +51,7 @@ fn unmodified_programs_run_across_a_rack() {
         eprintln!("not run: RADDLE_NO_NAMESPACES is set");
         return;
     }
-    // What a process that was killed has left: no process has so great a number.
+    // A namespace that a killed process has left. No process has so great a number.
     let left = Path::new("/run/netns/raddle-4294967294-0");
     std::fs::create_dir_all("/run/netns").unwrap();
     std::fs::write(left, "").unwrap();
@@ -71,7 +71,7 @@ fn unmodified_programs_run_across_a_rack() {
                 if done.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
         });
-        // Whatever fails, the rack ends.
+        // The rack ends even if a program fails.
         let finished = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| programs(&hosts, nodes)));
         done.store(true, Ordering::Relaxed);
         if let Err(failure) = finished {

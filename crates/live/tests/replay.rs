@@ -43,14 +43,14 @@ fn params() -> Params {
     Params { rho: Duration::from_us(50), ..Params::default() }
 }
 
-/// A flow event that a node heard, or a flow that started there; and when.
+/// A flow event that a node heard or a flow that started at the node, with its time.
 type Heard = (Time, Result<Event, FlowId>);
 
-/// What a node knows and enforces: the digest and the size of its table, the rates of all flows as it would compute them,
-/// and the limits of its own, in bits of f64.
+/// The state of a node: the digest and the size of its table, the rate of every flow as the node would compute it, and
+/// the limits that it enforces. Rates and limits are the bits of f64.
 type Knowledge = (u64, usize, Vec<(u32, u64)>, Vec<(u32, u64)>);
 
-/// A node that can be looked into, and what it heard.
+/// A node whose state the test can read, and the events that the node heard.
 #[derive(Clone)]
 struct Watched(Arc<Mutex<(R2c2Node, Vec<Heard>)>>);
 

@@ -168,7 +168,7 @@ fn queues_with_limits_lose_and_mark_in_a_rack_as_in_the_packet_engine() {
     }
 }
 
-/// What waits in a port's own queue is lost with the link, once, and the port goes on when the link is back.
+/// Packets in a port's own queue are lost with the link, each once. The port continues when the link is back.
 #[test]
 fn queues_and_agents_of_ports_outlive_failures() {
     let [torus, leaf_spine] = fabrics();
@@ -268,7 +268,7 @@ fn payloads_between_a_header_and_a_trailer_arrive_as_they_were_sent() {
     roce_arrives_whole(&LinkErrors::default());
 }
 
-/// What is lost is sent again, from the right place of the flow.
+/// Lost packets are retransmitted, from the right place of the flow.
 #[test]
 fn payloads_of_roce_arrive_over_links_that_lose_packets() {
     roce_arrives_whole(&LinkErrors { seed: 1, loss: 0.01, ..LinkErrors::default() });

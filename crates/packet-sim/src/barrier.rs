@@ -1,4 +1,5 @@
-//! A barrier for threads that meet every few microseconds: they spin for as long as it takes to wake a thread, then sleep.
+//! A barrier for threads that meet every few microseconds: they spin for as long as it takes to wake a thread, then
+//! sleep.
 //!
 //! Spinning that long costs at most twice what the better of spinning and sleeping would (Karlin et al., SOSP 1991). A
 //! thread that waits for one that has no core does not keep a core itself.

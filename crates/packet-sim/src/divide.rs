@@ -1,26 +1,28 @@
-//! Divides a fabric among threads: parts of about equal load, few links between them, none of which is without delay.
+//! Divides a fabric among threads: parts of about equal load, with few links between them, all of which have a delay.
 //!
-//! Recursive bisection. One half grows from a node at the rim, always by the node that shortens the border most, until
-//! it has its share of the load (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998). A node's
-//! load is that of its links, by their rates, and more at hosts. A Clos network is dealt out by pods where that is even.
+//! Recursive bisection. One half grows from a node at the rim. Each step adds the node that shortens the border most,
+//! until the half has its share of the load (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20(1),
+//! 1998). A node's load is that of its links, by their rates, and is higher at hosts. A Clos network is divided by pods
+//! if that gives equal parts.
 
 use raddle_core::{Duration, LinkId, NodeId, PortId};
 use raddle_topology::{Clos, Shape, Topology};
 use std::collections::BinaryHeap;
 
-/// Which partition each node belongs to, and the indices of nodes and links in it.
+/// The partition of each node, and the indices of nodes and links in their partition.
 #[derive(Debug)]
 pub(crate) struct Division {
     home: Vec<u32>,
     place: Vec<u32>,
-    /// By partition: the links that start or end there, in order of id, and the nodes they leave.
+    /// Per partition, the links that start or end there, in order of id, and the nodes they leave.
     links: Vec<Vec<(LinkId, NodeId)>>,
     /// The least delay of a link between two partitions.
     lookahead: Duration,
 }
 
 impl Division {
-    /// Divides the fabric into at most `parts` parts. There are fewer if links without delay join too many of its nodes.
+    /// Divides the fabric into at most `parts` parts. There are fewer if links without delay join too many of its
+    /// nodes.
     pub(crate) fn new(topology: &Topology, parts: usize) -> Self {
         let home = match parts {
             0 | 1 => vec![0; topology.node_count()],
@@ -201,8 +203,8 @@ impl Growing {
         for &group in groups {
             side[group as usize] = Side::Rest;
         }
-        // By how much the border shrinks if the group joins: the rate of its links into the grown half, less the rate of its
-        // other links.
+        // The reduction of the border if the group joins: the rate of the group's links into the grown half, less the
+        // rate of its other links.
         let mut gain: Vec<i64> = vec![0; self.load.len()];
         for &group in groups {
             let inside =
@@ -260,7 +262,8 @@ mod tests {
     #[test]
     fn parts_are_of_about_equal_load_and_few_links_are_cut() {
         let rates = ClosRates { host: RATE, uplink: RATE, core: RATE };
-        // A plane cuts a torus of 8x8x8 twice, 128 links each; half of a fat-tree's pods have 128 links to cores elsewhere.
+        // A plane cuts a torus of 8x8x8 twice, 128 links each; half of a fat-tree's pods have 128 links to cores
+        // elsewhere.
         let fabrics = [(torus(&[8, 8, 8], RATE, DELAY), 256), (fat_tree(8, rates, DELAY), 128)];
         for (topology, most_cut) in fabrics {
             let topology = topology.expect("valid sizes");

@@ -16,8 +16,8 @@ pub(crate) enum Kind {
     /// A link or node changes state. This kind comes first, so that no packet is sent over a link in the instant of its
     /// failure.
     Change,
-    /// Every node learns of a change. This kind comes before all actions of nodes in that instant, so that the first flows
-    /// know of links that are down from the start.
+    /// Every node learns of a change. This kind comes before all actions of nodes in that instant, so that the first
+    /// flows know of links that are down from the start.
     Discovery,
     /// A link's next packet arrives.
     Arrival,
@@ -164,7 +164,8 @@ impl EventQueue {
         }
     }
 
-    /// Moves on to the next bucket, if the current one is empty and the next begins before `end`. Returns true if it did.
+    /// Moves on to the next bucket, if the current one is empty and the next begins before `end`. Returns true if it
+    /// did.
     #[inline]
     pub(crate) fn turn(&mut self, end: Time) -> bool {
         self.serving.is_empty() && self.advance(end).is_some()
@@ -246,8 +247,8 @@ impl EventQueue {
         Event { time: bucket << self.shift | entry >> 32, target: entry as u32 }
     }
 
-    /// Moves on to the next bucket that holds an event, if the bucket begins before `end`. No event may be pushed for an
-    /// earlier bucket afterwards.
+    /// Moves on to the next bucket that holds an event, if the bucket begins before `end`. No event may be pushed for
+    /// an earlier bucket afterwards.
     #[inline(never)]
     fn advance(&mut self, end: Time) -> Option<()> {
         let far = self.far.peek().map(|&Reverse(event)| self.bucket(event));

@@ -15,8 +15,8 @@ pub struct PortSetup {
     pub limit_bytes: Option<u64>,
     /// Packets that may wait, the packet in service included; `None` is unbounded. For the plain FIFO only.
     pub limit_packets: Option<usize>,
-    /// Queue length in bytes above which the plain FIFO marks an arriving packet with ECN (RFC 3168). The length includes
-    /// the arriving packet and the packet in service. `None` marks no packet.
+    /// Queue length in bytes above which the plain FIFO marks an arriving packet with ECN (RFC 3168). The length
+    /// includes the arriving packet and the packet in service. `None` marks no packet.
     pub mark_bytes: Option<u64>,
     /// Queue length in packets above which the plain FIFO marks an arriving packet, counted in the same way.
     pub mark_packets: Option<usize>,
@@ -53,9 +53,9 @@ impl QueueDepths {
 /// A port and its link, on two cache lines. A hop mostly reads the first line and mostly writes the second.
 #[repr(C, align(128))]
 pub(crate) struct Port {
-    /// Packets that the port has accepted (for a served port: packets whose transmission has begun). If the link leads to
-    /// another partition, this end holds the packets that have not left the port yet, and the far end holds the packets
-    /// that have been sent.
+    /// Packets that the port has accepted (for a served port: packets whose transmission has begun). If the link leads
+    /// to another partition, this end holds the packets that have not left the port yet, and the far end holds the
+    /// packets that have been sent.
     pub(crate) wire: Wire,
     /// Time at which the port will have sent all accepted packets.
     pub(crate) free_at: Time,
@@ -148,8 +148,8 @@ pub(crate) struct Served {
     pub(crate) node: u32,
     /// True if a packet that finds the queue empty may bypass it.
     pub(crate) may_pass: bool,
-    /// True if an event stands for the end of the transmission: only if a packet waits, or if the agent or the node must
-    /// be told of the departure.
+    /// True if an event stands for the end of the transmission: only if a packet waits, or if the agent or the node
+    /// must be told of the departure.
     pub(crate) is_due: bool,
     /// True if `serving` is set.
     pub(crate) is_heard: bool,
@@ -162,8 +162,8 @@ pub(crate) struct Served {
     /// Time at which the host will have taken all bytes that have arrived for it.
     pub(crate) drained_at: Time,
     pub(crate) agent: Option<Box<dyn PortAgent>>,
-    /// Time of the agent's next tick; [`Time::NEVER`] if the agent must be asked for it, [`Time::ZERO`] if the agent has
-    /// no timer.
+    /// Time of the agent's next tick; [`Time::NEVER`] if the agent must be asked for it, [`Time::ZERO`] if the agent
+    /// has no timer.
     pub(crate) tick: Time,
     /// The packet in service, if the agent or the node must be told when it has left.
     pub(crate) serving: Option<InService>,
@@ -217,8 +217,8 @@ impl Served {
         }
     }
 
-    /// Records that a packet has joined the queue; its serialization delay is `time`. Returns the bytes that wait or are
-    /// in service.
+    /// Records that a packet has joined the queue; its serialization delay is `time`. Returns the bytes that wait or
+    /// are in service.
     #[inline]
     pub(crate) fn joined(
         &mut self,
@@ -246,7 +246,8 @@ impl Served {
         state.set_waiting(Bytes(self.waiting));
     }
 
-    /// Frees the memory of packets that have left by `now`. Stops early and returns the packet if flow control sends one.
+    /// Frees the memory of packets that have left by `now`. Stops early and returns the packet if flow control sends
+    /// one.
     #[inline]
     pub(crate) fn settle_departures(&mut self, now: Time) -> Option<Packet> {
         let control = self.flow_control.as_mut()?;

@@ -22,10 +22,10 @@ use std::sync::Arc;
 /// The time at which a node may begin to forward a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Switching {
-    /// When the last bit has arrived.
+    /// After the packet's last bit has arrived.
     #[default]
     StoreAndForward,
-    /// When the first `header` bytes have arrived.
+    /// After the packet's first `header` bytes have arrived.
     CutThrough {
         /// Bytes that a node needs for its forwarding decision.
         header: u32,
@@ -49,7 +49,7 @@ pub struct Config {
     pub threads: Threads,
 }
 
-/// Why a run returned.
+/// The reason why a run returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reached {
     /// The run is over: the fabric is at rest, or the time limit was reached.
@@ -355,8 +355,8 @@ impl<O: Observer> Simulation<O> {
         depths
     }
 
-    /// Counters of flow control for each link that has it, in order of [`LinkId`]. They belong to the port that the link
-    /// leaves.
+    /// Counters of flow control for each link that has it, in order of [`LinkId`]. They belong to the port that the
+    /// link leaves.
     pub fn flow_control(&self) -> Vec<(LinkId, FlowControlAccount)> {
         let now = self.now();
         let mut accounts: Vec<_> =
@@ -365,16 +365,17 @@ impl<O: Observer> Simulation<O> {
         accounts
     }
 
-    /// A cycle of links, each of which has waited for the next since the last call. Such a link is paused, has packets to
-    /// send, and has sent none since the last call, because the memory at its far end is full of packets that wait only
-    /// for such links. Only a failure would ever resolve the cycle. Call this at intervals much longer than a pause.
+    /// A cycle of links, each of which has waited for the next since the last call. Such a link is paused, has packets
+    /// to send, and has sent none since the last call, because the memory at its far end is full of packets that wait
+    /// only for such links. Only a failure would ever resolve the cycle. Call this at intervals much longer than a
+    /// pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())
     }
 
-    /// Bytes that wait or are in service at the port that a link leaves, now or at the time up to which the simulation was
-    /// [run](Self::run_until).
+    /// Bytes that wait or are in service at the port that a link leaves, now or at the time up to which the simulation
+    /// was [run](Self::run_until).
     pub fn queued(&mut self, link: LinkId) -> u64 {
         let now = self.until;
         self.partitions.iter_mut().find_map(|partition| partition.queued(link, now)).unwrap_or(0)

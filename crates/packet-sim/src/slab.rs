@@ -49,7 +49,7 @@ pub(crate) const BYTES_A_PACKET: usize = size_of::<Slot>();
 #[derive(Debug, Default)]
 pub(crate) struct Slab {
     slots: Vec<Slot>,
-    /// By slot: the packet's origin, and the time at which its last bit reaches its present node (or its next node, if
+    /// Per slot, the packet's origin and the time at which its last bit reaches its present node (or its next node, if
     /// the packet is on a link). Both are set only where they are needed.
     origins: Vec<(Origin, Time)>,
     free: Vec<u32>,
@@ -132,8 +132,8 @@ impl Slab {
         self.origins.resize(self.slots.len(), (Origin::HERE, Time::ZERO));
     }
 
-    /// Time at which the last bit of a packet reaches its present node, or its next node if the packet is on a link. Known
-    /// only under cut-through, where this time may be in the future.
+    /// Time at which the last bit of a packet reaches its present node, or its next node if the packet is on a link.
+    /// Known only under cut-through, where this time may be in the future.
     pub(crate) fn tail(&self, slot: u32) -> Time {
         self.origins.get(slot as usize).map_or(Time::ZERO, |&(_, tail)| tail)
     }

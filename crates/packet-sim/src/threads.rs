@@ -1,6 +1,7 @@
-//! How many threads share a run, and when: measured while it runs, because it depends on the machine and on the traffic.
+//! Chooses the number of threads that share a run. The choice is measured during the run, since it depends on the
+//! machine and on the traffic.
 //!
-//! Nothing here decides what a run computes, only how fast: the wall clock may be read.
+//! The choice affects only the speed of a run, never its result. This module may therefore read the wall clock.
 
 use raddle_core::Stream;
 use std::collections::VecDeque;
@@ -9,15 +10,15 @@ use std::time::{Duration, Instant};
 /// Number of threads that share a run. The result is the same for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// So many, or fewer if few nodes are apart in time; 0 is 1.
+    /// This many threads, or fewer if few nodes are apart in time. 0 counts as 1.
     Always(usize),
     /// Up to this many threads while they are faster than one thread, otherwise one thread.
     UpTo(usize),
     /// One thread and several threads in turn, for random periods: tests that the number makes no difference.
     Drawn {
-        /// Threads that share the run when one does not have it alone.
+        /// Number of threads in the periods with several threads.
         threads: usize,
-        /// Gives the lengths.
+        /// Seed for the lengths of the periods.
         seed: u64,
     },
 }
@@ -47,7 +48,7 @@ pub(crate) fn wall_clock() -> Instant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Piece {
     pub(crate) events: u64,
-    /// Windows into which threads divide it, or would.
+    /// Windows into which several threads divide the piece, or would divide it.
     pub(crate) windows: u64,
     pub(crate) took: Duration,
 }
@@ -59,13 +60,13 @@ impl Piece {
         self.took += other.took;
     }
 
-    /// Nanoseconds an event.
+    /// Cost in nanoseconds per event.
     fn cost(&self) -> f64 {
         self.took.as_nanos() as f64 / self.events.max(1) as f64
     }
 }
 
-/// Decides when a run passes from one thread to several, and back.
+/// Decides when a run changes from one thread to several, and back.
 #[derive(Debug)]
 pub(crate) enum Chooser {
     Never,
@@ -73,9 +74,9 @@ pub(crate) enum Chooser {
     Drawn { stream: Stream, left: u64, together: bool },
 }
 
-/// Events that a thread takes alone before anybody asks whether to go on: a millisecond or two.
+/// Number of events that one thread processes between two decisions, about one or two milliseconds.
 const EVENTS_A_PIECE: u64 = 1 << 14;
-/// Turns that are drawn have 1, 2, 4, .. events, or windows, up to these powers of two.
+/// Random turns have 1, 2, 4, … events or windows, up to these powers of two.
 const EVENTS_A_TURN: u64 = 9;
 const WINDOWS_A_TURN: u64 = 4;
 
@@ -91,7 +92,7 @@ impl Chooser {
         }
     }
 
-    /// Events to take alone before [`ran`](Self::ran) is asked.
+    /// Number of events to process on one thread before the next call of [`ran`](Self::ran).
     pub(crate) fn events(&mut self) -> u64 {
         match self {
             Self::Never | Self::Measured(_) => EVENTS_A_PIECE,
@@ -113,7 +114,7 @@ impl Chooser {
         }
     }
 
-    /// Told of a piece that was run. Returns whether to change between one thread and several now.
+    /// Records a piece of the run. Returns true if the run should now change between one thread and several.
     pub(crate) fn ran(&mut self, piece: Piece) -> bool {
         match self {
             Self::Never => false,
@@ -125,7 +126,7 @@ impl Chooser {
         }
     }
 
-    /// Told that the run has passed to several threads, or back to one, and how long that took.
+    /// Records a change to several threads or back to one, which took `took`.
     pub(crate) fn changed(&mut self, took: Duration) {
         match self {
             Self::Never => {}
@@ -138,7 +139,7 @@ impl Chooser {
     }
 }
 
-/// Least cost of a window for one of several threads: the barrier and a look for mail. Serves to rule out a trial.
+/// Least cost of a window for each of several threads: the barrier and a check for mail. Serves to rule out a trial.
 const MEETING_NS: f64 = 500.0;
 /// Speedup that several threads must promise before a trial starts, and reach in the trial.
 const WORTH_IT: f64 = 1.1;
@@ -151,11 +152,12 @@ const WAIT: u32 = 50;
 /// The same for a trial that promises much, if no trial has failed.
 const SHORT_WAIT: u32 = 30;
 const MOST_DOUBLINGS: u32 = 4;
-/// Slices of one thread among which the cheapest counts.
+/// Number of the last slices on one thread of which the cheapest counts.
 const RECENT: usize = 8;
-/// Slices of a trial of one thread.
+/// Number of slices in a trial of one thread.
 const TRIAL_OF_ONE: usize = 3;
-/// Most slices of a trial of several. One that is good enough ends it: if that was luck, patience soon ends.
+/// Greatest number of slices in a trial of several threads. One good slice ends the trial; if it was luck, `PATIENCE`
+/// soon runs out.
 const TRIAL_OF_SEVERAL: usize = 4;
 /// Time that several threads may lose against one thread before the run returns to one thread.
 const PATIENCE: Duration = Duration::from_millis(4);
@@ -217,7 +219,7 @@ impl Measured {
         }
     }
 
-    /// Told of a piece that was run. Returns whether to change now.
+    /// Records a piece of the run. Returns true if the run should now change.
     fn ran(&mut self, piece: Piece) -> bool {
         self.since += piece.took;
         self.slice.add(piece);
@@ -349,7 +351,7 @@ mod tests {
         changes: u32,
     }
 
-    /// Runs for so long.
+    /// Runs for the given time.
     fn run(chooser: &mut Measured, machine: Machine, time: Duration) -> Told {
         let Machine { alone_ns, together_ns, events_a_window } = machine;
         let mut told = Told::default();
@@ -426,7 +428,7 @@ mod tests {
     fn one_thread_is_tried_again_where_it_has_become_the_faster() {
         let mut chooser = measured();
         run(&mut chooser, FAST, Duration::from_secs(1));
-        // Several are as fast as before.
+        // Several threads are as fast as before.
         run(&mut chooser, Machine { alone_ns: 50, ..FAST }, Duration::from_secs(2));
         assert!(!chooser.together, "{chooser:?}");
     }

@@ -11,9 +11,9 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Looks again. `held` are the ports that have packets to send and are paused; `waits` returns the pairs of links of
-    /// which the first one's packets wait for the second. Returns a cycle of links that have been held since the last
-    /// look and have sent no packet.
+    /// Looks again. `held` are the ports that have packets to send and are paused; `waits` returns the pairs of links
+    /// of which the first one's packets wait for the second. Returns a cycle of links that have been held since the
+    /// last look and have sent no packet.
     pub(crate) fn look(
         &mut self,
         held: FxHashMap<LinkId, u64>,

@@ -1,13 +1,13 @@
 //! Partitions on threads of their own, in step (conservative synchronisation in windows: Nicol, J. ACM 40(2), 1993).
 //!
-//! Every link between partitions has a delay. If a window is no longer than the least of these delays, its events affect
-//! other partitions only after the window. In a window every thread processes its partition's events. Then all threads
-//! meet at a barrier and take in the packets from other partitions. The next window begins with the earliest event of
-//! any partition. A failure always begins a window: by then the partition at a link's far end knows all packets that are
-//! on the link.
+//! Every link between partitions has a delay. If a window is no longer than the least of these delays, its events
+//! affect other partitions only after the window. In a window every thread processes its partition's events. Then all
+//! threads meet at a barrier and take in the packets from other partitions. The next window begins with the earliest
+//! event of any partition. A failure always begins a window: by then the partition at a link's far end knows all
+//! packets that are on the link.
 //!
-//! Two sets of mailboxes are used in turn, so that one meeting a window is enough: no thread fills a mailbox that another
-//! thread may still be emptying.
+//! Two sets of mailboxes are used in turn, so that one meeting a window is enough: no thread fills a mailbox that
+//! another thread may still be emptying.
 
 use crate::barrier::{Barrier, Broken};
 use crate::events::Event;
@@ -24,7 +24,7 @@ pub(crate) struct Windows<'a> {
     lookahead: Duration,
     /// End of the run: events from this time on are not processed.
     end: Time,
-    /// When links fail and recover, in order.
+    /// Times at which links fail and recover, in order.
     changes: &'a [Time],
     /// The two sets of mailboxes, used in turn.
     boxes: [Boxes; 2],
@@ -57,7 +57,7 @@ impl Boxes {
     }
 }
 
-/// Why partitions no longer run.
+/// The reason why partitions no longer run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// No event is left before the end.
@@ -115,8 +115,8 @@ impl<'a> Windows<'a> {
         Self { barrier: Barrier::new(parts, cores), lookahead, end, changes, boxes: [boxes(), boxes()] }
     }
 
-    /// Runs the partitions until none has an event before the end, or until `watch`, called after every window, returns a
-    /// reason to stop. The first partition runs on this thread. Returns the reason for the end.
+    /// Runs the partitions until none has an event before the end, or until `watch`, called after every window, returns
+    /// a reason to stop. The first partition runs on this thread. Returns the reason for the end.
     pub(crate) fn run(
         &self,
         partitions: &mut [Partition],
@@ -127,7 +127,7 @@ impl<'a> Windows<'a> {
             for partition in others {
                 scope.spawn(move || {
                     let _guard = self.barrier.guard();
-                    // A panic elsewhere is told there.
+                    // The thread that panicked reports its panic.
                     let _ = self.work(partition, |_, _| false);
                 });
             }
@@ -179,7 +179,8 @@ impl<'a> Windows<'a> {
             }
             let next = boxes.desks.iter().map(|desk| desk.next_event.load(Ordering::Relaxed)).min();
             let next = Time::from_ps(next.expect("a fabric has a part"));
-            // Only the first partition's thread decides, and the other threads learn of it after the next meeting.
+            // Only the thread of the first partition decides. The other threads learn of the decision after the next
+            // meeting.
             stop = after(boxes, next);
             if next >= self.end {
                 return Ok(true);

@@ -21,7 +21,7 @@ pub(crate) struct Wire {
     /// The other packets, in a ring whose size is a power of two or zero.
     rest: Box<[Travelling]>,
     head: u32,
-    /// Packets in all.
+    /// Total number of packets.
     len: u32,
     /// Number of packets, counted from the front, that are known to have left the port.
     left: u32,
@@ -78,7 +78,7 @@ impl Wire {
         self.head = 0;
     }
 
-    /// Takes the packet off that arrives next. Returns it, and whether it was not known to have left.
+    /// Removes the packet that arrives next. Returns it, and true if it was not known to have left the port.
     #[inline]
     pub(crate) fn pop_front(&mut self) -> Option<(Travelling, bool)> {
         let packet = *self.front()?;
@@ -92,7 +92,7 @@ impl Wire {
         Some((packet, unknown))
     }
 
-    /// Takes the next packet off if it is known to have left.
+    /// Removes the next packet if it is known to have left the port.
     #[inline]
     pub(crate) fn pop_left(&mut self) -> Option<Travelling> {
         if self.left == 0 {
@@ -116,7 +116,7 @@ impl Wire {
         bytes
     }
 
-    /// Says that the packet after the next will be read soon.
+    /// Prefetches the packet after the next, which will be read soon.
     #[inline]
     pub(crate) fn foresee_second(&self) {
         if self.len > 1 {
@@ -124,7 +124,7 @@ impl Wire {
         }
     }
 
-    /// Says that a packet will be put here soon.
+    /// Prefetches the place of the next packet to be added.
     #[inline]
     pub(crate) fn foresee_last(&self) {
         if self.len > 1 {
@@ -139,12 +139,12 @@ impl Wire {
         (self.len - self.left) as usize
     }
 
-    /// The packets on it.
+    /// The packets on the link.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Travelling> {
         (0..self.len).map(|i| self.packet(i))
     }
 
-    /// Takes all packets off.
+    /// Removes all packets.
     pub(crate) fn clear(&mut self) -> Vec<Travelling> {
         let packets = (0..self.len).map(|i| *self.packet(i)).collect();
         (self.head, self.len, self.left) = (0, 0, 0);

@@ -1,6 +1,6 @@
-//! The barrier's source, compiled with loom's atomics and locks and run through the interleavings of two and three
-//! threads: nobody is a round ahead, everybody reads what all wrote before, nobody sleeps for ever, and a thread that will
-//! never come frees the others.
+//! Runs the barrier's source, compiled with loom's atomics and locks, through the interleavings of two and three
+//! threads. No thread is a round ahead. Every thread reads what all threads wrote before. No thread sleeps for ever. A
+//! thread that will never come frees the others.
 
 #[path = "../src/barrier.rs"]
 #[expect(dead_code, reason = "threads of loom do not panic, so nothing guards them")]
@@ -13,7 +13,7 @@ mod sync {
     pub(crate) use std::sync::PoisonError;
     pub(crate) use std::thread::panicking;
 
-    /// Each look is one more point at which threads may take turns.
+    /// Each spin is one more point at which loom may switch threads.
     pub(crate) const SPINS: u32 = 1;
 }
 
@@ -22,8 +22,8 @@ use loom::sync::Arc;
 use loom::thread;
 use sync::{AtomicUsize, Ordering};
 
-/// Runs `work` on so many threads through all interleavings with at most so many preemptions. `cores` decides whether
-/// threads spin. Loom fails if threads sleep for ever.
+/// Runs `work` on `threads` threads through all interleavings with at most `preemptions` preemptions. `cores` decides
+/// whether threads spin. Loom fails if threads sleep for ever.
 fn check(threads: usize, cores: usize, preemptions: usize, work: fn(usize, &Barrier, &[AtomicUsize])) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);

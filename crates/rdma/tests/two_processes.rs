@@ -15,12 +15,12 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where the other process listens for offers, and what this one is to do.
+/// Environment variables: the address at which the other process listens for offers, and the work of this process.
 const ADDRESS: &str = "RADDLE_RDMA_ADDRESS";
 const PROVIDER: &str = "RADDLE_RDMA_PROVIDER";
 const PACKETS: &str = "RADDLE_RDMA_PACKETS";
 
-/// After this a test has failed.
+/// A test that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const MOST_BYTES: u32 = 256;
@@ -45,7 +45,7 @@ fn exchange(stream: &mut TcpStream, offer: &[u8]) -> Vec<u8> {
     theirs
 }
 
-/// What packet `number` carries.
+/// The content of packet `number`.
 fn packet(number: u64) -> (u64, u8, Vec<u8>) {
     let len = (number.wrapping_mul(7_919) % u64::from(MOST_BYTES + 1)) as usize;
     (number * 1_000, number as u8, (0..len).map(|place| (number as usize + place) as u8).collect())
@@ -261,7 +261,7 @@ fn keys_are_checked(provider: Provider) {
     beyond[16..].copy_from_slice(&1_000_u64.to_le_bytes());
     for (forged, first) in [(wrong_key, 9), (beyond, 64)] {
         let remote = Remote::decode(&forged).expect("well-formed");
-        // What the writer hears differs: a write over TCP is complete when it was sent.
+        // The result of the writer may differ: over TCP a write is complete when it was sent.
         let heard = scribble(&mut ours, &mut theirs, remote, first, &[7; 16]);
         assert!(memory.iter().all(|word| word.load(Ordering::Acquire) != 7), "{heard:?}");
     }

@@ -1,14 +1,14 @@
-//! Hosts whose kernels speak by whole Ethernet frames, in lockstep: frames from outside go in at a node, cross the fabric beside
-//! their views ([`FrameView`]), and come out at another node.
+//! Hosts whose kernels send and receive whole Ethernet frames, in lockstep. A frame from outside enters at a node,
+//! crosses the fabric together with its view ([`FrameView`]), and leaves at another node.
 //!
-//! Such a node has no [host](raddle_core::Host) of a scheme. The runtime must be able to read frames:
+//! These nodes have no [host](raddle_core::Host) of a scheme. The runtime must be able to read frames:
 //! [`Decoders::with_frames`](raddle_core::Decoders::with_frames).
 
 use super::{Carried, Fabric, Lockstep};
 use raddle_core::{Header, NodeId, Observer, Packet, Time};
 use raddle_wire::{Error, FrameView};
 
-/// Frames that have come out of the fabric, by node, and when.
+/// Frames that have left the fabric, by node, each with its arrival time.
 pub(super) type Received = Vec<Vec<(Time, Vec<u8>)>>;
 
 impl<O: Observer> Lockstep<O> {

@@ -27,9 +27,9 @@ pub enum StreamError {
 /// All streams that were opened.
 #[derive(Default)]
 pub(super) struct Streams {
-    /// By number.
+    /// Streams by flow id.
     all: BTreeMap<FlowId, Stream>,
-    /// The streams whose packets have this name, until they are closed and delivered.
+    /// Streams by the key of their packets, until they are closed and delivered.
     by_key: BTreeMap<FlowKey, FlowId>,
 }
 

@@ -6,7 +6,7 @@ use raddle_topology::{Builder, Shape};
 use raddle_wire::r2c2::{Data, Route};
 use std::sync::Mutex;
 
-/// What hosts live through, in order.
+/// An event at a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Seen {
     Arrived { node: u32, seq: u32, ridx: u8, port: u16 },
@@ -18,7 +18,8 @@ enum Seen {
 
 type Log = Arc<Mutex<Vec<(u64, Seen)>>>;
 
-/// Sends one packet of 1,500 bytes a flow, as its forwarder or else its port 0 has it; writes down all that happens.
+/// A host that sends one packet of 1,500 bytes per flow, on the port that its forwarder chooses or else on port 0. It
+/// records all events.
 struct Toy {
     node: u32,
     route: Vec<u16>,

@@ -125,13 +125,13 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds of real time in which virtual time stood still.
+    /// Real time during which virtual time stood still, in ns.
     #[inline]
     pub(crate) fn held_ns(&self) -> u64 {
         self.held.as_ref().map_or(0, |held| held[0].load(Ordering::Relaxed))
     }
 
-    /// How often a second of virtual time fits into one of real time, turned around: at least 1.
+    /// Seconds of real time per second of virtual time, at least 1.
     pub(crate) const fn dilation(&self) -> u64 {
         self.dilation
     }

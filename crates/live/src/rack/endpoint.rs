@@ -240,14 +240,14 @@ impl Window {
         self.state().handed_over += bytes as u64;
     }
 
-    /// So many of the stream's first bytes are acknowledged.
+    /// The first `to` bytes of the stream are acknowledged.
     pub(super) fn forget(&self, to: u64) {
         let mut state = self.state();
         state.forgotten = state.forgotten.max(to.min(state.handed_over));
         self.changed.notify_one();
     }
 
-    /// Nothing of the stream is sent any more.
+    /// The stream has ended: nothing more of it is sent.
     pub(super) fn end(&self) {
         self.state().has_ended = true;
         self.changed.notify_all();

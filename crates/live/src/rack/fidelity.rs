@@ -239,8 +239,8 @@ impl Steal {
         Self::of(&std::fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// By the first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal; guests' time is
-    /// part of the users'.
+    /// Parses the first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal. User and
+    /// nice time include guest time.
     fn of(stat: &str) -> Option<Self> {
         let line = stat.lines().next()?.strip_prefix("cpu ")?;
         let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|word| word.parse().ok()).collect();

@@ -49,7 +49,7 @@ impl Worker {
     }
 }
 
-/// What somebody reads in a slot.
+/// The packet decoded from a slot, or the error.
 type Opened = Result<Packet, raddle_wire::Error>;
 
 impl Fabric {

@@ -43,7 +43,7 @@ const AT_ONCE: usize = 32;
 /// Interval between two checks of the peers, in ns.
 const LOOKS_NS: u64 = 2_000_000;
 
-/// How far another machine's clock may be ahead of this machine's while it has not yet received the news that time is
+/// The most that another machine's clock may be ahead of this machine's clock before it learns that virtual time is
 /// held.
 const AHEAD: Duration = Duration::from_ms(100);
 

@@ -174,7 +174,8 @@ impl Worker {
         let Link { from, from_port, .. } = *self.fabric.topology.link(link).expect("packets travel on links");
         let Some(place) = self.place(from) else { return };
         let node = &mut self.nodes[place];
-        // What was leaving gives its memory back when it would have left.
+        // The memory of a waiting packet is freed now. The memory of the packet in transmission is freed when that
+        // packet would have left.
         for Queued { slot, arrival } in &waiting {
             self.fabric.vacate(node, *arrival, slot.packet.class(), slot.packet.size);
         }

@@ -49,8 +49,9 @@ impl Region {
         Ok(Arc::new(Self { map: map.into() }))
     }
 
-    /// So many words of zeros for several processes, and what to give the others, who [map](Self::of) it. It cannot become shorter
-    /// any more: nobody can take the words from under another's feet.
+    /// Allocates zeroed words for several processes. Returns them and the descriptor with which the other processes
+    /// [map](Self::of) them. The memory is sealed against shrinking, so no process can remove words that another one
+    /// uses.
     ///
     /// # Errors
     /// [`NoMemory`], if the system has none.
@@ -66,10 +67,10 @@ impl Region {
         Ok((Self::of(&descriptor, words)?, descriptor))
     }
 
-    /// So many words of memory that another process has [made](Self::shared).
+    /// Maps `words` words of memory that another process has [made](Self::shared).
     ///
     /// # Errors
-    /// [`NoMemory`], if it is shorter or longer, or could become shorter.
+    /// [`NoMemory`], if the memory has another length, or could become shorter.
     pub(crate) fn of(descriptor: &OwnedFd, words: usize) -> Result<Arc<Self>, NoMemory> {
         let bytes = words * WORD;
         let map = || -> io::Result<MmapRaw> {

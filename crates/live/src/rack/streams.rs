@@ -40,14 +40,14 @@ struct Sink {
 const MEMORY: Duration = Duration::from_ms(10);
 
 impl Streams {
-    /// None yet, of so many nodes, whose programs ask by `requests`.
+    /// Creates an empty set for `nodes` nodes. Programs send their requests by `requests`.
     pub(super) fn new(nodes: usize, requests: Receiver<(NodeId, Request)>) -> Self {
         let programs = (0..nodes).map(|_| None).collect();
         let (sources, named, sinks, ended) = Default::default();
         Self { sources, named, sinks, ended, programs, requests }
     }
 
-    /// A program at a node hears of what comes from now on.
+    /// A program at a node receives the data that arrives there from now on.
     pub(super) fn listen(&mut self, node: NodeId, program: Sender<Received>) {
         self.programs[node.index()] = Some(program);
     }

@@ -94,7 +94,7 @@ impl Standing {
     }
 }
 
-/// How far virtual time may run ahead of the events at hand. Packets slip long before that.
+/// Greatest lead of virtual time over the events that are due. Packets slip long before it is reached.
 const FAR_BEHIND: Duration = Duration::from_ms(1);
 
 /// Number of rounds between two turns of less urgent work.

@@ -10,14 +10,14 @@ use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// What passed over the links, what hosts reported and what was lost, in order.
+/// The packets on the links, the reports of hosts and the losses, in order.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Trace {
-    /// (when the last bit left, link, bytes).
+    /// Time at which the last bit left, link, and bytes of the packet.
     pub(crate) packets: Vec<(Time, LinkId, Vec<u8>)>,
     pub(crate) reports: Vec<(Time, NodeId, Report)>,
     pub(crate) losses: Vec<(Time, DropReason)>,
-    /// Most bytes that waited at each port, by link.
+    /// Peak backlog of each port in bytes, by link.
     pub(crate) peaks: Vec<u64>,
     pub(crate) flow_control: Vec<(LinkId, FlowControlAccount)>,
 }
@@ -116,7 +116,7 @@ pub(crate) fn run_queues_in_lockstep(
     trace
 }
 
-/// What happens in lockstep up to `limit`.
+/// The trace of a lockstep run up to `limit`.
 pub(crate) fn trace(mut live: Lockstep<Trace>, limit: Time) -> Trace {
     live.run(limit);
     let peaks = live.link_stats().iter().map(|link| link.peak_queue).collect();

@@ -28,8 +28,8 @@ impl Host for Shared {
     }
 }
 
-/// What a node knows: its table's digest and size, every flow's rate as it would compute it, and the limits that it
-/// enforces, in bits of f64.
+/// The state of a node: the digest and the size of its table, the rate of every flow as the node would compute it, and
+/// the limits that it enforces. Rates and limits are the bits of f64.
 type Knowledge = (u64, usize, Vec<(u32, u64)>, Vec<(u32, u64)>);
 
 struct Rack {

@@ -26,7 +26,7 @@ impl Observer for Reports {
 }
 
 impl Reports {
-    /// How many flows were delivered, and how many packets were sent more than once in those that are closed.
+    /// Number of delivered flows, and the number of retransmissions of each closed flow.
     fn ends(&self) -> (usize, Vec<u32>) {
         let delivered = self.0.iter().filter(|report| matches!(report, Report::Delivered { .. })).count();
         let closed = self.0.iter().filter_map(|report| match report {

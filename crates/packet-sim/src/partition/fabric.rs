@@ -9,10 +9,10 @@ use raddle_core::{Credit, DropReason, Node, NodeId, Packet, PortId, Ports, Repor
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// All of a partition but its nodes.
+/// All parts of a partition except its nodes.
 pub(crate) struct Fabric {
     pub(super) now: Time,
-    /// Bytes that a node must have seen to pass a packet on, if it need not have seen them all.
+    /// Under cut-through, the bytes that a node needs before it forwards a packet; `None` for store-and-forward.
     pub(super) header: Option<u32>,
     pub(super) events: EventQueue,
     pub(super) links: Links,
@@ -52,9 +52,10 @@ impl Place {
 pub(super) struct Outbox {
     /// Indexed by partition.
     pub(super) mail: Vec<Vec<Mail>>,
-    /// When the first of that arrives.
+    /// Arrival time of the first entry.
     pub(super) first: Time,
-    /// True if copies of packets for other partitions are kept here until the packets have left: a link may fail before.
+    /// True if this partition keeps copies of packets for other partitions until the packets have left, since a link
+    /// may fail before.
     pub(super) keeps_copies: bool,
 }
 
@@ -66,7 +67,7 @@ impl Fabric {
         self.outbox.mail[there as usize].push(Mail { link, arrives, content });
     }
 
-    /// Loses a packet on a link, for which it may have left the port `out` of a node.
+    /// Drops a packet on a link. `out` is the node's port that the packet has left, if it has left one.
     pub(super) fn lose_on_link(
         &mut self,
         node: NodeId,

@@ -11,7 +11,7 @@ use raddle_topology::Link;
 const FIRST_NODE_STEP: u64 = 1 << 32;
 
 impl Partition {
-    /// Links go down or come up. The packets that are queued for a dead link or travel on it are lost.
+    /// Takes links down or up. Packets that are queued for a failed link, or travel on it, are dropped.
     pub(super) fn change(&mut self, index: usize) {
         let changes = std::sync::Arc::clone(&self.changes);
         let Change { links, up, .. } = &changes[index];
@@ -50,7 +50,8 @@ impl Partition {
         self.fabric.log.step = 0;
     }
 
-    /// Restarts flow control at both ends of links that have come up again: the contents of earlier frames are lost.
+    /// Restarts flow control at both ends of links that have come up again, since earlier frames of flow control are
+    /// void.
     fn restore(&mut self, here: &[usize]) {
         let both = |&link: &usize| [link, self.fabric.links.ports[link].reverse as usize];
         let mut ports: Vec<usize> = here.iter().flat_map(both).collect();
@@ -67,7 +68,7 @@ impl Partition {
         }
     }
 
-    /// Loses all that a link that went down carries, at whichever end is in this partition.
+    /// Drops all packets on a failed link, for each end of the link that is in this partition.
     fn cut(&mut self, link: usize) {
         let id = self.fabric.links.ids[link];
         let Link { from, from_port, to, .. } =
@@ -83,8 +84,8 @@ impl Partition {
         }
     }
 
-    /// Packets that have left the port are lost on the link. Packets that have not are added to `waiting`, if the port is
-    /// in this partition too.
+    /// Drops the packets that have left the port. Adds packets that have not left it to `waiting`, if the port is in
+    /// this partition too.
     fn cut_far_end(&mut self, link: usize, from: NodeId, out: PortId, waiting: &mut Vec<u32>) {
         let from_is_here = self.is_here(from);
         let Self { nodes, fabric, .. } = self;
@@ -99,7 +100,7 @@ impl Partition {
             } else if from_is_here {
                 waiting.push(packet.slot);
             } else {
-                fabric.slab.remove(packet.slot); // the port's partition has a copy, and loses it
+                fabric.slab.remove(packet.slot); // the port's partition has a copy and drops it
             }
         }
         if let Some(special) = &mut fabric.links.specials[link] {
@@ -110,12 +111,12 @@ impl Partition {
         }
     }
 
-    /// Packets that have not left the port are lost there.
+    /// Drops the packets that have not left the port.
     fn cut_near_end(&mut self, link: usize, out: PortId, mut waiting: Vec<u32>) {
         let Self { nodes, fabric, .. } = self;
         let node = &mut nodes[fabric.owner(u32::try_from(link).expect("link ids fit 28 bits"))];
         let now = fabric.now;
-        // Packets that occupy the node's memory until they are lost.
+        // Packets that occupy the node's memory until they are dropped.
         let mut inside = Vec::new();
         let mut past = None;
         let port = &mut fabric.links.ports[link];
@@ -126,7 +127,7 @@ impl Partition {
                 if packet.arrives > left_by_now {
                     waiting.push(packet.slot);
                 } else {
-                    fabric.slab.remove(packet.slot); // it is on its way
+                    fabric.slab.remove(packet.slot); // the packet itself is on the link
                 }
             }
         }
@@ -139,7 +140,7 @@ impl Partition {
                 if packet.sent > now && packet.arrives >= now {
                     waiting.push(packet.slot);
                 } else {
-                    fabric.slab.remove(packet.slot); // it is on its way, or there
+                    fabric.slab.remove(packet.slot); // the packet itself is on the link or has arrived
                 }
             }
             if let Some(served) = &mut special.served {
@@ -151,7 +152,7 @@ impl Partition {
                     if let Some(agent) = &mut served.agent {
                         agent.left(now, class, size);
                     }
-                    // Under cut-through its first bits may be past the far end: then all of it goes on.
+                    // Under cut-through its first bits may have passed the far end. The whole packet is then forwarded.
                     past = packet.filter(|_| waiting.is_empty()).map(|packet| (packet, arrival));
                 }
                 while let Some(slot) = served.queue.pop(now, Paused::NONE) {
@@ -173,7 +174,7 @@ impl Partition {
         }
     }
 
-    /// Every node learns of a change.
+    /// Tells every node of a change.
     pub(super) fn discover(&mut self, index: usize) {
         let Change { links, up, .. } = &self.changes[index];
         for node in &mut self.nodes {

@@ -1,4 +1,4 @@
-//! Flow control of links: memory that packets take of a node, pauses, and who waits for whom.
+//! Flow control of links: the node memory that packets occupy, pauses, and the links that wait for each other.
 
 use super::Partition;
 use super::fabric::Fabric;
@@ -8,8 +8,8 @@ use crate::slab::NOWHERE;
 use raddle_core::{Bytes, Class, FlowControlAccount, LinkId, Node, Packet, PortId, Time};
 
 impl Fabric {
-    /// A packet that came in by `arrival` takes memory of the node: in a queue or, if it is on its way out already, until
-    /// it `leaves`.
+    /// Charges a packet that arrived by `arrival` to the node's memory. The packet occupies it while it is queued or,
+    /// if its transmission has begun, until it `leaves`.
     #[inline]
     pub(super) fn occupy(
         &mut self,
@@ -40,7 +40,7 @@ impl Fabric {
         }
     }
 
-    /// A packet that came in by `arrival` begins to leave the node.
+    /// Records that a packet that arrived by `arrival` begins to leave the node.
     #[inline]
     pub(super) fn departs(&mut self, node: &Node<Self>, arrival: PortId, departure: Departure) {
         let link = node.place().link(arrival);
@@ -54,7 +54,8 @@ impl Fabric {
         }
     }
 
-    /// A packet has come in by `arrival` for the node's host, which takes it out of the node's memory at a rate of its own.
+    /// Charges a packet for the node's host, which arrived by `arrival`. The host removes packets from the node's
+    /// memory at a rate of its own.
     pub(super) fn drain(&mut self, node: &mut Node<Self>, arrival: PortId, class: Class, size: u32) {
         let (now, link) = (self.now, node.place().link(arrival));
         let Some(rate) = self.links.flow_control(link).and_then(|control| control.drain_rate()) else {
@@ -66,7 +67,7 @@ impl Fabric {
         self.occupy(node, arrival, class, size, Some(leaves));
     }
 
-    /// Frees the memory of packets that came in by a link and have left by now.
+    /// Frees the memory of packets that arrived over a link and have left by now.
     #[inline]
     fn settle_departures(&mut self, node: &mut Node<Self>, link: usize) {
         let now = self.now;
@@ -75,7 +76,7 @@ impl Fabric {
         }
     }
 
-    /// A packet that waited for a served port is lost there.
+    /// Frees the memory of a packet that is dropped while it waits for a served port.
     pub(super) fn release(
         &mut self,
         node: &mut Node<Self>,
@@ -96,7 +97,7 @@ impl Fabric {
         }
     }
 
-    /// Sends the neighbour at the other end of a link what flow control has to say.
+    /// Sends a frame of flow control to the neighbour at the other end of a link.
     #[cold]
     fn tell(&mut self, node: &mut Node<Self>, link: usize, packet: Packet) {
         debug_assert_eq!(packet.class(), Class::CONTROL, "what flow control says is never held back");
@@ -109,7 +110,7 @@ impl Fabric {
         self.set_flow_control_wake(link);
     }
 
-    /// Shows a packet to flow control of the port by which it came in. Returns whether it was for it, and is gone.
+    /// Passes a packet to the flow control of its ingress port. Returns true if flow control has consumed the packet.
     pub(super) fn heed(&mut self, node: &mut Node<Self>, reverse: u32, slot: u32) -> bool {
         let (now, link) = (self.now, reverse as usize);
         let Some(control) = self.links.flow_control(link) else { return false };
@@ -122,7 +123,7 @@ impl Fabric {
         true
     }
 
-    /// Serves a port again if more may leave by it than before.
+    /// Serves a port again if some class is no longer paused.
     fn pauses_changed(&mut self, node: &mut Node<Self>, link: usize) {
         let Some(control) = self.links.flow_control(link) else { return };
         let (paused, before) = (control.paused(), self.links.states[link].paused);
@@ -135,7 +136,7 @@ impl Fabric {
         }
     }
 
-    /// A pause has put off when all that waits at a port will have left.
+    /// Recomputes the time at which a port will have sent all waiting packets, which a pause has delayed.
     fn expect_departures(&mut self, link: usize) {
         let now = self.now;
         let Some(served) = self.links.served(link) else { return };
@@ -162,7 +163,7 @@ impl Fabric {
         }
     }
 
-    /// Flow control of a link's port may want to be asked.
+    /// Processes a wake-up of flow control at a link's port.
     fn flow_control_wakes(&mut self, node: &mut Node<Self>, link: usize) {
         let now = self.now;
         if self.links.served(link).is_none_or(|served| served.wake != now) {
@@ -179,7 +180,7 @@ impl Fabric {
         self.pauses_changed(node, link);
     }
 
-    /// A link has come up again.
+    /// Restarts flow control of a link that has come up again.
     pub(super) fn restart_flow_control(&mut self, node: &mut Node<Self>, link: usize) {
         let now = self.now;
         let Some(control) = self.links.flow_control(link) else { return };
@@ -191,13 +192,13 @@ impl Fabric {
 }
 
 impl Partition {
-    /// Flow control of a link's port may want to be asked.
+    /// Processes a wake-up of flow control at a link's port.
     pub(super) fn flow_control_wakes(&mut self, link: u32) {
         let owner = self.fabric.owner(link);
         self.fabric.flow_control_wakes(&mut self.nodes[owner], link as usize);
     }
 
-    /// Counters of each link's flow control here, up to `now`.
+    /// Counters of flow control for each link of this partition, up to `now`.
     pub(crate) fn flow_control_accounts(
         &self,
         now: Time,
@@ -209,7 +210,8 @@ impl Partition {
         self.fabric.links.ids.iter().zip(&self.fabric.links.specials).filter_map(account)
     }
 
-    /// Ports here that are paused and have packets waiting, with the number of data packets that have left each port.
+    /// Ports of this partition that are paused and have waiting packets, with the number of data packets that have left
+    /// each port.
     pub(crate) fn held_ports(&self) -> impl Iterator<Item = (LinkId, u64)> {
         let links = &self.fabric.links;
         let is_held = |&link: &usize| {
@@ -220,7 +222,7 @@ impl Partition {
         held.map(|link| (links.ids[link], links.ports[link].stats.data_packets))
     }
 
-    /// Pairs of links at nodes here: a packet that came by the first link waits for the second.
+    /// Pairs of links at nodes of this partition: a packet that arrived over the first link waits for the second.
     pub(crate) fn waits(&self) -> Vec<(LinkId, LinkId)> {
         let Fabric { links, slab, outbox, topology, .. } = &self.fabric;
         let mut waiting: Vec<bool> = Vec::new();

@@ -106,8 +106,8 @@ impl Partition {
         }
     }
 
-    /// Prefetches the port by which the arriving packet will probably leave, or the data that its host will read. Returns
-    /// the port.
+    /// Prefetches the port by which the arriving packet will probably leave, or the data that its host will read.
+    /// Returns the port.
     #[inline]
     fn foresee_egress(&self, arrival: Event) -> Option<u32> {
         let wire = &self.fabric.links.ports[arrival.index() as usize].wire;

@@ -14,7 +14,7 @@ pub(super) struct Links {
     pub(super) classes: Vec<Class>,
     /// The partition at the far end and the link's index there. Empty if there is no other partition.
     pub(super) far: Vec<(u32, u32)>,
-    /// Empty if nobody asked.
+    /// Histograms of queue lengths; empty unless the configuration asks for them.
     pub(super) depths: Vec<QueueDepths>,
 }
 
@@ -44,7 +44,7 @@ impl Links {
         self.specials[link].as_mut()?.served.as_mut()
     }
 
-    /// Flow control of a link at the port that it leaves.
+    /// Flow control of a link at its egress port.
     pub(super) fn flow_control(&mut self, link: usize) -> Option<&mut (dyn LinkFlowControl + 'static)> {
         self.served(link)?.flow_control.as_deref_mut()
     }

@@ -1,9 +1,9 @@
-//! A part of the fabric with a clock and an event queue of its own: takes events in order and passes packets along the
+//! A part of the fabric with its own clock and event queue. It processes events in order and passes packets along the
 //! pipeline of each node. A run on one thread has one partition.
 //!
-//! A partition holds its nodes, the links that leave them, and of links that come in from elsewhere the far end, where
-//! packets arrive. Nodes and links have indices of their own here, in the order of their ids, so that events tie in the
-//! same order whatever the partition.
+//! A partition holds its nodes, the links that leave them, and the far ends of links from other partitions, where
+//! packets arrive. Its nodes and links have their own indices, in the order of their ids. Ties between events are
+//! therefore resolved in the same order in every partition.
 
 mod errors;
 mod fabric;
@@ -35,7 +35,7 @@ use std::sync::Arc;
 pub(crate) const BYTES_A_NODE: usize = size_of::<Node<Fabric>>();
 
 pub(crate) struct Partition {
-    /// Its number.
+    /// The partition's number.
     pub(crate) number: usize,
     pub(crate) nodes: Vec<Node<Fabric>>,
     fabric: Fabric,
@@ -45,14 +45,14 @@ pub(crate) struct Partition {
     division: Arc<Division>,
     /// True if a port has an agent or a link has noise.
     inspects: bool,
-    /// Keys that the credits of one instant free; here only to keep its room.
+    /// Reused memory for the keys that simultaneous credits free.
     freed: Vec<HoldKey>,
     /// The port by which the event after the next will probably send a packet on.
     guess: Option<u32>,
 }
 
 impl Partition {
-    /// Processes events before `end`, at most `most`. Returns true if none is left.
+    /// Processes events before `end`, at most `most` of them. Returns true if no event is left before `end`.
     pub(crate) fn run(&mut self, end: Time, most: u64) -> bool {
         for _ in 0..most {
             if self.fabric.events.turn(end) {
@@ -86,7 +86,8 @@ impl Partition {
         self.fabric.events.next_time().unwrap_or(Time::NEVER).min(elsewhere)
     }
 
-    /// True if no packet moves and no event is to come here, except hellos of topology discovery and ticks of ports' agents.
+    /// True if no packet moves and no event is due here, except hellos of topology discovery and ticks of ports'
+    /// agents.
     pub(crate) fn is_still(&self) -> bool {
         let is_idle = |event: Event| matches!(event.kind(), Kind::Tick | Kind::Wake | Kind::PortTick);
         self.fabric.events.all().all(is_idle) && self.nodes.iter().all(Node::is_at_rest)
@@ -117,7 +118,7 @@ impl Partition {
         slab.live() - copies.sum::<usize>()
     }
 
-    /// Most packets that were inside at once.
+    /// Peak number of packets inside.
     pub(crate) fn peak_packets_inside(&self) -> usize {
         self.fabric.slab.peak()
     }
@@ -127,7 +128,7 @@ impl Partition {
         self.fabric.outbox.mail.iter_mut()
     }
 
-    /// Takes in what another partition has sent.
+    /// Receives a packet or a credit from another partition.
     pub(crate) fn receive(&mut self, Mail { link, arrives, content }: Mail) {
         let fabric = &mut self.fabric;
         match content {
@@ -199,7 +200,7 @@ impl Partition {
             Kind::Wake => self.nodes[index as usize].woken(&mut self.fabric),
             Kind::Flow => self.start_flows(),
             Kind::Change | Kind::Discovery => {
-                // Every partition takes it; it counts once.
+                // Every partition processes such an event, but it counts only once.
                 self.fabric.totals.events -= u64::from(self.number > 0);
                 if event.kind() == Kind::Change {
                     self.change(index as usize);
@@ -210,12 +211,12 @@ impl Partition {
         }
     }
 
-    /// A link's next packet comes in at the far end.
+    /// A link's next packet arrives at the far end.
     fn arrival(&mut self, link: u32, at: Time) {
         let fabric = &mut self.fabric;
         let port = &mut fabric.links.ports[link as usize];
         if port.wire.front().is_none_or(|head| head.arrives != at) {
-            return; // the link went down in between
+            return; // the link has failed meanwhile
         }
         let Some((travelled, unknown)) = port.wire.pop_front() else { return };
         if let Some(head) = port.wire.front() {
@@ -240,11 +241,11 @@ impl Partition {
         node.arrived(fabric, travelled.slot, in_port);
     }
 
-    /// Enough of the packet that is coming in by a link is there.
+    /// Enough of the packet that is arriving over a link has arrived.
     fn enough_has_come(&mut self, link: u32) {
         let Self { nodes, fabric, .. } = self;
         let now = fabric.now;
-        // Otherwise the link went down in between.
+        // If the time differs, the link has failed meanwhile.
         let special = fabric.links.specials[link as usize].as_mut();
         let Some(Coming { slot, out, .. }) =
             special.and_then(|special| special.coming.take_if(|coming| coming.until == now))
@@ -266,7 +267,7 @@ impl Partition {
     }
 
     fn start_flows(&mut self) {
-        // One event each, however many start together in one partition.
+        // Each flow counts as one event, even if several flows start at once in one partition.
         self.fabric.totals.events -= 1;
         while let Some(flow) = self.flows.take_started(self.fabric.now) {
             self.pass_over_flows();
@@ -282,7 +283,7 @@ impl Partition {
         }
     }
 
-    /// Passes over flows that start in other partitions.
+    /// Skips flows that start in other partitions.
     fn pass_over_flows(&mut self) {
         let Self { flows, division, number, .. } = self;
         if division.parts() > 1 {

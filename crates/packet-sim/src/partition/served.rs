@@ -1,4 +1,4 @@
-//! Ports whose departures are not known when a packet is queued, and the answers that neighbours give each other.
+//! Ports that do not know a packet's departure when it is queued, and credits between neighbours.
 
 use super::Partition;
 use super::fabric::Fabric;
@@ -12,7 +12,7 @@ use raddle_core::{Admit, Bytes, Credit, DropReason, Duration, LinkId, Node, Port
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Fabric {
-    /// Shows a packet that has come in to the port's agent.
+    /// Passes an arrived packet to the port's agent.
     pub(super) fn meet_agent(&mut self, link: usize, slot: u32) {
         if let Some(special) = &mut self.links.specials[link]
             && let Some(served) = &mut special.served
@@ -22,7 +22,7 @@ impl Fabric {
         }
     }
 
-    /// Queues a packet at a served port that is up. Returns whether the host is now due a poll, because a packet was
+    /// Queues a packet at a served port that is up. Returns true if the host must be polled, because a packet was
     /// dropped.
     pub(super) fn enqueue_served(
         &mut self,
@@ -86,8 +86,8 @@ impl Fabric {
         due
     }
 
-    /// Carries out the queue's answers about a packet until the queue takes or drops the packet. Returns true if the host
-    /// must be polled, because a packet was lost.
+    /// Carries out the queue's answers about a packet until the queue takes or drops the packet. Returns true if the
+    /// host must be polled, because a packet was lost.
     #[cold]
     fn make_room(
         &mut self,
@@ -136,7 +136,7 @@ impl Fabric {
         }
     }
 
-    /// Asks the queue of a served port about a packet.
+    /// Asks the queue of a served port to admit a packet.
     fn ask_queue(&mut self, link: usize, slot: u32) -> Admit {
         let now = self.now;
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
@@ -144,7 +144,7 @@ impl Fabric {
         served.queue.push(now, slot, self.slab.get(slot))
     }
 
-    /// The queue of a served port has taken a packet.
+    /// Records that the queue of a served port has accepted a packet.
     fn has_joined(&mut self, node: &mut Node<Self>, link: usize, slot: u32, origin: Origin) {
         let packet = self.slab.get(slot);
         let (class, size) = (packet.class(), packet.size);
@@ -160,7 +160,7 @@ impl Fabric {
         }
     }
 
-    /// The queue of a served port has given up a packet. Returns the port by which the packet came in.
+    /// Records that the queue of a served port has given up a packet. Returns the packet's ingress port.
     fn give_up(&mut self, node: &mut Node<Self>, link: usize, slot: u32) -> Option<PortId> {
         let packet = self.slab.get(slot);
         let (class, size) = (packet.class(), packet.size);
@@ -173,7 +173,7 @@ impl Fabric {
         arrival
     }
 
-    /// Tells the agent that a packet that it has seen join does not wait at the port.
+    /// Tells the agent that a packet that it has seen join will not wait at the port.
     fn agent_forgets(&mut self, link: usize, slot: u32) {
         let (now, packet) = (self.now, self.slab.get(slot));
         let (class, size) = (packet.class(), packet.size);
@@ -182,8 +182,8 @@ impl Fabric {
         }
     }
 
-    /// Shows the agent of a served port a trimmed packet, which joins as a new packet. Returns true if the host must be
-    /// polled, because of a packet that the agent sends.
+    /// Passes a trimmed packet, which joins as a new packet, to the agent of a served port. Returns true if the host
+    /// must be polled, because of a packet that the agent sends.
     fn meet_agent_again(&mut self, node: &mut Node<Self>, link: usize, slot: u32) -> bool {
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
         let agent = served.and_then(|served| served.agent.as_mut());
@@ -202,7 +202,7 @@ impl Fabric {
         }
     }
 
-    /// Begins the next transmission of a served port, if none is under way and a packet waits that is not paused.
+    /// Begins the next transmission of a served port, if the port is idle and a packet waits that is not paused.
     pub(super) fn serve_next(&mut self, node: &Node<Self>, link: usize) {
         let now = self.now;
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
@@ -227,12 +227,13 @@ impl Fabric {
         }
     }
 
-    /// Begins to send a packet by a served port. Returns when its last bit leaves.
+    /// Begins to send a packet by a served port. Returns the time at which the packet's last bit leaves.
     #[inline]
     fn serve(&mut self, node: &Node<Self>, link: usize, slot: u32, arrival: Option<PortId>) -> Time {
         let packet = self.slab.get(slot);
         let (class, size) = (packet.class(), packet.size);
-        // Under cut-through the packet's header may have left the next node before the packet has left this port: keep a copy.
+        // Under cut-through the packet's header may leave the next node before the packet has left this port, so the
+        // port keeps a copy.
         let heard_of = arrival.is_none() || node.hears_of_departures();
         let copy = heard_of.then(|| packet.clone());
         self.settle_served(link);
@@ -281,12 +282,12 @@ impl Fabric {
         self.links.ports[index].queued
     }
 
-    /// The index of the node, of this partition, that a link leaves.
+    /// The index of the node, in this partition, that a link leaves.
     pub(super) fn owner(&self, link: u32) -> usize {
         self.links.ports[self.links.ports[link as usize].reverse as usize].wire.to_node as usize
     }
 
-    /// Sends a neighbour's forwarder an answer.
+    /// Sends a credit to the forwarder of a neighbour.
     pub(super) fn send_credit(&mut self, link: usize, credit: Credit) {
         let port = &self.links.ports[link];
         if !port.up {
@@ -301,7 +302,7 @@ impl Fabric {
         }
     }
 
-    /// Puts a credit onto a link of which this partition has the far end.
+    /// Puts a credit on a link whose far end is in this partition.
     pub(super) fn credit_travels(&mut self, link: usize, arrives: Time, credit: Credit) {
         let credits = &mut self.links.specials[link].get_or_insert_default().credits;
         credits.push_back((arrives, credit));
@@ -312,7 +313,7 @@ impl Fabric {
     }
 }
 
-/// Asks the agent of a served port when it ticks.
+/// Asks the agent of a served port for the time of its next tick.
 #[cold]
 fn expect_tick(served: &mut Served, link: usize, events: &mut EventQueue) {
     served.tick = served.agent.as_ref().map_or(Time::NEVER, |agent| agent.next_tick());
@@ -322,7 +323,7 @@ fn expect_tick(served: &mut Served, link: usize, events: &mut EventQueue) {
 }
 
 impl Partition {
-    /// The agent of a served port ticks.
+    /// Processes a tick of a served port's agent.
     pub(super) fn port_ticks(&mut self, link: u32) {
         let Fabric { now, links, events, .. } = &mut self.fabric;
         let (now, index) = (*now, link as usize);
@@ -336,12 +337,12 @@ impl Partition {
         expect_tick(served, index, events);
     }
 
-    /// The transmission of a served port ends.
+    /// Ends the transmission of a served port.
     pub(super) fn transmission_ends(&mut self, link: u32) {
         let Self { nodes, fabric, .. } = self;
         let (now, index) = (fabric.now, link as usize);
         let served = fabric.links.specials[index].as_mut().and_then(|special| special.served.as_mut());
-        // Otherwise the link went down in between.
+        // If the time differs, the link has failed meanwhile.
         let Some(served) = served.filter(|served| served.is_due && served.free_at == now) else { return };
         served.is_due = false;
         let node = &mut nodes[served.node as usize];
@@ -367,7 +368,7 @@ impl Partition {
         Some(self.fabric.queued(index, now))
     }
 
-    /// Answers of the neighbour come in by a link.
+    /// Processes the neighbour's credits that have arrived over a link.
     pub(super) fn credits_arrive(&mut self, link: u32) {
         let Self { nodes, fabric, freed, .. } = self;
         let port = &fabric.links.ports[link as usize];

@@ -72,18 +72,18 @@ pub(crate) fn at_rest(
     Some(assembly.finish(&plan.flows.queue(), Totals::default()))
 }
 
-/// Partitions in the making.
+/// Partitions under construction.
 pub(super) struct Assembly<'a> {
     plan: &'a Plan,
     division: &'a Division,
     now: Time,
     partitions: Vec<Partition>,
-    /// By partition: the place of each class.
+    /// Per partition, the index of each class.
     classes: Vec<FxHashMap<Class, u32>>,
 }
 
 impl<'a> Assembly<'a> {
-    /// Partitions without nodes and links, at `now`: all that comes before has happened.
+    /// Partitions without nodes and links at time `now`, before which all events have happened.
     pub(super) fn new(plan: &'a Plan, division: &'a Arc<Division>, now: Time) -> Self {
         let partitions = (0..division.parts()).map(|number| Partition::empty(plan, division, number, now));
         let classes = (0..division.parts()).map(|_| FxHashMap::default()).collect();
@@ -163,7 +163,8 @@ impl<'a> Assembly<'a> {
         links.ports.len() - 1
     }
 
-    /// Adds an event, given with ids of the whole fabric. Starts of flows are ignored: [`finish`](Self::finish) adds them.
+    /// Adds an event, given with ids of the whole fabric. Starts of flows are ignored: [`finish`](Self::finish) adds
+    /// them.
     pub(super) fn event(&mut self, event: Event) {
         let (time, kind, id) = (event.time(), event.kind(), event.index());
         let link = || self.plan.topology.link(LinkId(id)).expect("events are about links, not ports");

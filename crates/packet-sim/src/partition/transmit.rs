@@ -1,4 +1,4 @@
-//! Egress: packets wait for their port, cross the link, and are handed to the partition at its far end.
+//! Egress: packets wait for their port, cross the link, and pass to the partition at the link's far end.
 
 use super::fabric::{Fabric, Place};
 use crate::events::{Event, Kind};
@@ -9,14 +9,14 @@ use crate::slab::{NOWHERE, Origin};
 use crate::wire::Travelling;
 use raddle_core::{DropReason, Duration, Node, Packet, PortId, Time};
 
-/// The first instant at which a port can start a packet that it sends in `time`, so that the last bit, which comes in at `tail`,
-/// does not keep it waiting.
+/// The earliest time at which a port can start a packet without a gap in the transmission. The packet's serialization
+/// delay is `time`, and its last bit arrives at `tail`.
 fn gapless(tail: Time, time: Duration) -> Time {
     Time::ZERO + tail.since(Time::ZERO + time)
 }
 
 impl Fabric {
-    /// Queues a packet at a port. Returns whether the host is now due a poll, because the packet was dropped.
+    /// Queues a packet at a port. Returns true if the host must be polled, because the packet was dropped.
     pub(super) fn accept(
         &mut self,
         node: &mut Node<Self>,
@@ -70,7 +70,7 @@ impl Fabric {
         false
     }
 
-    /// Brings `queued` of a port with a ledger up to `now`. Returns how many packets wait.
+    /// Brings `queued` of a port with a ledger up to `now`. Returns the number of waiting packets.
     pub(super) fn settle_ledger(&mut self, link: usize, now: Time) -> usize {
         let port = &mut self.links.ports[link];
         let special = self.links.specials[link].get_or_insert_default();
@@ -85,7 +85,8 @@ impl Fabric {
         special.ledger.len()
     }
 
-    /// Removes the records of packets that have left a port to another partition by `now`. Returns how many packets wait.
+    /// Removes the records of packets that have left a port to another partition by `now`. Returns the number of
+    /// waiting packets.
     pub(super) fn settle_remote(&mut self, link: usize, now: Time) -> usize {
         let port = &mut self.links.ports[link];
         let left = port.wire.settle(now + self.links.classes[port.class as usize].delay);
@@ -98,8 +99,8 @@ impl Fabric {
         port.wire.len()
     }
 
-    /// Sets a packet aside that is still coming in by the port `arrival`, until enough of it is there to deliver it, or to send
-    /// it by `out`.
+    /// Sets a packet aside that is still arriving by the port `arrival`, until enough of it has arrived to deliver it,
+    /// or to send it by `out`.
     #[cold]
     pub(super) fn let_come(
         &mut self,
@@ -118,8 +119,8 @@ impl Fabric {
         self.events.push(Event::new(until, Kind::Tail, link));
     }
 
-    /// Puts a packet on the wire behind a port from `start` on. Returns when its last bit leaves, which under cut-through is
-    /// not before it has come in.
+    /// Puts a packet on the link behind a port, from `start` on. Returns the time at which its last bit leaves. Under
+    /// cut-through this is not before the last bit has arrived.
     pub(super) fn launch(&mut self, link: usize, slot: u32, start: Time) -> Time {
         let port = &mut self.links.ports[link];
         let class = &self.links.classes[port.class as usize];
@@ -170,7 +171,7 @@ impl Fabric {
         }
     }
 
-    /// Puts a packet, whose last bit will be in at `tail`, on a link to another partition.
+    /// Puts a packet on a link to another partition. The packet's last bit arrives there at `tail`.
     fn launch_away(&mut self, link: usize, packet: Travelling, tail: Time) {
         let port = &mut self.links.ports[link];
         if !port.has_ledger {

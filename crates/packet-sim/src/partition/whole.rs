@@ -1,8 +1,8 @@
 //! The state of a link, its port and its packets between two events, independent of the division of the fabric.
 //!
 //! If a link leads to another partition, the near end holds the port and the packets that have not left it, and the far
-//! end holds the packets that travel. If both ends are in one partition, one wire serves both ends. A whole link has the
-//! state from which either form can be made.
+//! end holds the packets that travel. If both ends are in one partition, one wire serves both ends. A whole link has
+//! the state from which either form can be made.
 
 use super::Partition;
 use super::fabric::Fabric;
@@ -22,11 +22,11 @@ pub(super) struct Whole {
     pub(super) state: PortState,
     stats: LinkStats,
     depths: QueueDepths,
-    /// The slots of packets mean nothing here.
+    /// The slots of its packets have no meaning here.
     special: Special,
-    /// The packets in the port's queue, in the order in which it visits them.
+    /// The packets in the port's queue, in the queue's order of visits.
     waiting: Vec<Parcel>,
-    /// The packet that is still coming in at the far end.
+    /// The packet that is still arriving at the far end.
     coming: Option<Parcel>,
     wire: Vec<OnTheWire>,
 }
@@ -151,7 +151,7 @@ impl Whole {
                 port.queued = bytes(&mut ledger.iter().map(|leaving| leaving.size));
             }
             if port.is_remote {
-                // Packets that are no longer on the wire have their first bits at the far end: no copy is asked for.
+                // Packets that are no longer on the wire have their first bits at the far end, so they need no copy.
                 for (leaving, on_the_wire) in ledger.iter_mut().rev().zip(self.wire.iter().rev()) {
                     leaving.slot = slab.put(on_the_wire.parcel.clone());
                 }
@@ -211,8 +211,8 @@ impl OnTheWire {
 }
 
 impl Fabric {
-    /// Removes the records of packets that have left a port by `now`. If the link leads to another partition, also removes
-    /// the copies of the packets that have not left it. Returns the copies' origins, in order.
+    /// Removes the records of packets that have left a port by `now`. If the link leads to another partition, also
+    /// removes the copies of the packets that have not left it. Returns the copies' origins, in order.
     fn take_copies(&mut self, link: usize, now: Time) -> Vec<Origin> {
         let Port { has_ledger, is_remote, .. } = self.links.ports[link];
         if has_ledger {
@@ -234,7 +234,7 @@ impl Fabric {
     }
 }
 
-/// Divides a fabric anew, between two events: before an instant of which no event has been taken.
+/// Divides a fabric again, between two events: before a time of which no event has been processed.
 pub(crate) fn regroup(
     mut old: Vec<Partition>,
     plan: &Plan,
@@ -244,12 +244,12 @@ pub(crate) fn regroup(
     let now = old.iter().map(Partition::now).max().unwrap_or(Time::ZERO);
     let mut assembly = Assembly::new(plan, to, now);
     for partition in &old {
-        // Changes of links are events of every partition, and one's are enough.
+        // Every partition has the events of links' changes, so those of one partition are enough.
         let events =
             partition.fabric.events.all().filter(|event| partition.number == 0 || !event.is_everywhere());
         events.for_each(|event| assembly.event(partition.name(event)));
     }
-    // All flows before the first that has not started have; the flows that follow it have not.
+    // All flows before the first pending flow have started; the flows after it have not.
     let first = old.iter().map(|partition| &partition.flows);
     let first = first.min_by_key(|flows| flows.peek().map_or(u64::MAX, |flow| flow.id.0.into()));
     let flows = first.expect("at least one partition").clone();

@@ -1,4 +1,4 @@
-//! Nodes that find out by themselves which links are down, in the packet engine.
+//! Nodes that detect failed links by topology discovery, in the packet engine.
 
 use raddle_core::discovery::Discovery;
 use raddle_core::{
@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const PERIOD: Duration = Duration::from_us(50);
 
-/// What nodes heard: which node, of which link, and its state.
+/// What nodes were told: the node, the link, and the link's state.
 type Told = Arc<Mutex<Vec<(NodeId, LinkId, bool)>>>;
 
-/// Drops what comes and writes down what it is told.
+/// Records what it is told about links.
 struct Listener(NodeId, Told);
 
 impl Forwarder for Listener {
@@ -29,7 +29,7 @@ impl Forwarder for Listener {
     }
 }
 
-/// Runs a chain of six nodes to its own end. Returns when that was, what happened, and what nodes were told.
+/// Runs a chain of six nodes until the run ends. Returns the end time, the totals, and what nodes were told.
 fn run(
     says_hello: bool,
     changes: Vec<Change>,
@@ -52,11 +52,11 @@ fn run(
     assert_eq!(ended, (simulation.now(), simulation.totals()), "and stays there");
     let totals = Totals { events: 0, ..ended.1 };
     let mut told = std::mem::take(&mut *told.lock().unwrap_or_else(PoisonError::into_inner));
-    told.sort_unstable(); // threads write as they come
+    told.sort_unstable(); // threads write in any order
     (ended.0, totals, told)
 }
 
-/// The directed links between two neighbours of the chain, which fail and recover at so many periods.
+/// The failure and recovery of both directed links between two neighbours of the chain, at multiples of the period.
 fn outage(topology: &Topology, left: u32, from: u64, to: u64) -> Vec<Change> {
     let port = PortId(u16::from(left > 0));
     let link = topology.link_id(NodeId(left), port);
@@ -71,7 +71,7 @@ fn hellos_end_with_the_period_in_which_all_else_has_ended() {
     let flows = vec![flow(0, 1, 0, 1_500, Time::ZERO + PERIOD * 7 / 2)];
     let (now, totals, told) = run(true, vec![], flows.clone(), Threads::Always(1));
     assert!((Time::ZERO + PERIOD * 3..Time::ZERO + PERIOD * 4).contains(&now), "{now}");
-    // Four periods, five links, both directions; and the packet.
+    // Four periods, five links and both directions give 40 hellos; the packet is the 41st.
     assert_eq!((totals.sent, totals.delivered, totals.packet_hops), (41, 41, 41));
     assert_eq!(told, []);
     let (now, totals, _) = run(false, vec![], flows, Threads::Always(1));
@@ -81,7 +81,7 @@ fn hellos_end_with_the_period_in_which_all_else_has_ended() {
 #[test]
 fn nodes_that_say_hello_hear_nothing_from_the_oracle() {
     let topology = chain(6);
-    // Too short to be found out.
+    // The outage is too short for detection.
     let (_, totals, told) = run(true, outage(&topology, 2, 3, 4), vec![], Threads::Always(1));
     assert_eq!(told, []);
     assert!(totals.drops.link_down <= 2, "nobody says hello over a port that is down");

@@ -1,4 +1,4 @@
-//! Queues that give up packets that wait, and cut packets to their headers.
+//! Queues that drop waiting packets, and queues that trim packets to their headers.
 
 use raddle_core::{
     Admit, Bytes, Class, DropReason, Duration, FlowControlAccount, Forwarder, HeaderInfo, Host, Input,
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-/// A packet with a number, which loses its payload unless it is rigid.
+/// A numbered packet, which can be trimmed unless it is rigid.
 #[derive(Debug, Clone, PartialEq)]
 struct Numbered {
     number: u32,
@@ -64,20 +64,20 @@ impl HeaderInfo for Numbered {
     }
 }
 
-/// What is seen at the nodes, with the time in ns.
+/// An observation at a node, with its time in ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Seen {
-    /// A host got a packet of so many bytes.
+    /// A host received a packet: its time, its number and its bytes.
     Got(u64, u32, u32),
-    /// The host in the middle is told that a packet was lost at its port.
+    /// The host in the middle is told that its port dropped a packet.
     Lost(u64, u32, PortId, DropReason),
-    /// It is polled, when its second port is to have sent all that it holds, in ns.
+    /// The host is polled. The value is the time at which its second port will have sent all of its packets, in ns.
     Drains(u64),
 }
 
 type Log = Arc<Mutex<Vec<Seen>>>;
 
-/// Sends a packet of 1,500 bytes a flow. The flow of 1,499 bytes is rigid.
+/// Sends one packet of 1,500 bytes per flow. The packet of a flow of 1,499 bytes is rigid.
 struct Toy {
     outbox: VecDeque<Packet>,
     log: Log,
@@ -123,7 +123,7 @@ impl Host for Toy {
     }
 }
 
-/// The middle passes on to port 1, the last node delivers.
+/// The middle node forwards to port 1, and the last node delivers.
 struct Onward(NodeId);
 
 impl Forwarder for Onward {
@@ -136,7 +136,7 @@ impl Forwarder for Onward {
     }
 }
 
-/// Room for two packets with payload. Headers wait apart, and go first.
+/// A queue with room for two packets with payload. Headers have their own queue, which is served first.
 struct Two {
     whole: VecDeque<(u32, u32)>,
     headers: VecDeque<(u32, u32)>,
@@ -145,9 +145,9 @@ struct Two {
 
 #[derive(Clone, Copy)]
 enum Policy {
-    /// The packet that came first gives way.
+    /// The queue drops its oldest packet.
     EvictFirst,
-    /// The packet that came last is cut; every other time, the newcomer.
+    /// The queue trims its newest packet; every second time, the arriving packet.
     Trim { newcomer: bool },
 }
 
@@ -182,7 +182,7 @@ impl Queue for Two {
     }
 }
 
-/// Counts bytes that have come and not gone: at the agent of a port, or in flow control's memory.
+/// Counts bytes that have arrived and not left: at the agent of a port, or in flow control's memory.
 #[derive(Clone, Default)]
 struct Meter(Arc<Mutex<(i64, i64)>>);
 
@@ -194,7 +194,7 @@ impl Meter {
         assert!(count.0 >= 0, "more has gone than has come");
     }
 
-    /// Bytes there now, and most at once.
+    /// Bytes now present, and their peak.
     fn read(&self) -> (i64, i64) {
         *self.0.lock().expect("no panic")
     }
@@ -251,7 +251,7 @@ impl LinkFlowControl for Meter {
     }
 }
 
-/// Node 0, 10 Gbps, node 1, 1 Gbps, node 2; 100 ns each.
+/// A line: node 0, a link of 10 Gbps, node 1, a link of 1 Gbps, node 2; each link has 100 ns of delay.
 fn line() -> Arc<Topology> {
     let mut builder = Builder::default();
     let [left, middle, right] = [(); 3].map(|()| builder.host(0));
@@ -261,8 +261,8 @@ fn line() -> Arc<Topology> {
     Arc::new(builder.build(Shape::General))
 }
 
-/// Sends packets of these payloads at once over the line, whose slow port has that policy. Returns what was seen, and the
-/// totals.
+/// Sends packets with these payloads at once over the line, whose slow port has that policy. Returns the observations
+/// and the totals.
 fn run(policy: Policy, sizes: &[u64]) -> (Vec<Seen>, raddle_packet_sim::Totals) {
     let topology = line();
     let log = Log::default();
@@ -295,7 +295,8 @@ fn run(policy: Policy, sizes: &[u64]) -> (Vec<Seen>, raddle_packet_sim::Totals) 
     assert_eq!(agent.read().0, 0, "nothing waits");
     let log = log.lock().expect("no panic").clone();
     let got = log.iter().map(|seen| if let Seen::Got(.., size) = seen { i64::from(*size) } else { 0 });
-    // Flow control that holds nobody back hears late of what has left by the port, and at once of what was lost.
+    // This flow control never pauses. It learns late of packets that have left by the port, and at once of dropped
+    // packets.
     assert_eq!(memory.read().0, got.sum::<i64>(), "what was lost takes no memory");
     (log, totals)
 }
@@ -303,25 +304,26 @@ fn run(policy: Policy, sizes: &[u64]) -> (Vec<Seen>, raddle_packet_sim::Totals) 
 const OUT: PortId = PortId(1);
 const FULL: DropReason = DropReason::QueueFull;
 
-/// Packets come every 1,200 ns from 1,300 ns on, and leave every 12,000 ns: the first from 1,300 ns on.
+/// Packets arrive every 1,200 ns from 1,300 ns on. They leave every 12,000 ns; the first begins at 1,300 ns.
 #[test]
 fn a_queue_gives_up_packets_that_wait_for_others() {
     let (seen, totals) = run(Policy::EvictFirst, &[1_500; 5]);
     let polled = [Seen::Drains(1_300 + 3 * 12_000)];
     let lost = |at, number| [Seen::Lost(at, number, OUT, FULL), polled[0]];
-    // The fourth packet finds two that wait.
+    // The fourth packet finds two waiting packets.
     let losses = [lost(1_300 + 3 * 1_200, 1), lost(1_300 + 4 * 1_200, 2)].concat();
     let got = [(13_400, 0), (25_400, 3), (37_400, 4)].map(|(at, number)| Seen::Got(at, number, 1_500));
     assert_eq!(seen, [losses, got.to_vec()].concat());
     assert_eq!((totals.drops.queue_full, totals.trimmed), (2, 0));
 }
 
-/// 12 bytes of header take 96 ns.
+/// A header of 12 bytes takes 96 ns.
 #[test]
 fn a_queue_cuts_packets_to_their_headers() {
     let (seen, totals) =
         run(Policy::Trim { newcomer: false }, &[1_500, 1_500, 1_500, 1_500, 1_500, 1_500, 1_499]);
-    // The fourth packet cuts the third, the fifth is cut itself, the sixth cuts the fourth, and the last is rigid.
+    // The fourth packet trims the third. The fifth is trimmed itself. The sixth trims the fourth. The last packet is
+    // rigid.
     let rigid = [Seen::Lost(1_300 + 6 * 1_200, 6, OUT, FULL), Seen::Drains(1_300 + 3 * 12_000 + 3 * 96)];
     let headers = [(13_496, 2), (13_592, 4), (13_688, 3)].map(|(at, number)| Seen::Got(at, number, HEADER));
     let whole = |at, number| Seen::Got(at, number, 1_500);

@@ -1,4 +1,4 @@
-//! The pipeline on fabrics small enough to work out by hand.
+//! The pipeline on fabrics small enough for calculation by hand.
 
 use raddle_core::{
     Admit, Bytes, Credit, DropReason, Duration, Forwarder, HoldKey, LinkErrors, LinkId, NodeId, Packet,
@@ -64,12 +64,12 @@ fn store_and_forward_waits_for_the_last_bit_at_every_hop() {
     let flows = vec![flow(0, 0, 3, 1_500, Time::ZERO), flow(1, 0, 3, 1_500, Time::ZERO)];
     let run = run(&chain(4), fifo, flows, Config { queue_depths: true, ..Config::default() });
     assert_eq!(arrivals(&run), [(ns(3 * 1_300), 0), (ns(3 * 1_300 + 1_200), 1)]);
-    // The first found itself alone: 1,500 B, below 2^11; the second found 3,000 B, below 2^12.
+    // The first packet found only itself: 1,500 B, below 2^11. The second found 3,000 B, below 2^12.
     let depths = run.simulation.queue_depths()[0].1.0;
     assert_eq!((depths[11], depths[12], depths.iter().sum()), (1, 1, 2_u64));
     assert_eq!(run.simulation.totals().packet_hops, 6);
     assert_eq!(run.simulation.link_stats()[0].peak_queue, 3_000);
-    // One event a packet-hop, and one a flow.
+    // One event per packet-hop, and one per flow.
     assert_eq!(run.simulation.totals().events, 8);
 }
 
@@ -103,7 +103,7 @@ fn a_full_queue_drops_the_newcomer() {
     }
 }
 
-/// Rightward; writes down what waits at port 0, and how much room is left there, whenever a packet is sent.
+/// Forwards rightward. Whenever a packet is sent, records the backlog of port 0 and the room that is left there.
 struct Looks {
     rightward: Rightward,
     seen: Arc<Mutex<Vec<(Bytes, Bytes)>>>,
@@ -134,7 +134,7 @@ fn ports_tell_what_waits_and_how_much_room_is_left() {
             forwarder: Some(Box::new(Looks { rightward: Rightward(id), seen: Arc::clone(&seen) })),
             ..Parts::default()
         };
-        // The third packet comes when half of the first has left.
+        // The third packet arrives when half of the first has left.
         let flows = [(0, 0), (1, 0), (2, 600)].map(|(id, at)| flow(id, 0, 1, 1_500, ns(at))).to_vec();
         let mut simulation = Simulation::new(&chain(2), node, port, flows, Config::default(), ());
         simulation.run(|_| ControlFlow::Continue(()));
@@ -149,7 +149,7 @@ fn ports_tell_what_waits_and_how_much_room_is_left() {
     assert_eq!(seen_with(of_its_own), expected.map(|(waiting, room)| (Bytes(waiting), Bytes(room))));
 }
 
-/// Rightward; sends a packet of its own to the right at 2, 4 and 6 us.
+/// Forwards rightward, and sends a packet of its own to the right at 2, 4 and 6 us.
 struct Beacon {
     rightward: Rightward,
     due: Time,
@@ -183,7 +183,7 @@ impl Forwarder for Beacon {
     }
 }
 
-/// Ticks 1 us after a packet that finds it at rest, and again after another one.
+/// Ticks 1 us after a packet that finds the agent at rest, and again 1 us later.
 struct Twice {
     due: Time,
     log: Arc<Mutex<Vec<Time>>>,
@@ -234,7 +234,8 @@ fn forwarders_and_agents_tick_when_they_want_to_and_no_longer() {
     assert!(simulation.run(|_| ControlFlow::Continue(())));
     let arrivals = [2_500, 4_500, 6_500].map(|at| (ns(at), 7));
     assert_eq!(*received.lock().expect("no panic"), arrivals);
-    // The packet at 4 us comes when the agent has just come to rest: a tick is due before what a node sends.
+    // The packet at 4 us finds the agent at rest again, since a tick comes before a packet that a node sends at the
+    // same time.
     let ticks = [3_000, 4_000, 5_000, 6_000, 7_000, 8_000].map(ns);
     assert_eq!(*log.lock().expect("no panic"), ticks);
     // Three ticks of the node, six of the agent, three arrivals and three ends of transmissions.
@@ -245,12 +246,12 @@ fn forwarders_and_agents_tick_when_they_want_to_and_no_longer() {
 fn a_link_that_goes_down_loses_what_it_carries_and_what_comes_until_it_is_up() {
     let change = |at, up| Change { at: ns(at), links: vec![LinkId(0)], up, discovery: Duration::ZERO };
     let changes = vec![change(2_450, false), change(9_000, true)];
-    // The first is delivered at 1,300; the second is travelling at 2,450, the third is queued.
+    // The first packet is delivered at 1,300. At 2,450 the second is on the link, and the third is queued.
     let mut flows: Vec<_> = (0..3).map(|id| flow(id, 0, 1, 1_500, Time::ZERO)).collect();
     flows.push(flow(3, 0, 1, 1_500, ns(5_000)));
     flows.push(flow(4, 0, 1, 1_500, ns(9_000)));
     let run = run(&chain(2), fifo, flows, Config { changes, ..Config::default() });
-    // Changes come before all else at the same time: the last packet finds the link up.
+    // Changes come before other events of the same time, so the last packet finds the link up.
     assert_eq!(arrivals(&run), [(ns(1_300), 0), (ns(10_300), 4)]);
     assert_eq!(run.simulation.totals().dropped, 3);
 }
@@ -276,7 +277,7 @@ fn a_noisy_link_loses_some_packets_and_damages_others_and_nothing_else_does() {
     let links = run.simulation.link_stats();
     assert_eq!(links[0].drops, losses.len() as u64);
     assert!(links[1..].iter().all(|link| link.drops == 0));
-    // A lost packet has not crossed the link; a damaged one has.
+    // A lost packet does not count as a packet-hop; a damaged one does.
     assert_eq!(run.simulation.totals().packet_hops, (2_000 - lost + 2_000 - losses.len()) as u64);
 }
 
@@ -315,7 +316,7 @@ fn a_queue_of_its_own_decides_the_order_of_service() {
     assert_eq!(run.simulation.link_stats()[0].peak_queue, 6_000);
 }
 
-/// Rightward, with one credit a link: a packet leaves only when the last one has left the next node.
+/// Forwards rightward with one credit per link: a packet leaves only when the previous packet has left the next node.
 struct OneCredit {
     rightward: Rightward,
     credit: bool,
@@ -353,7 +354,7 @@ impl Forwarder for OneCredit {
     }
 }
 
-/// Plain first in, first out, as a queue of its own.
+/// A plain FIFO as a queue of its own.
 #[derive(Default)]
 struct Plain(VecDeque<(u32, u32)>);
 
@@ -376,7 +377,7 @@ impl Queue for Plain {
     }
 }
 
-/// Sends with no port named, so that the forwarder decides.
+/// Sends packets without a port, so that the forwarder chooses it.
 struct Undecided(Toy);
 
 impl raddle_core::Host for Undecided {
@@ -405,8 +406,9 @@ fn credits_hold_packets_back_and_return_after_one_link_delay() {
     let flows: Vec<_> = (0..3).map(|id| flow(id, 0, 2, 1_500, Time::ZERO)).collect();
     let mut simulation = Simulation::new(&topology, node, port, flows, Config::default(), ());
     simulation.run(|_| ControlFlow::Continue(()));
-    // 1,300 to the middle, 1,200 until it has left there, 100 for the credit: one packet in 2,600 ns. The middle's
-    // own credit comes back 100 ns after delivery at 2,600, before the next packet is there at 3,900.
+    // 1,300 ns to the middle node, 1,200 ns until the packet has left there, and 100 ns for the credit: one packet in
+    // 2,600 ns. The middle node's own credit returns 100 ns after the delivery at 2,600 ns, before the next packet
+    // arrives there at 3,900 ns.
     let log = received.lock().expect("no panic").clone();
     assert_eq!(log, [(ns(2_600), 0), (ns(5_200), 1), (ns(7_800), 2)]);
     assert_eq!(simulation.packets_inside(), 0);

@@ -73,13 +73,13 @@ impl Host for Echo {
     }
 }
 
-/// Passes packets on by the port that is free first, until they are where they should be, or lost in the desert.
+/// Forwards packets by the port that is free first, until they reach their destination or are lost.
 struct Wander {
     node: NodeId,
     stream: Stream,
-    /// Whether it holds some packets until a neighbour has sent others on.
+    /// True if the forwarder holds some packets until a neighbour has sent other packets on.
     holds: bool,
-    /// When it sends a packet of its own.
+    /// Time at which the forwarder sends a packet of its own.
     tick: Time,
     sends: bool,
 }
@@ -214,20 +214,21 @@ impl Observer for Scribe {
 /// A fabric, its traffic and its failures.
 #[derive(Debug, Clone)]
 struct Case {
-    /// Each node joins an earlier one, with so many times 100 ns between them.
+    /// Each node's link to an earlier node; the number is the link's delay in units of 100 ns.
     tree: Vec<(usize, u64)>,
     /// Further links.
     more: Vec<(usize, usize, u64)>,
     /// Start (in units of 100 ns), source, destination, size.
     flows: Vec<(u64, usize, usize, u64)>,
-    /// A node's links go down, come up again; nodes know after a while, all in units of 100 ns.
+    /// Failures: a node, the time of its links' failure, the duration, and the delay until nodes know; times in units
+    /// of 100 ns.
     failures: Vec<(usize, u64, u64, u64)>,
     cut_through: bool,
-    /// Whether ports have a queue of their own.
+    /// True if ports have queues that are not plain FIFOs.
     served: bool,
-    /// Whether forwarders hold packets.
+    /// True if forwarders hold packets.
     holds: bool,
-    /// Whether forwarders and the agents of ports tick.
+    /// True if forwarders and the agents of ports tick.
     ticks: bool,
     limit: Option<usize>,
     /// Loss and corruption, in percent.
@@ -235,7 +236,7 @@ struct Case {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    // Which node, counted on beyond the last.
+    // The index of a node; greater values wrap around.
     let index = || 0..1_000_usize;
     (
         prop::collection::vec((index(), 0..4_u64), 1..24),
@@ -251,7 +252,7 @@ fn case() -> impl Strategy<Value = Case> {
         })
 }
 
-/// So many from start to end, or one and so many by turns.
+/// A fixed number of threads, or one thread and several threads in turn.
 fn threads() -> impl Strategy<Value = Threads> {
     (2..9_usize, prop::option::of(any::<u64>())).prop_map(|(threads, seed)| match seed {
         Some(seed) => Threads::Drawn { threads, seed },
@@ -413,7 +414,7 @@ fn a_run_by_turns_changes_the_number_of_threads() {
     assert_eq!(seen, [1, 3], "threads at the end of a run");
 }
 
-/// At many moments of transmissions, a node in the midst fails just after the fabric was divided.
+/// A node in the middle fails at many different moments of transmissions, just after the fabric was divided.
 #[test]
 fn failures_amid_changes_of_threads_lose_the_same() {
     for cut_through in [false, true] {
@@ -446,7 +447,7 @@ fn packets_that_forwarders_hold_keep_their_place_amid_changes_of_threads() {
     }
 }
 
-/// A program that panics when its time has come, on a host that does nothing.
+/// A program that panics at a given time, on a host that does nothing.
 struct Bomb;
 
 impl Application for Bomb {
@@ -467,7 +468,7 @@ impl Host for Bomb {
     }
 }
 
-/// Whatever the thread, and whether the others spin or, with more threads than cores, sleep.
+/// Covers a panic on any thread, while the other threads spin or, if there are more threads than cores, sleep.
 #[test]
 fn a_panic_ends_the_run() {
     let topology = chain().topology();

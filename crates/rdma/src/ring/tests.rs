@@ -18,14 +18,15 @@ struct Write {
     from: usize,
     words: Range<usize>,
     tag: u32,
-    /// Bytes that are not at the other end yet, counted from the begin of the memory.
+    /// Bytes that have not arrived at the other end, as offsets into the memory.
     missing: Vec<usize>,
-    /// What the wire has read of its memory. It reads a byte at any time until the write is reported to be complete.
+    /// The bytes that the wire has read from the sender's memory. It may read a byte at any time until the write is
+    /// reported as complete.
     read: Vec<Option<u8>>,
     is_complete: bool,
 }
 
-/// In what pieces a wire brings words to the other end.
+/// The order in which a wire delivers words.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     /// Byte after byte, write after write, as a stream.
@@ -36,8 +37,8 @@ enum Order {
     Bytes,
 }
 
-/// A wire between two memories that places bytes when it is told to, in any order but one: a byte of a write that was reported to
-/// be complete comes before that byte of a later write.
+/// A wire between two memories. It places bytes when the test tells it to, in any order with one restriction: a byte of
+/// a completed write is placed before that byte of a later write.
 struct Net {
     memories: [Words; 2],
     order: Order,
@@ -284,7 +285,8 @@ proptest! {
                 },
             }
         }
-        // Whatever has happened, nothing is stuck: all is taken, the sender hears of it, and another lap goes through.
+        // After any sequence of steps nothing is stuck: all packets are taken, the sender learns of it, and another lap
+        // succeeds.
         for round in 0..30 {
             pair.settle();
             while pair.take()? {}

@@ -357,12 +357,12 @@ impl Worker {
     }
 }
 
-/// A host's port has room while it has less to send than what takes so long, or than one full packet.
+/// A host's port has room while its backlog is less than this time, or than the serialization delay of one full packet.
 const AHEAD: Duration = Duration::from_us(20);
 
 impl Fabric {
-    /// Whether all ports of a host have room for frames. So much may wait that the port does not stand still while the thread is
-    /// elsewhere for a moment.
+    /// True if all ports of a host have room for frames. The limit lets enough frames wait that a port stays busy while
+    /// the thread is briefly elsewhere.
     fn takes_frames(&mut self, place: Place, now: Time) -> bool {
         self.relent(&place);
         let full = Bytes(self.slots.bytes() as u64);

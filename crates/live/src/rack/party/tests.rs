@@ -166,7 +166,7 @@ fn a_guest_that_goes_is_reported() {
     guest.join().expect("no panic");
 }
 
-/// So does a host.
+/// A host that goes is reported, too.
 #[test]
 fn a_host_that_goes_is_reported() {
     let (_folder, path) = socket();

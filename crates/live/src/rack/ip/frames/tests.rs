@@ -275,7 +275,7 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever a namespace sends: every frame that crosses comes out as it went in, and no slot is lost.
+    /// For any frames that a namespace sends: every frame that crosses arrives unchanged, and no slot is lost.
     #[test]
     fn whatever_a_namespace_sends_crosses_or_is_dropped(
         frames in prop::collection::vec(any_frame(), 1..20),

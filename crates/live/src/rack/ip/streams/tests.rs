@@ -46,7 +46,7 @@ fn packets_come_out_of_a_stream_as_they_went_in() {
 }
 
 proptest! {
-    /// Whatever a namespace sends: it is a packet for a node, or none.
+    /// Any bytes that a namespace sends are parsed as a packet for a node, or as none.
     #[test]
     fn any_bytes_are_a_packet_for_a_node_or_none(
         head in proptest::collection::vec(any::<u8>(), 0..64),

@@ -68,7 +68,7 @@ fn a_stranger_is_not_let_in() {
     assert!(host.join().expect("no panic").is_ok());
 }
 
-/// What a guest does with a thread's rings, packet by packet, while it says that all is well.
+/// Starts a guest that reports no error, but runs `attack` on a thread's rings for each packet.
 fn with_hostile_guest(attack: impl Fn(&mut Rack, &mut raddle_core::Stream) + Send + 'static) -> Rack {
     let at = address();
     let guest = thread::spawn(move || {
