@@ -1,15 +1,21 @@
-//! Raddle against independent witnesses: closed forms, bounds and a linear program that share no code with it. The same computations
-//! are tests and make the page `docs/src/agreement.md`.
+//! Compares Raddle with independent witnesses: closed forms, bounds and a linear program that share no code with it.
+//! The same computations are tests and generate the page `docs/src/agreement.md`.
 
+mod fabric;
 mod max_min;
 mod page;
+mod pauses;
 mod queues;
+mod rates;
+mod rfc;
+mod saturation;
+mod windows;
 mod witness;
 
 use std::sync::LazyLock;
 use witness::Witness;
 
-/// Makes the list of witnesses, and a test of each that has the witness's name.
+/// Makes the list of witnesses, and one test per witness with the witness's name.
 macro_rules! witnesses {
     ($($file:ident: $($name:ident),+;)+) => {
         /// All witnesses, in the order of the page. Each is computed once, for its test and for the page.
@@ -18,7 +24,7 @@ macro_rules! witnesses {
             witness: LazyLock::new($file::$name),
         }),+),+]);
 
-        /// A test of each witness.
+        /// One test for each witness.
         mod agrees {
             $(mod $file {
                 $(#[test]
@@ -30,13 +36,13 @@ macro_rules! witnesses {
     };
 }
 
-/// A witness under the name of its test.
+/// A witness and the name of its test.
 struct Named {
     test: &'static str,
     witness: LazyLock<Witness>,
 }
 
-/// Fails with all cases that disagree.
+/// Fails and lists all cases that disagree.
 fn assert_agrees(test: &str) {
     let named = WITNESSES.iter().find(|named| named.test == test).expect("a witness of that name");
     let wrong: Vec<String> = named
@@ -54,4 +60,9 @@ fn assert_agrees(test: &str) {
 witnesses! {
     queues: m_d_1, m_g_1, tandem;
     max_min: linear_program;
+    saturation: torus;
+    pauses: headroom;
+    windows: dctcp, queue_limit, periodic_loss;
+    rates: dcqcn;
+    rfc: slow_start, fast_retransmit, retransmission_timeout;
 }

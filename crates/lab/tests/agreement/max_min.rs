@@ -5,7 +5,7 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::Stream;
 
-/// The largest rate of the linear programs, which know no infinity.
+/// Upper bound of rates in the linear programs, which cannot express infinity.
 const MOST: f64 = 1e6;
 
 /// A flow: weight, demand, and the share of its rate on each link that it uses.
@@ -15,7 +15,7 @@ struct Spec {
     row: Vec<(u32, f32)>,
 }
 
-/// The rates that Raddle computes.
+/// Rates computed by Raddle.
 fn water_filling(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let mut flows = Flows::default();
     for Spec { weight, demand, row } in specs {
@@ -26,8 +26,9 @@ fn water_filling(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     rates
 }
 
-/// The objective of a linear program for flows of which some have fixed rates: the common level of the others or, if `raised` names a
-/// flow and a level, the rate of that flow while the others keep the level.
+/// The optimum of a linear program in which some flows have fixed rates. By default it maximizes the common level of
+/// the other flows. If `raised` names a flow and a level, it maximizes that flow's rate while the others keep the
+/// level.
 fn optimum(specs: &[Spec], links: &[f64], fixed: &[Option<f64>], raised: Option<(usize, f64)>) -> f64 {
     let mut problem = Problem::new(OptimizationDirection::Maximize);
     let level = problem.add_var(if raised.is_none() { 1.0 } else { 0.0 }, (0.0, MOST));
@@ -53,7 +54,8 @@ fn optimum(specs: &[Spec], links: &[f64], fixed: &[Option<f64>], raised: Option<
     problem.solve().expect("feasible").into_solution().expect("no time limit").objective()
 }
 
-/// Max-min rates by linear programs: raise the common level as far as it goes, then fix the flows that cannot rise further.
+/// Max-min rates by linear programs: maximize the common level, then fix the flows that cannot rise further, and
+/// repeat.
 fn by_linear_programs(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let mut fixed: Vec<Option<f64>> = vec![None; specs.len()];
     while fixed.iter().any(Option::is_none) {
@@ -71,7 +73,7 @@ fn by_linear_programs(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     fixed.into_iter().flatten().collect()
 }
 
-/// Up to 5 flows over up to 7 links; half of the weights and capacities are 1, a quarter of the flows have a demand.
+/// Up to 5 flows over up to 7 links. Half of the weights and capacities are 1; a quarter of the flows have a demand.
 fn random_network(number: u64) -> (Vec<Spec>, Vec<f64>) {
     let mut stream = Stream::new(1, number, "test/networks");
     let one_or = |stream: &mut Stream, least: f64, most: f64| {
@@ -90,7 +92,7 @@ fn random_network(number: u64) -> (Vec<Spec>, Vec<f64>) {
     (specs, links)
 }
 
-/// The flow of some networks whose rates differ most.
+/// The flow, over all these networks, whose two rates differ most.
 fn worst(name: &str, networks: impl IntoIterator<Item = (Vec<Spec>, Vec<f64>)>) -> Case {
     let of_network = |(specs, links): (Vec<Spec>, Vec<f64>)| {
         water_filling(&specs, &links).into_iter().zip(by_linear_programs(&specs, &links))

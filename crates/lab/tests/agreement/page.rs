@@ -1,7 +1,7 @@
 //! The page of the book that shows all comparisons.
 
 use crate::WITNESSES;
-use crate::witness::Case;
+use crate::witness::{Case, MEASURED};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -9,8 +9,9 @@ const OPENING: &str = "\
 # Agreement with independent witnesses
 
 Each row compares a number that Raddle computes or simulates with the number of a witness that shares no code with it: a closed form, a
-bound or a linear program. The difference is a share of the witness's number. A test fails if it leaves the asserted range, and ranges were
-fixed before the first run.
+bound or a linear program. The difference is a share of the witness's number. A test fails if it leaves the asserted range. Ranges
+were worked out from theory before the run that judges them; where a form failed and another one was written after that, the experiment's
+words say so. Rows that say `measured` assert nothing: there the witness leaves something out, which the experiment's words name.
 
 The tests of `crates/lab/tests/agreement` make this page: `RADDLE_WRITE=1 cargo test -p raddle-lab --test agreement page`. A test fails
 if the page is not current. `cargo test -p raddle-lab --test agreement NAME` runs one comparison.
@@ -19,13 +20,14 @@ if the page is not current. `cargo test -p raddle-lab --test agreement NAME` run
 |---|---|---|---|---|---|---|
 ";
 
-/// Four significant digits of numbers between 0.001 and 10,000, and whole numbers beyond.
+/// Formats a number with four significant digits between 0.001 and 10,000, and as an integer above.
 fn number(number: f64) -> String {
     let digits = [1_000.0, 100.0, 10.0, 1.0].iter().filter(|&&power| number.abs() < power).count();
     format!("{number:.digits$}")
 }
 
-/// A share in percent. Differences below a ten-thousandth of a percent are rounding errors and read as 0.
+/// Formats a fraction in percent. Differences below a ten-thousandth of a percent are rounding errors and are shown as
+/// 0.
 fn percent(share: f64) -> String {
     let percent = (share * 1e6).round() / 1e4;
     match percent.abs() {
@@ -37,7 +39,10 @@ fn percent(share: f64) -> String {
 
 fn row(quantity: &str, test: &str, case: &Case) -> String {
     let [ours, theirs] = [case.ours, case.theirs].map(number);
-    let range = format!("{} to {}", percent(*case.within.start()), percent(*case.within.end()));
+    let range = match case.within == MEASURED {
+        true => "measured".to_owned(),
+        false => format!("{} to {}", percent(*case.within.start()), percent(*case.within.end())),
+    };
     let difference = percent(case.difference());
     format!("| {quantity} | {} | {ours} | {theirs} | {difference} | {range} | `{test}` |", case.name)
 }
@@ -58,7 +63,7 @@ fn page() -> String {
     page
 }
 
-/// `RADDLE_WRITE=1 cargo test -p raddle-lab --test agreement page` writes it anew.
+/// `RADDLE_WRITE=1 cargo test -p raddle-lab --test agreement page` regenerates the page.
 #[test]
 fn the_page_of_agreement_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/agreement.md");

@@ -22,20 +22,20 @@ fn line(gbps: &[u64]) -> Arc<Topology> {
     Arc::new(slowed)
 }
 
-/// The link of a node of a chain to its right neighbour.
+/// The link of a chain's node to its right neighbour.
 fn right(topology: &Topology, node: u32) -> LinkId {
     topology.link_id(NodeId(node), PortId(u16::from(node > 0)))
 }
 
-/// The time that a packet needs for the line if it waits nowhere.
+/// The time in which a packet crosses the line without waiting.
 fn crossing(topology: &Topology, bytes: u64) -> Duration {
     let links = (0..topology.node_count() as u32 - 1).map(|node| topology.link(right(topology, node)));
     let times = links.map(|link| link.expect("a link").rate.time_for(Bytes(bytes)) + Duration::from_ns(100));
     times.fold(Duration::ZERO, |sum, time| sum + time)
 }
 
-/// The mean time in us that packets wait on a line, if one comes every `gap` us in the mean and has one of two sizes with equal
-/// probability.
+/// The mean waiting time of packets on a line, in us. Packets arrive every `gap` us on average and have one of two
+/// sizes with equal probability.
 fn mean_wait(topology: &Arc<Topology>, gap: f64, sizes: [u64; 2], packets: u32) -> f64 {
     let (mut gaps, mut draws) = (Stream::new(1, 0, "test/gaps"), Stream::new(1, 0, "test/sizes"));
     let mut at = 0.0;
@@ -67,12 +67,12 @@ fn mean_wait(topology: &Arc<Topology>, gap: f64, sizes: [u64; 2], packets: u32) 
     waits.sum::<f64>() / f64::from(packets)
 }
 
-/// The time in us that a packet takes on a link of 10 Gbps.
+/// The serialization delay of a packet on a 10 Gbps link, in us.
 fn service(bytes: u64) -> f64 {
     bytes as f64 * 8.0 / 10_000.0
 }
 
-/// The Pollaczek-Khinchine formula for services of two lengths of equal probability.
+/// The Pollaczek-Khinchine formula for two service times of equal probability.
 fn pollaczek_khinchine(load: f64, services: [f64; 2]) -> f64 {
     let [first, second] = services;
     let (mean, mean_square) = ((first + second) / 2.0, (first * first + second * second) / 2.0);

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-/// A witness and the cases in which it was asked.
+/// A witness and the cases in which it is compared.
 pub(crate) struct Witness {
     /// The quantity that is compared.
     pub(crate) quantity: &'static str,
@@ -10,11 +10,11 @@ pub(crate) struct Witness {
     pub(crate) form: &'static str,
     /// The experiment that gives Raddle's numbers, in a sentence or two.
     pub(crate) experiment: &'static str,
-    /// One row of the page each.
+    /// The cases; each is one row of the page.
     pub(crate) cases: Vec<Case>,
 }
 
-/// Raddle's number and the witness's.
+/// One number from Raddle and from the witness.
 pub(crate) struct Case {
     /// The parameters of the case.
     pub(crate) name: String,
@@ -27,18 +27,21 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The difference of the two numbers, as a share of the witness's.
+    /// The relative difference between the two numbers.
     pub(crate) fn difference(&self) -> f64 {
         self.ours / self.theirs - 1.0
     }
 
-    /// True if the difference lies in the range. A number that is not finite never does.
+    /// True if the difference is within the range. A number that is not finite never agrees.
     pub(crate) fn agrees(&self) -> bool {
-        self.within.contains(&self.difference())
+        self.difference().is_finite() && self.within.contains(&self.difference())
     }
 }
 
-/// Differences of at most this share, either way.
+/// The range of relative differences up to this value, in either direction.
 pub(crate) fn at_most(share: f64) -> RangeInclusive<f64> {
     -share..=share
 }
+
+/// No difference is asserted: the page shows the case as measured, and says why it differs.
+pub(crate) const MEASURED: RangeInclusive<f64> = f64::NEG_INFINITY..=f64::INFINITY;
