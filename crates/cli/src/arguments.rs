@@ -1,4 +1,4 @@
-//! The command line.
+//! The command-line arguments.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use raddle_core::Bytes;
@@ -132,6 +132,8 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         what: Option<Listed>,
     },
+    /// Print the JSON Schema of experiment files, by which editors complete and check them.
+    Schema,
     /// Look at a topology, or check it.
     Topo {
         #[command(subcommand)]
@@ -146,9 +148,11 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
     },
-    /// Say what a scheme is, its parameters, its source, and where it differs from it; or what else `raddle list` names.
+    /// Describe a scheme (parameters, source, differences from the source), a key of an experiment, a figure, or whatever else
+    /// `raddle list` names.
     Explain {
-        /// Its name, as `raddle list` gives it: `r2c2`, `vlb`, `torus`, `sizes web_search`, `r2c2/fig10`.
+        /// Its name, as `raddle list` gives it: `r2c2`, `vlb`, `torus`, `sizes web_search`, `engine.grid`,
+        /// `r2c2/fig10`.
         #[arg(required = true)]
         name: Vec<String>,
     },
@@ -307,7 +311,8 @@ pub(crate) struct Place {
     pub(crate) join: Option<Meeting>,
 }
 
-/// An address with a port, or the path of a socket. A path with a colon has a slash in it, as in `./a:b`.
+/// Parses an address with a port, or the path of a socket. A path that contains a colon must contain a slash, as in
+/// `./a:b`.
 fn meeting(text: &str) -> Result<Meeting, String> {
     if text.contains('/') || !text.contains(':') {
         return Ok(Meeting::Socket(text.into()));
@@ -318,12 +323,12 @@ fn meeting(text: &str) -> Result<Meeting, String> {
     addresses.next().map(Meeting::Address).ok_or_else(|| format!("`{text}` has no address"))
 }
 
-/// A size, as an experiment writes it.
+/// Parses a size in the notation of experiment files.
 fn size(text: &str) -> Result<Bytes, String> {
     raddle_lab::experiment::quantity::parse(text).map_err(|error| error.to_string())
 }
 
-/// Nodes from the first to the last, as in `0-7`, or one, as in `3`.
+/// Parses a range of nodes such as `0-7`, or one node such as `3`.
 fn nodes(text: &str) -> Result<Range<u32>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let number =
@@ -353,6 +358,8 @@ pub(crate) enum Listed {
     Topologies,
     /// Kinds of arrivals, sizes and pairs.
     Workloads,
+    /// Keys of an experiment's file.
+    Keys,
     /// Figures that can be reproduced.
     Figures,
     /// Statements of the papers' evaluations, and which of them hold.

@@ -1,11 +1,11 @@
-//! What each subcommand does.
+//! Runs the subcommands.
 
 use crate::Ended;
 use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale, Topo, Torture};
 use crate::live;
 use crate::show::{self, Bars};
 use raddle_lab::analysis::{agree, select};
-use raddle_lab::experiment::Document;
+use raddle_lab::experiment::{Document, keys};
 use raddle_lab::figure::ledger::{self, Ledger};
 use raddle_lab::figure::statements;
 use raddle_lab::lint::{self, Warning};
@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Does what the arguments ask for.
+/// Runs the command that the arguments select.
 pub(crate) fn execute(
     arguments: &Arguments,
     registry: &Arc<Registry>,
@@ -55,6 +55,7 @@ pub(crate) fn execute(
                 Some(Listed::Schemes) => catalogue::schemes(registry),
                 Some(Listed::Topologies) => vec![catalogue::topologies(registry)],
                 Some(Listed::Workloads) => vec![catalogue::workloads()],
+                Some(Listed::Keys) => vec![catalogue::keys()],
                 Some(Listed::Figures) => {
                     let names = figure::names();
                     output.print(|| names.join("\n"), || json!({ "figures": names }))?;
@@ -67,6 +68,10 @@ pub(crate) fn execute(
                 }
             };
             output.print(|| catalogue::text(&parts), || catalogue::json(&parts))?;
+            Ok(Ended::Done)
+        }
+        Command::Schema => {
+            show::result(&format!("{:#}", keys::schema(registry)))?;
             Ok(Ended::Done)
         }
         Command::Topo { command } => session.topo(command),
@@ -129,7 +134,7 @@ pub(crate) fn execute(
     }
 }
 
-/// How results are printed.
+/// How the command prints results.
 #[derive(Clone, Copy)]
 struct Output {
     format: Format,
@@ -144,7 +149,8 @@ impl Output {
         }
     }
 
-    /// Shows something on stderr that the JSON document holds already.
+    /// Calls `show`, which writes to stderr, in text format only. In JSON format the document already holds the
+    /// information.
     fn note(self, show: impl FnOnce()) {
         if self.format == Format::Text {
             show();
@@ -152,7 +158,7 @@ impl Output {
     }
 }
 
-/// One call of the command.
+/// The context of one call of the command.
 #[derive(Clone, Copy)]
 struct Session<'a> {
     registry: &'a Arc<Registry>,
@@ -161,7 +167,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Random experiments.
+    /// Runs random experiments.
     fn torture(self, which: &Torture) -> Result<Ended, Error> {
         let Torture { seed, count, minutes, ref out } = *which;
         let minutes = minutes.or_else(|| count.is_none().then_some(1.0));
@@ -185,14 +191,14 @@ impl Session<'_> {
         })
     }
 
-    /// An experiment with overrides and a seed.
+    /// Loads an experiment with overrides and a seed.
     fn document(self, file: &Path, set: &[String], seed: Option<u64>) -> Result<Document, Error> {
         let seed = seed.map(|seed| format!("engine.seed={seed}"));
         let overrides = set.iter().chain(&seed).map(String::as_str);
         Ok(Document::load(file)?.with_registry(self.registry).with_overrides(overrides)?)
     }
 
-    /// The experiment with all overrides; the command's own come last.
+    /// Loads the experiment with all overrides of the arguments, then those of the command itself.
     fn load(self, run: &Run, own: &[&str]) -> Result<Document, Error> {
         let engine = run.engine.as_ref().map(|engine| format!("engine.kind={engine}"));
         let pcap = run.pcap.as_deref().map(|links| format!("record.pcap={}", toml::Value::from(links)));
@@ -200,7 +206,7 @@ impl Session<'_> {
         Ok(self.document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?.with_memory(run.memory))
     }
 
-    /// Runs an experiment live, or this process' share of it.
+    /// Runs an experiment live, or the nodes of it that this process has.
     fn live(self, live: &Live) -> Result<Ended, Error> {
         let Live { run, nodes, meeting, secret, .. } = live;
         let Some(run) = run else {
@@ -350,7 +356,7 @@ impl Session<'_> {
         record: Option<&Path>,
     ) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
-        // What is no ledger is refused before hours of runs.
+        // An invalid ledger is refused before the runs, which can take hours.
         let kept = record.map(|path| Ledger::read(path).map(|ledger| (ledger, path))).transpose()?;
         let warned = Warned::new(output, false);
         let watch =
@@ -408,7 +414,7 @@ impl Session<'_> {
     }
 }
 
-/// Refuses to meet others at a TCP address if that cannot work.
+/// Refuses a TCP address for a meeting if this build has no libfabric or if there is no secret.
 fn refuse_address(address: SocketAddr, secret: &[u8]) -> Result<(), Error> {
     let refuse = |what: String, hint: &str| Err(Error::Usage { what, hint: hint.to_owned() });
     if !raddle_live::HAS_LIBFABRIC {
@@ -426,12 +432,12 @@ fn refuse_address(address: SocketAddr, secret: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A command on an experiment's file, as messages name it.
+/// A command and its experiment's file, as messages show them.
 fn invocation(command: &str, file: &Path) -> [String; 2] {
     [command.to_owned(), file.display().to_string()]
 }
 
-/// The experiment's name, after its file.
+/// The experiment's name: its file name without the extension.
 fn name(file: &Path) -> String {
     file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }
@@ -464,7 +470,7 @@ fn dry_run(documents: &[(String, Document)], output: Output, deny: bool) -> Resu
     Ok(Ended::Done)
 }
 
-/// Directories that were renamed to make room, to be told of when no bars are shown.
+/// Directories that were renamed to make room. They are reported when no progress bars are shown.
 #[derive(Default)]
 struct Renamed(Mutex<Vec<String>>);
 
@@ -485,7 +491,7 @@ impl Renamed {
     }
 }
 
-/// Warnings, each shown once however many runs it is about, and refused if they are denied.
+/// Shows each warning once, even if several runs cause it. If warnings are denied, refuses them.
 struct Warned {
     shown: Mutex<HashSet<String>>,
     output: Output,
@@ -511,7 +517,7 @@ impl Warned {
     }
 }
 
-/// Runs side by side, drawn if there is a file for it, and printed.
+/// Compares runs: plots them if a file is given, and prints the comparison.
 fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Result<Comparison, Error> {
     let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
     let comparison = Comparison::read(&directories)?;
@@ -522,7 +528,7 @@ fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Resu
     Ok(comparison)
 }
 
-/// The bars of the figure that is being run.
+/// The progress bars of the figure that runs now.
 struct FigureBars {
     bars: Mutex<Option<Bars>>,
     renamed: Renamed,
@@ -570,7 +576,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What this machine can run.
+/// Examines which engines and live-run features this machine supports. Returns the result as text and as JSON.
 fn doctor() -> (String, Value) {
     let engines = ["packet", "flow", "lockstep", "live"];
     let findings = raddle_live::doctor::examine();

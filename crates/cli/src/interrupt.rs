@@ -1,18 +1,18 @@
-//! Ctrl-C while a command does nothing that has to end in order.
+//! Ctrl-C while a command does work that can be stopped at any time.
 
 use crate::arguments::Format;
 use crate::fail;
 use raddle_lab::{Error, finished_work};
 use std::time::Duration;
 
-/// Time between two looks at whether the command is at such work.
+/// Interval between two checks whether the command is at work that must end in order.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Looks until the process ends. A command that is between two pieces of work is soon at the next one, or at its end.
+/// Number of checks before the process ends. A command between two pieces of work soon begins the next piece, or ends.
 const LOOKS: u32 = 4;
 
-/// Ends the process, with the exit code of an interruption, if it reads inputs, checks them, or builds a topology: that
-/// can take long, and leaves nothing behind. A run that has begun ends itself, and so does the command after it.
+/// Ends the process with the exit code of an interruption if it reads inputs, checks them, or builds a topology. This
+/// work can take long and leaves nothing behind. A run that has begun ends itself, and so does the command after it.
 #[expect(
     clippy::disallowed_methods,
     reason = "the process waits for its user here, and no result depends on it"
@@ -23,7 +23,7 @@ pub(crate) fn end_unless_at_work(format: Format) {
         std::thread::sleep(LOOK);
         match finished_work() {
             None => looks = 0,
-            // Work that ended after the interruption was ended by it.
+            // Work that ended after the interruption was ended by the interruption.
             now if before.is_none() || now != before => return,
             _ => looks += 1,
         }

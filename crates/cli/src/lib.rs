@@ -1,10 +1,10 @@
-//! The `raddle` command: arguments and printing. What it does is in `raddle-lab`.
+//! The `raddle` command: argument parsing and printing. The commands themselves are in `raddle-lab`.
 //!
-//! [`main_with`] is the whole command for a program that brings schemes of its own.
+//! [`main_with`] is the whole command, for a program that adds its own schemes.
 //!
-//! Data goes to stdout, progress and errors to stderr; with `--format json` errors go to stdout too, as one JSON document.
-//! Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted. A reader that closes the
-//! pipe, as `head` does, changes none of them.
+//! Data goes to stdout, and progress and errors go to stderr. With `--format json` errors also go to stdout, as one
+//! JSON document. Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted. A reader
+//! that closes the pipe, such as `head`, does not change the exit code.
 
 mod arguments;
 mod commands;
@@ -20,17 +20,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How a command ended, besides errors.
+/// The result of a command that ended without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Done,
     CheckFailed,
-    /// A run delivered nothing; its records are kept.
+    /// A run delivered nothing. Its records are kept.
     RunFailed,
     Interrupted,
 }
 
-/// The whole command, whose experiments can name the schemes of this registry.
+/// Runs the whole command. Experiments can name the schemes of `registry`.
 #[must_use]
 pub fn main_with(registry: Registry) -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -39,7 +39,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
             return fail(arguments::misuse(&error), Format::Json);
         }
         Err(error) => {
-            // Help and version are errors to clap; a closed pipe is none to anybody.
+            // clap reports help and version as errors. A closed pipe is not an error.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
@@ -47,7 +47,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
     let format = arguments.format;
-    // The first Ctrl-C lets the run end itself; the second one is not patient.
+    // The first Ctrl-C lets the run end in order. The second one ends the process at once.
     let handler = move || {
         if asked.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -66,13 +66,13 @@ pub fn main_with(registry: Registry) -> ExitCode {
     }
 }
 
-/// Shows the error, and ends with its exit code.
+/// Prints the error, and returns its exit code.
 fn fail(error: Error, format: Format) -> ExitCode {
     let code = error.exit_code();
     match format {
         Format::Text => show::error(error),
         Format::Json => {
-            // Where the error itself cannot be written, its exit code still says that there was one.
+            // If the error cannot be printed, the exit code still reports it.
             let _ = show::result(&format!("{:#}", error.json()));
         }
     }

@@ -1,4 +1,4 @@
-//! What is done in live runs on this machine.
+//! Actions on live runs on this machine.
 
 use crate::arguments::{Ctl, Exec, LinkState, Order};
 use raddle_lab::Error;
@@ -6,7 +6,7 @@ use raddle_live::control;
 use raddle_live::rack::ip::{self, Named};
 use std::process::Command;
 
-/// Becomes a program at a host of a live run. Returns only if that cannot be.
+/// Replaces this process by a program at a host of a live run. Returns only if that fails.
 pub(crate) fn exec(exec: &Exec) -> Error {
     let Exec { host, run, command } = exec;
     let namespace = match namespace_of(*host, *run, &ip::running()) {
@@ -21,7 +21,7 @@ pub(crate) fn exec(exec: &Exec) -> Error {
     Error::Run(format!("`{}` does not start at host {host}: {why}", program.display()))
 }
 
-/// Gives a live run an order. Returns what it has done.
+/// Gives an order to a live run. Returns a description of the effect.
 pub(crate) fn order(ctl: &Ctl) -> Result<String, Error> {
     let process = run_of(ctl.run, &control::running())?;
     let Order::Link { state, a, b } = ctl.order;
@@ -35,7 +35,7 @@ pub(crate) fn order(ctl: &Ctl) -> Result<String, Error> {
     answer.map_err(|what| Error::Usage { what, hint: hint() })
 }
 
-/// The process of a live run, of those that there are.
+/// Chooses the process of a live run among the running ones.
 fn run_of(run: Option<u32>, running: &[u32]) -> Result<u32, Error> {
     match (run, running) {
         (Some(run), _) if running.contains(&run) => Ok(run),
@@ -58,7 +58,7 @@ fn run_of(run: Option<u32>, running: &[u32]) -> Result<u32, Error> {
     }
 }
 
-/// The namespace of a host, of those that there are.
+/// Chooses the namespace of a host among the existing ones.
 fn namespace_of(host: u32, run: Option<u32>, running: &[Named]) -> Result<Named, Error> {
     let of_run = || running.iter().filter(|of| run.is_none_or(|run| of.process == run));
     let found: Vec<Named> = of_run().filter(|of| of.node.0 == host).copied().collect();

@@ -4,7 +4,7 @@ use raddle_lab::memory::CountingAllocator;
 use raddle_schemes::registry::Registry;
 use std::process::ExitCode;
 
-/// Counts what the parts of nodes take, for the estimate of a run's memory.
+/// Counts the memory of the parts of nodes, for the estimate of a run's memory.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 

@@ -1,4 +1,4 @@
-//! Printing: results to stdout, the rest to stderr.
+//! Printing: results go to stdout, and all other text goes to stderr.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use raddle_lab::figure::ledger::Moved;
@@ -8,7 +8,7 @@ use raddle_lab::{Error, RunState};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-/// A result. If the reader of stdout has closed it, as `head` does, the reader has seen enough: that is no error.
+/// Prints a result. A reader that closes stdout, such as `head`, does not cause an error.
 ///
 /// # Errors
 /// If stdout cannot be written for another reason, such as a full disk.
@@ -20,13 +20,13 @@ pub(crate) fn result(text: &str) -> Result<(), Error> {
     }
 }
 
-/// A line for whoever watches.
+/// Prints a line of progress to stderr.
 pub(crate) fn line(text: &str) {
-    // A closed stderr has no reader, and that is no error.
+    // A closed stderr is not an error.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// What the paper says against what was measured, a line a claim, and the digest of the results.
+/// A table of claims, with the paper's and the measured numbers in one row per claim, and the digest of the results.
 pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
     let cell = |number: Option<f64>| number.map_or("-".to_owned(), figures);
     let bound = |number: f64| if number.is_finite() { figures(number) } else { "any".to_owned() };
@@ -80,7 +80,7 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
     text
 }
 
-/// Statements of the papers, a line each.
+/// A table of the papers' statements, one row per statement.
 pub(crate) fn statements(listed: &[Listed]) -> String {
     let heads = ["statement", "verdict", "the paper says"].map(str::to_owned).to_vec();
     let row =
@@ -88,7 +88,7 @@ pub(crate) fn statements(listed: &[Listed]) -> String {
     raddle_lab::table(&std::iter::once(heads).chain(listed.iter().map(row)).collect::<Vec<_>>())
 }
 
-/// How results differ from those of the ledger.
+/// The differences between the results and the ledger.
 pub(crate) fn moved(done: &Reproduction, moved: &Moved) -> String {
     let claims = done.outcomes().count();
     let figures = done.figures.len();
@@ -105,38 +105,38 @@ pub(crate) fn moved(done: &Reproduction, moved: &Moved) -> String {
     text
 }
 
-/// How far a number goes over the seeds, and the 95% interval of their mean.
+/// The range of a number over the seeds, and the 95% interval of its mean.
 fn spread(spread: Spread) -> String {
     let margin = spread.margin.map_or(String::new(), |margin| format!(" ± {}", figures(margin)));
     format!("{margin} ({} to {}, {} seeds)", figures(spread.least), figures(spread.most), spread.seeds)
 }
 
-/// A number to four figures.
+/// A number with four significant digits.
 fn figures(number: f64) -> String {
     let digits = if number == 0.0 { 0 } else { (3 - number.abs().log10().floor() as i32).clamp(0, 6) };
     let text = format!("{number:.*}", digits as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A remark.
+/// Prints a remark to stderr.
 pub(crate) fn warn(text: &str) {
-    // Nobody is left to tell if stderr is closed.
+    // If stderr is closed, there is nowhere to report that.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// An error, with the place in the text if it has one.
+/// Prints an error, with its place in the input text if it has one.
 pub(crate) fn error(error: Error) {
     warn(&format!("{:?}", miette::Report::new(error)));
 }
 
-/// Progress bars, one a run, on stderr if that is a terminal.
+/// Progress bars, one per run, on stderr if it is a terminal.
 pub(crate) struct Bars {
     all: MultiProgress,
     bars: Vec<ProgressBar>,
 }
 
 impl Bars {
-    /// Bars for runs of these names.
+    /// Creates bars for runs with these names.
     pub(crate) fn new(names: &[String], quiet: bool) -> Self {
         let hidden = quiet || !std::io::stderr().is_terminal();
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
@@ -151,7 +151,7 @@ impl Bars {
         Self { all, bars }
     }
 
-    /// Moves the bar of a run.
+    /// Updates the bar of a run.
     pub(crate) fn update(&self, run: usize, state: &RunState) {
         let left = state.seconds_left().map_or("?".to_owned(), |seconds| format!("{seconds:.0} s"));
         let simulated = state.progress.now.as_ps() as f64 / 1e9;
@@ -162,12 +162,12 @@ impl Bars {
         self.bars[run].set_message(format!("{simulated:.3} ms, {speed:.2} M packet-hops/s, {left} left"));
     }
 
-    /// Takes the bars away.
+    /// Removes the bars.
     pub(crate) fn clear(&self) {
         for bar in &self.bars {
             bar.finish_and_clear();
         }
-        // A terminal that cannot be cleared is no reason to fail.
+        // A terminal that cannot be cleared is not an error.
         let _ = self.all.clear();
     }
 }

@@ -1,4 +1,4 @@
-//! The book's pages, the README files and the sources that cite them lead somewhere.
+//! Links in the book, in README files and in sources have existing targets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the project's folder")
 }
 
-/// All files below `folder` that end in `.{end}`, without build outputs.
+/// All files below `folder` whose names end in `.{end}`, except build outputs.
 fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -30,7 +30,7 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The lines of Markdown that are not in a block of code.
+/// The lines of a Markdown text outside code blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut is_code = false;
     text.lines().filter(move |line| {
@@ -55,14 +55,14 @@ fn anchors(text: &str) -> BTreeSet<String> {
     anchor.collect()
 }
 
-/// The targets of the links of a page that lead into the project.
+/// The targets of a page's links that lead into the project.
 fn links(text: &str) -> Vec<String> {
     let pieces = prose(text).flat_map(|line| line.split("](").skip(1));
     let target = pieces.filter_map(|piece| piece.split([')', ' ']).next());
     target.filter(|to| !to.contains("://") && !to.starts_with("mailto:")).map(str::to_owned).collect()
 }
 
-/// The path without `.` and `..`, whose links are no concern here.
+/// The path without `.` and `..`; symbolic links are not resolved.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -129,8 +129,8 @@ fn what_pages_include_is_there() {
     }
 }
 
-/// Comments cite specifications as a chapter of the book and a section, which is a heading, or a paragraph, that begins with the
-/// section's number.
+/// Comments cite a specification as a chapter of the book and a section. A section is a heading or a paragraph that
+/// begins with the section's number.
 #[test]
 fn cited_specifications_and_sections_exist() {
     let folder = root().join("docs/src/specs");
@@ -151,7 +151,7 @@ fn cited_specifications_and_sections_exist() {
             if source.ends_with(file!()) {
                 continue;
             }
-            // A citation may be broken over two lines of a comment.
+            // A citation may span two lines of a comment.
             let all = text(&source).replace("\n//! ", " ").replace("\n/// ", " ").replace("\n# ", " ");
             for cited in all.split("specs/").skip(1) {
                 let Some((name, rest)) = cited.split_once(".md") else { continue };

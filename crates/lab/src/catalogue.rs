@@ -1,17 +1,16 @@
-//! What there is to choose from, as text and as JSON.
+//! Lists the available schemes, topologies and workloads, as text and as JSON.
 
 use crate::Error;
+use crate::experiment::keys::{self, default_of};
 use crate::experiment::{nearest, topology_kinds, workload_kinds};
 use crate::figure::{self, Described};
-use raddle_core::Bytes;
-use raddle_schemes::parameter::{Parameter, Value as Setting};
 use raddle_schemes::profile::Profile;
 use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::Info;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// A list with a title: names, each with a line of description.
+/// A titled list of names, each with a one-line description.
 #[derive(Debug, Clone)]
 pub struct Part {
     title: &'static str,
@@ -19,7 +18,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// A list of `title`.
+    /// A list with this title.
     #[must_use]
     pub fn new(title: &'static str, items: impl IntoIterator<Item = (String, String)>) -> Self {
         Self { title, items: items.into_iter().collect() }
@@ -30,7 +29,7 @@ fn part(title: &'static str, items: impl IntoIterator<Item = (&'static str, &'st
     Part::new(title, items.into_iter().map(|(name, summary)| (name.to_owned(), summary.to_owned())))
 }
 
-/// The lists of the registry.
+/// The schemes of the registry.
 #[must_use]
 pub fn schemes(registry: &Registry) -> Vec<Part> {
     fn of<'a>(title: &'static str, infos: impl IntoIterator<Item = &'a Info>) -> Part {
@@ -47,14 +46,14 @@ pub fn schemes(registry: &Registry) -> Vec<Part> {
     ]
 }
 
-/// Values of parameters that belong together.
+/// The profiles: sets of parameter values from publications.
 fn profiles(registry: &Registry) -> Part {
     let line = |profile: &Profile| format!("{} ({})", profile.summary, profile.source);
     let profiles = registry.profiles().iter().map(|profile| (profile.name.to_owned(), line(profile)));
     Part::new("profiles", profiles)
 }
 
-/// The routings that transports bring along.
+/// The routings that transports provide themselves.
 fn transport_routings(registry: &Registry) -> Part {
     let routings = registry.own_routings().map(|(name, summary)| (name, summary.to_owned()));
     Part::new("transport_routings", routings)
@@ -63,8 +62,15 @@ fn transport_routings(registry: &Registry) -> Part {
 /// The kinds of fabric.
 #[must_use]
 pub fn topologies(registry: &Registry) -> Part {
-    let others = registry.topologies().iter().map(|kind| (kind.info.name, kind.info.summary));
-    part("topologies", topology_kinds().iter().copied().chain(others))
+    let others = registry.topologies().iter().map(|kind| (kind.info.name, kind.info.summary.to_owned()));
+    let kinds = topology_kinds().chain(others).map(|(name, summary)| (name.to_owned(), summary));
+    Part::new("topologies", kinds)
+}
+
+/// The keys of an experiment's file, without the parameters of schemes.
+#[must_use]
+pub fn keys() -> Part {
+    Part::new("keys", keys::names())
 }
 
 /// The kinds of arrivals, sizes and pairs.
@@ -100,11 +106,11 @@ pub fn json(parts: &[Part]) -> Value {
     Value::Object(parts.iter().map(|part| (part.title.to_owned(), items(part))).collect())
 }
 
-/// What something is that the lists name, as text and as JSON. Of a name of two words, such as `sizes web_search`, the second
-/// will do if nothing else has it.
+/// Explains a name of the lists, as text and as JSON. For a name of two words, such as `sizes web_search`, the second
+/// word suffices if it is unique.
 ///
 /// # Errors
-/// If nothing has that name.
+/// If no entry has that name.
 pub fn explain(name: &str, registry: &Registry) -> Result<(String, Value), Error> {
     if let Some(info) = registry.schemes().find(|info| info.name == name) {
         return Ok(explain_scheme(info, registry));
@@ -121,15 +127,20 @@ pub fn explain(name: &str, registry: &Registry) -> Result<(String, Value), Error
     if !found.is_empty() {
         return Ok(explain_kinds(&found, registry));
     }
+    if let Some((text, json)) = keys::explain(name, registry) {
+        return Ok((text, json!({ "keys": json })));
+    }
     let schemes = registry.schemes().map(|info| info.name);
-    let hint = match nearest(name, schemes.chain(all().map(|(_, (name, _))| name.as_str()))) {
+    let keys = keys::names();
+    let keys = keys.iter().map(|(name, _)| name.as_str());
+    let hint = match nearest(name, schemes.chain(all().map(|(_, (name, _))| name.as_str())).chain(keys)) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "`raddle list` and `raddle list figures` print all names".to_owned(),
+        None => "`raddle list`, `raddle list figures` and `raddle list keys` print all names".to_owned(),
     };
     Err(Error::Usage { what: format!("nothing is called `{name}`"), hint })
 }
 
-/// Entries of lists, each with the list's title.
+/// Explains entries of lists, each given with the list's title.
 fn explain_kinds(found: &[(&str, &(String, String))], registry: &Registry) -> (String, Value) {
     let mut text = String::new();
     let mut entries = Vec::new();
@@ -164,7 +175,7 @@ fn explain_figure(name: &str, figure: &figure::Description) -> (String, Value) {
     (text, json!({ "name": name, "title": figure.title, "claims": claims }))
 }
 
-/// What a scheme is.
+/// Explains a scheme.
 fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
     let (transport, routing) = (registry.transport(info.name), registry.routing(info.name));
     let routings = transport.map(|transport| registry.routings_of(transport)).unwrap_or_default();
@@ -183,7 +194,7 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
             if let Some(delay) = parameter.growth.and_then(|growth| growth.delay) {
                 write!(doc, ", and with the delay of links beyond {delay}").expect("a string takes any text");
             }
-            vec![format!("  {} = {}", parameter.name, default(parameter)), doc]
+            vec![format!("  {} = {}", parameter.name, default_of(parameter)), doc]
         })
         .collect();
     let width = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
@@ -210,7 +221,7 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
         .parameters
         .iter()
         .map(|parameter| {
-            json!({ "name": parameter.name, "default": default(parameter), "doc": parameter.doc, "choices": parameter.choices })
+            json!({ "name": parameter.name, "default": default_of(parameter), "doc": parameter.doc, "choices": parameter.choices })
         })
         .collect();
     let json = json!({
@@ -222,18 +233,4 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
         "differs": info.differs,
     });
     (text, json)
-}
-
-/// A parameter's default as it is written in an experiment.
-fn default(parameter: &Parameter) -> String {
-    match parameter.default {
-        Setting::Duration(span) => format!("\"{span}\""),
-        Setting::Rate(rate) => format!("\"{rate}\""),
-        Setting::Bytes(bytes) => format!("\"{}\"", Bytes(bytes)),
-        Setting::Count(count) => count.to_string(),
-        Setting::Fraction(fraction) => fraction.to_string(),
-        Setting::Eight(numbers) => format!("{numbers:?}"),
-        Setting::Flag(flag) => flag.to_string(),
-        Setting::Choice(word) => format!("\"{word}\""),
-    }
 }

@@ -1,4 +1,4 @@
-//! SHA-256 digests of what results are made from, as hexadecimal text.
+//! SHA-256 digests of the inputs of results, as hexadecimal text.
 
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -11,7 +11,7 @@ pub(crate) fn of_bytes(bytes: &[u8]) -> String {
     hex(Sha256::digest(bytes).as_slice())
 }
 
-/// The digest of all that a reader gives.
+/// The digest of all bytes of a reader.
 pub(crate) fn of_reader(mut reader: impl Read) -> io::Result<String> {
     let mut sha = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
@@ -30,17 +30,17 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     of_reader(File::open(path)?)
 }
 
-/// The digest of the program that is running. Two builds of one version count as two programs: only the bytes of the
-/// executable say whether it was built from a changed working tree.
+/// The digest of the running program. Two builds of one version have different digests: only the bytes of the
+/// executable show whether the working tree had changes.
 ///
 /// # Errors
-/// If the executable cannot be read any more.
+/// If the executable can no longer be read.
 pub(crate) fn of_program() -> io::Result<&'static str> {
     static PROGRAM: LazyLock<io::Result<String>> = LazyLock::new(|| of_file(&executable()?));
     PROGRAM.as_deref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
 }
 
-/// On Linux this path leads to the running executable even if its file was replaced since the start.
+/// On Linux this path leads to the running executable, even if its file has been replaced since the start.
 #[cfg(target_os = "linux")]
 fn executable() -> io::Result<std::path::PathBuf> {
     Ok("/proc/self/exe".into())

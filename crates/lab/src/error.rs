@@ -1,11 +1,11 @@
-//! What can go wrong in the lab.
+//! The errors of the lab.
 
 use crate::experiment::Problem;
 use miette::Diagnostic as _;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Why the lab could not do what it was asked.
+/// An error of the lab.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,21 +13,21 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Problem(#[from] Box<Problem>),
-    /// The user asked for something that is not there.
+    /// The user asked for something that does not exist or is not allowed.
     #[error("{what}")]
     Usage {
-        /// What is wrong.
+        /// The problem.
         what: String,
-        /// What would be right.
+        /// A suggested correction.
         #[help]
         hint: String,
     },
     /// A file cannot be read or written.
     #[error("cannot {action} {path}: {source}", path = path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
         /// The system's reason.
         source: std::io::Error,
@@ -35,27 +35,27 @@ pub enum Error {
     /// Records cannot be written or read.
     #[error(transparent)]
     Records(#[from] raddle_records::RecordsError),
-    /// A run came to its end and delivered none of its flows.
+    /// A run reached its end and delivered none of its flows.
     #[error("{what}")]
     Undelivered {
-        /// What happened to its packets.
+        /// The fate of its packets.
         what: String,
-        /// What would help, if that can be told.
+        /// A suggested correction, if one is known.
         #[help]
         hint: Option<String>,
     },
-    /// A run broke off.
+    /// A run failed.
     #[error("the run failed: {0}")]
     Run(String),
-    /// Results are whole, but cannot stand where they were asked for.
+    /// The results are complete, but could not be given the requested name.
     #[error("{why}; the results are kept in {kept}", kept = kept.display())]
     Displaced {
-        /// Why not.
+        /// The reason.
         why: Box<Error>,
-        /// Where they are.
+        /// The path of the results.
         kept: PathBuf,
     },
-    /// The user ended what was going on.
+    /// The user interrupted the command.
     #[error("interrupted")]
     Interrupted,
 }
@@ -72,7 +72,7 @@ impl Error {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
-    /// The exit code that the command gives it: 2 for bad input, 3 for a run that failed, 130 for an interruption.
+    /// The exit code of the command: 2 for bad input, 3 for a run that failed, 130 for an interruption.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -86,8 +86,8 @@ impl Error {
         }
     }
 
-    /// The error as a JSON document: `{"error": {…}}` with its message, its exit code, and where there are any a hint and
-    /// the place: the file, or `--set`, and line and column, both from 1.
+    /// The error as a JSON document: `{"error": {…}}` with its message and exit code. If known, it also has a hint and
+    /// a place: the file (or `--set`), line and column, both counted from 1.
     #[must_use]
     pub fn json(&self) -> Value {
         let mut error = json!({

@@ -1,7 +1,7 @@
-//! Files that the user names, opened for reading: regular files only.
+//! Opens files named by the user for reading. Only regular files are allowed.
 //!
-//! Inputs are read more than once (for their digest, by each rank of a program), and reading them must end. A FIFO can be
-//! read once, and may never have a writer; a device may have no end.
+//! Inputs are read more than once (for their digest, and by each rank of a program), and reading must end. A FIFO can
+//! be read only once and may never have a writer. A device may have no end.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, Read};
@@ -12,14 +12,15 @@ use std::path::Path;
 /// # Errors
 /// If it cannot be opened, or is not a regular file.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    // Opening a FIFO waits for a writer, so the kind is asked first; the file may be another one by the time it is open.
+    // Opening a FIFO would wait for a writer, so the type is checked first. It is checked again after opening, since
+    // the file may have been replaced.
     refuse_other_kinds(fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
     refuse_other_kinds(file.metadata()?.file_type())?;
     Ok(file)
 }
 
-/// The bytes of an input.
+/// Reads all bytes of an input.
 ///
 /// # Errors
 /// If it cannot be read, or is not a regular file.
@@ -29,7 +30,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of an input.
+/// Reads an input as text.
 ///
 /// # Errors
 /// If it cannot be read, is not UTF-8, or is not a regular file.

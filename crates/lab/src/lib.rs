@@ -1,4 +1,4 @@
-//! Experiments: read, checked, run, swept over, kept, drawn, and held against what papers claim.
+//! Experiments: reads, checks, runs, sweeps and stores them, draws figures, and compares results with papers' claims.
 //!
 //! ```text
 //! Document::load ─► with_overrides ─► cells ─► prepare ─► run_into

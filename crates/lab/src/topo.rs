@@ -10,28 +10,27 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-/// What a topology amounts to.
+/// Facts about a topology.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     hosts: usize,
     switches: usize,
     /// Directed links by rate.
     links: BTreeMap<Rate, usize>,
-    /// Ports of the node that has most.
+    /// Number of ports of the node with the most ports.
     most_ports: usize,
-    /// Parts of the fabric that no link joins.
+    /// Number of connected parts of the fabric.
     parts: usize,
-    /// Hops between the two hosts farthest apart, and between two distinct hosts on average; over pairs that are
-    /// joined at all.
+    /// Largest and mean number of hops between two distinct hosts, over pairs that are connected.
     hops: Option<(usize, f64)>,
-    /// Of a Clos network.
+    /// Present for a Clos network.
     clos: Option<(ClosSize, Oversubscription)>,
-    /// Of an extended generalized fat tree.
+    /// Present for an extended generalized fat tree.
     tree: Option<Xgft>,
     bcube: Option<Bcube>,
 }
 
-/// The levels of a Clos network, from below.
+/// Names of the levels of a Clos network, from the bottom.
 const LEVELS: [&str; 4] = ["hosts", "edge switches", "aggregation switches", "cores"];
 
 impl Facts {
@@ -69,7 +68,7 @@ impl Facts {
         }
     }
 
-    /// Whether every node reaches every other.
+    /// True if all nodes are connected.
     #[must_use]
     pub fn connected(&self) -> bool {
         self.parts <= 1
@@ -192,10 +191,10 @@ impl fmt::Display for Facts {
     }
 }
 
-/// Writes a fabric as GraphML or node-link JSON, after the file's ending.
+/// Writes a fabric as GraphML or node-link JSON, depending on the file's extension.
 ///
 /// # Errors
-/// If the ending is neither, a link has no way back or is slowed, or the file cannot be written.
+/// If the extension is neither, a link has no reverse link or is slowed, or the file cannot be written.
 pub fn convert(topology: &Topology, to: &Path) -> Result<(), Error> {
     let unwritable = |error: io::WriteError| Error::Usage {
         what: error.to_string(),

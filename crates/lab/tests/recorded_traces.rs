@@ -1,8 +1,8 @@
-//! Traces of real programs, recorded from the NAS Parallel Benchmarks, replay to their end.
+//! Replays traces of real programs, recorded from the NAS Parallel Benchmarks, to their end.
 //!
-//! They are GOAL text, compressed by zstd, and no part of this repository, so these tests are counted as ignored unless they
-//! are asked for: `RADDLE_TRACES=FOLDER cargo test -p raddle-lab --test recorded_traces -- --include-ignored`, with
-//! `--release` unless there is much time.
+//! The traces are GOAL text, compressed by zstd, and not part of this repository. The tests are ignored unless they are
+//! requested: `RADDLE_TRACES=FOLDER cargo test -p raddle-lab --test recorded_traces -- --include-ignored`. Add
+//! `--release`, or they take long.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -12,7 +12,7 @@ use raddle_lab::{Control, Outcome, Threads};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// Replays a trace on one switch, in large packets, for there to be few.
+/// Replays a trace on one switch. Packets are large, so that there are few.
 fn replay(name: &str) -> Outcome {
     let hosts = name.rsplit('.').next().unwrap();
     let text = format!(
@@ -26,7 +26,7 @@ fn replay(name: &str) -> Outcome {
     run(document.prepare().unwrap(), &mut |_| Ok(()), control).unwrap()
 }
 
-/// Replays a trace that sends so many messages, of so many MB in all.
+/// Replays a trace that sends this number of messages, with this many MB in total.
 fn comes_to_its_end(name: &str, messages: u64, megabytes: u64) {
     let outcome = replay(name);
     let makespan = outcome.makespan_ps().expect("all ranks have finished");

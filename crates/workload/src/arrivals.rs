@@ -3,25 +3,25 @@
 use crate::{PerHost, WorkloadError};
 use raddle_core::{Bytes, Duration, Stream, Time};
 
-/// When flows start, over the whole fabric or host by host.
+/// When flows start, over the whole fabric or separately at each host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
     /// A Poisson process from time 0 on.
     Poisson {
-        /// Mean gap between one flow's start and the next, wherever they start.
+        /// Mean gap between the starts of successive flows, over all hosts.
         mean_gap: Duration,
     },
-    /// A Poisson process from time 0 on, as dense as it takes to offer a load: so many bits a second as make this share
-    /// of the rates of the links of all hosts that may send, over the fabric's
-    /// [oversubscription](raddle_topology::Oversubscription::total) if it is a Clos (specs/expeditus.md §8.9).
+    /// A Poisson process from time 0 on, with the rate that offers a given load. A load of 1 is the sum of the link
+    /// rates of all hosts that may send. In a Clos network this sum is divided by the
+    /// [oversubscription](raddle_topology::Oversubscription::total) (specs/expeditus.md §8.9).
     Load {
-        /// The share, more than 0.
+        /// The load, more than 0.
         load: f64,
-        /// The mean size to reckon with, if not that of the distribution of sizes.
+        /// The mean flow size used to compute the rate; the mean of the size distribution if `None`.
         mean_size: Option<Bytes>,
-        /// Whether the flows that are drawn offer exactly this load from the first start to the last: the starts are stretched
-        /// over as much time as that takes. Otherwise the load is that of ever more flows; a few of a heavy-tailed
-        /// distribution can be half of it or twice.
+        /// True if the flows drawn offer exactly this load between the first start and the last; the gaps between
+        /// starts are then scaled. Otherwise only the expected load is exact: a few flows of a heavy-tailed
+        /// distribution can offer half of it or twice.
         exact: bool,
     },
     /// One flow every `gap`, the first at time 0.
@@ -29,24 +29,24 @@ pub enum Arrivals {
         /// The gap.
         gap: Duration,
     },
-    /// Every flow at time 0, or uniformly within a moment after it.
+    /// Every flow starts at time 0, or uniformly within `jitter` after it.
     AllAtOnce {
-        /// How long the moment is.
+        /// Length of the interval.
         jitter: Duration,
     },
-    /// Frames that every sender produces on its own, all of one size: flows of a frame or of a burst.
+    /// Each sender produces frames of one size independently. A flow is one frame or one burst.
     PerHost(PerHost),
 }
 
 impl Arrivals {
-    /// Whether starts are random, so that pairs must be too (a Poisson process split at random is Poisson at
-    /// every host).
+    /// True if starts are random. The pairs must then be random too: a Poisson process split at random is a Poisson
+    /// process at every host.
     pub(crate) fn random(&self) -> bool {
         matches!(self, Self::Poisson { .. } | Self::Load { .. })
     }
 
-    /// The mean gap between starts in picoseconds, wherever they are; `bits_per_second` tells what is a load of 1, `mean_size` the bytes of
-    /// a flow.
+    /// The mean gap between starts over all hosts, in picoseconds. `bits_per_second` returns the rate of a load of 1;
+    /// `mean_size` is the mean size of a flow in bytes.
     pub(crate) fn mean_gap_ps(
         &self,
         bits_per_second: impl FnOnce() -> f64,
@@ -75,7 +75,7 @@ impl Arrivals {
         }
     }
 
-    /// The starts, for ever: in order, but for those within a moment.
+    /// An endless iterator of start times. They are in order, except with `AllAtOnce` and a jitter.
     pub(crate) fn starts(
         &self,
         mean_gap_ps: f64,

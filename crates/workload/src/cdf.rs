@@ -1,22 +1,22 @@
-//! Flow-size distributions as files of points, the field's usual form.
+//! Flow-size distributions read from files of points, the usual format in the field.
 
 use raddle_core::Bytes;
 use raddle_core::text::{self, Misread};
 
-/// A distribution of sizes, linear between its points.
+/// A distribution of sizes, interpolated linearly between its points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeCdf {
-    /// (bytes, probability of at most that), both rising; from probability 0 to 1.
+    /// (bytes, probability of at most that size), both non-decreasing; from probability 0 to 1.
     points: Vec<(f64, f64)>,
 }
 
 impl SizeCdf {
-    /// The distribution of these points, both columns rising, from probability 0 to 1.
+    /// The distribution with these points, both columns non-decreasing, from probability 0 to 1.
     pub(crate) fn of(points: Vec<(f64, f64)>) -> Self {
         Self { points }
     }
 
-    /// The same distribution of sizes that were counted in units of so many bytes, such as packets.
+    /// Converts a distribution of sizes counted in units, such as packets, to bytes. Each unit has `unit` bytes.
     #[must_use]
     pub fn scaled(mut self, unit: Bytes) -> Self {
         for (size, _) in &mut self.points {
@@ -25,19 +25,19 @@ impl SizeCdf {
         self
     }
 
-    /// (bytes, probability of at most that), both rising; from probability 0 to 1. A size that comes twice is that of
-    /// a share of all flows, a probability that comes twice leaves a gap between sizes.
+    /// (bytes, probability of at most that size), both non-decreasing; from probability 0 to 1. A size that occurs
+    /// twice belongs to a share of all flows. A probability that occurs twice leaves a gap between sizes.
     #[must_use]
     pub fn points(&self) -> &[(f64, f64)] {
         &self.points
     }
 
-    /// Reads a file of two columns, bytes and percent (ending at 100) or probability (ending at 1). The first row
-    /// has probability 0. `#` starts a comment.
+    /// Reads a file of two columns: bytes, and percent (ending at 100) or probability (ending at 1). The first row has
+    /// probability 0. `#` starts a comment.
     ///
     /// # Errors
-    /// With line and column, if a number is malformed, the columns do not rise, the ends are not 0 and 1, or no size is a
-    /// byte or more.
+    /// With line and column, if a number is malformed, a column decreases, the first probability is not 0 or the last
+    /// not 1 (100%), or the largest size is less than a byte.
     pub fn parse(text: &str) -> Result<Self, Misread> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         let mut ends = None;
@@ -45,7 +45,7 @@ impl SizeCdf {
             let [size, share] = text::row(&words, ["bytes", "probability"])?;
             let point: (f64, f64) = (size.number("a size in bytes")?, share.number("a probability")?);
             let &(size_before, share_before) = points.last().unwrap_or(&(0.0, 0.0));
-            // Written so that NaN fails too.
+            // The comparison is written so that NaN fails too.
             if !(point.0 >= size_before && point.0.is_finite()) {
                 return Err(size.error(format!("{} bytes after {size_before}: sizes must rise", point.0)));
             }
@@ -74,8 +74,8 @@ impl SizeCdf {
         Ok(Self { points })
     }
 
-    /// The same distribution without the largest flows, which are this share of all: what is left is as likely as before,
-    /// relative to each other.
+    /// The same distribution without the largest flows, which are this share of all flows. The probabilities of the
+    /// remaining flows keep their ratios.
     ///
     /// # Panics
     /// If the share is not in `0..1`.
@@ -99,7 +99,7 @@ impl SizeCdf {
         self.points.windows(2).map(|p| (p[1].1 - p[0].1) * f64::midpoint(p[0].0, p[1].0)).sum()
     }
 
-    /// The size in bytes that a share `u`, in `0..1`, of flows stays at or below.
+    /// The size in bytes that a share `u`, in `0..1`, of the flows does not exceed.
     #[must_use]
     pub fn quantile(&self, u: f64) -> f64 {
         let next = self.points.partition_point(|&(_, share)| share <= u).clamp(1, self.points.len() - 1);

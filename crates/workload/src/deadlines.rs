@@ -1,26 +1,26 @@
-//! By when flows should be complete.
+//! Deadlines of flows.
 
 use crate::WorkloadError;
 use raddle_core::{Duration, Stream};
 
-/// How long after their start flows should be complete.
+/// The deadlines of flows, as a time after their start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deadlines {
-    /// It does not matter.
+    /// Flows have no deadline.
     None,
-    /// The same for all.
+    /// All flows have the same deadline.
     Fixed(Duration),
-    /// Exponential, raised to a floor (Hong et al., PDQ, SIGCOMM 2012, §5.1).
+    /// Exponential, with a minimum (Hong et al., PDQ, SIGCOMM 2012, §5.1).
     Exponential {
-        /// Mean of the distribution, before it is raised.
+        /// Mean of the distribution, before the minimum is applied.
         mean: Duration,
-        /// The floor.
+        /// The minimum: smaller values are raised to it.
         min: Duration,
     },
 }
 
 impl Deadlines {
-    /// Refuses parameters that no flow could meet.
+    /// Returns an error for deadlines that no flow could meet.
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         match *self {
             Self::Fixed(Duration::ZERO) | Self::Exponential { mean: Duration::ZERO, .. } => {
@@ -30,7 +30,7 @@ impl Deadlines {
         }
     }
 
-    /// Draws a deadline; parameters have been checked.
+    /// Draws a deadline. The parameters must have passed `check`.
     pub(crate) fn draw(&self, stream: &mut Stream) -> Option<Duration> {
         match *self {
             Self::None => None,
@@ -55,7 +55,7 @@ mod tests {
         let drawn: Vec<Duration> = (0..20_000).filter_map(|_| deadlines.draw(&mut stream)).collect();
         assert_eq!((drawn.len(), drawn.iter().min()), (20_000, Some(&min)));
         let sum: f64 = drawn.iter().map(|drawn| drawn.as_secs_f64()).sum();
-        // Of an exponential raised to m: mean + m - mean (1 - e^(-m / mean)) = 20.214 ms.
+        // The mean of an exponential raised to a minimum m: m + mean e^(-m / mean) = 20.214 ms.
         assert!((sum / 20_000.0 - 0.020_214).abs() < 0.000_4, "{}", sum / 20_000.0);
     }
 }

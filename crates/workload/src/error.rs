@@ -1,23 +1,23 @@
-//! What can be wrong with a workload.
+//! Errors of workloads.
 
 use raddle_core::text::Misread;
 use raddle_core::{Duration, Rate};
 
-/// Why a workload cannot be generated or read.
+/// The reason why a workload cannot be generated or read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
     /// A parameter is outside its range.
     #[error("{name} is {value}, but must be {need}")]
     Parameter {
-        /// The parameter.
+        /// The name of the parameter.
         name: &'static str,
-        /// What it was, as written.
+        /// The rejected value, as written.
         value: String,
-        /// What it may be.
+        /// The allowed values.
         need: &'static str,
     },
-    /// Flows need two hosts at least.
+    /// Flows need at least two hosts.
     #[error("a workload needs at least 2 hosts, and the topology has {hosts}")]
     TooFewHosts {
         /// Hosts present.
@@ -35,21 +35,21 @@ pub enum WorkloadError {
         /// The pattern.
         pattern: &'static str,
     },
-    /// The pattern sends from pod to pod.
+    /// The pattern sends from one pod to another.
     #[error("the {pattern} pattern needs at least 2 pods, or 2 leaves")]
     OnePod {
         /// The pattern.
         pattern: &'static str,
     },
-    /// The pattern permutes coordinates, so all dimensions must be of one size.
+    /// The pattern permutes coordinates, so all dimensions must have the same size.
     #[error("the {pattern} pattern needs dimensions of equal size, not {dims:?}")]
     UnequalDimensions {
         /// The pattern.
         pattern: &'static str,
-        /// The grid's sizes.
+        /// The sizes of the grid's dimensions.
         dims: Vec<u32>,
     },
-    /// The pattern moves the digits of hosts' numbers, so all numbers of so many digits must be hosts'.
+    /// The pattern permutes the digits of host numbers, so the number of hosts must be a power of the radix.
     #[error("the {pattern} pattern needs a power of {radix} hosts, not {hosts}")]
     NotAPower {
         /// The pattern.
@@ -65,47 +65,47 @@ pub enum WorkloadError {
         /// The pattern.
         pattern: &'static str,
     },
-    /// No flow starts in the time that arrivals last.
+    /// No flow starts in the given time.
     #[error("no flow starts within {window}")]
     NoFlows {
-        /// How long they last.
+        /// The time in which flows may start.
         window: Duration,
     },
-    /// An exact load stretches the starts, and so the time that arrivals last.
+    /// An exact load scales the start times, so the time in which flows start cannot be given as well.
     #[error("an exact load needs a number of flows (`flows`) and cannot have a `duration`")]
     ExactWithin,
-    /// Flows that all start at once do not last.
+    /// If all flows start at once, a duration has no meaning.
     #[error("`duration` cannot be given if all flows start at once")]
     AtOnce,
-    /// Hosts that produce frames on their own take all frames to be of one size.
+    /// Hosts that produce frames independently need a fixed frame size.
     #[error("frames of hosts on their own are all of one size")]
     FramesOfSizes,
-    /// Hosts that produce frames on their own do so for ever.
+    /// Hosts that produce frames independently produce them endlessly, so one flow per pair is not possible.
     #[error("frames of hosts on their own are not one a pair")]
     FramesOnce,
-    /// A sender cannot have a share of a link that it does not have.
+    /// A sender without a link cannot offer a share of its link rate.
     #[error("host {host} has no link")]
     NoLink {
         /// The host.
         host: u32,
     },
-    /// A hotspot asks more of a source than its link has.
+    /// A hotspot requires more from a source than its link rate.
     #[error("the hotspot's severity requires {rate} from host {host}, whose link has {link}")]
     TooSevere {
         /// The source.
         host: u32,
-        /// What it would have to send.
+        /// The rate that the source would have to send.
         rate: Rate,
         /// The rate of its link.
         link: Rate,
     },
-    /// A flow's end is not a host of the topology.
+    /// An endpoint of a flow is not a host of the topology.
     #[error("node {node} is not a host of the topology")]
     NotAHost {
         /// The node.
         node: u32,
     },
-    /// A flow's ends are the same.
+    /// Both endpoints of a flow are the same node.
     #[error("node {node} cannot send to itself")]
     SelfFlow {
         /// The node.
@@ -117,7 +117,7 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
-    /// Refuses a parameter.
+    /// An error for a parameter that is out of range.
     pub(crate) fn parameter(name: &'static str, value: &dyn ToString, need: &'static str) -> Self {
         Self::Parameter { name, value: value.to_string(), need }
     }

@@ -1,32 +1,34 @@
-//! What a list of flows amounts to: the numbers to print beside every result.
+//! Summary of a list of flows: the numbers printed beside every result.
 
 use raddle_core::{Duration, Flow, NodeId, Rate, Time};
 use raddle_topology::Topology;
 
-/// A workload's realised size and load. Loads count application bytes, without headers and control packets, and are
-/// `None` for flows that all start at once.
+/// A workload's realised size and load. Loads count application bytes, without headers and control packets. They are
+/// `None` if all flows start at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Facts {
     /// Number of flows.
     pub flows: usize,
     /// Sum of sizes in bytes.
     pub bytes: u128,
-    /// Mean size in bytes; for heavy tails well below the distribution's (specs/r2c2.md §10).
+    /// Mean size in bytes. For heavy tails it is well below the mean of the distribution (specs/r2c2.md §10).
     pub mean_size: f64,
-    /// From the first start to the last.
+    /// Time from the first start to the last.
     pub span: Duration,
-    /// Bits offered per second of the span, over the rates of the hosts' links: one link a host, its fastest.
+    /// Bits offered per second of the span, divided by the sum of the rates of the hosts' links: the fastest link of
+    /// each host.
     pub host_load: Option<f64>,
-    /// That times the [oversubscription](raddle_topology::Oversubscription::total) of a Clos network: what a
-    /// [load](crate::Arrivals::Load) means if all hosts may send. `None` of other networks.
+    /// `host_load` times the [oversubscription](raddle_topology::Oversubscription::total) of a Clos network: the
+    /// measure of a [load](crate::Arrivals::Load) if all hosts may send. `None` for other networks.
     pub network_load: Option<f64>,
-    /// Bits offered per second of the span, times the hops each must make, over the rates of all directed links.
+    /// Bits offered per second of the span, times the hops that each must make, divided by the sum of the rates of all
+    /// directed links.
     pub fabric_load: Option<f64>,
 }
 
 impl Facts {
-    /// The facts of `all` flows, in order of start, on `topology`, where `hops` gives the least number of links from one node
-    /// to another.
+    /// Summarizes `all` flows, in order of start, on `topology`. `hops` returns the smallest number of links between
+    /// two nodes.
     #[must_use]
     pub fn of(
         all: impl IntoIterator<Item = Flow>,
@@ -62,7 +64,7 @@ impl Facts {
     }
 }
 
-/// Bits a second that these hosts can send: the sum of the rates of each host's fastest link.
+/// Bits per second that these hosts can send: the sum of the rates of each host's fastest link.
 pub(crate) fn bits_per_second(topology: &Topology, hosts: impl IntoIterator<Item = NodeId>) -> f64 {
     hosts.into_iter().filter_map(|host| fastest_link(topology, host)).map(Rate::as_bps_f64).sum()
 }
@@ -79,7 +81,7 @@ mod tests {
     use crate::{Arrivals, Pairs, Sizes, Workload};
     use raddle_core::Bytes;
 
-    /// Least hops on a torus.
+    /// Smallest number of hops on a torus.
     fn hops(dims: &[u32]) -> impl Fn(NodeId, NodeId) -> u32 {
         move |src, dst| {
             let (mut src, mut dst) = (src.0, dst.0);

@@ -1,4 +1,4 @@
-//! A workload, and the flows it stands for.
+//! A workload, and the generation of its flows.
 
 use crate::hotspot::in_order;
 use crate::pairs::Source;
@@ -8,45 +8,45 @@ use raddle_core::{Bytes, Duration, Flow, FlowId, Flows, Process, Rate, Stream, T
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// How many flows there are.
+/// The number of flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// So many.
+    /// This many flows.
     Flows(usize),
-    /// As many as start before this time.
+    /// All flows that start before this time.
     Within(Duration),
-    /// One for each of the pattern's pairs, in random order.
+    /// One flow for each of the pattern's pairs, in random order.
     OnePerPair,
 }
 
-/// What the fabric is asked to carry.
+/// A workload: the parameters from which flows are generated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
     /// When flows start.
     pub arrivals: Arrivals,
-    /// How large they are.
+    /// Flow sizes.
     pub sizes: Sizes,
-    /// Between whom they run.
+    /// Which hosts send to which.
     pub pairs: Pairs,
-    /// How many there are.
+    /// The number of flows.
     pub amount: Amount,
-    /// The rate at which applications produce the bytes; `None` if all are there at the start.
+    /// The rate at which applications produce the bytes; `None` if all bytes are available at the start.
     pub app_rate: Option<Rate>,
-    /// How applications with an `app_rate` produce frames.
+    /// The process by which applications with an `app_rate` produce frames.
     pub process: Process,
     /// Each flow's share relative to others of its class, 1 to 255.
     pub weight: u8,
     /// Each flow's priority class, 0 to 15, 0 served first.
     pub priority: u8,
-    /// By when each should be complete.
+    /// Deadlines of the flows.
     pub deadlines: Deadlines,
-    /// The size from which on flows have no deadline; `None` if it does not matter.
+    /// Flows of this size or more have no deadline; `None` if all flows have one.
     pub deadlines_below: Option<Bytes>,
 }
 
 impl Workload {
-    /// `flows` flows over `pairs` as set-up S has them (specs/r2c2.md §10): Poisson arrivals 1 us apart, Pareto
-    /// sizes of shape 1.05 and mean 100 KB, all bytes there at the start, one class.
+    /// `flows` flows over `pairs` as in set-up S (specs/r2c2.md §10): Poisson arrivals with a mean gap of 1 us, Pareto
+    /// sizes with shape 1.05 and mean 100 KB, all bytes available at the start, one class.
     #[must_use]
     pub fn new(pairs: Pairs, flows: usize) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Workload {
         }
     }
 
-    /// The flows, in order of start, which is the order of their ids.
+    /// Generates the flows, in order of start and numbered in this order.
     ///
     /// # Errors
     /// If a parameter is out of range, or the pairs are impossible on this topology.
@@ -95,7 +95,8 @@ impl Workload {
         Ok(self.exact(flows, capacity))
     }
 
-    /// These flows, which offer exactly the load if that is asked for; `capacity` bits a second are a load of 1.
+    /// Returns the flows, scaled to offer exactly the load if the arrivals ask for it. A load of 1 is `capacity` bits
+    /// per second.
     fn exact(&self, flows: Flows, capacity: f64) -> Flows {
         match self.arrivals {
             Arrivals::Load { load, exact: true, .. } => stretched(&flows, load * capacity),
@@ -103,7 +104,7 @@ impl Workload {
         }
     }
 
-    /// As many of these as are asked for.
+    /// Takes as many of the drafts as `amount` specifies.
     fn first(
         &self,
         seed: u64,
@@ -130,9 +131,9 @@ impl Workload {
         }
     }
 
-    /// Bits a second that are a load of 1.
+    /// The rate of a load of 1, in bits per second.
     fn capacity(&self, topology: &Topology, source: &Source) -> f64 {
-        // A host that produces on its own does not know the fabric.
+        // A host that produces frames independently does not take the fabric into account.
         let oversubscription = match self.arrivals {
             Arrivals::PerHost(_) => None,
             _ => topology.oversubscription(),
@@ -140,7 +141,7 @@ impl Workload {
         facts::bits_per_second(topology, source.senders()) / oversubscription.map_or(1.0, |of| of.total())
     }
 
-    /// These `count` flows, with all that flows have.
+    /// Turns the first `count` drafts into flows, with all other fields.
     fn flows(
         &self,
         seed: u64,
@@ -155,7 +156,7 @@ impl Workload {
             process,
             weight,
             priority,
-            // Drawn for all, so that the limit changes no other flow's.
+            // Drawn for every flow, so that the size limit does not change the deadlines of other flows.
             deadline: deadlines.draw(&mut stream).filter(|_| in_a_hurry(size)),
             ..Flow::new(FlowId::of(i), src, dst, size, start)
         };
@@ -190,14 +191,14 @@ impl Workload {
     }
 }
 
-/// The flows with starts so far apart that they offer so many bits a second from the first start to the last.
+/// Scales the starts so that the flows offer `bits_per_second` between the first start and the last.
 fn stretched(flows: &Flows, bits_per_second: f64) -> Flows {
     let (mut first, mut last, mut bits) = (Time::NEVER, Time::ZERO, 0.0);
     for flow in flows {
         (first, last) = (first.min(flow.start), flow.start);
         bits += flow.size.0 as f64 * 8.0;
     }
-    // A single start has no load.
+    // With a single start time the load is undefined.
     if last <= first {
         return flows.clone();
     }
@@ -209,7 +210,7 @@ fn stretched(flows: &Flows, bits_per_second: f64) -> Flows {
     Flows::made(flows.len(), flows.iter().map(stretch))
 }
 
-/// Refuses more flows than there are ids.
+/// Returns an error if there are more flows than ids.
 fn check_count(expected: f64) -> Result<(), WorkloadError> {
     if expected <= f64::from(u32::MAX) {
         Ok(())
@@ -302,7 +303,7 @@ mod tests {
         assert!(expected.contains(&None) && expected.iter().any(Option::is_some));
     }
 
-    /// specs/pdq.md §10: f flows over n senders, floor(f / n) or ceil(f / n) each, all within 1 us.
+    /// specs/pdq.md §10: f flows from n senders, floor(f / n) or ceil(f / n) from each, all within 1 us.
     #[test]
     fn oracle_10_query_aggregation() {
         let pairs = Pairs::Incast { senders: 11, receiver: Some(NodeId(3)) };
@@ -361,7 +362,7 @@ mod tests {
         }
     }
 
-    /// specs/expeditus.md §11.8; §8.9 for the leaf-spine's share.
+    /// specs/expeditus.md §11.8; §8.9 for the share of the leaf-spine.
     #[test]
     fn oracle_load_generator() {
         let tree = clos(BASELINE, [10_000; 3]);
@@ -397,7 +398,7 @@ mod tests {
         let others =
             |flows: &[Flow]| -> Vec<_> { flows.iter().map(|flow| (flow.src, flow.dst, flow.size)).collect() };
         assert_eq!(others(&drawn), others(&exact), "only the starts differ");
-        // Runs at two loads meet the same pattern, at different speeds; gaps are drawn in whole picoseconds.
+        // Runs at two loads get the same pattern at different speeds. Gaps are drawn in whole picoseconds.
         let slower = draw(0.35, true, few).unwrap();
         let twice =
             |(fast, slow): (&Flow, &Flow)| slow.start.as_ps().abs_diff(2 * fast.start.as_ps()) < 1_000;
@@ -408,7 +409,8 @@ mod tests {
 
     #[test]
     fn a_load_is_that_of_the_hosts_that_send() {
-        // Between two pods of a fabric without oversubscription 72 of 432 hosts send (specs/expeditus.md §9, Fig 15).
+        // Between two pods of a fabric without oversubscription, 72 of the 432 hosts send (specs/expeditus.md §9, Fig
+        // 15).
         let tree = clos([12, 6, 6, 6, 6], [10_000; 3]);
         let two = Pairs::InterPod { pods: vec![3, 8] };
         let flows = list(&loaded(0.5, published("web_search", 1460), two), &tree, 1);
@@ -441,7 +443,7 @@ mod tests {
         assert_eq!(error, "number of flows is 5000000000, but must be less than 2^32");
     }
 
-    /// specs/expeditus.md §8.10, the stress test: each host one flow, successive in random order.
+    /// specs/expeditus.md §8.10, the stress test: one flow per host, started one after another in random order.
     #[test]
     fn one_flow_a_pair_is_in_an_order_that_arrivals_do_not_change() {
         let topology = clos([4, 2, 2, 2, 2], [10_000; 3]);

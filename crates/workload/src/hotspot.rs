@@ -1,13 +1,14 @@
 //! The hotspot benchmark (specs/cee.md §6.3, §6.4; Crisan, Gusat and Minkenberg, Comparative Evaluation of CEE-based Switch
 //! Adaptive Routing, Figures 8 and 9).
 //!
-//! A hotspot is *input-generated* if hosts offer one destination more than its link carries, *output-generated* if they
-//! offer it less, but a link on the way is slower than others, which is the topology's part. Its *degree* is how many hosts
-//! send to it, its *severity* what they offer, as a multiple of the rate of the destination's link. *Victims* are flows
-//! between other hosts that have done nothing to deserve what becomes of them.
+//! A hotspot is *input-generated* if hosts offer more to one destination than its link carries. It is
+//! *output-generated* if they offer less, but a link on the path is slower than others; the topology slows that link.
+//! The *degree* is the number of hosts that send to the destination. The *severity* is the total rate that they offer,
+//! as a multiple of the rate of the destination's link. *Victims* are flows between other hosts that suffer from the
+//! congestion without having caused it.
 //!
 //! # Differs from the paper
-//! The paper names neither hosts nor times; §6.3 reconstructs them.
+//! The paper names neither hosts nor times; specs/cee.md §6.3 reconstructs them.
 
 use crate::long_flows::{Span, link_share};
 use crate::pairs::check_pair;
@@ -16,20 +17,21 @@ use crate::{WorkloadError, facts};
 use raddle_core::{Duration, Flow, FlowId, NodeId, Process, Rate, Time};
 use raddle_topology::Topology;
 
-/// Hosts that send to one destination for a while, and the flows that they meet.
+/// Hosts that send to one destination for a limited time, and the victim flows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hotspot {
     /// The receiver.
     pub destination: NodeId,
     /// The senders.
     pub sources: Sources,
-    /// What they offer together as a multiple of the rate of the destination's link, each an equal part; more than 0.
+    /// Total rate that the sources offer, as a multiple of the rate of the destination's link; more than 0. Each source
+    /// offers an equal part.
     pub severity: f64,
-    /// When they begin.
+    /// Time at which the sources start.
     pub start: Duration,
     /// Time for which the sources produce traffic.
     pub duration: Duration,
-    /// The flows that they meet, which produce from time 0 on.
+    /// The victim flows, which produce traffic from time 0 on.
     pub victims: Vec<Victim>,
     /// Time for which victims produce traffic.
     pub run: Duration,
@@ -44,11 +46,12 @@ pub struct Hotspot {
 /// The senders to a hotspot.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sources {
-    /// These, all different.
+    /// These hosts, all different.
     Named(Vec<NodeId>),
-    /// So many of the hosts, spread evenly over the others than the destination in their order, from the one after it on.
+    /// This many hosts, spread evenly over the hosts other than the destination, in host order, starting with the host
+    /// after the destination.
     Degree(usize),
-    /// This share of the hosts, rounded and at least 1, spread in the same way; more than 0 and at most 1.
+    /// This share of the hosts, more than 0 and at most 1, rounded to at least 1 host and spread in the same way.
     Share(f64),
 }
 
@@ -59,13 +62,13 @@ pub struct Victim {
     pub src: NodeId,
     /// Receiver.
     pub dst: NodeId,
-    /// The share of the sender's link that it offers, more than 0 and at most 1.
+    /// Share of the sender's link that the flow offers, more than 0 and at most 1.
     pub load: f64,
 }
 
 impl Hotspot {
-    /// That of Figure 8 (specs/cee.md §6.3), for 32 hosts: 4 of them send to host 31 at 45% of a link each from 10 ms to
-    /// 30 ms of 50, and host 1 to host 30 at 95% all the while.
+    /// The hotspot of Figure 8 (specs/cee.md §6.3), for 32 hosts. Four of them send to host 31 at 45% of a link each,
+    /// from 10 ms to 30 ms of a 50 ms run. Host 1 sends to host 30 at 95% for the whole run.
     #[must_use]
     pub fn input_generated() -> Self {
         Self {
@@ -82,8 +85,8 @@ impl Hotspot {
         }
     }
 
-    /// That of Figure 9 (specs/cee.md §6.4), for a 2-ary 3-tree whose roots' links to the destination's side are slowed:
-    /// host 0 sends to host 4 at 90% of a link for 50 ms.
+    /// The hotspot of Figure 9 (specs/cee.md §6.4), for a 2-ary 3-tree in which the links from the roots toward the
+    /// destination are slowed. Host 0 sends to host 4 at 90% of a link for 50 ms.
     #[must_use]
     pub fn output_generated() -> Self {
         let run = Duration::from_ms(50);
@@ -101,10 +104,10 @@ impl Hotspot {
         }
     }
 
-    /// The flows, in order of start; of those that start at once victims come first.
+    /// Generates the flows, in order of start. Among flows with the same start, victims come first.
     ///
     /// # Errors
-    /// If a parameter is out of range, an end is not a host, or a source would have to send faster than its link.
+    /// If a parameter is out of range, an endpoint is not a host, or a source would have to send faster than its link.
     pub fn generate(&self, topology: &Topology) -> Result<Vec<Flow>, WorkloadError> {
         check_process(self.process)?;
         let mut flows = Vec::new();
@@ -129,7 +132,7 @@ impl Hotspot {
         Ok(in_order(flows.into_iter().map(class).collect()))
     }
 
-    /// What each of so many sources offers.
+    /// The rate that each of `sources` sources offers.
     fn rate_of_each(&self, topology: &Topology, sources: usize) -> Result<Rate, WorkloadError> {
         if !(self.severity > 0.0 && self.severity.is_finite()) {
             return Err(WorkloadError::parameter("severity", &self.severity, "more than 0"));
@@ -139,7 +142,7 @@ impl Hotspot {
 }
 
 impl Sources {
-    /// Who they are.
+    /// The hosts that send.
     fn hosts(&self, topology: &Topology, destination: NodeId) -> Result<Vec<NodeId>, WorkloadError> {
         let hosts: Vec<NodeId> = topology.hosts().collect();
         let at =
@@ -172,7 +175,7 @@ impl Sources {
     }
 }
 
-/// The flows in order of start, which is the order of their ids; those that start at once keep their order.
+/// Sorts flows by start and numbers them in this order. Flows with the same start keep their order.
 #[must_use]
 pub fn in_order(mut flows: Vec<Flow>) -> Vec<Flow> {
     flows.sort_by_key(|flow| flow.start);
@@ -204,7 +207,7 @@ mod tests {
         let hot = |src| (10, src, 31, 11_250_000, 4_500_000_000);
         assert_eq!(rows(&flows), [(0, 1, 30, 59_375_000, 9_500_000_000), hot(0), hot(8), hot(16), hot(24)]);
         assert!(flows.iter().enumerate().all(|(i, flow)| flow.id.index() == i));
-        // What the destination's link cannot carry meanwhile: 36 ms of traffic, so that the hotspot ends near 46 ms.
+        // Traffic offered to the destination takes 36 ms on its link, so the hotspot ends near 46 ms.
         let offered: Bytes = flows[1..].iter().map(|flow| flow.size).sum();
         assert_eq!(Rate::from_gbps(10).time_for(offered), Duration::from_ms(36));
     }

@@ -1,5 +1,5 @@
-//! The flow files of HPCC's ns-3 simulator and its descendants: a count, then a line a flow,
-//! `src dst priority_group dst_port bytes start_seconds`.
+//! Flow files of HPCC's ns-3 simulator and its descendants: a count, then one line per flow, `src dst priority_group
+//! dst_port bytes start_seconds`.
 
 use crate::WorkloadError;
 use crate::pairs::check_pair;
@@ -12,12 +12,12 @@ const COLUMNS: [&str; 6] = ["src", "dst", "priority_group", "dst_port", "bytes",
 /// The destination port that HPCC's own generator writes.
 const DST_PORT: u16 = 100;
 
-/// Reads a flow file, for hosts of `topology`. The priority group becomes the flow's priority, the port is ignored.
-/// Flows are numbered in order of start; starts are exact to a picosecond up to 1,000 s. As in HPCC's simulator the count
-/// says how many lines are read: more flows, or a note on the format, may follow.
+/// Reads a flow file for the hosts of `topology`. The priority group becomes the flow's priority; the port is ignored.
+/// Flows are numbered in order of start. Starts are exact to a picosecond up to 1,000 s. As in HPCC's simulator, the
+/// count is the number of lines that are read: more flows, or a note on the format, may follow.
 ///
 /// # Errors
-/// With line and column, if a line is malformed, an end is not a host, or there are fewer lines than the count says.
+/// With line and column, if a line is malformed, an endpoint is not a host, or there are fewer lines than the count.
 pub fn read_hpcc(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> {
     let mut lines = text::lines(text);
     let Some(head) = lines.next() else {
@@ -35,7 +35,7 @@ pub fn read_hpcc(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> 
     Ok(flows)
 }
 
-/// Puts flows in order of start and numbers them.
+/// Sorts flows by start and numbers them.
 pub(crate) fn number(flows: &mut [Flow]) {
     flows.sort_by_key(|flow| flow.start);
     for (i, flow) in flows.iter_mut().enumerate() {
@@ -70,7 +70,7 @@ fn flow(words: &[Word<'_>], topology: &Topology) -> Result<Flow, Misread> {
     })
 }
 
-/// Writes a flow file. Weights and application rates have no place in it.
+/// Writes a flow file. The format cannot express weights and application rates.
 #[must_use]
 pub fn write_hpcc(flows: &[Flow]) -> String {
     const PS_PER_S: u64 = 1_000_000_000_000;
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!((flows[1].size, flows[1].priority), (Bytes(5_000), 3));
     }
 
-    /// The file that comes with HPCC's simulator has this form.
+    /// The example file of HPCC's simulator has this form.
     #[test]
     fn what_follows_the_announced_flows_is_not_read() {
         let text =

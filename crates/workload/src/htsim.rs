@@ -1,18 +1,17 @@
-//! The connection matrices of htsim, files that end in `.cm`: `Nodes`, `Connections`, then a line a flow such as
-//! `0->5 id 1 start 0 size 2000000`.
+//! htsim connection matrices (`.cm` files): `Nodes`, `Connections`, then one line per flow, such as `0->5 id 1 start 0
+//! size 2000000`.
 
 use crate::hpcc::number;
 use raddle_core::text::{Misread, Word, lines};
 use raddle_core::{Bytes, Flow, FlowId, NodeId, Time};
 use raddle_topology::Topology;
 
-/// Reads a connection matrix; its nodes are the hosts of `topology`, in order. Starts are in picoseconds and sizes in
-/// bytes, as htsim reads them; `prio` becomes the flow's priority. Flows are numbered in order of start, whatever their
-/// `id`.
+/// Reads a connection matrix. Its nodes are the hosts of `topology`, in order. Starts are in picoseconds and sizes in
+/// bytes, as in htsim; `prio` becomes the flow's priority. Flows are numbered in order of start; their `id` is ignored.
 ///
 /// # Errors
-/// With line and column, if a line is malformed, there are more nodes than hosts, or the number of flows is not that of
-/// `Connections`; if flows start on a trigger or links fail, which a list of flows cannot say.
+/// With line and column, if a line is malformed, if there are more nodes than hosts, or if the number of flows differs
+/// from `Connections`. Also if flows start on a trigger or links fail: a list of flows cannot express these.
 pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let mut flows = Vec::new();
@@ -51,10 +50,10 @@ pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread>
     Ok(flows)
 }
 
-/// What is not read, and why.
+/// The reason why other statements are refused.
 const UNKNOWN: &str = "only flows that start at a given time, over links that work, can be read";
 
-/// The word after a key.
+/// Returns the one word that follows a key.
 fn only<'a>(key: &Word<'_>, rest: &[Word<'a>]) -> Result<Word<'a>, Misread> {
     match rest {
         [value] => Ok(*value),
@@ -62,7 +61,7 @@ fn only<'a>(key: &Word<'_>, rest: &[Word<'a>]) -> Result<Word<'a>, Misread> {
     }
 }
 
-/// A flow between two hosts, `0->5`, with its attributes, each a name and a number.
+/// Parses a flow between two hosts, `0->5`, and its attributes: pairs of a name and a number.
 fn flow(ends: &Word<'_>, attributes: &[Word<'_>], hosts: &[NodeId]) -> Result<Flow, Misread> {
     let Some((src, dst)) = ends.text.split_once("->") else {
         return Err(
@@ -110,15 +109,15 @@ fn bytes(value: &Word<'_>) -> Result<Bytes, Misread> {
     }
 }
 
-/// Picoseconds, which htsim reads as a float.
+/// Parses a start in picoseconds. htsim reads it as a float.
 fn start_time(value: &Word<'_>) -> Result<Time, Misread> {
-    /// Time ends at 213 days, 1.8e19 ps.
+    /// `Time` ends at 213 days, 1.8e19 ps.
     const LAST: f64 = 1e19;
     let float: f64 = value.number("a time in picoseconds")?;
     if !(0.0..LAST).contains(&float) {
         return Err(value.error(format!("{} ps is not between 0 and 1e19 ps", value.text)));
     }
-    // Whole numbers are exact beyond 2^53 too.
+    // Parse whole numbers as integers: they stay exact beyond 2^53.
     Ok(Time::from_ps(value.text.parse().unwrap_or(float.round() as u64)))
 }
 

@@ -1,9 +1,9 @@
-//! What the fabric is asked to carry: arrivals, sizes and pairs of flows, generated from a seed or read from files.
+//! Workloads of a fabric: starts, sizes and endpoints of flows, generated from a seed or read from files.
 //!
-//! A [`Workload`] is three independent choices, each drawn from its own random stream: when flows start
-//! ([`Arrivals`]), how large they are ([`Sizes`]) and between whom they run ([`Pairs`]). Changing one leaves the
-//! others' draws as they were, and schemes compared on one seed meet the same flows. Logarithms and powers come from
-//! `libm`, so a seed gives the same flows on every machine.
+//! A [`Workload`] consists of three independent choices, each drawn from its own random stream: when flows start
+//! ([`Arrivals`]), their sizes ([`Sizes`]) and their endpoints ([`Pairs`]). Changing one choice does not change the
+//! draws of the others. All schemes run with the same seed get the same flows. Logarithms and powers come from `libm`,
+//! so a seed gives the same flows on every machine.
 //!
 //! ```
 //! # use raddle_workload::{Arrivals, Pairs, Sizes, Workload};

@@ -1,4 +1,4 @@
-//! Flows that last: one a pair, each at a rate, from the start of the run on.
+//! Long-lived flows: one per pair, each with a rate, from the start of the run.
 
 use crate::per_host::{check_load, check_process, share};
 use crate::{Pairs, WorkloadError, facts};
@@ -6,17 +6,17 @@ use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Process, Rate, Stream, 
 use raddle_topology::Topology;
 use std::collections::BTreeMap;
 
-/// One flow for each of a pattern's pairs, whose application has a rate and ends after a time.
+/// One flow for each of a pattern's pairs. Its application produces bytes at a rate for a given time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LongFlows {
-    /// Between whom.
+    /// Which hosts send to which.
     pub pairs: Pairs,
-    /// The share of its link, the fastest it has, that a sender offers, more than 0 and at most 1; of several pairs each
-    /// has an equal part of it.
+    /// Share of the sender's fastest link that the sender offers, more than 0 and at most 1. A sender of several pairs
+    /// divides it equally among them.
     pub load: f64,
-    /// How long applications produce.
+    /// Time for which applications produce bytes.
     pub duration: Duration,
-    /// How they produce frames.
+    /// The process by which applications produce frames.
     pub process: Process,
     /// Each flow's share relative to others of its class, 1 to 255.
     pub weight: u8,
@@ -25,7 +25,7 @@ pub struct LongFlows {
 }
 
 impl LongFlows {
-    /// The flows, all of which start at time 0, in the pattern's order.
+    /// Generates the flows. All start at time 0, in the pattern's order.
     ///
     /// # Errors
     /// If a parameter is out of range, or the pairs are impossible on this topology.
@@ -47,7 +47,7 @@ impl LongFlows {
     }
 }
 
-/// When an application produces.
+/// The time in which an application produces bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
     /// Time from which the application produces bytes.
@@ -57,7 +57,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// What an application with this rate produces meanwhile, as a flow without a place in the workload.
+    /// The flow of the bytes that an application with this rate produces in this time. Its id is not set.
     pub(crate) fn flow(
         self,
         src: NodeId,
@@ -73,7 +73,7 @@ impl Span {
     }
 }
 
-/// A share of a host's link.
+/// The rate of a share `load` of the host's fastest link.
 pub(crate) fn link_share(topology: &Topology, host: NodeId, load: f64) -> Result<Rate, WorkloadError> {
     let link = facts::fastest_link(topology, host).ok_or(WorkloadError::NoLink { host: host.0 })?;
     Ok(share(link, load))

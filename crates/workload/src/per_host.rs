@@ -1,4 +1,4 @@
-//! Flows of one frame, or of one burst, that every sender produces on its own (specs/cee.md §6.1).
+//! Flows of one frame or of one burst, which every sender produces independently (specs/cee.md §6.1).
 
 use crate::pairs::{Source, To};
 use crate::{WorkloadError, facts};
@@ -7,22 +7,22 @@ use raddle_topology::Topology;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How every sender produces frames, whatever the others do.
+/// How each sender produces frames, independently of the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PerHost {
-    /// When frames are born.
+    /// The process that determines when frames are produced.
     pub process: Process,
-    /// The share of its link, the fastest it has, that a sender's frames make, more than 0 and at most 1.
+    /// Load of a sender's frames as a share of its fastest link, more than 0 and at most 1.
     pub load: f64,
-    /// Whether a burst has one destination and is one flow, all of whose bytes are there when it begins; else each frame
-    /// is a flow with a destination of its own. Of processes without bursts each frame is one.
+    /// True if a burst has one destination and is one flow, all of whose bytes are available at its start. Otherwise
+    /// each frame is a flow with its own destination. In processes without bursts, each frame is a flow.
     pub whole_bursts: bool,
 }
 
-/// A flow to be: its start, its ends, its size.
+/// A flow before it gets its id: start, endpoints, size.
 pub(crate) type Draft = (Time, (NodeId, NodeId), Bytes);
 
-/// A sender: its frames and where they go.
+/// A sender: its frames and their destinations.
 #[derive(Clone)]
 struct Sender {
     host: NodeId,
@@ -32,13 +32,13 @@ struct Sender {
 }
 
 impl PerHost {
-    /// Refuses what is no load or no process.
+    /// Returns an error if the load or the process is out of range.
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         check_load(self.load)?;
         check_process(self.process)
     }
 
-    /// Mean frames of a flow.
+    /// Mean number of frames per flow.
     pub(crate) fn frames_a_flow(&self) -> f64 {
         match self.process {
             Process::OnOff { burst } if self.whole_bursts => f64::from(burst),
@@ -46,8 +46,8 @@ impl PerHost {
         }
     }
 
-    /// The flows in order of start, those that start at once in order of senders, for ever. Frames are of `frame` bytes.
-    /// Each sender draws from streams of its own, so that others do not shift its frames.
+    /// An endless iterator of the flows in order of start, then of sender. Frames have `frame` bytes. Each sender draws
+    /// from its own random streams, so other senders do not change its frames.
     pub(crate) fn flows(
         self,
         topology: &Topology,
@@ -87,12 +87,12 @@ impl PerHost {
     }
 }
 
-/// A share of a rate, at least 1 bit/s.
+/// The share `load` of a rate, at least 1 bit/s.
 pub(crate) fn share(rate: Rate, load: f64) -> Rate {
     Rate::from_bps(((rate.as_bps_f64() * load).round() as u64).max(1))
 }
 
-/// Refuses what is no share of a link.
+/// Returns an error unless the load is more than 0 and at most 1.
 pub(crate) fn check_load(load: f64) -> Result<(), WorkloadError> {
     if load > 0.0 && load <= 1.0 {
         Ok(())
@@ -101,7 +101,7 @@ pub(crate) fn check_load(load: f64) -> Result<(), WorkloadError> {
     }
 }
 
-/// Refuses bursts of no frames.
+/// Returns an error for bursts without frames.
 pub(crate) fn check_process(process: Process) -> Result<(), WorkloadError> {
     if process == (Process::OnOff { burst: 0 }) {
         return Err(WorkloadError::parameter("burst", &0, "at least 1 frame"));
@@ -134,7 +134,8 @@ mod tests {
             .collect()
     }
 
-    /// specs/cee.md §6.1: frames of one process each, destinations uniform over the others, at every host the load.
+    /// specs/cee.md §6.1: in every process each flow is one frame, destinations are uniform over the other hosts, and
+    /// every host offers the load.
     #[test]
     fn oracle_6_1_every_host_makes_its_load_to_all_others() {
         for process in ALL {
@@ -144,7 +145,7 @@ mod tests {
                 counts[flow.src.index()][flow.dst.index()] += 1;
                 assert_eq!(flow.size, FRAME);
             }
-            // 100 ms are 83,333 slots: 50,000 frames a host, 7,143 a pair.
+            // 100 ms are 83,333 slots: 50,000 frames per host, 7,143 per pair.
             let within = if process == ON_OFF { 2_500 } else { 700 };
             for (src, row) in counts.iter().enumerate() {
                 assert!(row.iter().sum::<u32>().abs_diff(50_000) < within, "{process:?} {row:?}");
@@ -162,9 +163,10 @@ mod tests {
         let bytes: u64 = bursts.iter().map(|flow| flow.size.0).sum();
         let frames = bytes as f64 / 1_500.0 / bursts.len() as f64;
         assert!((frames - 20.0).abs() < 0.5, "{frames}");
-        // 8 hosts at 40% of 10 Gbps for a second.
+        // 8 hosts at 40% of 10 Gbps for one second.
         assert!((bytes as f64 / 4e9 - 1.0).abs() < 0.02, "{bytes}");
-        // The same frames as where each is a flow, but that a flow's destination is drawn once.
+        // The frames start at the same times as with one flow per frame; only the destinations are drawn once per
+        // burst.
         let frames = flows(ON_OFF, 0.4, false, Pairs::Uniform, 1_000);
         let of_one = |flows: &[Flow]| {
             flows.iter().filter(|flow| flow.src.0 == 3).map(|flow| flow.start).collect::<Vec<_>>()
@@ -178,7 +180,7 @@ mod tests {
     fn senders_choose_destinations_of_their_own() {
         let flows = flows(Process::Constant, 0.5, false, Pairs::Uniform, 1);
         let of = |src| flows.iter().filter(move |flow| flow.src.0 == src).map(|flow| flow.dst.0);
-        // Equal draws would give host 7 the destination below that of host 0.
+        // If all senders drew the same numbers, host 7 would get the destination one below that of host 0.
         assert!(!of(0).map(|dst| dst - 1).take(100).eq(of(7).take(100)));
     }
 

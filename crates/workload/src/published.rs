@@ -1,40 +1,40 @@
-//! Flow sizes as measured in data centers and published: the distributions that load balancers and congestion
-//! controls are compared on (specs/expeditus.md §8.2-8.7).
+//! Published flow-size distributions measured in data centers. Load balancing and congestion control schemes are
+//! compared on them (specs/expeditus.md §8.2-8.7).
 //!
-//! Several digitisations of one measurement are in use, and their means differ: each has a name of its own here.
+//! Several digitisations of one measurement are in use, and their means differ. Each has its own name here.
 
 use crate::SizeCdf;
 use raddle_core::Bytes;
 
-/// Points of a distribution: sizes, each with the probability of at most that.
+/// Points of a distribution: a size, and the probability of a size of at most that.
 type Points = &'static [(f64, f64)];
 
 /// A published distribution of flow sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Published {
-    /// Its name in experiments.
+    /// The distribution's name in experiments.
     pub name: &'static str,
-    /// What was measured, and whose table it is.
+    /// The measurement, and the source of the table.
     pub summary: &'static str,
-    /// Bytes in a unit of the table: 1460, a full segment of TCP, where it counts packets, else 1.
+    /// Bytes in a unit of the table: 1460, a full TCP segment, if the table counts packets, else 1.
     pub unit: Bytes,
     points: Points,
 }
 
 impl Published {
-    /// The distribution of that name.
+    /// Returns the distribution with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         PUBLISHED.iter().find(|published| published.name == name)
     }
 
-    /// The distribution of sizes in bytes, a unit of the table being `unit`.
+    /// The distribution of sizes in bytes, if a unit of the table is `unit` bytes.
     #[must_use]
     pub fn sizes(&self, unit: Bytes) -> SizeCdf {
         SizeCdf::of(self.points.to_vec()).scaled(unit)
     }
 
-    /// Whether the table counts packets, whose size is a choice.
+    /// True if the table counts packets, so that the packet size has to be chosen.
     #[must_use]
     pub fn counts_packets(&self) -> bool {
         self.unit != BYTE
@@ -274,7 +274,7 @@ const WEB_SERVER: Points = &[
     (500e3, 1.0),
 ];
 
-/// Condensed to 34 points, at most 0.004 away from the several hundred published.
+/// Reduced to 34 points; the error is at most 0.004 compared with the several hundred published points.
 const GOOGLE_RPC: Points = &[
     (0.0, 0.0),
     (36.0, 0.108_913),
@@ -335,7 +335,7 @@ const SOLAR: Points = &[
     (262_144.0, 1.0),
 ];
 
-/// Ours, not a measurement: small flows with a heavy tail (specs/pdq.md §10, workload iii).
+/// Not a measurement but our own substitute: small flows with a heavy tail (specs/pdq.md §10, workload iii).
 const EDU1_SUBSTITUTE: Points = &[
     (100.0, 0.0),
     (300.0, 0.2),
@@ -376,7 +376,7 @@ mod tests {
             ("edu1_substitute", 1, 86_760),
         ];
         for (name, unit, mean) in means {
-            // The specification's mean of this one comes from probabilities with more digits than it lists.
+            // The specification's mean of this table comes from probabilities with more digits than it lists.
             let within = if name == "web_search_opera" { 600.0 } else { 0.5 };
             near(sizes(name, unit).mean(), f64::from(mean), within, name);
         }
@@ -403,7 +403,7 @@ mod tests {
         assert!((got - want).abs() <= within, "{what}: {got}, not {want}");
     }
 
-    /// specs/expeditus.md §8.8, and of web search in other units §8.2.
+    /// specs/expeditus.md §8.8; for web search in other units, §8.2.
     #[test]
     fn oracle_class_shares() {
         for (name, unit, mice, elephants, bytes) in [
@@ -421,7 +421,7 @@ mod tests {
             }
             let [flows, of_bytes] = above(&cdf, 1e6);
             near(flows, elephants, 0.051, name);
-            // Two of them are given as whole percents.
+            // Two of the shares are given as whole percents.
             near(of_bytes, bytes, if bytes < 60.0 { 0.51 } else { 0.051 }, name);
         }
     }

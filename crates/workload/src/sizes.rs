@@ -1,18 +1,18 @@
-//! How large flows are.
+//! Flow sizes.
 
 use crate::{SizeCdf, WorkloadError};
 use raddle_core::{Bytes, Stream};
 
-/// How large flows are, in application bytes: rounded to whole bytes, at least 1, never capped.
+/// Flow sizes in application bytes: rounded to whole bytes, at least 1, never capped.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sizes {
-    /// All the same.
+    /// All flows have this size.
     Fixed(Bytes),
     /// Pareto: `P(size > x) = (scale / x)^shape`, with `scale = mean (shape - 1) / shape`.
     Pareto {
-        /// Tail index, more than 1 (at most 2: infinite variance).
+        /// Tail index, more than 1. Up to 2 the variance is infinite.
         shape: f64,
-        /// Mean of the distribution, which a sample of a heavy tail stays well below (specs/r2c2.md §10).
+        /// Mean of the distribution. The mean of a sample with a heavy tail is well below it (specs/r2c2.md §10).
         mean: Bytes,
     },
     /// Exponential.
@@ -27,7 +27,7 @@ pub enum Sizes {
         /// Largest.
         max: Bytes,
     },
-    /// Given by points of its distribution function.
+    /// Given by points of the cumulative distribution function.
     Cdf(SizeCdf),
 }
 
@@ -43,7 +43,7 @@ impl Sizes {
         }
     }
 
-    /// Refuses parameters that describe no distribution.
+    /// Returns an error for parameters that describe no distribution.
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         let bad = WorkloadError::parameter;
         match *self {
@@ -62,7 +62,7 @@ impl Sizes {
         }
     }
 
-    /// Draws a size; parameters have been checked.
+    /// Draws a size. The parameters must have passed `check`.
     pub(crate) fn draw(&self, stream: &mut Stream) -> Bytes {
         let bytes = match self {
             Self::Fixed(size) => return *size,

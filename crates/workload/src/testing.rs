@@ -1,10 +1,10 @@
-//! Fabrics for tests, built by hand.
+//! Topologies for tests, built by hand.
 
 use raddle_core::{Duration, NodeId, PortId, Rate};
 use raddle_topology::builders::{ClosRates, clos as build};
 use raddle_topology::{Builder, ClosSize, Shape, Topology};
 
-/// A torus with 10 Gbps links of 100 ns; every size at least 3.
+/// A torus with 10 Gbps links and a propagation delay of 100 ns; every dimension is at least 3.
 pub(crate) fn torus(dims: &[u32]) -> Topology {
     let mut fabric = Builder::default();
     for _ in 0..dims.iter().product() {
@@ -34,14 +34,14 @@ pub(crate) fn star(hosts: usize) -> Topology {
     fabric.build(Shape::General)
 }
 
-/// A Clos network with links of these rates in Mbps: pods, racks a pod, aggregation switches a pod, cores a plane, hosts
-/// a rack.
+/// A Clos network with the given link rates in Mbps. The sizes are: pods, racks per pod, aggregation switches per pod,
+/// cores per plane, hosts per rack.
 pub(crate) fn clos([pods, edges, aggregations, cores, hosts]: [u32; 5], mbps: [u64; 3]) -> Topology {
     let size = ClosSize { pods, edges, aggregations, cores, hosts };
     let [host, uplink, core] = mbps.map(|mbps| Rate::from_bps(mbps * 1_000_000));
     build(size, ClosRates { host, uplink, core }, Duration::from_us(2)).unwrap()
 }
 
-/// The pods, racks, aggregation switches, cores and hosts of the baseline (specs/expeditus.md §1.3): 12 pods of 36 hosts,
-/// 2:1 at the cores.
+/// The sizes of the baseline topology (specs/expeditus.md §1.3): pods, racks, aggregation switches, cores and hosts. It
+/// has 12 pods of 36 hosts and 2:1 oversubscription at the cores.
 pub(crate) const BASELINE: [u32; 5] = [12, 6, 6, 3, 6];

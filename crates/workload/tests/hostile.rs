@@ -1,5 +1,5 @@
-//! Mutations of valid files of flows, sizes and programs through every reader: none panics, each error names a place in the
-//! file, and flows that are read can be written and read again.
+//! Runs mutated flow files, size files and programs through every reader. No reader may panic, and each error must name
+//! a place in the file. Flows that are read can be written and read again.
 
 use raddle_core::text::Misread;
 use raddle_core::{Duration, Rate};
@@ -13,7 +13,7 @@ fn topology() -> Topology {
     builders::single_switch(8, Rate::from_gbps(10), Duration::from_us(1)).expect("a small fabric")
 }
 
-/// Tries so many mutations of the texts, of which at least a hundredth must be read.
+/// Tries `inputs` mutations of the texts. At least one in a hundred must be readable.
 fn survives<T>(inputs: u64, texts: &[&str], read: impl Fn(&str) -> Result<T, Misread>, again: impl Fn(T)) {
     let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
     for text in &texts {

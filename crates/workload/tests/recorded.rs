@@ -1,8 +1,8 @@
-//! The skeletons of NAS against recorded runs: messages and bytes of each pair of ranks in the main loop.
+//! Compares the NAS skeletons with recorded runs: messages and bytes of each pair of ranks in the main loop.
 //!
-//! The traces are GOAL text made of NAS 3.4 by a recorder of MPI calls, compressed by zstd. They are no part of this
-//! repository, so these tests are counted as ignored unless they are asked for:
-//! `RADDLE_TRACES=FOLDER cargo test -p raddle-workload --test recorded -- --include-ignored`.
+//! The traces are GOAL text, made by a recorder of MPI calls from NAS 3.4 and compressed with zstd. They are not part
+//! of this repository, so these tests are ignored by default. To run them: `RADDLE_TRACES=FOLDER cargo test -p
+//! raddle-workload --test recorded -- --include-ignored`.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -13,19 +13,19 @@ use std::fs::File;
 use std::io::Cursor;
 use std::path::Path;
 
-/// By how much a pair of ranks may differ. All are the same but for IS, which changes two of the first rank's keys in each
-/// iteration.
+/// Allowed relative difference of a pair of ranks. All benchmarks match exactly except IS, which changes two of the
+/// first rank's keys in each iteration.
 const TOLERANCE: f64 = 0.01;
-/// The recorder gives the messages of each collective operation the next so many tags.
+/// The recorder reserves this many successive tags for the messages of each collective operation.
 const TAGS_A_COLLECTIVE: u32 = 1_024;
 
-/// The collective operations of a trace, counted from 0, between which its main loop is.
+/// The main loop of a trace lies between two of its collective operations, counted from 0.
 struct MainLoop {
     after: u32,
     before: u32,
 }
 
-/// What the ranks of a trace send in its main loop.
+/// Traffic of the ranks of a trace in its main loop.
 fn recorded(name: &str, main_loop: &MainLoop) -> Traffic {
     let folder = std::env::var_os("RADDLE_TRACES").expect("RADDLE_TRACES is the folder of the traces");
     let file = File::open(Path::new(&folder).join(format!("{name}.goal.zst"))).unwrap();
@@ -50,7 +50,7 @@ fn recorded(name: &str, main_loop: &MainLoop) -> Traffic {
     traffic
 }
 
-/// Compares a trace's main loop with so many iterations of a skeleton.
+/// Compares a trace's main loop with `iterations` iterations of a skeleton.
 fn compare(name: &str, main_loop: &MainLoop, application: impl Communication + 'static, iterations: u32) {
     let skeleton = Skeleton { iterations, ..Skeleton::new(application) };
     let (ours, theirs) = (skeleton.traffic(), recorded(name, main_loop));

@@ -1,4 +1,5 @@
-//! Directories of results: nothing is lost, nothing is mixed, and only whole results of the same inputs count as finished.
+//! Directories of results: no result is lost or mixed with another one, and only complete results of the same inputs
+//! count as finished.
 
 #![expect(clippy::disallowed_methods, reason = "processes are killed at instants of a real clock")]
 #![expect(clippy::print_stderr, reason = "a test says why it did nothing")]
@@ -28,10 +29,10 @@ flows = 30
 transport = "r2c2"
 "#;
 
-/// Wide enough for any message on a line.
+/// A terminal width at which no message is broken into lines.
 const COLUMNS: &str = "400";
 
-/// A folder with `small.toml` in it, a sweep of it, and the sizes that both name.
+/// Creates a folder with `small.toml`, a sweep of it, and the file of sizes that both use.
 pub(crate) fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("small.toml"), SMALL).unwrap();
@@ -52,21 +53,21 @@ fn raddle(folder: &Path, arguments: &str) -> Output {
     command(folder, arguments).output().unwrap()
 }
 
-/// A command that must succeed.
+/// Runs a command that must succeed. Returns its text on stderr.
 pub(crate) fn done(folder: &Path, arguments: &str) -> String {
     let output = raddle(folder, arguments);
     assert!(output.status.success(), "{arguments}: {}", told(&output));
     told(&output)
 }
 
-/// A command that must be refused: its words.
+/// Runs a command that must be refused. Returns its text on stderr.
 fn refused(folder: &Path, arguments: &str) -> String {
     let output = raddle(folder, arguments);
     assert_eq!(output.status.code(), Some(2), "{arguments}: {}", told(&output));
     told(&output)
 }
 
-/// The words on stderr, on one line.
+/// The text on stderr, on one line.
 pub(crate) fn told(output: &Output) -> String {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     words.split_whitespace().filter(|word| !matches!(*word, "│" | "×")).collect::<Vec<_>>().join(" ")
@@ -76,7 +77,7 @@ fn json(file: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// The seed of the whole run in that directory.
+/// The seed of the run in a directory. Checks that the run is complete.
 fn seed_of_whole(directory: &Path) -> u64 {
     let manifest = json(&directory.join("manifest.json"));
     let files = manifest["files"].as_object().unwrap();
@@ -89,12 +90,12 @@ fn seed_of_whole(directory: &Path) -> u64 {
     json(&directory.join("summary.json"))["seed"].as_u64().unwrap()
 }
 
-/// When a directory's run was written.
+/// Time at which the run of a directory was written.
 fn written(directory: &Path) -> std::time::SystemTime {
     fs::metadata(directory.join("log.txt")).unwrap().modified().unwrap()
 }
 
-/// Waits until a run has begun to write: there is a neighbour of that beginning.
+/// Waits until a run begins to write into a folder whose name begins with `prefix`. Returns that name.
 fn begun(folder: &Path, prefix: &str) -> String {
     let since = Instant::now();
     loop {
@@ -106,7 +107,7 @@ fn begun(folder: &Path, prefix: &str) -> String {
     }
 }
 
-/// A run that takes longer than any test, once it writes.
+/// Starts a run that takes longer than any test, and waits until it writes.
 fn long_run(folder: &Path, out: &str) -> Child {
     let running = format!("run small.toml --set workload.flows=1_000_000 --out {out}");
     let child = command(folder, &running).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -143,7 +144,7 @@ fn a_directory_that_cannot_be_replaced_is_refused_before_anything_runs() {
         }
         assert_eq!(names(folder.path()), here, "--out {out}");
     }
-    // A sweep's runs are in the directory, which stays.
+    // The runs of a sweep are in the directory, which remains.
     done(folder.path(), "sweep swept.toml --out .");
     assert_eq!(names(folder.path()), ["r2c2", "sizes.txt", "small.toml", "swept.toml", "tcp"]);
 }
@@ -221,7 +222,7 @@ fn files_that_raddle_did_not_write_are_never_deleted() {
         assert_eq!(seed_of_whole(&d), 1);
         fs::remove_dir_all(folder.path().join(old)).unwrap();
     };
-    // A directory that is no run, a file of the user's in a run, and a file that the user changed.
+    // A directory that is not a run, a user's file in a run, and a file that the user has changed.
     fs::create_dir(&d).unwrap();
     fs::write(d.join("thesis.tex"), "x").unwrap();
     let told = refused(folder.path(), "run small.toml --out d");
@@ -235,7 +236,7 @@ fn files_that_raddle_did_not_write_are_never_deleted() {
     fs::write(d.join("experiment.toml"), "mine").unwrap();
     kept("experiment.toml", "mine", "run small.toml --out d --force");
     assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
-    // An empty folder is a user's too, and so is a link.
+    // An empty folder or a link of the user is kept as well.
     fs::create_dir(d.join("pictures")).unwrap();
     assert!(refused(folder.path(), "run small.toml --out d").contains("pictures"));
 }
@@ -249,23 +250,23 @@ fn a_sweep_runs_again_only_what_changed() {
     let first = when();
     done(folder.path(), "sweep swept.toml");
     assert_eq!(when(), first);
-    // Notes beside a finished run do not matter.
+    // A user's notes in the folder of a finished run do not matter.
     fs::write(cells[0].join("notes.txt"), "mine").unwrap();
     done(folder.path(), "sweep swept.toml");
     assert_eq!(when(), first);
     fs::remove_file(cells[0].join("notes.txt")).unwrap();
-    // An input file changed.
+    // An input file has changed.
     write_sizes(folder.path(), 3_000);
     done(folder.path(), "sweep swept.toml");
     let second = when();
     assert!(second[0] > first[0] && second[1] > first[1]);
     assert_eq!(names(&folder.path().join("out/swept")), ["r2c2", "tcp"]);
-    // A table is missing, in one cell.
+    // A table is missing in one cell.
     fs::remove_file(cells[1].join("links.parquet")).unwrap();
     done(folder.path(), "sweep swept.toml");
     let third = when();
     assert!(third[0] == second[0] && third[1] > second[1]);
-    // A table is damaged: one bit, and half of it.
+    // A table is damaged: one bit is flipped, or the second half is missing.
     let flows = cells[0].join("flows.parquet");
     let whole = fs::read(&flows).unwrap();
     let mut bit = whole.clone();
@@ -281,7 +282,7 @@ fn a_sweep_runs_again_only_what_changed() {
     }
     let fourth = when();
     assert!(fourth[0] > third[0] && fourth[1] == third[1]);
-    // Another experiment is refused, before any cell runs.
+    // A different experiment is refused before any cell runs.
     let told = refused(folder.path(), "sweep swept.toml --seed 7");
     assert!(told.contains("another experiment"), "{told}");
     assert_eq!(when(), fourth);
@@ -337,14 +338,14 @@ fn one_process_writes_a_directory_and_the_next_one_tidies_up() {
     first.wait().unwrap();
     let orphan = begun(folder.path(), ".d.part-");
     assert!(folder.path().join(&orphan).join(".raddle-part").exists());
-    // Neighbours that Raddle did not make have other names, or no mark.
+    // Folders that Raddle did not make have different names, or lack Raddle's mark.
     fs::create_dir(folder.path().join(".d.part-mine")).unwrap();
     fs::create_dir(folder.path().join(".d.part-abcdefghijkl")).unwrap();
     fs::write(folder.path().join(".d.part-abcdefghijkl/thesis.tex"), "x").unwrap();
     done(folder.path(), "run small.toml --out d");
     let left = [".d.part-abcdefghijkl", ".d.part-mine", "d", "e", "sizes.txt", "small.toml", "swept.toml"];
     assert_eq!(names(folder.path()), left);
-    // So do sweeps.
+    // A sweep behaves the same.
     let running = "sweep swept.toml --set workload.flows=1_000_000 --out s --threads 1";
     let mut sweep =
         command(folder.path(), running).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -383,7 +384,7 @@ fn a_partial_run_does_not_replace_a_complete_one() {
     let flows = "--set workload.flows=10_000 --threads 1";
     done(folder.path(), &format!("run small.toml {flows} --out d"));
     let first = written(&d);
-    // Asked to stop as soon as it writes.
+    // Interrupt the run as soon as it writes.
     let running = format!("run small.toml {flows} --out d");
     let running =
         command(folder.path(), &running).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -416,7 +417,7 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
         names.into_iter().find(|name| name.starts_with(".30-long.part-"))
     };
     let interrupted = |signal: &str| {
-        let before = under_way(); // what a process that was killed has left
+        let before = under_way(); // a folder that a killed process has left
         let arguments = "reproduce mine.toml --threads 1";
         let running = command(folder.path(), arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let running = running.unwrap();
@@ -432,7 +433,7 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
     interrupted("-KILL");
     assert!(!own.join("mine").exists());
     let first = written(&unfinished.join("30-short"));
-    // The run that was under way is kept as far as it came, and made again.
+    // The partial results of the interrupted run are kept, and the run is repeated.
     let output = interrupted("-INT");
     assert_eq!(output.status.code(), Some(130), "{}", told(&output));
     assert!(told(&output).contains("mine.quick.unfinished: the same command goes on"), "{}", told(&output));
@@ -444,7 +445,7 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
     assert_eq!(names(&runs), ["30-long", "30-short", "40-long", "40-short"]);
     assert_eq!(written(&runs.join("30-short")), first, "it was not run again");
     assert_eq!(json(&runs.join("30-long/summary.json"))["flows"], 50);
-    // A figure that is whole is made anew.
+    // A complete figure is made again.
     done(folder.path(), "reproduce mine.toml");
     assert!(written(&runs.join("30-short")) > first);
 }
@@ -467,14 +468,15 @@ fn a_figure_replaces_only_its_own() {
     done(folder.path(), "reproduce mine.toml --force");
     let old = names(&own).into_iter().find(|name| name.starts_with("mine.old-")).unwrap();
     assert_eq!(fs::read_to_string(own.join(old).join("notes.txt")).unwrap(), "mine");
-    // A file's name makes a folder's name, which must not lead elsewhere.
+    // A file's name determines a folder's name, which must not lead out of the parent folder.
     fs::write(folder.path().join("...toml"), &figure).unwrap();
     let before = names(&folder.path().join("out/reproduce"));
     assert_eq!(raddle(folder.path(), "reproduce ...toml").status.code(), Some(2));
     assert_eq!(names(&folder.path().join("out/reproduce")), before);
 }
 
-/// Kills runs that replace an earlier one at instants spread over their lives, the last of them after the run.
+/// Kills runs that replace an earlier run, at times spread over their duration. The last kill comes after the end of
+/// the run.
 #[test]
 fn at_any_instant_of_a_kill_the_earlier_or_the_new_run_is_whole() {
     let folder = folder();
@@ -490,7 +492,7 @@ fn at_any_instant_of_a_kill_the_earlier_or_the_new_run_is_whole() {
         let running = format!("run small.toml --quiet --force --out d --seed {seed}");
         let mut child =
             command(folder.path(), &running).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Most of the kills fall into the second half, in which files are written and names exchanged.
+        // Most kills fall into the second half, in which the run writes files and exchanges names.
         std::thread::sleep(whole.mul_f64(0.5 + 0.7 * f64::from(kill) / f64::from(kills)));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -501,7 +503,8 @@ fn at_any_instant_of_a_kill_the_earlier_or_the_new_run_is_whole() {
     assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
 }
 
-/// Like the above, at every system call that changes names, as far as this machine lets `strace` kill at these.
+/// Like the test above, but kills the process at every system call that changes names, if this machine lets `strace` do
+/// so.
 #[cfg(target_os = "linux")]
 #[test]
 fn at_any_change_of_a_name_the_earlier_or_the_new_run_is_whole() {

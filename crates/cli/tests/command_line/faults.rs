@@ -1,11 +1,11 @@
-//! Faults around the command: killed at a system call, a full or read-only file system, several writers. Whatever happens,
-//! no file of the user is lost, what bears the name of results is whole, and the same command then succeeds and leaves
-//! nothing else behind.
+//! Faults around the command: a kill at a system call, a full or read-only file system, and several writers. In all
+//! cases no file of the user is lost, and every directory with the name of results is complete. The same command then
+//! succeeds and leaves nothing else behind.
 //!
 //! `RADDLE_KILLS=1000` sets the number of kills and `RADDLE_KILL_SEED` their seed.
 //!
-//! The kills need `strace` (`make setup`), small disks need user namespaces. Where one is missing the tests fail and say so, unless
-//! `RADDLE_NO_STRACE` or `RADDLE_NO_NAMESPACES` is set: then each says that it did nothing.
+//! The kills need `strace` (`make setup`), and small disks need user namespaces. Without one of them the tests fail and
+//! say so. If `RADDLE_NO_STRACE` or `RADDLE_NO_NAMESPACES` is set, the tests do nothing and say so.
 
 #![expect(clippy::print_stderr, reason = "a test says why it did nothing")]
 
@@ -19,14 +19,14 @@ use std::process::{Command, Output};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_raddle");
 
-/// Commands that keep results, and the folder in `out` that each leaves.
+/// Commands that keep results, and the folder in `out` that each command leaves.
 const COMMANDS: [(&str, &str); 3] = [
     ("run small.toml --quiet --threads 1 --out out/d", "d"),
     ("sweep swept.toml --quiet --threads 1 --out out/s", "s"),
     ("reproduce mine.toml --quiet --threads 1 --out out", "own"),
 ];
 
-/// [`folder`] with a figure in it, and files of the user in the folders that are written.
+/// Creates [`folder`] with a figure in it, and with files of the user in the folders that commands write.
 fn folder_of_a_user() -> tempfile::TempDir {
     let folder = folder();
     let head = "[figure]\npaper = \"mine\"\nnumber = \"1\"\ntitle = \"Mine\"\n\n";
@@ -40,7 +40,8 @@ fn folder_of_a_user() -> tempfile::TempDir {
 
 const USERS: [&str; 3] = ["notes.txt", "out/notes.txt", "out/own/notes.txt"];
 
-/// The directories under `folder` that have a manifest. Those whose names begin with a dot are in the making.
+/// The directories under `folder` that have a manifest. Directories whose names begin with a dot are incomplete and not
+/// listed.
 fn results(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     if folder.join("manifest.json").exists() {
@@ -55,7 +56,7 @@ fn results(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Checks that each directory of results in `out` is as its manifest says. Returns how many there are.
+/// Checks each directory of results in `out` against its manifest. Returns the number of directories.
 fn check_results(out: &Path, after: &str) -> usize {
     let results = results(out);
     for directory in &results {
@@ -72,7 +73,7 @@ fn check_results(out: &Path, after: &str) -> usize {
     results.len()
 }
 
-/// [`check_results`], and that the files of the user are there.
+/// Does [`check_results`], and checks that the files of the user still exist.
 fn check(folder: &Path, after: &str) {
     for place in USERS {
         assert_eq!(fs::read_to_string(folder.join(place)).unwrap(), "of the user", "{after}: {place}");
@@ -80,7 +81,7 @@ fn check(folder: &Path, after: &str) {
     check_results(&folder.join("out"), after);
 }
 
-/// The digests of the results in each summary under `folder`, with its path.
+/// The path and the digest of each summary under `folder`.
 fn digests(folder: &Path) -> Vec<(PathBuf, String)> {
     let digest = |directory: PathBuf| {
         let text = fs::read_to_string(directory.join("summary.json")).ok()?;
@@ -91,7 +92,7 @@ fn digests(folder: &Path) -> Vec<(PathBuf, String)> {
     results(folder).into_iter().filter_map(digest).collect()
 }
 
-/// A command under `strace` with these options.
+/// Runs a command under `strace` with these options.
 fn traced(folder: &Path, options: &str, command: &str) -> std::io::Result<Output> {
     command_of("strace", folder, &format!("-f -qq {options} {PROGRAM} {command}"), "400").output()
 }
@@ -100,7 +101,7 @@ fn traced(folder: &Path, options: &str, command: &str) -> std::io::Result<Output
 fn calls_of_first_thread(listed: &str) -> Vec<&str> {
     let main = listed.split_whitespace().next().unwrap_or_default();
     let of_main = listed.lines().filter_map(|line| line.strip_prefix(main)?.trim_start().split_once('('));
-    // A line that begins with `<...` goes on with a call, and one with `+++` or `---` is none.
+    // A line that begins with `<...` continues a call. A line with `+++` or `---` is not a call.
     of_main
         .map(|(name, _)| name)
         .filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
@@ -115,7 +116,7 @@ fn random(state: &mut u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// True if the variable leaves a test out; the test says so.
+/// Returns true if the variable is set, which skips a test. Prints that the test is skipped.
 fn left_out(variable: &str) -> bool {
     let set = std::env::var_os(variable).is_some();
     if set {
@@ -128,7 +129,7 @@ fn variable(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-/// Kills each command again and again at a random one of its system calls, those that change files above all.
+/// Kills each command repeatedly at a random system call, most often at a call that changes files.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_kill_at_a_system_call_loses_or_spoils_anything() {
@@ -148,7 +149,7 @@ fn no_kill_at_a_system_call_loses_or_spoils_anything() {
     for kill in 0..kills {
         let (command, _) = COMMANDS[kill as usize % COMMANDS.len()];
         let begun = kill / COMMANDS.len() as u64;
-        // Every other time the results are there already and are made anew.
+        // Every other time the results already exist and are made again.
         if begun.is_multiple_of(2) {
             fs::remove_dir_all(folder.join("out")).unwrap();
             fs::create_dir_all(folder.join("out/own")).unwrap();
@@ -159,7 +160,7 @@ fn no_kill_at_a_system_call_loses_or_spoils_anything() {
             _ => CHANGES,
         };
         let count = format!("-o calls -e trace={calls}");
-        // The number of calls depends on the files that are there, so calls are counted in a copy of the folder.
+        // The number of calls depends on the existing files, so the calls are counted in a copy of the folder.
         let copy = tempfile::tempdir().unwrap();
         let copied = Command::new("cp").arg("-a").arg(folder).arg(copy.path().join("copy")).status().unwrap();
         assert!(copied.success());
@@ -168,14 +169,14 @@ fn no_kill_at_a_system_call_loses_or_spoils_anything() {
         let all = calls_of_first_thread(&text);
         let chosen = random(&mut state) as usize % all.len();
         let name = all[chosen];
-        // `strace` counts the calls of each name.
+        // `strace` counts the calls of each name separately.
         let at = all[..=chosen].iter().filter(|&&other| other == name).count();
         let options = format!("-o /dev/null -e trace={name} -e inject={name}:signal=KILL:when={at}");
         let after = format!("kill {kill} of `{command}` at {name} {at}, call {chosen} of {}", all.len());
         let output = traced(folder, &options, command).unwrap();
         killed += u64::from(!output.status.success());
         check(folder, &after);
-        // Now and then the same command goes on from there.
+        // Sometimes the same command continues from this state.
         if random(&mut state).is_multiple_of(3) {
             done(folder, command);
             check(folder, &after);
@@ -195,8 +196,8 @@ fn no_kill_at_a_system_call_loses_or_spoils_anything() {
     assert_eq!(digests(&folder.join("out")), digests(&whole.path().join("out")));
 }
 
-/// Runs a script in a namespace of its own, in which `t` in `folder` is a file system of so many bytes. `None` if the test is left
-/// out.
+/// Runs a script in a namespace in which `folder/t` is a file system of `size` bytes. Returns `None` if the test is
+/// skipped.
 #[cfg(target_os = "linux")]
 fn on_small_disk(folder: &Path, size: &str, script: &str) -> Option<Output> {
     if left_out("RADDLE_NO_NAMESPACES") {
@@ -218,8 +219,8 @@ fn on_small_disk(folder: &Path, size: &str, script: &str) -> Option<Output> {
     Some(within(script).unwrap())
 }
 
-/// For every size of the room that is left, a run, a sweep and a figure either succeed or say that the disk is full; the results
-/// that were there stay, and with more room the same command succeeds.
+/// For every amount of free space, a run, a sweep and a figure either succeed or report that the disk is full. Earlier
+/// results are kept, and with more space the same command succeeds.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_said_and_spoils_nothing() {
@@ -261,7 +262,7 @@ fn a_full_disk_is_said_and_spoils_nothing() {
     }
 }
 
-/// On a file system that became read-only, each command says so, and what is there stays.
+/// On a read-only file system each command reports the error, and existing files stay.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_read_only_disk_is_said_and_spoils_nothing() {
@@ -283,7 +284,7 @@ fn a_read_only_disk_is_said_and_spoils_nothing() {
     assert_eq!(check_results(&folder.join("after"), "read-only"), 1);
 }
 
-/// Of processes that write one directory at once each is done or is refused, and the results are those of one.
+/// Several processes write one directory at once. Each succeeds or is refused, and the results come from one process.
 #[test]
 fn several_writers_of_one_directory_leave_one_whole_result() {
     let folder = folder_of_a_user();
@@ -310,7 +311,8 @@ fn several_writers_of_one_directory_leave_one_whole_result() {
     }
 }
 
-/// Clocks for `LD_PRELOAD`: the wall clock jumps by years to and fro, the monotonic one forth by minutes.
+/// Clocks for `LD_PRELOAD`: the wall clock jumps by years in both directions, and the monotonic clock jumps forward by
+/// minutes.
 const JUMPING_CLOCKS: &str = r#"
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -331,7 +333,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 }
 "#;
 
-/// Clocks that jump at each look change no result of a run, a sweep or a figure, on one thread or two.
+/// Clocks that jump at each reading change no result of a run, a sweep or a figure, on one or two threads.
 #[cfg(target_os = "linux")]
 #[test]
 fn clocks_that_jump_change_no_result() {

@@ -1,4 +1,4 @@
-//! Reading inputs, which Ctrl-C ends, and inputs that cannot be read.
+//! Ctrl-C while the command reads inputs, and inputs that cannot be read.
 
 #![cfg_attr(unix, expect(clippy::disallowed_methods, reason = "a process is interrupted on a real clock"))]
 #![cfg(unix)]
@@ -37,11 +37,12 @@ fn raddle(folder: &Path, arguments: &str) -> Command {
 }
 
 fn told(output: &Output) -> String {
-    // Messages are wrapped to the width of a terminal, with a bar before each line.
+    // Messages are wrapped to the terminal's width, with a bar before each line.
     String::from_utf8_lossy(&output.stderr).replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Interrupts a command half a second after its start, and returns how long it went on.
+/// Interrupts a command half a second after its start. Returns its output and the time from the interruption to its
+/// end.
 fn interrupted(folder: &Path, arguments: &str) -> (Output, Duration) {
     let running = raddle(folder, arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(500));

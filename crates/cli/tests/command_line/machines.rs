@@ -1,4 +1,4 @@
-//! Machines that run one rack, each a process here.
+//! Several machines run one rack. In these tests each machine is a process.
 
 use crate::party::{folder, said, start};
 use std::fs;
@@ -36,7 +36,7 @@ mod with_libfabric {
     use std::path::Path;
     use std::time::Duration;
 
-    /// An address of this machine where nobody listens.
+    /// A free address of this machine, at which no process listens.
     fn address() -> String {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         free.local_addr().unwrap().to_string()
@@ -46,7 +46,7 @@ mod with_libfabric {
         fs::write(folder.join("secret"), "known to all").unwrap();
     }
 
-    /// Names of segments of shared memory that processes of the tests have made.
+    /// Names of the shared-memory segments that processes of the tests have made.
     fn segments() -> Vec<String> {
         names(Path::new("/dev/shm")).into_iter().filter(|name| name.starts_with("raddle-")).collect()
     }
@@ -100,7 +100,8 @@ mod with_libfabric {
         assert!(host.wait_with_output().unwrap().status.success());
     }
 
-    /// The others name its nodes within seconds. What it leaves of shared memory goes when the next process begins.
+    /// The other machines report the killed machine's nodes within seconds. The next process that starts removes its
+    /// shared memory.
     #[test]
     fn a_machine_that_is_killed_ends_the_run_of_the_others() {
         for provider in ["tcp", "shm"] {
@@ -129,7 +130,7 @@ mod with_libfabric {
             }
             waiting.join().unwrap();
             assert_eq!(names(folder.path()), ["rack.toml", "secret"]);
-            // The next process that opens an endpoint cleans up.
+            // The next process that opens an endpoint removes the segments.
             let doctor =
                 std::process::Command::new(env!("CARGO_BIN_EXE_raddle")).arg("doctor").output().unwrap();
             assert!(doctor.status.success());

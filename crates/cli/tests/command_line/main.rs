@@ -1,4 +1,4 @@
-//! The command as users meet it.
+//! Tests of the command as users run it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 

@@ -1,4 +1,4 @@
-//! Memory is estimated before it is taken.
+//! The command estimates the memory of a run before it allocates that memory.
 
 #![expect(clippy::disallowed_methods, reason = "a process is watched on a real clock")]
 
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// An experiment without its topology, workload and scheme.
+/// The `[engine]` table of an experiment.
 const ENGINE: &str = "[engine]\nkind = \"packet\"\nseed = 1\n";
 
 fn experiment(topology: &str, workload: &str, scheme: &str) -> String {
@@ -33,7 +33,7 @@ fn output(folder: &Path, arguments: &[&str]) -> Output {
     raddle(folder, arguments).output().unwrap()
 }
 
-/// The most memory that a run has had resident, in bytes, as the kernel counts it (proc_pid_status(5)).
+/// Peak resident memory of a run in bytes, as the kernel reports it (proc_pid_status(5)).
 fn peak(folder: &Path, arguments: &[&str]) -> f64 {
     let mut running = raddle(folder, arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let status = format!("/proc/{}/status", running.id());
@@ -51,7 +51,7 @@ fn peak(folder: &Path, arguments: &[&str]) -> f64 {
     peak
 }
 
-/// The words of an error, without the frame and the breaks of lines.
+/// The text of an error, without the frame and line breaks.
 fn words(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }

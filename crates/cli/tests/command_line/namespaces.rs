@@ -1,7 +1,8 @@
-//! Unmodified programs at the hosts of a switched fabric: ping, iperf3, curl, while a link fails under them.
+//! Unmodified programs (ping, iperf3, curl) run at the hosts of a switched fabric while a link fails.
 //!
-//! Needs root, TAP interfaces, `ping`, `iperf3`, `curl`, `tshark`, `python3`, `clang` and `bpftool` (`make setup`). Where one is missing the tests fail and say so,
-//! unless `RADDLE_NO_NAMESPACES` is set: then each says that it did nothing.
+//! Needs root, TAP interfaces, `ping`, `iperf3`, `curl`, `tshark`, `python3`, `clang` and `bpftool` (`make setup`). If
+//! one of them is missing, the tests fail and say so. If `RADDLE_NO_NAMESPACES` is set, the tests do nothing and say
+//! so.
 
 #![expect(clippy::print_stderr, reason = "tests that may say that they cannot run")]
 
@@ -17,7 +18,7 @@ use tempfile::TempDir;
 
 const HOSTS: u32 = 4;
 
-/// Two leaves and two spines. The link between leaf 4 and spine 6 is down from the fourth second to the seventh.
+/// Two leaves and two spines. The link between leaf 4 and spine 6 is down from second 4 to second 7.
 const LEAF_SPINE: &str = r#"[topology]
 kind = "folded_clos"
 leaves = 2
@@ -39,7 +40,7 @@ at = "4 s"
 repair = "7 s"
 "#;
 
-/// One rack runs at a time: each polls, and their programs want the other cores.
+/// Only one rack runs at a time: each rack polls, and its programs need the other cores.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 fn cannot_run() -> bool {
@@ -50,7 +51,7 @@ fn cannot_run() -> bool {
     cannot
 }
 
-/// A live run, which is killed if its test fails.
+/// A live run. It is killed if its test fails.
 struct Run {
     process: Child,
     folder: TempDir,
@@ -58,7 +59,7 @@ struct Run {
 }
 
 impl Run {
-    /// Starts a run, and waits until its hosts are there.
+    /// Starts a run, and waits until its hosts exist.
     fn start(arguments: &str) -> Self {
         let machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().unwrap();
@@ -80,7 +81,7 @@ impl Run {
         );
     }
 
-    /// A program at a host.
+    /// The command that runs a program at a host.
     fn at(&self, host: u32, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
         let run = self.process.id().to_string();
@@ -89,7 +90,7 @@ impl Run {
         command
     }
 
-    /// What a program at a host has written, after it has ended well within half a minute.
+    /// Runs a program at a host. It must succeed within 30 s. Returns its text on stdout.
     fn output(&self, host: u32, program: &str, arguments: &[&str]) -> String {
         let limited = [&["30", program], arguments].concat();
         let output = self.at(host, "timeout", &limited).output().unwrap();
@@ -97,7 +98,7 @@ impl Run {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// A program at a host that goes on.
+    /// Starts a program at a host that keeps running.
     fn spawn(&self, host: u32, program: &str, arguments: &[&str]) -> Running {
         let mut command = self.at(host, program, arguments);
         Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
@@ -115,7 +116,7 @@ impl Run {
         (0..HOSTS).map(of).collect()
     }
 
-    /// Ends the run as Ctrl-C does. Returns what it has said.
+    /// Ends the run as Ctrl-C does. Returns its output.
     fn end(mut self) -> String {
         let names = self.names();
         assert!(names.iter().all(|name| name.exists()));
@@ -141,7 +142,7 @@ impl Drop for Run {
     }
 }
 
-/// A program that is killed when it is of no more use.
+/// A program that is killed when this value is dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -156,14 +157,14 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&both).into_owned()
 }
 
-/// Bytes that iperf3 counted in each of its intervals, by its report.
+/// Number of bytes in each interval of an iperf3 report.
 fn intervals(report: &str) -> Vec<f64> {
     let report: Value = serde_json::from_str(report).unwrap_or_else(|why| panic!("{why}: {report}"));
     let intervals = report["intervals"].as_array().cloned().unwrap_or_default();
     intervals.iter().map(|interval| interval["sum"]["bytes"].as_f64().unwrap()).collect()
 }
 
-/// Programs at the hosts while a link fails and is repaired.
+/// Runs programs at the hosts while a link fails and is repaired.
 fn programs_run_across(routing: &str) {
     if cannot_run() {
         return;
@@ -185,7 +186,7 @@ fn programs_run_across(routing: &str) {
         bytes.iter().map(|bytes| bytes / 1e6).collect::<Vec<_>>()
     );
     assert!(bytes.len() >= 11, "{report}");
-    // 100 Mbit/s are 6.25 MB in half a second.
+    // 100 Mbit/s correspond to 6.25 MB in half a second.
     let after: f64 = bytes[8..].iter().sum::<f64>() / (bytes.len() - 8) as f64;
     assert!(after > 2e6, "TCP goes on after the failure: {bytes:?}");
     let standing = bytes.iter().filter(|&&bytes| bytes < 1e5).count();
@@ -194,7 +195,7 @@ fn programs_run_across(routing: &str) {
     assert!(text.contains("0 payloads wrong"), "{text}");
 }
 
-/// Fetches a file by curl, over IPv4 and IPv6, from a web server at another leaf.
+/// Fetches a file with curl, over IPv4 and IPv6, from a web server on the other leaf.
 fn fetch(run: &Run) {
     let content: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
     let folder: &Path = run.folder.path();
@@ -280,7 +281,7 @@ fn a_run_that_was_killed_leaves_nothing_to_the_next() {
                 print('rto', int.from_bytes(info[8:12], 'little'))";
     let said = next.output(0, "python3", &["-c", asks]);
     assert!(said.contains("b'reno"), "{said}");
-    // In microseconds, as tcp(7) has it in `tcpi_rto`: the smallest timeout and the round trip.
+    // The RTO in microseconds (`tcpi_rto`, tcp(7)): the least timeout plus the round trip.
     let rto = said.split("rto ").nth(1).and_then(|rto| rto.trim().parse::<u64>().ok());
     assert!(rto.is_some_and(|rto| (2_000_000..2_500_000).contains(&rto)), "{said}");
     next.end();
@@ -308,8 +309,9 @@ fn the_flows_of_a_workload_cross_by_the_kernels_tcp() {
     let compared = "compare out/simulated out/fabric";
     let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), compared, "400").output().unwrap();
     assert!(output.status.success() && !said(&output).contains("same flows"), "{}", said(&output));
-    // Each flow is 35 segments, of 1,448 B by the kernel and of 1,460 B simulated, and has the same ports: switches that hash them
-    // choose the same links. On a busy machine the kernel may repeat a segment whose acknowledgement is late.
+    // Each flow has 35 segments in both runs: 1,448 B from the kernel, 1,460 B in simulation. Its ports are the same,
+    // so switches that hash ports choose the same links. On a busy machine the kernel may retransmit a segment whose
+    // acknowledgement is late.
     let column = |run: &str, table: &str, column: &str| -> Vec<u64> {
         let table = Table::read(&folder.path().join(format!("out/{run}/{table}.parquet"))).unwrap();
         table.integers(column).unwrap().iter().flatten().copied().collect()
@@ -339,7 +341,7 @@ fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
         .replace("\"workload.flows\" = 150", "\"workload.flows\" = 12");
     assert!(short.contains("sizes.txt") && short.contains("flows\" = 12\n"), "{short}");
     fs::write(folder.path().join("short.toml"), short).unwrap();
-    // Mice and elephants, as many of the ones as of the others.
+    // As many mice as elephants.
     fs::write(folder.path().join("sizes.txt"), "20000 0\n21000 50\n1200000 51\n1210000 100\n").unwrap();
     let raddle = |arguments: &str| {
         command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), arguments, "400").output().unwrap()
@@ -367,7 +369,7 @@ fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
     let claims = claims["claims"].as_array().unwrap();
     assert_eq!(claims.len(), 12, "{claims:?}");
     for claim in claims {
-        // One seed tells no interval; on a busy machine, a run was not faithful.
+        // With one seed there is no interval. On a busy machine a run may not be faithful.
         assert!(claim["ok"].is_null(), "{claim}");
         let live = &claim["live"];
         let others = live["others"].as_array().unwrap().len() as u64;
@@ -376,7 +378,7 @@ fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
     }
 }
 
-/// Runs a workload over namespaces to its end. Returns what it has said.
+/// Runs a workload over namespaces to its end. Returns its output.
 fn run_workload(folder: &TempDir, file: &str, arguments: &str) -> String {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let arguments = format!("live {file} --quiet {arguments}");
@@ -385,7 +387,7 @@ fn run_workload(folder: &TempDir, file: &str, arguments: &str) -> String {
     said(&output)
 }
 
-/// Ten seconds of the example, which is for ten minutes.
+/// Runs ten seconds of the example, which takes ten minutes.
 #[test]
 fn no_flow_is_stuck_while_links_fail_at_random() {
     if cannot_run() {
@@ -403,7 +405,7 @@ fn no_flow_is_stuck_while_links_fail_at_random() {
     assert!(drops["link_down"].as_u64() > Some(0), "links have failed under packets: {summary}");
 }
 
-/// What tshark, with our dissector, prints of these fields, a line a frame. Checksums are checked.
+/// Prints these fields with tshark and our dissector, one line per frame. tshark verifies checksums.
 fn tshark(path: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     let script = concat!("lua_script:", env!("CARGO_MANIFEST_DIR"), "/../../docs/wireshark/raddle.lua");
     let mut command = Command::new("tshark");
@@ -415,7 +417,7 @@ fn tshark(path: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
-/// Two hosts send to a third across a queue that marks.
+/// Two hosts send to a third host through a queue that marks packets.
 #[test]
 fn a_capture_of_a_live_run_has_whole_frames_that_queues_have_marked() {
     if cannot_run() {
@@ -450,7 +452,7 @@ fn a_capture_of_a_live_run_has_whole_frames_that_queues_have_marked() {
     let answers = frames("tcp.flags.cwr == 1 && tcp.len > 0", &["frame.number"]);
     assert!(!answers.is_empty(), "kernels heed the marks");
 
-    // But for the ECN field and the checksum over it, frames come as they were sent.
+    // Frames arrive unchanged except for the ECN field and the checksum that covers it.
     let fields =
         ["eth.src", "eth.dst", "ip.id", "ip.len", "ip.ttl", "tcp.checksum", "tcp.seq_raw", "tcp.payload"];
     let mut came = frames(&with(received, "tcp"), &fields);
@@ -461,7 +463,8 @@ fn a_capture_of_a_live_run_has_whole_frames_that_queues_have_marked() {
     assert!(came.iter().all(|frame| went.binary_search(frame).is_ok()));
 }
 
-/// A short form of one of the paper's tables. Returns by claim what was measured; whether that holds depends on what else runs here.
+/// Runs a short form of one of the paper's tables. Returns the measured value of each claim. Whether the claim holds
+/// depends on the load of this machine.
 fn measured(table: &str, shorter: &[(&str, &str)]) -> Vec<(String, Option<f64>)> {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
@@ -509,7 +512,7 @@ fn connections_are_timed_from_syn_to_first_data_packet() {
     assert_eq!(measured.len(), 2, "medians and means");
 }
 
-/// DCTCP by BPF, which is taken away again.
+/// DCTCP as a BPF program. It is unloaded when this value is dropped.
 struct Dctcp;
 
 impl Dctcp {
@@ -559,7 +562,7 @@ fn dctcp_by_bpf_keeps_the_queue_of_a_switch_short() {
     let text = fs::read_to_string(folder.path().join("out/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&summary["delivered"], &summary["drops"]), (&3.into(), &0.into()), "{text}");
-    // A marked packet is a copied one. A window that does not heed marks would fill the queue, of 450 KB.
+    // Each marked packet is a copy. A sender that ignores marks would fill the queue of 450 KB.
     assert!(summary["fidelity"]["copies"].as_u64().unwrap() > 100, "{text}");
     assert!(summary["peak_queue_max_bytes"].as_f64().unwrap() < 225_000.0, "{text}");
 }

@@ -1,4 +1,4 @@
-//! The `raddle` command from outside: its output, the files it leaves, its exit codes.
+//! The `raddle` command from outside: its output, its files and its exit codes.
 
 use crate::shell::{SWEEP, command_of, names};
 use serde_json::Value;
@@ -23,14 +23,14 @@ flows = 300
 transport = "r2c2"
 "#;
 
-/// A folder with `small.toml` in it.
+/// Creates a folder with `small.toml`.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("small.toml"), SMALL).unwrap();
     folder
 }
 
-/// A folder with `swept.toml` in it.
+/// Creates a folder with `swept.toml`.
 fn swept() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("swept.toml"), [SMALL, SWEEP].concat()).unwrap();
@@ -104,7 +104,7 @@ fn both_runtimes_deliver_the_same_flows() {
 fn a_dry_run_prints_every_default_and_leaves_nothing() {
     let folder = folder();
     let printed = stdout(&raddle(folder.path(), "run small.toml --dry-run --set topology.dims=[4,4]"));
-    // Sizes of types may change.
+    // The sizes of types may change, so the estimate is not part of the snapshot.
     let (memory, experiment) = printed.split_once('\n').unwrap();
     assert!(
         memory.starts_with("# memory: about ") && memory.contains(" for 64 links and 16 nodes"),
@@ -200,7 +200,7 @@ fn ctrl_c_leaves_valid_partial_records() {
     let folder = folder();
     let running = "run small.toml --set workload.flows=3_000_000 --out long";
     let mut child = command(folder.path(), running).stdout(Stdio::null()).spawn().unwrap();
-    // Its directory grows under a temporary name: from then on there is something to interrupt.
+    // The run's directory grows under a temporary name. Once it exists, the run can be interrupted.
     while !names(folder.path()).iter().any(|name| name.starts_with(".long.part")) {
         std::thread::yield_now();
     }
@@ -254,7 +254,7 @@ fn every_name_that_is_listed_is_explained() {
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `vlb`?"));
 }
 
-/// Runs the command with stdout, and perhaps stderr, closed by the reader before anything is written.
+/// Runs the command after the reader has closed stdout, and perhaps stderr.
 #[cfg(unix)]
 fn unread(folder: &Path, arguments: &str, stderr: Stdio) -> Output {
     let (reader, writer) = std::io::pipe().unwrap();
@@ -351,7 +351,7 @@ fn a_run_that_delivers_nothing_says_why_and_fails() {
     assert!(page.contains(&format!("\nfailed: {why}\n")), "{page}");
     let told = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("raise `limit` in scheme.queue to at least 1500 B"), "{told}");
-    // The records are kept, and say that the run failed.
+    // The records are kept, and they report the failure.
     let log = fs::read_to_string(folder.path().join("text/log.txt")).unwrap();
     assert!(log.contains(why), "{log}");
     assert!(folder.path().join("text/flows.parquet").is_file());
@@ -367,7 +367,7 @@ fn a_run_that_delivers_nothing_says_why_and_fails() {
         assert_eq!(summary["last_delivery_ps"], Value::Null);
     }
     assert_eq!(raddle(folder.path(), &format!("agree small.toml {tcp} {impossible}")).status.code(), Some(3));
-    // A sweep ends with the same code, on its first run and when its cells are there.
+    // A sweep ends with the same exit code, both on its first run and when its cells already exist.
     fs::write(folder.path().join("queues.toml"), [SMALL, QUEUES].concat()).unwrap();
     for _ in 0..2 {
         let output = raddle(folder.path(), &format!("sweep queues.toml {tcp}"));
@@ -378,7 +378,7 @@ fn a_run_that_delivers_nothing_says_why_and_fails() {
     }
 }
 
-/// A sweep over a queue that holds packets and one that holds none.
+/// A sweep over a queue with room for packets and a queue with room for none.
 const QUEUES: &str = r#"
 [[sweep]]
 name = "queue"
@@ -492,9 +492,9 @@ fn errors_are_json_where_that_is_asked_for() {
     error("compare absent --format json", 2);
     error("explain nothing --format json", 2);
     error("reproduce r2c2/fig99 --format json", 2);
-    // The file system's: the run's folder would be below a file.
+    // A file-system error: the run's folder would be below a file.
     error("run small.toml --out small.toml/x --format json", 3);
-    // clap's own.
+    // An error that clap reports.
     let misused = error("runn small.toml --format json", 2);
     assert_eq!(misused["message"], "unrecognized subcommand 'runn'");
     assert!(misused["hint"].as_str().unwrap().contains("a similar subcommand exists: 'run'"));
@@ -551,7 +551,7 @@ fn selections_that_cannot_be_are_refused() {
     insta::assert_snapshot!(golden);
 }
 
-/// The book's promises name the tests that hold them to it.
+/// The book names the tests that check its promises.
 #[test]
 fn every_test_that_the_book_names_exists() {
     fn sources(folder: &Path, text: &mut String) {
@@ -578,7 +578,8 @@ fn every_test_that_the_book_names_exists() {
     }
 }
 
-/// A queue of less than a packet loses everything, which is said before the run; denied, there is no run.
+/// A queue shorter than a packet loses everything. The command warns before the run; if warnings are denied, it does
+/// not run.
 #[test]
 fn warnings_are_told_and_kept_and_can_be_denied() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! Several processes that run one rack.
+//! Several processes run one rack.
 
 use crate::shell::command_of;
 use std::fs;
@@ -32,7 +32,7 @@ pub(crate) fn folder() -> TempDir {
     folder
 }
 
-/// A process that has a part in the rack.
+/// Starts a process that runs a part of the rack.
 pub(crate) fn start(folder: &Path, arguments: &str) -> Child {
     let arguments = format!("live rack.toml --quiet {arguments}");
     let mut command = command_of(env!("CARGO_BIN_EXE_raddle"), folder, &arguments, "400");
@@ -70,7 +70,7 @@ fn a_process_that_is_killed_ends_the_run_of_the_others() {
     let mut guest = start(folder.path(), &format!("{slow} --nodes 8-15 --join socket"));
     let other = start(folder.path(), &format!("{slow} --nodes 4-7 --join socket"));
     let host = start(folder.path(), &format!("{slow} --nodes 0-3 --listen socket --out none"));
-    // The host lets go of those that have left before the run as well, so any instant will do.
+    // The host also ends if a process has left before the run, so the time of the kill does not matter.
     std::thread::park_timeout(std::time::Duration::from_millis(1_500));
     guest.kill().unwrap();
     guest.wait().unwrap();

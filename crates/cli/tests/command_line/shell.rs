@@ -1,4 +1,4 @@
-//! How tests call the command, and a sweep for it.
+//! Functions that run the command in tests, and a sweep for tests.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ values = [
 ]
 "#;
 
-/// The command or a copy of it, run in `folder`, on a terminal of so many columns.
+/// The command, or a copy of it, run in `folder` on a terminal with this number of columns.
 pub(crate) fn command_of(
     program: impl AsRef<Path>,
     folder: &Path,
@@ -27,7 +27,7 @@ pub(crate) fn command_of(
     command
 }
 
-/// The names of what is in a folder, in order.
+/// The names of the entries of a folder, sorted.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -1,9 +1,10 @@
-//! One experiment on the packet engine and on the flow engine, and how far they are apart.
+//! Runs one experiment on the packet engine and on the flow engine, and measures how far their results differ.
 //!
-//! Both runs have the same fabric, flows and scheme. `[agree]` in the experiment's file says how far apart they may be at most;
-//! without it nothing is too far. What the file asks to be recorded counts for neither.
+//! Both runs use the same fabric, flows and scheme. `[agree]` in the experiment's file sets the largest difference
+//! allowed; without it, any difference passes. The file's `[record]` section is ignored in both runs.
 
-use crate::experiment::{self, Document, Fraction, Problem, Section};
+use crate::experiment::keys::{Declared, Key, keys};
+use crate::experiment::{self, AGREES, Document, Fraction, Problem, ROOT, Section};
 use crate::run::{Control, Outcome, RunState, run};
 use crate::{Error, table};
 use raddle_records::{FlowRecord, stats};
@@ -11,74 +12,86 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 
-/// The engines compared: their values of `engine.kind`, the first being what the other is held against.
+/// The engines compared, as values of `engine.kind`. The first is the reference for the second.
 pub const ENGINES: [&str; 2] = ["packet", "flow"];
 
-/// A distance between the two runs: its key in `[agree]`, and what it is.
-const DISTANCES: [(&str, &str); 6] = [
-    ("fct_mean", "mean FCT: flow over packet, less 1"),
-    ("fct_p50", "p50 of FCT: flow over packet, less 1"),
-    ("fct_p90", "p90 of FCT: flow over packet, less 1"),
-    ("fct_p99", "p99 of FCT: flow over packet, less 1"),
-    ("fct_distance", "Wasserstein-1 distance of the FCTs over their mean"),
-    ("link_load", "sum over links of |flow - packet| data bytes, over all data bytes"),
-];
+keys! {
+    /// Greatest distances that the packet engine and the flow engine may have (`raddle agree`). A distance without a value may be
+    /// any.
+    pub(crate) AGREE = "agree" {
+        /// mean FCT: flow over packet, less 1.
+        FCT_MEAN: Fraction = Key::new("fct_mean");
+        /// p50 of FCT: flow over packet, less 1.
+        FCT_P50: Fraction = Key::new("fct_p50");
+        /// p90 of FCT: flow over packet, less 1.
+        FCT_P90: Fraction = Key::new("fct_p90");
+        /// p99 of FCT: flow over packet, less 1.
+        FCT_P99: Fraction = Key::new("fct_p99");
+        /// Wasserstein-1 distance of the FCTs over their mean.
+        FCT_DISTANCE: Fraction = Key::new("fct_distance");
+        /// sum over links of |flow - packet| data bytes, over all data bytes.
+        LINK_LOAD: Fraction = Key::new("link_load");
+    }
+}
 
-/// How large each of [`DISTANCES`] may be, in their order, by the file's `[agree]`.
+/// The distances between the two runs.
+static DISTANCES: [&Key<Fraction>; 6] = [&FCT_MEAN, &FCT_P50, &FCT_P90, &FCT_P99, &FCT_DISTANCE, &LINK_LOAD];
+
+/// Reads the largest allowed value of each of [`DISTANCES`] from `[agree]`, in the same order. `None` means no limit.
 fn thresholds(document: &Document) -> Result<[Option<f64>; DISTANCES.len()], Problem> {
-    let mut root = Section::new(&document.root, "");
-    let Some(mut section) = root.section("agree")? else { return Ok([None; DISTANCES.len()]) };
+    let mut root = Section::new(&document.root, &ROOT);
+    let Some(mut section) = root.section(&AGREES)? else { return Ok([None; DISTANCES.len()]) };
     let mut most = [None; DISTANCES.len()];
-    for (most, (key, _)) in most.iter_mut().zip(DISTANCES) {
-        *most = section.optional::<Fraction>(key)?.map(|Fraction(most)| most);
+    for (most, key) in most.iter_mut().zip(DISTANCES) {
+        *most = section.get(key)?.map(|Fraction(most)| most);
     }
     section.finish()?;
     Ok(most)
 }
 
-/// A distance and how large it may be.
+/// A measured difference and its limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Distance {
     key: &'static str,
     what: &'static str,
-    /// In absolute terms the smaller the better; `None` of no flows or no bytes.
+    /// The smaller the absolute value the better; `None` if no flow or no byte was delivered.
     value: Option<f64>,
     most: Option<f64>,
 }
 
 impl Distance {
-    /// Whether it is no larger than it may be. What cannot be told is, if it should be told.
+    /// True if the value is within its limit. A missing value fails if there is a limit.
     fn holds(&self) -> bool {
         self.most.is_none_or(|most| self.value.is_some_and(|value| value.abs() <= most))
     }
 }
 
-/// One run of the two.
+/// The run on one of the two engines.
 struct Half {
     outcome: Outcome,
     flows: Vec<FlowRecord>,
 }
 
-/// How far the engines are apart. Its `Display` is a table for people.
+/// The differences between the two engines. Its `Display` is a table for people.
 #[derive(Debug, Clone)]
 pub struct Agreement {
     distances: Vec<Distance>,
-    /// Flows that both delivered.
+    /// Number of flows that both engines delivered.
     compared: usize,
-    /// Flows that only the packet engine, and only the flow engine, delivered.
+    /// Number of flows that only the packet engine delivered, and that only the flow engine delivered.
     only: [usize; 2],
     /// Mean, p50, p90 and p99 of FCT in microseconds, by engine.
     fct_us: [[Option<f64>; 4]; 2],
     /// Wall-clock seconds, by engine.
     seconds: [f64; 2],
-    /// Whether both runs came to their ends.
+    /// True if both runs reached their end.
     complete: bool,
 }
 
-/// Runs an experiment on both engines, on `threads` threads where an engine can use them.
+/// Runs an experiment on both engines, with up to `threads` threads if the engine can use them.
 ///
 /// # Errors
-/// If the experiment is wrong or one of the engines cannot run it, or if a run fails or delivers nothing.
+/// If the experiment is wrong, an engine cannot run it, or a run fails or delivers nothing.
 pub fn agree(
     document: &Document,
     threads: usize,
@@ -108,7 +121,7 @@ pub fn agree(
     Ok(Agreement::of(&packet, &flow, most))
 }
 
-/// The experiment on an engine, which records nothing but flows and links.
+/// The experiment for one engine, without `[record]`, so that only flows and links are recorded.
 fn on(document: &Document, engine: &str) -> Result<Document, Problem> {
     let mut document = document.clone();
     document.root.entries.retain(|entry| entry.key != "record");
@@ -159,7 +172,12 @@ impl Agreement {
         let values =
             [over(0), over(1), over(2), over(3), distance(), link_load(&packet.outcome, &flow.outcome)];
         let distances = DISTANCES.iter().zip(values).zip(most);
-        let distances = distances.map(|((&(key, what), value), most)| Distance { key, what, value, most });
+        let distances = distances.map(|((key, value), most)| Distance {
+            key: key.name(),
+            what: key.words().trim_end_matches('.'),
+            value,
+            most,
+        });
         Self {
             distances: distances.collect(),
             compared: pairs.len(),
@@ -170,19 +188,19 @@ impl Agreement {
         }
     }
 
-    /// Whether no distance is larger than the file allows.
+    /// True if every difference is within the file's limit.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.distances.iter().all(Distance::holds)
     }
 
-    /// A distance by its key in `[agree]`; `None` of no flows or no bytes, and of other keys.
+    /// The difference with this key of `[agree]`. `None` for other keys, and if no flow or no byte was delivered.
     #[must_use]
     pub fn distance(&self, key: &str) -> Option<f64> {
         self.distances.iter().find(|distance| distance.key == key)?.value
     }
 
-    /// The agreement as a JSON document.
+    /// The comparison as a JSON document.
     #[must_use]
     pub fn json(&self) -> Value {
         let distance = |distance: &Distance| {
@@ -211,7 +229,7 @@ impl Agreement {
     }
 }
 
-/// How far the loads of links are apart, over all that links carried on the packet engine.
+/// The sum over links of the difference in data bytes, divided by all data bytes on the packet engine's links.
 fn link_load(packet: &Outcome, flow: &Outcome) -> Option<f64> {
     let bytes: u64 = packet.links.iter().map(|link| link.data_bytes).sum();
     let pairs = packet.links.iter().zip(&flow.links);

@@ -1,4 +1,4 @@
-//! Finished runs side by side.
+//! Compares finished runs side by side.
 
 use crate::figure::draw::{Chart, Mark, Plane, Point, Series, cdf, draw};
 use crate::figure::size_class::{SIZE_BINS, SizeClass};
@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Whether a number of one run is worth dividing by that of another.
+/// True if the ratio of this number between two runs means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// It is: a time, a rate, an amount of what should be small or large.
+    /// A result, such as a time, a rate or a count of drops: the ratio is shown.
     Measured,
-    /// It is not: it says what ran, or how much of it.
+    /// A number that identifies the run or says how much ran, such as the seed: no ratio is shown.
     Given,
 }
 
-/// Rows before those of classes: their place in `summary.json`, and their name.
+/// Rows above those of the size classes: the JSON pointer in `summary.json`, and the row's name.
 const RUN: [(&str, &str, Kind); 3] = [
     ("/seed", "seed", Kind::Given),
     ("/flows", "flows", Kind::Given),
     ("/delivered", "delivered", Kind::Given),
 ];
 
-/// Rows of a class of flows, within its entry.
+/// Rows for each size class: the key in the class's entry, and the row's name.
 const CLASS: [(&str, &str, Kind); 11] = [
     ("flows", "finished", Kind::Given),
     ("unfinished", "unfinished", Kind::Given),
@@ -42,7 +42,7 @@ const CLASS: [(&str, &str, Kind); 11] = [
     ("goodput_mean_gbps", "goodput mean Gbps", Kind::Measured),
 ];
 
-/// Rows after them.
+/// Rows below those of the size classes: the JSON pointer in `summary.json`, and the row's name.
 const FABRIC: [(&str, &str, Kind); 5] = [
     ("/peak_queue_p99_bytes", "peak queue p99 B", Kind::Measured),
     ("/peak_queue_max_bytes", "peak queue max B", Kind::Measured),
@@ -51,19 +51,19 @@ const FABRIC: [(&str, &str, Kind); 5] = [
     ("/digest", "digest", Kind::Given),
 ];
 
-/// Rows after these: the tier of switches, and the row's name.
+/// Rows at the end of the table: the tier of switches, and the row's name.
 const IMBALANCE: [(u64, &str); 2] =
     [(1, "imbalance of uplinks, tier 1"), (2, "imbalance of uplinks, tier 2")];
 
-/// What brackets and classes mean.
+/// Explains the numbers in brackets and the measures.
 const DEFINITIONS: &str = "
 In brackets: over the first run. FCT: from the hand-over to the transport to the last byte delivered in order.
 Slowdown: FCT over that of the flow alone on one shortest path. Percentiles by nearest rank, of finished flows.
 ";
 
-/// A line of the comparison: a value a run.
+/// A row of the comparison, with one value for each run.
 struct Line {
-    /// The class of flows, if it is about one.
+    /// The size class of flows, if the row is about one.
     class: Option<&'static str>,
     name: &'static str,
     kind: Kind,
@@ -71,7 +71,8 @@ struct Line {
 }
 
 impl Line {
-    /// Over the first run, if that makes sense.
+    /// The value divided by the first run's. `None` for the first run, for a [`Kind::Given`] value and for a division
+    /// by 0.
     fn ratio(&self, run: usize) -> Option<f64> {
         let number = |run: usize| self.values[run].as_f64();
         let (first, this) = (number(0)?, number(run)?);
@@ -88,10 +89,10 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Reads run directories, the first of which is what the others are held against.
+    /// Reads run directories. The first run is the reference for the others.
     ///
     /// # Errors
-    /// If one of them is no run directory.
+    /// If one of them is not a run directory.
     pub fn read(directories: &[&Path]) -> Result<Self, Error> {
         let summaries =
             directories.iter().map(|path| kept_summary::read(path)).collect::<Result<Vec<_>, _>>()?;
@@ -116,7 +117,7 @@ impl Comparison {
         errors.filter(|(_, error)| !error.is_null()).collect()
     }
 
-    /// Notes which runs are not like the first.
+    /// Notes which runs differ from the first in `what`.
     fn note(&mut self, what: &str, like_first: impl Fn(usize) -> bool) {
         let others = (1..self.names.len()).filter(|&run| !like_first(run));
         let others: Vec<_> = others.map(|run| self.names[run].as_str()).collect();
@@ -143,12 +144,12 @@ impl Comparison {
             let values = self.summaries.iter().map(|summary| imbalance(summary, tier)).collect();
             Line { class: None, name, kind: Kind::Measured, values }
         }));
-        // What no run recorded is not worth a line.
+        // Omit a row if no run recorded its value.
         lines.retain(|line| line.values.iter().any(|value| !value.is_null()));
         lines
     }
 
-    /// The runs' summaries, their differences in set-up, and every number over that of the first run.
+    /// The runs' summaries, the differences in their set-up, and each value divided by the first run's.
     #[must_use]
     pub fn json(&self) -> Value {
         let runs: Vec<_> = (0..self.names.len())
@@ -164,10 +165,11 @@ impl Comparison {
         json!({ "runs": runs, "differences": self.differences, "measures": lines })
     }
 
-    /// Draws slowdown against size and the distribution of FCTs, a curve a run.
+    /// Plots slowdown against flow size and the distribution of FCTs, with one curve for each run.
     ///
     /// # Errors
-    /// If a run's records cannot be read, or the file is neither SVG nor PNG or cannot be written.
+    /// If a run's records cannot be read, if the file's name ends in neither `.svg` nor `.png`, or if it cannot be
+    /// written.
     pub fn plot(&self, file: &Path) -> Result<(), Error> {
         if !file.extension().is_some_and(|extension| extension == "svg" || extension == "png") {
             let what = format!("{} is no name of a picture", file.display());
@@ -202,7 +204,7 @@ impl Comparison {
     }
 }
 
-/// A chart over a logarithmic axis, with these words for title and axes.
+/// A chart with a logarithmic x axis, and the given title and axis labels.
 fn chart([title, x_label, y_label]: [&str; 3], log_y: bool, series: Vec<Series>) -> Chart {
     Chart::Plane(Plane {
         title: title.to_owned(),
@@ -216,14 +218,14 @@ fn chart([title, x_label, y_label]: [&str; 3], log_y: bool, series: Vec<Series>)
     })
 }
 
-/// A percentile of slowdown against size, in bins.
+/// A percentile of slowdown against flow size, in bins of equal count.
 fn by_size(records: &Records, p: f64) -> Vec<Point> {
     let flows = records.flows.iter().filter_map(|flow| Some((flow.size as f64, flow.slowdown?)));
     let bins = stats::equal_count_bins(flows.collect(), SIZE_BINS);
     bins.iter().filter_map(|(size, sample)| Some((*size, stats::percentile(sample, p)?).into())).collect()
 }
 
-/// The distribution of a class's FCTs.
+/// The CDF of a size class's FCTs.
 fn fcts(records: &Records, class: SizeClass) -> Vec<Point> {
     let flows = records.flows.iter().filter(|flow| class.holds(flow.size));
     let mut sample: Vec<f64> = flows.filter_map(|flow| flow.fct_us).collect();
@@ -271,7 +273,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The directories' own names, or if two have the same one, their whole paths.
+/// The directories' names, or their whole paths if two names are equal.
 fn names(directories: &[&Path]) -> Vec<String> {
     let own = |path: &&Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let names: Vec<String> = directories.iter().map(own).collect();
@@ -279,14 +281,14 @@ fn names(directories: &[&Path]) -> Vec<String> {
     if twice { directories.iter().map(|path| path.display().to_string()).collect() } else { names }
 }
 
-/// A summary's mean imbalance of a tier of switches; those of tiers without uplinks to choose from are not there.
+/// The summary's mean imbalance of a tier of switches. Null if the tier has no choice of uplinks.
 fn imbalance(summary: &Value, tier: u64) -> Value {
     let tiers = summary["imbalance"].as_array().map_or(&[][..], Vec::as_slice);
     let of_tier = tiers.iter().find(|entry| entry["tier"] == tier);
     of_tier.map_or(Value::Null, |entry| entry["mean"].clone())
 }
 
-/// `[topology]` of the run's experiment, defaults included.
+/// `[topology]` of the run's experiment, with defaults.
 fn fabric(directory: &Path) -> Result<Option<toml::Value>, Error> {
     let path = directory.join(directory::EXPERIMENT);
     let text = std::fs::read_to_string(&path).map_err(|error| not_a_run(&path, error))?;
@@ -294,7 +296,7 @@ fn fabric(directory: &Path) -> Result<Option<toml::Value>, Error> {
     Ok(experiment.get("topology").cloned())
 }
 
-/// Of each flow that started: its number, ends, size and start, in order.
+/// The number, source, destination, size and start of each flow that started, sorted.
 fn flows(directory: &Path) -> Result<Vec<[u64; 5]>, Error> {
     let table = Table::read(&directory.join(directory::FLOWS))?;
     let columns = ["flow", "src", "dst", "size_bytes", "start_ps"].map(|name| table.integers(name));
@@ -306,7 +308,7 @@ fn flows(directory: &Path) -> Result<Vec<[u64; 5]>, Error> {
     Ok(flows)
 }
 
-/// Whether two runs saw the same flows, as far as both went.
+/// True if two runs had the same flows, up to the end of the shorter run.
 fn same_flows(a: &[[u64; 5]], b: &[[u64; 5]]) -> bool {
     a.iter().zip(b).all(|(a, b)| a == b)
 }

@@ -1,5 +1,5 @@
-//! What is worked out from experiments beside running them: engines against each other, runs against each other, and
-//! studies of one paper.
+//! Analyses of experiments other than running them: comparisons between engines and between runs, and studies of one
+//! paper.
 
 pub mod agree;
 pub(crate) mod compare;

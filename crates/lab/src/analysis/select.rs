@@ -1,5 +1,5 @@
-//! Routing selection for an experiment's flows, taken as all live at once: what a search finds, and what it is held
-//! against.
+//! Selects the routing of an experiment's flows, as if all were active at once. The result of a search is compared with
+//! baselines.
 
 use crate::experiment::Document;
 use crate::{Error, Prepared, table};
@@ -17,13 +17,13 @@ use std::fmt::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The protocols to choose from, as in the paper's experiments (§5.2); the first is what new flows start with.
+/// The protocols to choose from, as in the paper's experiments (§5.2). New flows start with the first.
 const PROTOCOLS: [Protocol; 2] = [Protocol::Rps, Protocol::Vlb];
 
 /// Makes a search with its default parameters.
 type NewSearch = fn() -> Box<dyn Search>;
 
-/// Searches by name; the first is the paper's.
+/// Searches by name; the first is the paper's own.
 const SEARCHES: [(&str, NewSearch); 6] = [
     ("genetic", || Box::new(Genetic::default())),
     ("hill-climbing", || Box::new(HillClimbing)),
@@ -40,7 +40,7 @@ const UTILITIES: [(&str, Utility, &str); 3] = [
     ("tenant", Utility::PerTenant, "sum over sources of the root of their Gbps"),
 ];
 
-/// Most bytes of rows: an experiment may list more flows than anyone would have live at once.
+/// Limit on the bytes of routing rows: an experiment may list more flows than could ever be active at once.
 const MOST_BYTES: usize = 4 << 30;
 
 fn named<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> Result<(&'static str, T), Error> {
@@ -53,28 +53,28 @@ fn named<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> Result
     })
 }
 
-/// What is chosen for the flows of an experiment, and what it is worth.
+/// The routing selected for the flows of an experiment, and its utility.
 #[derive(Debug, Clone)]
 pub struct Selection {
     flows: Vec<LongFlow>,
-    /// Of the assignment found, bit/s.
+    /// Rates under the assignment found, in bit/s.
     rates: Vec<f64>,
     search: &'static str,
     utility: &'static str,
     unit: &'static str,
-    /// Name and worth of what the search is held against, in `unit`.
+    /// Name and utility of each baseline, in `unit`.
     baselines: Vec<(String, f64)>,
-    /// Its worth in `unit`.
+    /// The assignment found and its utility in `unit`.
     found: Found,
     seed: u64,
 }
 
-/// Looks for the routing of an experiment's flows that is worth most by `utility`: `aggregate`, `minimum` or `tenant`,
-/// where each source is a tenant. Failures in the experiment are not looked at. `search` is `genetic`, `hill-climbing`, `log-linear`, `annealing`, `random` or
-/// `exhaustive`. Searches begin with all flows on RPS, as new flows do.
+/// Searches for the routing of an experiment's flows with the highest `utility`: `aggregate`, `minimum` or `tenant`.
+/// With `tenant`, each source is a tenant. `search` is `genetic`, `hill-climbing`, `log-linear`, `annealing`, `random`
+/// or `exhaustive`. Searches start with all flows on RPS, as new flows do. Failures in the experiment are ignored.
 ///
 /// # Errors
-/// If the experiment is wrong, a name is none of these, or there are too many flows for an exhaustive search.
+/// If the experiment is wrong, a name is unknown, or there are too many flows for an exhaustive search.
 pub fn select(document: &Document, utility: &str, search: &str) -> Result<Selection, Error> {
     let utilities = UTILITIES.map(|(name, utility, unit)| (name, (utility, unit)));
     let (utility_name, (utility, unit)) = named("utility", utility, &utilities)?;
@@ -126,7 +126,7 @@ pub fn select(document: &Document, utility: &str, search: &str) -> Result<Select
     Ok(Selection { flows, rates, search: search_name, utility: utility_name, unit, baselines, found, seed })
 }
 
-/// The share of links that the experiment's scheme leaves free.
+/// The share of each link's rate that the experiment's scheme leaves free.
 fn headroom(prepared: &Prepared) -> Result<f64, Error> {
     let scheme = &prepared.experiment.scheme;
     let found = scheme.settings.iter().find_map(|(parameter, value)| match value {
@@ -143,13 +143,13 @@ fn headroom(prepared: &Prepared) -> Result<f64, Error> {
 }
 
 impl Selection {
-    /// Flows on each protocol.
+    /// Number of flows on each protocol.
     fn counts(&self) -> impl Iterator<Item = (Protocol, usize)> {
         let count = |place| self.found.assignment.iter().filter(|&&protocol| protocol == place).count();
         (0..).zip(PROTOCOLS).map(move |(place, protocol)| (protocol, count(place)))
     }
 
-    /// Whether the assignment found is worth a change from all flows on RPS.
+    /// True if the assignment found is enough better than all flows on RPS to be worth the change.
     fn is_significant(&self) -> bool {
         is_significant(self.baselines[0].1, self.found.utility)
     }
@@ -169,8 +169,8 @@ impl Selection {
         })
     }
 
-    /// Writes a line a flow: its number, source, destination, protocol, and rate under the assignment found. The file
-    /// gets its name when it is whole.
+    /// Writes a CSV line for each flow: number, source, destination, protocol, and rate under the assignment found. The
+    /// file appears under its name only when it is complete.
     ///
     /// # Errors
     /// If it cannot be written.

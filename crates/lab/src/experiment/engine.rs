@@ -1,6 +1,7 @@
 //! `[engine]`, `[record]`: how an experiment runs, and what it keeps.
 
-use super::hosts::{self, Namespaces};
+use super::hosts::{self, HOSTS as HOSTS_KEYS, Namespaces};
+use super::keys::{Key, Kinded, Named, keys};
 use super::problem::Problem;
 use super::section::Section;
 use super::value::{At, Table};
@@ -22,8 +23,6 @@ pub enum EngineKind {
 }
 
 impl EngineKind {
-    const ALL: [Self; 4] = [Self::Packet, Self::Flow, Self::Lockstep, Self::Live];
-
     /// Its name in `engine.kind`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -43,7 +42,7 @@ pub struct Engine {
     pub kind: EngineKind,
     /// What all random streams derive from.
     pub seed: u64,
-    /// Whether nodes pass a packet on before its last bit is there.
+    /// True if nodes pass a packet on before its last bit is there.
     pub cut_through: bool,
     /// What they must have of it by then, if not the transport's headers.
     pub header: Option<Bytes>,
@@ -65,78 +64,123 @@ pub struct Engine {
     pub watchdog: Option<Duration>,
 }
 
+keys! {
+    /// How the experiment runs.
+    pub(crate) ENGINE = "engine" {
+        /// The runtime: every packet, flows as fluids, encoded bytes under a virtual clock, or bytes in real time.
+        KIND: EngineKind = Key::new("kind").or("\"packet\"");
+        /// Seed from which all random streams derive.
+        SEED: u64 = Key::new("seed").or("1");
+        /// If true, a node forwards a packet as soon as its header has arrived.
+        CUT_THROUGH: bool = Key::new("cut_through").or("false");
+        /// Bytes of a packet that must have arrived before a node forwards it; the headers of the transport if left out. Only with
+        /// `cut_through = true`.
+        HEADER: Bytes = Key::new("header").example("\"64 B\"").such("from 1 B to 4 GiB", |header: &Bytes| {
+            *header > Bytes(0) && header.0 <= u32::MAX as u64
+        });
+        /// Simulated time at which the run stops although flows are left. If left out, the run ends with its last flow.
+        TIME_LIMIT: Duration = Key::new("time_limit").above_zero().example("\"10 ms\"");
+        /// The flow engine computes rates only at multiples of this time. If left out, it computes them at every event.
+        GRID: Duration = Key::new("grid").above_zero().example("\"1 ms\"");
+        /// How nodes learn of failed links: `oracle` tells them, or they exchange `hello` messages.
+        DISCOVERY: Discoverer = Key::new("discovery").or("\"oracle\"");
+        /// Time between two hello messages. Only with `discovery = "hello"`.
+        HELLO_PERIOD: Duration = Key::new("hello_period").computed("1 ms").above_zero().example("\"1 ms\"");
+        /// The hosts of a live run: those of the scheme, or Linux network namespaces.
+        HOSTS: Kinded = Key::new("hosts").table(&HOSTS_KEYS).example("\"namespaces\"");
+        /// Real time over virtual time in a live run.
+        DILATION: u32 = Key::new("dilation").computed("1").above_zero().example("10");
+        /// Threads of a live run that poll. Each wants a core of its own.
+        POLLING_THREADS: u32 = Key::new("polling_threads")
+            .computed("1")
+            .above_zero()
+            .example("2");
+        /// Provider of libfabric that carries packets between machines.
+        PROVIDER: Provider = Key::new("provider").computed("`tcp`");
+        /// Simulated time between two searches for links that wait for each other in a cycle. Only with `flow_control`.
+        WATCHDOG: Duration = Key::new("watchdog").above_zero().example("\"10 ms\"");
+    }
+}
+
+impl Named for EngineKind {
+    const WHAT: &'static str = "engine";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("packet", Self::Packet, "every packet on every link"),
+        ("flow", Self::Flow, "flows as fluids"),
+        ("lockstep", Self::Lockstep, "encoded bytes between nodes under a virtual clock"),
+        ("live", Self::Live, "encoded bytes in real time"),
+    ];
+}
+
+/// Who tells nodes of failed links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Discoverer {
+    Oracle,
+    Hello,
+}
+
+impl Named for Discoverer {
+    const WHAT: &'static str = "way of topology discovery";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "oracle",
+            Self::Oracle,
+            "every node is told of every failure, after the time that the failure states",
+        ),
+        ("hello", Self::Hello, "nodes exchange hello messages and announce the links that stay silent"),
+    ];
+}
+
+impl Named for Provider {
+    const WHAT: &'static str = "provider of libfabric";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("tcp", Self::Tcp, "TCP sockets"),
+        ("shm", Self::Shm, "memory that processes of one machine share"),
+        ("verbs", Self::Verbs, "RDMA cards"),
+    ];
+}
+
 fn time(span: Duration) -> Time {
     Time::ZERO + span
 }
 
 /// `discovery` and `hello_period`.
 fn hellos(section: &mut Section<'_>) -> Result<Option<Duration>, Problem> {
-    let ways = [("oracle", false), ("hello", true)];
-    let says_hello = section.item("discovery").is_some()
-        && section.choice("discovery", "way of topology discovery", &ways, None)?;
-    if !says_hello {
-        if section.item("hello_period").is_some() {
+    let discoverer = section.get(&DISCOVERY)?;
+    if discoverer != Some(Discoverer::Hello) {
+        if section.has(&HELLO_PERIOD) {
             let hint = "add `discovery = \"hello\"`, or leave `hello_period` out";
-            return Err(section.contradiction("hello_period", "nodes of this experiment say no hello", hint));
+            return Err(section.contradiction(
+                &HELLO_PERIOD,
+                "`hello_period` needs `discovery = \"hello\"`",
+                hint,
+            ));
         }
         return Ok(None);
     }
-    let period = section.or("hello_period", Discovery::PERIOD)?;
-    let hint = "for example: hello_period = \"1 ms\"";
-    section.ensure(period > Duration::ZERO, "hello_period", "`hello_period` must be greater than 0", hint)?;
-    Ok(Some(period))
-}
-
-/// `provider`.
-fn provider(section: &mut Section<'_>) -> Result<Option<Provider>, Problem> {
-    if section.item("provider").is_none() {
-        return Ok(None);
-    }
-    section.choice("provider", "provider of libfabric", &Provider::NAMES, None).map(Some)
+    section.or(&HELLO_PERIOD, Discovery::PERIOD).map(Some)
 }
 
 impl Engine {
     pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
-        let kinds = EngineKind::ALL.map(|kind| (kind.name(), kind));
         let hellos = hellos(&mut section)?;
         let engine = Self {
             hellos,
-            kind: section.choice("kind", "engine", &kinds, Some("packet"))?,
-            seed: section.or("seed", 1)?,
-            cut_through: section.or("cut_through", false)?,
-            header: section.optional("header")?,
-            time_limit: section.optional("time_limit")?.map(time),
-            grid: section.optional("grid")?,
+            kind: section.read(&KIND)?,
+            seed: section.read(&SEED)?,
+            cut_through: section.read(&CUT_THROUGH)?,
+            header: section.get(&HEADER)?,
+            time_limit: section.get(&TIME_LIMIT)?.map(time),
+            grid: section.get(&GRID)?,
             hosts: hosts::read(&mut section)?,
-            dilation: section.optional("dilation")?,
-            polling_threads: section.optional("polling_threads")?,
-            provider: provider(&mut section)?,
-            watchdog: section.optional("watchdog")?,
+            dilation: section.get(&DILATION)?,
+            polling_threads: section.get(&POLLING_THREADS)?,
+            provider: section.get(&PROVIDER)?,
+            watchdog: section.get(&WATCHDOG)?,
         };
-        let hint = "1 is real time: for example dilation = 10";
-        section.ensure(engine.dilation != Some(0), "dilation", "time that stands still", hint)?;
-        let hint = "a core each: for example polling_threads = 2";
-        section.ensure(engine.polling_threads != Some(0), "polling_threads", "nobody polls", hint)?;
-        let hint = "for example: grid = \"1 ms\"";
-        section.ensure(engine.grid != Some(Duration::ZERO), "grid", "a grid of no time", hint)?;
-        let hint = "for example: watchdog = \"10 ms\"";
-        section.ensure(
-            engine.watchdog != Some(Duration::ZERO),
-            "watchdog",
-            "looks of no time apart",
-            hint,
-        )?;
-        section.ensure(
-            engine.time_limit != Some(Time::ZERO),
-            "time_limit",
-            "no time to run in",
-            "leave `time_limit` out to run until the last flow is done",
-        )?;
         let hint = "add `cut_through = true`, or leave `header` out";
         let used = engine.header.is_none() || engine.cut_through;
-        section.ensure(used, "header", "nodes that wait for whole packets look at no header first", hint)?;
-        let fits = engine.header.is_none_or(|header| header > Bytes(0) && header.0 <= u32::MAX.into());
-        section.ensure(fits, "header", "no size of a header", "for example: header = \"64 B\"")?;
+        section.ensure(used, &HEADER, "`header` needs `cut_through = true`", hint)?;
         Ok((engine, section.finish()?))
     }
 }
@@ -169,8 +213,8 @@ pub struct QueueLengths {
 
 impl QueueLengths {
     fn read(section: &mut Section<'_>) -> Result<Option<Self>, Problem> {
-        let Some(interval) = section.optional("queue_lengths")? else { return Ok(None) };
-        Ok(Some(Self { interval, links: section.or("queue_links", "all".to_owned())? }))
+        let Some(interval) = section.get(&QUEUE_LENGTHS)? else { return Ok(None) };
+        Ok(Some(Self { interval, links: section.read(&QUEUE_LINKS)? }))
     }
 }
 
@@ -183,16 +227,39 @@ pub struct Pcap {
     pub snap: u32,
 }
 
+keys! {
+    /// The records that a run keeps beside those of its flows.
+    pub(crate) RECORD = "record" {
+        /// A row for each directed link.
+        LINKS: bool = Key::new("links").or("true");
+        /// A histogram of the queue of each port.
+        QUEUES: bool = Key::new("queues").or("false");
+        /// Interval in which the bytes that uplinks send are sampled, for the imbalance of switches.
+        IMBALANCE: Duration = Key::new("imbalance").above_zero().example("\"1 ms\"");
+        /// Interval in which the bytes that hosts receive of each flow are counted.
+        THROUGHPUT: Duration = Key::new("throughput").above_zero().example("\"1 ms\"");
+        /// Interval in which the lengths of queues are sampled.
+        QUEUE_LENGTHS: Duration = Key::new("queue_lengths")
+            .above_zero()
+            .example("\"1 ms\"");
+        /// Links whose queues are sampled: `all`, or a list such as `3->12, 40` of nodes and link numbers. Only with `queue_lengths`.
+        QUEUE_LINKS: String = Key::new("queue_links").or("\"all\"");
+        /// Links whose packets are captured in `packets.pcapng`: `all`, or a list such as `3->12, 40`.
+        PCAP: String = Key::new("pcap").example("\"all\"");
+        /// Bytes that the capture keeps of each frame. Only with `pcap`.
+        PCAP_SNAP: Bytes = Key::new("pcap_snap")
+            .or("\"128 B\"")
+            .such("from 1 to 262144 bytes", |&Bytes(snap)| (1..=Pcap::MOST).contains(&snap));
+    }
+}
+
 impl Pcap {
-    /// As much as Wireshark reads of a frame.
+    /// The largest frame that Wireshark reads.
     const MOST: u64 = 262_144;
 
     fn read(section: &mut Section<'_>) -> Result<Option<Self>, Problem> {
-        let Some(links) = section.optional("pcap")? else { return Ok(None) };
-        let Bytes(snap) = section.or("pcap_snap", Bytes(128))?;
-        let fits = (1..=Self::MOST).contains(&snap);
-        let hint = "1 to 262144 bytes, for example: pcap_snap = \"128 B\"";
-        section.ensure(fits, "pcap_snap", "no part of a frame, or more than readers take", hint)?;
+        let Some(links) = section.get(&PCAP)? else { return Ok(None) };
+        let Bytes(snap) = section.read(&PCAP_SNAP)?;
         Ok(Some(Self { links, snap: snap as u32 }))
     }
 }
@@ -200,23 +267,13 @@ impl Pcap {
 impl Record {
     pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
         let record = Self {
-            links: section.or("links", true)?,
-            queues: section.or("queues", false)?,
-            imbalance: section.optional("imbalance")?,
-            throughput: section.optional("throughput")?,
+            links: section.read(&LINKS)?,
+            queues: section.read(&QUEUES)?,
+            imbalance: section.get(&IMBALANCE)?,
+            throughput: section.get(&THROUGHPUT)?,
             queue_lengths: QueueLengths::read(&mut section)?,
             pcap: Pcap::read(&mut section)?,
         };
-        let queue_lengths = record.queue_lengths.as_ref().map(|asked| asked.interval);
-        let intervals = [
-            ("imbalance", record.imbalance),
-            ("throughput", record.throughput),
-            ("queue_lengths", queue_lengths),
-        ];
-        for (key, interval) in intervals {
-            let hint = format!("for example: {key} = \"1 ms\"");
-            section.ensure(interval != Some(Duration::ZERO), key, "samples of no time", &hint)?;
-        }
         Ok((record, section.finish()?))
     }
 }

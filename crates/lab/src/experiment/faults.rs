@@ -1,9 +1,9 @@
 //! `[[failure]]`, `[faults]`, `[errors]`: what breaks while an experiment runs.
 
 use super::frequency::Frequency;
-use super::list;
+use super::keys::{Declared, Inner, Key, Named, keys};
 use super::problem::Problem;
-use super::section::{Fraction, Read, Section, out_of_range, wrong_type};
+use super::section::{Fraction, Read, Section, list, out_of_range, wrong_type};
 use super::value::{At, Item, Value};
 use raddle_core::{Duration, NodeId, Time};
 
@@ -40,20 +40,74 @@ pub struct RandomLinks {
     pub most_a_switch: u32,
 }
 
+impl Named for Tier {
+    const WHAT: &'static str = "tier";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("uplink", Self::Uplink, "links between leaves and spines, or between edge and aggregation switches"),
+        ("core", Self::Core, "links between aggregation switches and cores"),
+    ];
+}
+
+keys! {
+    /// Links of a Clos network that the seed chooses. They fail together.
+    RANDOM_LINKS = "failure.random" {
+        /// Tier of the links.
+        TIER: Tier = Key::new("tier").required().example("\"uplink\"");
+        /// Pod of the links. If left out, they are of all pods.
+        POD: u32 = Key::new("pod").example("0");
+        /// Number of links that fail.
+        LINKS: u32 = Key::new("links").required().above_zero().example("4");
+        /// Most links that fail at any one switch.
+        MOST_A_SWITCH: u32 = Key::new("most_a_switch").computed("`links`").above_zero().example("1");
+    }
+
+    /// A failure at a stated time: of the links between two nodes, of a node, or of random links.
+    pub(crate) FAILURE = "failure" {
+        /// Time of the failure.
+        AT: Duration = Key::new("at").required().example("\"1 ms\"");
+        /// The two nodes between which all links fail, in both directions.
+        LINK: Vec<u32> = Key::new("link").example("[0, 1]");
+        /// The node of which all links fail.
+        NODE: u32 = Key::new("node").example("3");
+        /// Links of a Clos network that fail, chosen by the seed.
+        RANDOM: Inner = Key::new("random").table(&RANDOM_LINKS).example("{ tier = \"core\", links = 4 }");
+        /// Time of the repair, since the start of the run. If left out, there is no repair.
+        REPAIR: Duration = Key::new("repair").example("\"2 ms\"");
+        /// Time that topology discovery takes to tell every node.
+        DISCOVERY: Duration = Key::new("discovery").or("\"1 ms\"");
+    }
+
+    /// Failures of links and nodes at random times. Each is repaired after a random time.
+    pub(crate) FAULTS = "faults" {
+        /// Mean frequency at which one working link fails.
+        LINK_FAILURES: Frequency = Key::new("link_failures").or("\"0 / s\"").example("\"1.2 / year\"");
+        /// Mean frequency at which one working node fails.
+        NODE_FAILURES: Frequency = Key::new("node_failures").or("\"0 / s\"").example("\"1.2 / year\"");
+        /// Mean time of a repair.
+        MEAN_REPAIR: Duration = Key::new("repair").required().above_zero();
+        /// Time that topology discovery takes to tell every node.
+        FAULTS_DISCOVERY: Duration = Key::new("discovery").or("\"1 ms\"");
+        /// Time after which nothing fails.
+        UNTIL: Duration = Key::new("until").required().example("\"10 ms\"");
+    }
+
+    /// Links that lose and corrupt packets.
+    pub(crate) ERRORS = "errors" {
+        /// Probability that a link loses a packet.
+        LOSS: Fraction = Key::new("loss").or("0.0").example("\"0.1%\"");
+        /// Probability that one bit of a packet is flipped on a link.
+        CORRUPTION: Fraction = Key::new("corruption").or("0.0").example("\"0.1%\"");
+        /// The links that do so, each by its two nodes. If left out, all links.
+        ERROR_LINKS: Vec<Vec<u32>> = Key::new("links").example("[[0, 1], [4, 5]]");
+        /// Time after which no errors happen. If left out, they last as long as the run.
+        ERRORS_UNTIL: Duration = Key::new("until").example("\"10 ms\"");
+    }
+}
+
 impl RandomLinks {
     fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
-        let tiers = [("uplink", Tier::Uplink), ("core", Tier::Core)];
-        let tier = section.choice("tier", "tier", &tiers, None)?;
-        let pod = section.optional("pod")?;
-        let links = section.required("links")?;
-        section.ensure(links > 0, "links", "a failure of nothing", "give a number above zero")?;
-        let most_a_switch = section.or("most_a_switch", links)?;
-        section.ensure(
-            most_a_switch > 0,
-            "most_a_switch",
-            "a failure of nothing",
-            "give a number above zero",
-        )?;
+        let (tier, pod, links) = (section.read(&TIER)?, section.get(&POD)?, section.read(&LINKS)?);
+        let most_a_switch = section.or(&MOST_A_SWITCH, links)?;
         Ok((Self { tier, pod, links, most_a_switch }, section.finish()?))
     }
 }
@@ -72,9 +126,6 @@ pub struct Failure {
     /// Where the experiment names what breaks.
     pub place: At,
 }
-
-/// How long topology discovery takes, unless the experiment says otherwise.
-const DISCOVERY: Duration = Duration::from_ms(1);
 
 fn time(span: Duration) -> Time {
     Time::ZERO + span
@@ -96,49 +147,43 @@ fn show((a, b): (NodeId, NodeId)) -> toml::Value {
 impl Failure {
     /// Reads all `[[failure]]` tables of an experiment.
     pub(super) fn read_all(root: &mut Section<'_>) -> Result<Vec<Self>, Problem> {
-        let Some(item) = root.item("failure") else { return Ok(Vec::new()) };
-        let (failures, resolved): (Vec<_>, Vec<_>) = list(item)?
-            .iter()
-            .map(|item| Self::read(Section::of(item, "failure")?))
-            .collect::<Result<_, _>>()?;
-        root.resolve("failure", resolved);
+        let tables = root.sections(&super::FAILURES)?;
+        let (failures, resolved): (Vec<_>, Vec<_>) =
+            tables.into_iter().map(Self::read).collect::<Result<_, _>>()?;
+        if root.has(&super::FAILURES) {
+            root.resolve(&super::FAILURES, resolved);
+        }
         Ok(failures)
     }
 
     fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
-        let at = time(section.required("at")?);
-        let given = ["link", "node", "random"].map(|key| section.item(key).map(|_| key));
-        let mut given = given.into_iter().flatten();
-        let Some(key) = given.next() else { return Err(section.missing("link", "[0, 1]")) };
+        let at = time(section.read(&AT)?);
+        let ways: [&dyn Declared; 3] = [&LINK, &NODE, &RANDOM];
+        let mut given = ways.into_iter().filter(|key| section.has(*key)).collect::<Vec<_>>().into_iter();
+        let Some(key) = given.next() else { return Err(section.missing(&LINK)) };
         if let Some(other) = given.next() {
-            let hint = "write a [[failure]] for each";
-            return Err(section.contradiction(
-                other,
-                format!("both `{key}` and `{other}` of a failure"),
-                hint,
-            ));
+            let what = format!("both `{}` and `{}` of a failure", key.name(), other.name());
+            return Err(section.contradiction(other, what, "write a [[failure]] for each"));
         }
-        let broken = match (key, section.item(key)) {
-            ("link", Some(item)) => {
-                let ends = ends(item)?;
-                section.resolve("link", show(ends));
-                Broken::Link(ends.0, ends.1)
-            }
-            ("random", Some(item)) => {
-                let (random, resolved) = RandomLinks::read(Section::of(item, "failure.random")?)?;
-                section.resolve("random", resolved);
-                Broken::Random(random)
-            }
-            _ => Broken::Node(NodeId(section.required("node")?)),
+        let broken = if let Some(item) = section.item(&LINK) {
+            let ends = ends(item)?;
+            section.resolve(&LINK, show(ends));
+            Broken::Link(ends.0, ends.1)
+        } else if let Some(random) = section.section(&RANDOM)? {
+            let (random, resolved) = RandomLinks::read(random)?;
+            section.resolve(&RANDOM, resolved);
+            Broken::Random(random)
+        } else {
+            Broken::Node(NodeId(section.read(&NODE)?))
         };
-        let repair = section.optional("repair")?.map(time);
+        let repair = section.get(&REPAIR)?.map(time);
         section.ensure(
             repair.is_none_or(|repair| repair > at),
-            "repair",
-            "repaired before it breaks",
-            "`repair` is a time since the start of the run, later than `at`",
+            &REPAIR,
+            "`repair` must be later than `at`",
+            "`repair` is a time since the start of the run",
         )?;
-        let discovery = section.or("discovery", DISCOVERY)?;
+        let discovery = section.read(&DISCOVERY)?;
         let place = section.at_key(key).clone();
         Ok((Self { at, broken, repair, discovery, place }, section.finish()?))
     }
@@ -164,19 +209,13 @@ pub struct Faults {
 impl Faults {
     pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
         let faults = Self {
-            link_failures: section.or("link_failures", Frequency::default())?,
-            node_failures: section.or("node_failures", Frequency::default())?,
-            repair: section.required("repair")?,
-            discovery: section.or("discovery", DISCOVERY)?,
-            until: time(section.required("until")?),
+            link_failures: section.read(&LINK_FAILURES)?,
+            node_failures: section.read(&NODE_FAILURES)?,
+            repair: section.read(&MEAN_REPAIR)?,
+            discovery: section.read(&FAULTS_DISCOVERY)?,
+            until: time(section.read(&UNTIL)?),
             place: section.at().clone(),
         };
-        section.ensure(
-            faults.repair > Duration::ZERO,
-            "repair",
-            "repaired in no time",
-            "`repair` is how long a repair takes on average",
-        )?;
         Ok((faults, section.finish()?))
     }
 }
@@ -196,23 +235,22 @@ pub struct Errors {
 
 impl Errors {
     pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
-        let Fraction(loss) = section.or("loss", Fraction(0.0))?;
-        let Fraction(corruption) = section.or("corruption", Fraction(0.0))?;
+        let (Fraction(loss), Fraction(corruption)) = (section.read(&LOSS)?, section.read(&CORRUPTION)?);
         section.ensure(
             loss + corruption <= 1.0,
-            "corruption",
-            "more packets lost or damaged than there are",
-            "`loss` and `corruption` are at most 1 together",
+            &CORRUPTION,
+            "`loss` and `corruption` are more than 1 together",
+            "a packet is lost, corrupted or neither: their probabilities are at most 1 together",
         )?;
-        let links = section.item("links").map(|item| {
+        let links = section.item(&ERROR_LINKS).map(|item| {
             let links = list(item)?.iter().map(|item| Ok((ends(item)?, item.at.clone())));
             links.collect::<Result<Vec<_>, Problem>>()
         });
         let links = links.transpose()?;
         if let Some(links) = &links {
-            section.resolve("links", links.iter().map(|&(ends, _)| show(ends)).collect::<Vec<_>>());
+            section.resolve(&ERROR_LINKS, links.iter().map(|&(ends, _)| show(ends)).collect::<Vec<_>>());
         }
-        let until = section.optional("until")?.map(time);
+        let until = section.get(&ERRORS_UNTIL)?.map(time);
         Ok((Self { loss, corruption, links, until }, section.finish()?))
     }
 }

@@ -1,5 +1,6 @@
 //! Files that an experiment names.
 
+use super::keys::{Key, Name};
 use super::problem::{Cause, Problem};
 use super::section::Section;
 use crate::{digest, input};
@@ -26,16 +27,20 @@ impl<'a> Files<'a> {
         self.digests.into_inner()
     }
 
-    /// The name and text of the file that the key `file` names.
-    pub(super) fn read(&self, section: &mut Section<'_>) -> Result<(String, String), Problem> {
-        let file: String = section.required("file")?;
+    /// The name and text of the file that `key` names.
+    pub(super) fn read(
+        &self,
+        section: &mut Section<'_>,
+        key: &Key<String>,
+    ) -> Result<(String, String), Problem> {
+        let file: String = section.read(key)?;
         match input::read_to_string(&self.folder.join(&file)) {
             Ok(text) => {
                 self.digests.borrow_mut().push(digest::of_bytes(text.as_bytes()));
                 Ok((file, text))
             }
             Err(error) => {
-                Err(Problem::at(section.at_key("file"), Cause::Unreadable { file, why: error.to_string() }))
+                Err(Problem::at(section.at_key(key), Cause::Unreadable { file, why: error.to_string() }))
             }
         }
     }
@@ -50,14 +55,15 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The format of the file of that name: the key `format`, or after its ending. A file of another ending must have it
-/// said.
+/// The format of the file of that name: the one that `key` names, or the one of the name's ending. A file with another ending
+/// needs the key.
 pub(super) fn file_format<T: Copy>(
     section: &mut Section<'_>,
+    key: &Key<Name>,
     file: &str,
     formats: &[(&'static str, &str, T)],
 ) -> Result<T, Problem> {
     let ending = formats.iter().find(|(_, ending, _)| file.ends_with(ending)).map(|&(name, ..)| name);
     let choices: Vec<_> = formats.iter().map(|&(name, _, format)| (name, format)).collect();
-    section.choice("format", "format", &choices, ending)
+    section.choose_or(key, &choices, ending)
 }

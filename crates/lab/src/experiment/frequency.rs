@@ -2,7 +2,7 @@
 
 use super::problem::{Cause, Problem};
 use super::quantity::QuantityError;
-use super::section::{Read, out_of_range, wrong_type};
+use super::section::{Read, described, out_of_range, wrong_type};
 use super::value::{Item, Value};
 use raddle_core::Duration;
 use std::fmt;
@@ -104,6 +104,7 @@ impl Read for Frequency {
     fn show(&self) -> toml::Value {
         self.to_string().into()
     }
+    described!("frequency", { "type": "string" });
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! `hosts` in `[engine]`: what is at the hosts of a live run.
 
+use super::keys::{Key, Kind, Name, key, keys};
 use super::problem::Problem;
 use super::section::Section;
-use super::workload::kinded;
 use raddle_core::Duration;
 use std::ops::RangeInclusive;
 
@@ -18,34 +18,49 @@ pub struct Namespaces {
     pub queue: u32,
 }
 
-/// As many frames as Linux lets an Ethernet interface hold if nobody says otherwise.
-const QUEUE: u32 = 1_000;
-
 /// The kernel's least and greatest retransmission timeouts (`net/tcp.h`).
-const RTO_MIN: RangeInclusive<Duration> = Duration::from_ms(1)..=Duration::from_ms(120_000);
+const RTO_MINS: RangeInclusive<Duration> = Duration::from_ms(1)..=Duration::from_ms(120_000);
 
-/// Reads `hosts = "namespaces"`, or `hosts = { kind = "namespaces", congestion_control = "bbr" }`; `None` if hosts are the
-/// scheme's own.
+keys! {
+    /// The hosts of a live run. The kind alone may stand for the table: `hosts = "namespaces"`.
+    pub(super) HOSTS = "engine.hosts" {
+        /// The kind of hosts.
+        KIND: Name = Key::new("kind").required().of("kind of hosts", &[
+            Kind { name: "scheme", words: "the hosts of the scheme", keys: &[] },
+            Kind {
+                name: "namespaces",
+                words: "network namespaces of this machine, whose kernel sends and receives",
+                keys: &[&CONGESTION_CONTROL, &RTO_MIN, &QUEUE],
+            },
+        ]);
+    }
+}
+
+key! {
+    /// Congestion control of the kernel's TCP, by its name in Linux. If left out, the one that resembles the transport.
+    CONGESTION_CONTROL: String = Key::new("congestion_control").example("\"bbr\"");
+    /// Least retransmission timeout of the kernel's TCP, in real time. If left out, the kernel's own.
+    RTO_MIN: Duration = Key::new("rto_min").example("\"200 ms\"").such(
+        "1 ms to 120 s, in whole milliseconds",
+        |rto_min| RTO_MINS.contains(rto_min) && rto_min.as_ps().is_multiple_of(Duration::from_ms(1).as_ps()),
+    );
+    /// Frames that the interface of a host holds (`txqueuelen`).
+    QUEUE: u32 = Key::new("queue").or("1000").within(1.0, 10_000.0);
+}
+
+/// Reads `hosts = "namespaces"`, or `hosts = { kind = "namespaces", congestion_control = "bbr" }`; `None` if hosts are those of
+/// the scheme.
 pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Namespaces>, Problem> {
-    let Some(table) = section.item("hosts").map(kinded).transpose()? else { return Ok(None) };
-    let mut hosts = Section::new(&table, "engine.hosts");
-    let is_of_namespaces =
-        hosts.choice("kind", "kind of hosts", &[("scheme", false), ("namespaces", true)], None)?;
-    let namespaces = if is_of_namespaces {
-        let queue = hosts.or("queue", QUEUE)?;
-        let hint = "1 to 10000 frames, for example: queue = 1000";
-        hosts.ensure((1..=10_000).contains(&queue), "queue", "`queue` must be 1 to 10000", hint)?;
-        let rto_min = hosts.optional("rto_min")?;
-        let fits = |rto_min: Duration| {
-            RTO_MIN.contains(&rto_min) && rto_min.as_ps().is_multiple_of(Duration::from_ms(1).as_ps())
-        };
-        let hint = "the kernel counts in milliseconds, for example: rto_min = \"200 ms\"";
-        let what = "`rto_min` must be 1 ms to 120 s, in whole milliseconds";
-        hosts.ensure(rto_min.is_none_or(fits), "rto_min", what, hint)?;
-        Some(Namespaces { congestion_control: hosts.optional("congestion_control")?, rto_min, queue })
-    } else {
-        None
+    let Some(table) = section.kinded(&super::engine::HOSTS)? else { return Ok(None) };
+    let mut hosts = Section::new(&table, &HOSTS);
+    let namespaces = match hosts.kind(&KIND)? {
+        "namespaces" => Some(Namespaces {
+            queue: hosts.read(&QUEUE)?,
+            rto_min: hosts.get(&RTO_MIN)?,
+            congestion_control: hosts.get(&CONGESTION_CONTROL)?,
+        }),
+        _ => None,
     };
-    section.resolve("hosts", hosts.finish()?);
+    section.resolve(&super::engine::HOSTS, hosts.finish()?);
     Ok(namespaces)
 }

@@ -8,6 +8,7 @@ mod faults;
 mod file;
 mod frequency;
 mod hosts;
+pub mod keys;
 mod problem;
 pub mod quantity;
 mod scheme;
@@ -25,23 +26,69 @@ pub use hosts::Namespaces;
 pub(crate) use problem::nearest;
 pub use problem::{Cause, Problem};
 pub use scheme::{QueueLimits, Scheme};
-pub(crate) use section::out_of_range;
 pub use section::{Fraction, Read, Section};
+pub(crate) use section::{list, out_of_range};
 pub use sweep::Cell;
+pub(crate) use topology::TOPOLOGY;
 pub use topology::{Fabric, TopologySpec, kinds as topology_kinds};
 pub use value::{At, Entry, Item, Source, Table, Value};
+pub(crate) use workload::workload_names;
+pub(crate) use workload::{SCALE, SKELETON_KEYS, WORKLOAD, read_skeleton};
 pub use workload::{WorkloadSpec, kinds as workload_kinds};
-pub(crate) use workload::{names as workload_names, read_skeleton};
 
-use crate::input;
+use crate::{figure, input};
+use keys::{Declared, Inner, Key, Tables, keys};
 use raddle_core::Bytes;
 use raddle_schemes::registry::Registry;
 use raddle_topology::Topology;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Tables that others read: those of a figure [`crate::figure`], `search` [`crate::sweep::search`], `agree` [`crate::analysis::agree`].
-const OTHERS_KEYS: [&str; 8] = ["sweep", "search", "figure", "plot", "claim", "scale", "compute", "agree"];
+keys! {
+    /// The tables of an experiment's file. A figure's file has more of them: `[figure]`, `[[plot]]`, `[[claim]]`, `[scale]`,
+    /// `[search]` and `[compute]`.
+    pub(crate) ROOT = "" {
+        /// The fabric.
+        TOPOLOGIES: Inner = Key::new("topology").table(&topology::TOPOLOGY).example("{ kind = \"torus\", … }");
+        /// The flows.
+        WORKLOADS: Inner = Key::new("workload").table(&workload::WORKLOAD).example("{ flows = 1000, … }");
+        /// The parts that carry the flows.
+        SCHEMES: Inner = Key::new("scheme").table(&scheme::SCHEME).example("{ transport = \"r2c2\", … }");
+        /// How the experiment runs.
+        ENGINES: Inner = Key::new("engine").table(&engine::ENGINE);
+        /// The records that a run keeps.
+        RECORDS: Inner = Key::new("record").table(&engine::RECORD);
+        /// Failures at stated times.
+        FAILURES: Tables = Key::new("failure").table(&faults::FAILURE);
+        /// Failures at random times.
+        RANDOM_FAULTS: Inner = Key::new("faults").table(&faults::FAULTS);
+        /// Links that lose and corrupt packets.
+        LINK_ERRORS: Inner = Key::new("errors").table(&faults::ERRORS);
+        /// The dimensions of a grid of experiments.
+        SWEEPS: Tables = Key::new("sweep").table(&sweep::SWEEP);
+        /// How far apart the packet engine and the flow engine may be (`raddle agree`).
+        AGREES: Inner = Key::new("agree").table(&crate::analysis::agree::AGREE);
+        /// A search for the greatest value at which a measure holds.
+        SEARCHES: Inner = Key::new("search").table(&crate::sweep::search::SEARCH);
+        /// Title and settings of a figure.
+        FIGURES: Inner = Key::new("figure").table(&figure::FIGURE);
+        /// The plots of a figure.
+        PLOTS: Tables = Key::new("plot").table(&figure::PLOT);
+        /// The claims of a figure.
+        CLAIMS: Tables = Key::new("claim").table(&figure::CLAIM);
+        /// Keys that differ at quick and at full scale.
+        SCALES: Inner = Key::new("scale").table(&figure::SCALE);
+        /// A computation in place of an experiment.
+        COMPUTES: Inner = Key::new("compute").table(&figure::COMPUTE);
+    }
+}
+
+/// Tables of a figure that has no experiment.
+pub(crate) const FIGURE_TABLES: [&dyn Declared; 4] = [&FIGURES, &PLOTS, &CLAIMS, &SCALES];
+
+/// Tables that other modules read.
+const OTHERS_KEYS: [&dyn Declared; 8] =
+    [&SWEEPS, &SEARCHES, &FIGURES, &PLOTS, &CLAIMS, &SCALES, &COMPUTES, &AGREES];
 
 /// The text of an experiment as a tree of values that know their places.
 #[derive(Debug, Clone)]
@@ -108,8 +155,8 @@ impl Document {
     /// # Errors
     /// If the table `[topology]` is not there, or it or `[engine]` is wrong.
     pub fn topology(&self) -> Result<Arc<Topology>, Problem> {
-        let mut root = Section::new(&self.root, "");
-        let section = needed(&mut root, "topology", "kind = \"torus\"")?;
+        let mut root = Section::new(&self.root, &ROOT);
+        let section = needed(&mut root, &TOPOLOGIES, "kind = \"torus\"")?;
         let (topology, _) = TopologySpec::read(section, &Files::new(&self.folder), &self.registry)?;
         let (engine, _) = read_engine(&mut root)?;
         topology.build(engine.seed)
@@ -151,53 +198,47 @@ pub struct Experiment {
 
 impl Experiment {
     fn read(document: &Document) -> Result<Self, Problem> {
-        let mut root = Section::new(&document.root, "");
+        let mut root = Section::new(&document.root, &ROOT);
         for key in OTHERS_KEYS {
             root.item(key);
         }
         let files = Files::new(&document.folder);
         let absent = engine::absent(&document.root.at);
-        let section = needed(&mut root, "topology", "kind = \"torus\"")?;
+        let section = needed(&mut root, &TOPOLOGIES, "kind = \"torus\"")?;
         let (topology, resolved) = TopologySpec::read(section, &files, &document.registry)?;
-        root.resolve("topology", resolved);
-        let workload = match root.section("workload")? {
+        root.resolve(&TOPOLOGIES, resolved);
+        let workload = match root.section(&WORKLOADS)? {
             Some(section) => {
                 let (workload, resolved) = WorkloadSpec::read(section, &files)?;
-                root.resolve("workload", resolved);
+                root.resolve(&WORKLOADS, resolved);
                 workload
             }
             None if has_programs(&document.root) => WorkloadSpec::of_programs(root.at()),
-            None => return Err(missing(&root, "workload", "flows = 1000")),
+            None => return Err(missing(&root, &WORKLOADS, "flows = 1000")),
         };
-        let section = needed(&mut root, "scheme", "transport = \"r2c2\"")?;
+        let section = needed(&mut root, &SCHEMES, "transport = \"r2c2\"")?;
         let (scheme, resolved) = Scheme::read(section, &document.registry)?;
-        root.resolve("scheme", resolved);
+        root.resolve(&SCHEMES, resolved);
         let (engine, resolved) = read_engine(&mut root)?;
-        root.resolve("engine", resolved);
+        root.resolve(&ENGINES, resolved);
         let failures = Failure::read_all(&mut root)?;
-        let faults = root.section("faults")?.map(Faults::read).transpose()?;
+        let faults = root.section(&RANDOM_FAULTS)?.map(Faults::read).transpose()?;
         let faults = faults.map(|(faults, resolved)| {
-            root.resolve("faults", resolved);
+            root.resolve(&RANDOM_FAULTS, resolved);
             faults
         });
-        let errors = root.section("errors")?.map(Errors::read).transpose()?;
+        let errors = root.section(&LINK_ERRORS)?.map(Errors::read).transpose()?;
         let errors = errors.map(|(errors, resolved)| {
-            root.resolve("errors", resolved);
+            root.resolve(&LINK_ERRORS, resolved);
             errors
         });
-        let section = root.section("record")?.unwrap_or_else(|| Section::new(&absent, "record"));
+        let section = root.section(&RECORDS)?.unwrap_or_else(|| Section::new(&absent, &engine::RECORD));
         let (record, resolved) = Record::read(section)?;
-        root.resolve("record", resolved);
+        root.resolve(&RECORDS, resolved);
         let resolved = root.finish()?;
         let files = files.digests();
         Ok(Self { topology, workload, scheme, engine, failures, faults, errors, record, resolved, files })
     }
-}
-
-/// The elements of a list.
-pub(crate) fn list(item: &Item) -> Result<&[Item], Problem> {
-    let Value::Array(items) = &item.value else { return Err(section::wrong_type(item, "a list")) };
-    Ok(items)
 }
 
 /// Where the text speaks of a dotted key: of the key itself, or of the nearest table around it.
@@ -225,24 +266,24 @@ pub(crate) fn table_in<'a>(root: &'a Table, path: &[&str]) -> Option<&'a Table> 
 /// `[engine]`, which need not be there.
 fn read_engine(root: &mut Section<'_>) -> Result<(Engine, toml::Table), Problem> {
     let absent = engine::absent(root.at());
-    let section = root.section("engine")?;
-    Engine::read(section.unwrap_or_else(|| Section::new(&absent, "engine")))
+    let section = root.section(&ENGINES)?;
+    Engine::read(section.unwrap_or_else(|| Section::new(&absent, &engine::ENGINE)))
 }
 
 /// A table that every experiment has.
 fn needed<'a>(
     root: &mut Section<'a>,
-    name: &'static str,
+    key: &Key<Inner>,
     begins: &'static str,
 ) -> Result<Section<'a>, Problem> {
-    root.section(name)?.ok_or_else(|| missing(root, name, begins))
+    root.section(key)?.ok_or_else(|| missing(root, key, begins))
 }
 
-fn missing(root: &Section<'_>, name: &'static str, begins: &'static str) -> Problem {
-    Problem::at(root.at(), Cause::MissingTable { name, begins })
+fn missing(root: &Section<'_>, key: &Key<Inner>, begins: &'static str) -> Problem {
+    Problem::at(root.at(), Cause::MissingTable { name: key.name(), begins })
 }
 
-/// Whether `[engine]` says what is at the hosts, so that what programs send there can be the workload.
+/// True if `[engine]` says what is at the hosts, so that what programs send there can be the workload.
 fn has_programs(root: &Table) -> bool {
     let engine = root.get("engine").map(|item| &item.value);
     matches!(engine, Some(Value::Table(engine)) if engine.get("hosts").is_some())

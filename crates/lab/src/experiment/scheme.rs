@@ -1,8 +1,9 @@
 //! `[scheme]`: which parts carry the flows, and their parameters, as the registry declares them.
 
+use super::keys::{Choices, Inner, Key, Name, keys};
 use super::problem::Problem;
-use super::section::{Fraction, Section, wrong_type};
-use super::value::{Table, Value};
+use super::section::{Fraction, Section, out_of_range};
+use super::value::Table;
 use super::{Read, table_in};
 use raddle_core::{Bytes, Duration, Rate};
 use raddle_schemes::parameter::{Parameter, Settings, Value as Setting};
@@ -70,6 +71,70 @@ impl std::fmt::Debug for Scheme {
     }
 }
 
+keys! {
+    /// The parts that carry the flows. A part's parameters stand in a table of its own, such as `[scheme.r2c2]`.
+    pub(crate) SCHEME = "scheme" {
+        /// The transport.
+        TRANSPORT: Name = Key::new("transport").required().example("\"r2c2\"").registered("transport", |registry| {
+            info(registry.transports().iter().map(|part| &part.info))
+        });
+        /// The routing. If left out, the transport's own.
+        ROUTING: Name = Key::new("routing")
+            .computed("the transport's own")
+            .example("\"ecmp\"")
+            .registered("routing of this transport", |registry| {
+                let own = registry.own_routings();
+                own.chain(info(registry.routings().iter().map(|part| &part.info))).collect()
+            });
+        /// Flow control of links.
+        FLOW_CONTROL: Name =
+            Key::new("flow_control").or("\"none\"").registered("flow control of links", |registry| {
+                and_none(info(registry.flow_controls().iter().map(|part| &part.info)))
+            });
+        /// The kind of congestion points at the ports of switches.
+        CONGESTION_POINTS: Name =
+            Key::new("congestion_points").or("\"none\"").registered("kind of congestion points", |registry| {
+                and_none(info(registry.congestion_points().iter().map(|part| &part.info)))
+            });
+        /// A published set of values for parameters that the experiment leaves out.
+        PROFILE: Name = Key::new("profile").or("\"none\"").registered("profile", |registry| {
+            and_none(registry.profiles().iter().map(|profile| (profile.name.to_owned(), profile.summary)).collect())
+        });
+        /// The egress queues of switches. If left out, unbounded FIFOs; `strict` queues with `flow_control`.
+        QUEUE: Inner = Key::new("queue").table(&QUEUE_KEYS).example("{ kind = \"fifo\", limit = \"150 KB\" }");
+    }
+
+    /// Egress queues. A queue's parameters, other than those of a FIFO, stand in a table of its own, such as `[scheme.strict]`.
+    QUEUE_KEYS = "scheme.queue" {
+        /// The kind of queue.
+        QUEUE_KIND: Name = Key::new("kind").required().example("\"fifo\"").registered("queue", |registry| {
+            let fifo = [(FIFO.to_owned(), "first in, first out, with tail drop")];
+            fifo.into_iter().chain(info(registry.queues().iter().map(|part| &part.info))).collect()
+        });
+        /// Most bytes in a FIFO, the packet in service included. If left out, there is no limit.
+        LIMIT: Bytes = Key::new("limit").above_zero().example("\"150 KB\"");
+        /// Most packets in a FIFO, the packet in service included. If left out, there is no limit.
+        PACKETS: u32 = Key::new("packets").above_zero().example("100");
+        /// A FIFO that holds more bytes marks the packets that join it (ECN). If left out, there are no marks.
+        MARK: Bytes = Key::new("mark").example("\"30 KB\"");
+        /// A FIFO that holds more packets marks the packets that join it (ECN). If left out, there are no marks.
+        MARK_PACKETS: u32 = Key::new("mark_packets").example("65");
+    }
+}
+
+/// The plain queue.
+const FIFO: &str = "fifo";
+
+/// Names and summaries of parts.
+fn info<'a>(parts: impl Iterator<Item = &'a Info>) -> Choices {
+    parts.map(|info| (info.name.to_owned(), info.summary)).collect()
+}
+
+fn and_none(mut parts: Choices) -> Choices {
+    parts.insert(0, ("none".to_owned(), "none"));
+    parts
+}
+
 impl Scheme {
     pub(super) fn read(
         mut section: Section<'_>,
@@ -77,24 +142,17 @@ impl Scheme {
     ) -> Result<(Self, toml::Table), Problem> {
         let transports: Vec<_> =
             registry.transports().iter().map(|transport| (transport.info.name, *transport)).collect();
-        let transport = section.choice("transport", "transport", &transports, None)?;
+        let transport = section.choose(&TRANSPORT, &transports)?;
         let names = registry.routings_of(&transport);
         let routings: Vec<_> = names.iter().map(|&name| (name, name)).collect();
         let default = registry.default_routing(&transport);
-        let routing = section.choice("routing", "routing of this transport", &routings, default)?.to_owned();
-        let none = [("none", None)];
+        let routing = section.choose_or(&ROUTING, &routings, default)?.to_owned();
         let flow_controls = registry.flow_controls().iter().map(|part| (part.info.name, Some(*part)));
-        let flow_controls: Vec<_> = none.into_iter().chain(flow_controls).collect();
-        let flow_control =
-            section.choice("flow_control", "flow control of links", &flow_controls, Some("none"))?;
-        let none = [("none", None)];
+        let flow_control = section.choose(&FLOW_CONTROL, &or_none(flow_controls))?;
         let points = registry.congestion_points().iter().map(|part| (part.info.name, Some(*part)));
-        let points: Vec<_> = none.into_iter().chain(points).collect();
-        let points =
-            section.choice("congestion_points", "kind of congestion points", &points, Some("none"))?;
+        let points = section.choose(&CONGESTION_POINTS, &or_none(points))?;
         let profiles = registry.profiles().iter().map(|profile| (profile.name, Some(*profile)));
-        let profiles: Vec<_> = [("none", None)].into_iter().chain(profiles).collect();
-        let profile = section.choice("profile", "profile", &profiles, Some("none"))?;
+        let profile = section.choose(&PROFILE, &or_none(profiles))?;
         let (queue, discipline) = read_queue(&mut section, registry, flow_control.is_some())?;
         // The tables of other schemes may stand here for a sweep to use: they are checked too.
         let mut read = |info: &Info| read_settings(&mut section, info, profile.as_ref());
@@ -116,7 +174,7 @@ impl Scheme {
             }
         }
         for (name, table) in resolved {
-            section.resolve(name, table);
+            section.resolve_name(name, table);
         }
         let of = |name: &str| {
             let own = settings.iter().find(|(other, _)| *other == name);
@@ -199,8 +257,8 @@ fn read_settings(
     profile: Option<&Profile>,
 ) -> Result<(Settings, toml::Table), Problem> {
     let empty = super::engine::absent(section.at());
-    let table = section.section(info.name)?;
-    let mut table = table.unwrap_or_else(|| Section::new(&empty, info.name));
+    let table = section.table_of(info.name)?;
+    let mut table = table.unwrap_or_else(|| Section::of_parameters(&empty, format!("scheme.{}", info.name)));
     let of_profile = |name: &str| profile.and_then(|profile| profile.value(info.name, name));
     let settings = read_parameters(&mut table, info.parameters, of_profile)?;
     Ok((settings, table.finish()?))
@@ -216,9 +274,11 @@ pub(super) fn read_parameters(
     for parameter in parameters {
         let default = of_profile(parameter.name).unwrap_or(parameter.default);
         let value = read_parameter(table, &Parameter { default, ..*parameter })?;
-        let hint = format!("{}: {}", parameter.doc, parameter.limits());
-        let what = format!("`{}` is out of range", parameter.name);
-        table.ensure(parameter.allows(&value), parameter.name, &what, &hint)?;
+        if !parameter.allows(&value) {
+            let hint = format!("{}: {}", parameter.doc, parameter.limits());
+            let what = format!("`{}` is out of range", parameter.name);
+            return Err(out_of_range(table.at_name(parameter.name), what, hint));
+        }
         settings.set(parameter.name, value);
     }
     Ok(settings)
@@ -227,56 +287,54 @@ pub(super) fn read_parameters(
 fn read_parameter(table: &mut Section<'_>, parameter: &Parameter) -> Result<Setting, Problem> {
     let key = parameter.name;
     Ok(match parameter.default {
-        Setting::Duration(default) => Setting::Duration(table.or::<Duration>(key, default)?),
-        Setting::Rate(default) => Setting::Rate(table.or(key, default)?),
-        Setting::Bytes(default) => Setting::Bytes(table.or(key, Bytes(default))?.0),
-        Setting::Count(default) => Setting::Count(table.or(key, default)?),
+        Setting::Duration(default) => Setting::Duration(table.parameter::<Duration>(key, default)?),
+        Setting::Rate(default) => Setting::Rate(table.parameter(key, default)?),
+        Setting::Bytes(default) => Setting::Bytes(table.parameter(key, Bytes(default))?.0),
+        Setting::Count(default) => Setting::Count(table.parameter(key, default)?),
         // A factor may be more than 1, and is no percentage.
-        Setting::Fraction(default) if parameter.range.1 > 1.0 => Setting::Fraction(table.or(key, default)?),
-        Setting::Fraction(default) => Setting::Fraction(table.or(key, Fraction(default))?.0),
-        Setting::Eight(default) => Setting::Eight(table.or(key, default)?),
-        Setting::Flag(default) => Setting::Flag(table.or(key, default)?),
+        Setting::Fraction(default) if parameter.range.1 > 1.0 => {
+            Setting::Fraction(table.parameter(key, default)?)
+        }
+        Setting::Fraction(default) => Setting::Fraction(table.parameter(key, Fraction(default))?.0),
+        Setting::Eight(default) => Setting::Eight(table.parameter(key, default)?),
+        Setting::Flag(default) => Setting::Flag(table.parameter(key, default)?),
         Setting::Choice(default) => {
-            let choices: Vec<_> = parameter.choices.iter().map(|&name| (name, name)).collect();
-            Setting::Choice(table.choice(key, "choice", &choices, Some(default))?)
+            Setting::Choice(table.parameter_choice(key, parameter.choices, default)?)
         }
     })
 }
 
-/// `queue = { kind = "fifo", limit = "150 KB", packets = 100, mark_packets = 65 }`: unbounded where no limit is given,
-/// and without marks where no threshold is.
-///
-/// Queues that have to heed pauses are of another kind, `strict` if none is named.
+/// The choices of a key, and `none`.
+fn or_none<T>(parts: impl Iterator<Item = (&'static str, Option<T>)>) -> Vec<(&'static str, Option<T>)> {
+    std::iter::once(("none", None)).chain(parts).collect()
+}
+
+/// Reads `queue = { kind = "fifo", limit = "150 KB", packets = 100, mark_packets = 65 }`. A FIFO is unbounded if no limit is
+/// given, and marks nothing if no threshold is given. A port that heeds pauses has a queue of another kind, `strict` by
+/// default.
 fn read_queue(
     section: &mut Section<'_>,
     registry: &Registry,
     heeds: bool,
 ) -> Result<(QueueLimits, Option<QueueDiscipline>), Problem> {
-    let Some(item) = section.item("queue") else {
+    let Some(mut queue) = section.section(&QUEUE)? else {
         return Ok((QueueLimits::default(), heeds.then_some(strict::QUEUE)));
     };
-    let Value::Table(table) = &item.value else {
-        return Err(wrong_type(item, "a queue such as { kind = \"fifo\", limit = \"150 KB\" }"));
-    };
-    let mut queue = Section::new(table, "scheme.queue");
     let kinds = registry.queues().iter().map(|part| (part.info.name, Some(*part)));
-    let kinds: Vec<_> = [("fifo", None)].into_iter().chain(kinds).collect();
-    let discipline = queue.choice("kind", "queue", &kinds, None)?;
+    let kinds: Vec<_> = [(FIFO, None)].into_iter().chain(kinds).collect();
+    let discipline = queue.choose(&QUEUE_KIND, &kinds)?;
     let hint = "choose kind = \"strict\", or leave `queue` out";
-    queue.ensure(!heeds || discipline.is_some(), "kind", "a plain FIFO does not heed pauses", hint)?;
+    queue.ensure(!heeds || discipline.is_some(), &QUEUE_KIND, "a plain FIFO does not heed pauses", hint)?;
     if discipline.is_some() {
-        section.resolve("queue", queue.finish()?);
+        section.resolve(&QUEUE, queue.finish()?);
         return Ok((QueueLimits::default(), discipline));
     }
     let limits = QueueLimits {
-        bytes: queue.optional("limit")?,
-        packets: queue.optional("packets")?,
-        mark: queue.optional("mark")?,
-        mark_packets: queue.optional("mark_packets")?,
+        bytes: queue.get(&LIMIT)?,
+        packets: queue.get(&PACKETS)?,
+        mark: queue.get(&MARK)?,
+        mark_packets: queue.get(&MARK_PACKETS)?,
     };
-    let hint = "leave the limit out for an unbounded queue";
-    queue.ensure(limits.bytes != Some(Bytes(0)), "limit", "a queue that holds nothing", hint)?;
-    queue.ensure(limits.packets != Some(0), "packets", "a queue that holds nothing", hint)?;
-    section.resolve("queue", queue.finish()?);
+    section.resolve(&QUEUE, queue.finish()?);
     Ok((limits, None))
 }

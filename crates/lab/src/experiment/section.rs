@@ -1,6 +1,7 @@
-//! Reading a table key by key: each key read is known, what was not read is a mistake, and what was read, defaults
-//! included, is the resolved table.
+//! Reading a table by the declarations of its keys. A key that nobody read is a mistake; the values that were read,
+//! defaults included, are the resolved table.
 
+use super::keys::{Choices, Declared, Inner, Key, Keys, Kinded, Name, Tables};
 use super::problem::{Cause, Problem, nearest};
 use super::quantity::{self, Quantity};
 use super::value::{At, Entry, Item, Table, Value};
@@ -19,7 +20,32 @@ pub trait Read: Sized {
 
     /// The value as it is written in a resolved experiment.
     fn show(&self) -> toml::Value;
+
+    /// The type in words.
+    fn what() -> String;
+
+    /// The type's JSON Schema.
+    fn schema() -> serde_json::Value;
+
+    /// The names from which values are chosen, each with words; empty if values are not names.
+    #[must_use]
+    fn choices() -> Choices {
+        Vec::new()
+    }
 }
+
+/// The type in words and its JSON Schema.
+macro_rules! described {
+    ($what:expr, $schema:tt) => {
+        fn what() -> String {
+            $what.to_string()
+        }
+        fn schema() -> serde_json::Value {
+            serde_json::json!($schema)
+        }
+    };
+}
+pub(crate) use described;
 
 /// The problem that `item` has the wrong type.
 pub(crate) fn wrong_type(item: &Item, expected: &'static str) -> Problem {
@@ -32,7 +58,7 @@ fn read_quantity<Q: Quantity>(item: &Item) -> Result<Q, Problem> {
 }
 
 macro_rules! read_quantity {
-    ($type:ty, $example:literal) => {
+    ($type:ty, $what:literal, $example:literal) => {
         impl Read for $type {
             const EXAMPLE: &'static str = $example;
             fn read(item: &Item) -> Result<Self, Problem> {
@@ -41,13 +67,14 @@ macro_rules! read_quantity {
             fn show(&self) -> toml::Value {
                 self.to_string().into()
             }
+            described!($what, { "type": "string" });
         }
     };
 }
 
-read_quantity!(Rate, "\"10 Gbps\"");
-read_quantity!(Duration, "\"100 ns\"");
-read_quantity!(Bytes, "\"9 KB\"");
+read_quantity!(Rate, "rate", "\"10 Gbps\"");
+read_quantity!(Duration, "time", "\"100 ns\"");
+read_quantity!(Bytes, "size", "\"9 KB\"");
 
 impl Read for u64 {
     const EXAMPLE: &'static str = "1000";
@@ -58,6 +85,7 @@ impl Read for u64 {
     fn show(&self) -> toml::Value {
         i64::try_from(*self).map_or_else(|_| self.to_string().into(), Into::into)
     }
+    described!("integer", { "type": "integer", "minimum": 0 });
 }
 
 impl Read for u32 {
@@ -69,6 +97,7 @@ impl Read for u32 {
     fn show(&self) -> toml::Value {
         i64::from(*self).into()
     }
+    described!("integer", { "type": "integer", "minimum": 0, "maximum": 4_294_967_295_u32 });
 }
 
 impl Read for f64 {
@@ -83,6 +112,7 @@ impl Read for f64 {
     fn show(&self) -> toml::Value {
         (*self).into()
     }
+    described!("number", { "type": "number" });
 }
 
 impl Read for bool {
@@ -94,6 +124,7 @@ impl Read for bool {
     fn show(&self) -> toml::Value {
         (*self).into()
     }
+    described!("true or false", { "type": "boolean" });
 }
 
 impl Read for String {
@@ -105,6 +136,7 @@ impl Read for String {
     fn show(&self) -> toml::Value {
         self.as_str().into()
     }
+    described!("text", { "type": "string" });
 }
 
 /// A share between nothing and everything, as `0.05` or `"5%"`.
@@ -133,6 +165,7 @@ impl Read for Fraction {
     fn show(&self) -> toml::Value {
         self.0.into()
     }
+    described!("fraction", { "type": ["number", "string"] });
 }
 
 impl<T: Read> Read for Vec<T> {
@@ -144,6 +177,7 @@ impl<T: Read> Read for Vec<T> {
     fn show(&self) -> toml::Value {
         toml::Value::Array(self.iter().map(T::show).collect())
     }
+    described!(format_args!("list of {}s", T::what()), { "type": "array", "items": (T::schema()) });
 }
 
 /// A number for each priority or class of IEEE 802.1Q.
@@ -158,6 +192,7 @@ impl Read for [u8; 8] {
     fn show(&self) -> toml::Value {
         toml::Value::Array(self.iter().map(|&n| i64::from(n).into()).collect())
     }
+    described!("list of eight numbers", { "type": "array", "items": { "type": "integer" }, "minItems": 8, "maxItems": 8 });
 }
 
 /// The problem that a value cannot be.
@@ -165,29 +200,37 @@ pub(crate) fn out_of_range(at: &At, what: impl Into<String>, hint: impl Into<Str
     Problem::at(at, Cause::OutOfRange { what: what.into(), hint: hint.into() })
 }
 
-/// A table that is being read.
+/// A table that is being read by the declarations of its keys.
 #[derive(Debug)]
 pub struct Section<'a> {
     table: &'a Table,
     path: String,
-    known: Vec<String>,
+    /// The declarations; `None` of a table whose keys are the parameters of a scheme.
+    keys: Option<&'static Keys>,
+    known: Vec<&'static str>,
     resolved: toml::Table,
 }
 
 impl<'a> Section<'a> {
-    /// Begins to read `table`, which the user knows as `path`.
+    /// Begins to read `table`, which has these keys.
     #[must_use]
-    pub fn new(table: &'a Table, path: &str) -> Self {
-        Self { table, path: path.to_owned(), known: Vec::new(), resolved: toml::Table::new() }
+    pub fn new(table: &'a Table, keys: &'static Keys) -> Self {
+        let path = keys.path.to_owned();
+        Self { table, path, keys: Some(keys), known: Vec::new(), resolved: toml::Table::new() }
     }
 
-    /// Begins to read an item that must be a table.
+    /// Begins to read an item that must be a table with these keys.
     ///
     /// # Errors
-    /// If it is not.
-    pub fn of(item: &'a Item, path: &str) -> Result<Self, Problem> {
+    /// If it is not a table.
+    pub fn of(item: &'a Item, keys: &'static Keys) -> Result<Self, Problem> {
         let Value::Table(table) = &item.value else { return Err(wrong_type(item, "a table")) };
-        Ok(Self::new(table, path))
+        Ok(Self::new(table, keys))
+    }
+
+    /// Begins to read the table of a scheme's parameters, which the user knows as `path`.
+    pub(crate) fn of_parameters(table: &'a Table, path: String) -> Self {
+        Self { table, path, keys: None, known: Vec::new(), resolved: toml::Table::new() }
     }
 
     /// Its name for messages, in brackets.
@@ -195,79 +238,147 @@ impl<'a> Section<'a> {
         if self.path.is_empty() { "the experiment".to_owned() } else { format!("[{}]", self.path) }
     }
 
-    /// Where the section stands.
+    /// The place of the section.
     #[must_use]
     pub fn at(&self) -> &'a At {
         &self.table.at
     }
 
-    /// Where the value of `key` stands, or else the section.
+    /// The place of the value of `key`; of the section if the key is not there.
     #[must_use]
-    pub fn at_key(&self, key: &str) -> &'a At {
-        self.table.get(key).map_or(&self.table.at, |item| &item.at)
+    pub fn at_key(&self, key: &dyn Declared) -> &'a At {
+        self.at_name(key.name())
     }
 
-    /// The value of `key` as it stands; whoever asks also says how it is [resolved](Self::resolve).
-    pub fn item(&mut self, key: &str) -> Option<&'a Item> {
-        if !self.known.iter().any(|known| known == key) {
-            self.known.push(key.to_owned());
+    pub(crate) fn at_name(&self, name: &str) -> &'a At {
+        self.table.get(name).map_or(&self.table.at, |item| &item.at)
+    }
+
+    /// The value of `key` as the text has it. The caller [resolves](Self::resolve) the key.
+    pub fn item(&mut self, key: &dyn Declared) -> Option<&'a Item> {
+        debug_assert!(
+            self.keys.is_none_or(|keys| keys.find(key.name()).is_some()),
+            "`{}` is not declared in {}",
+            key.name(),
+            self.name()
+        );
+        self.named(key.name())
+    }
+
+    /// The value of the key of that name.
+    fn named(&mut self, name: &'static str) -> Option<&'a Item> {
+        if !self.known.contains(&name) {
+            self.known.push(name);
         }
-        self.table.get(key)
+        self.table.get(name)
+    }
+
+    /// True if the key is there.
+    pub fn has(&mut self, key: &dyn Declared) -> bool {
+        self.item(key).is_some()
     }
 
     /// The value of `key`, if it is there.
     ///
     /// # Errors
-    /// If it cannot be read.
-    pub fn optional<T: Read>(&mut self, key: &str) -> Result<Option<T>, Problem> {
-        let value = self.item(key).map(T::read).transpose()?;
+    /// If it cannot be read, or is none that the key can have.
+    pub fn get<T: Read>(&mut self, key: &Key<T>) -> Result<Option<T>, Problem> {
+        let value = self.item(key).map(|item| key.read(item)).transpose()?;
         if let Some(value) = &value {
             self.resolve(key, value.show());
         }
         Ok(value)
     }
 
-    /// The value of `key`.
+    /// The value of `key`, or its default.
     ///
     /// # Errors
-    /// If it is not there or cannot be read.
-    pub fn required<T: Read>(&mut self, key: &str) -> Result<T, Problem> {
-        self.optional(key)?.ok_or_else(|| self.missing(key, T::EXAMPLE))
+    /// If it cannot be read, or is none that the key can have, or is missing and has no default.
+    pub fn read<T: Read>(&mut self, key: &Key<T>) -> Result<T, Problem> {
+        match self.get(key)?.or_else(|| key.default()) {
+            Some(value) => {
+                self.resolve(key, value.show());
+                Ok(value)
+            }
+            None => Err(self.missing(key)),
+        }
     }
 
-    /// The value of `key`, or what it is taken to be.
+    /// The value of `key`, or `default`, which follows from other keys.
     ///
     /// # Errors
-    /// If it is there and cannot be read.
-    pub fn or<T: Read>(&mut self, key: &str, default: T) -> Result<T, Problem> {
-        let value = self.optional(key)?.unwrap_or(default);
+    /// If it is there and cannot be read, or is none that the key can have.
+    pub fn or<T: Read>(&mut self, key: &Key<T>, default: T) -> Result<T, Problem> {
+        let value = self.get(key)?.unwrap_or(default);
         self.resolve(key, value.show());
         Ok(value)
     }
 
-    /// One of the `choices` by name.
+    /// The value of a scheme's parameter, or `default`.
+    pub(crate) fn parameter<T: Read>(&mut self, name: &'static str, default: T) -> Result<T, Problem> {
+        let value = self.named(name).map(T::read).transpose()?.unwrap_or(default);
+        self.resolved.insert(name.to_owned(), value.show());
+        Ok(value)
+    }
+
+    /// The kind that `key` chooses.
     ///
     /// # Errors
-    /// If the key holds no string, or one that is not a choice, or is missing where there is no default.
-    pub fn choice<T: Copy>(
+    /// If it is no string or no kind of the key, or is missing and has no default.
+    pub fn kind(&mut self, key: &Key<Name>) -> Result<&'static str, Problem> {
+        let kinds: Vec<_> = key.kinds().iter().map(|kind| (kind.name, kind.name)).collect();
+        self.choose(key, &kinds)
+    }
+
+    /// One of the `choices` by the name that `key` has.
+    ///
+    /// # Errors
+    /// If it is no string or no choice, or is missing and has no default.
+    pub fn choose<T: Copy>(&mut self, key: &Key<Name>, choices: &[(&str, T)]) -> Result<T, Problem> {
+        let Name(name) = self.read(key)?;
+        self.chosen(key.name(), key.chosen(), name, choices)
+    }
+
+    /// One of the `choices` by the name that `key` has, or by `default`.
+    ///
+    /// # Errors
+    /// If it is no string or no choice, or is missing and there is no default.
+    pub fn choose_or<T: Copy>(
         &mut self,
-        key: &str,
-        what: &'static str,
+        key: &Key<Name>,
         choices: &[(&str, T)],
         default: Option<&str>,
     ) -> Result<T, Problem> {
-        let example = choices.first().map_or(String::new(), |(name, _)| format!("\"{name}\""));
-        let name = match (self.optional::<String>(key)?, default) {
-            (Some(name), _) => name,
-            (None, Some(default)) => default.to_owned(),
-            (None, None) => return Err(self.missing(key, &example)),
-        };
+        let name = self.get(key)?.map(|Name(name)| name).or_else(|| default.map(str::to_owned));
+        let Some(name) = name else { return Err(self.missing(key)) };
         self.resolve(key, name.as_str());
+        self.chosen(key.name(), key.chosen(), name, choices)
+    }
+
+    /// One of the `choices` by the name that a scheme's parameter has, or by `default`.
+    pub(crate) fn parameter_choice(
+        &mut self,
+        name: &'static str,
+        choices: &'static [&'static str],
+        default: &str,
+    ) -> Result<&'static str, Problem> {
+        let value = self.parameter(name, default.to_owned())?;
+        let choices: Vec<_> = choices.iter().map(|&choice| (choice, choice)).collect();
+        self.chosen(name, "choice", value, &choices)
+    }
+
+    fn chosen<T: Copy>(
+        &self,
+        key: &str,
+        what: &'static str,
+        name: String,
+        choices: &[(&str, T)],
+    ) -> Result<T, Problem> {
         match choices.iter().find(|(choice, _)| *choice == name) {
             Some(&(_, choice)) => Ok(choice),
             None => {
                 let known = choices.iter().map(|&(name, _)| name.to_owned()).collect();
-                Err(Problem::at(self.at_key(key), Cause::UnknownName { what, name, known }))
+                Err(Problem::at(self.at_name(key), Cause::UnknownName { what, name, known }))
             }
         }
     }
@@ -276,45 +387,78 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// If it is there and no table.
-    pub fn section(&mut self, key: &str) -> Result<Option<Section<'a>>, Problem> {
-        let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
-        self.item(key).map(|item| Section::of(item, &path)).transpose()
+    pub fn section(&mut self, key: &Key<Inner>) -> Result<Option<Section<'a>>, Problem> {
+        self.item(key).map(|item| Section::of(item, key.inner())).transpose()
+    }
+
+    /// The table of a scheme's parameters.
+    ///
+    /// # Errors
+    /// If it is there and no table.
+    pub(crate) fn table_of(&mut self, scheme: &'static str) -> Result<Option<Section<'a>>, Problem> {
+        let Some(item) = self.named(scheme) else { return Ok(None) };
+        let Value::Table(table) = &item.value else { return Err(wrong_type(item, "a table")) };
+        Ok(Some(Section::of_parameters(table, format!("{}.{scheme}", self.path))))
+    }
+
+    /// The tables of the list at `key`; none if it is not there.
+    ///
+    /// # Errors
+    /// If it is there and no list of tables.
+    pub fn sections(&mut self, key: &Key<Tables>) -> Result<Vec<Section<'a>>, Problem> {
+        let Some(item) = self.item(key) else { return Ok(Vec::new()) };
+        list(item)?.iter().map(|item| Section::of(item, key.inner())).collect()
+    }
+
+    /// The table at `key`, or a table of the kind alone that stands there; `None` if it is not there.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub fn kinded(&mut self, key: &Key<Kinded>) -> Result<Option<Table>, Problem> {
+        self.item(key).map(kinded).transpose()
     }
 
     /// Says how `key` is written in the resolved experiment.
-    pub fn resolve(&mut self, key: &str, value: impl Into<toml::Value>) {
-        self.resolved.insert(key.to_owned(), value.into());
+    pub fn resolve(&mut self, key: &dyn Declared, value: impl Into<toml::Value>) {
+        self.resolve_name(key.name(), value);
+    }
+
+    pub(crate) fn resolve_name(&mut self, name: &str, value: impl Into<toml::Value>) {
+        self.resolved.insert(name.to_owned(), value.into());
     }
 
     /// The problem that `key` is not there, or is misspelt.
     #[must_use]
-    pub fn missing(&self, key: &str, example: &str) -> Problem {
+    pub fn missing(&self, key: &dyn Declared) -> Problem {
+        let name = key.name();
         let meant = |entry: &&Entry| {
-            !self.known.contains(&entry.key) && nearest(&entry.key, std::iter::once(key)).is_some()
+            !self.known.contains(&&*entry.key) && nearest(&entry.key, std::iter::once(name)).is_some()
         };
         if let Some(entry) = self.table.entries.iter().find(meant) {
-            let cause = Cause::UnknownKey {
-                key: entry.key.clone(),
-                section: self.name(),
-                known: vec![key.to_owned()],
-            };
+            let (key, section) = (entry.key.clone(), self.name());
+            let cause = Cause::UnknownKey { key, section, known: vec![name.to_owned()] };
             return Problem::at(&entry.key_at, cause);
         }
-        let example = format!("{key} = {example}");
-        Problem::at(self.at(), Cause::MissingKey { key: key.to_owned(), section: self.name(), example })
+        let example = format!("{name} = {}", key.example());
+        Problem::at(self.at(), Cause::MissingKey { key: name.to_owned(), section: self.name(), example })
     }
 
     /// Refuses the value of `key` unless `ok`.
     ///
     /// # Errors
     /// With what is wrong and what would be right, unless `ok`.
-    pub fn ensure(&self, ok: bool, key: &str, what: &str, hint: &str) -> Result<(), Problem> {
+    pub fn ensure(&self, ok: bool, key: &dyn Declared, what: &str, hint: &str) -> Result<(), Problem> {
         if ok { Ok(()) } else { Err(out_of_range(self.at_key(key), what, hint)) }
     }
 
     /// The problem that the value of `key` does not go with something else.
     #[must_use]
-    pub fn contradiction(&self, key: &str, what: impl Into<String>, hint: impl Into<String>) -> Problem {
+    pub fn contradiction(
+        &self,
+        key: &dyn Declared,
+        what: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Problem {
         Problem::at(self.at_key(key), Cause::Contradiction { what: what.into(), hint: hint.into() })
     }
 
@@ -323,12 +467,31 @@ impl<'a> Section<'a> {
     /// # Errors
     /// If a key is left that nobody asked for.
     pub fn finish(self) -> Result<toml::Table, Problem> {
-        match self.table.entries.iter().find(|entry| !self.known.contains(&entry.key)) {
+        match self.table.entries.iter().find(|entry| !self.known.contains(&&*entry.key)) {
             None => Ok(self.resolved),
             Some(entry) => {
                 let (key, section) = (entry.key.clone(), self.name());
-                Err(Problem::at(&entry.key_at, Cause::UnknownKey { key, section, known: self.known }))
+                let known = self.known.into_iter().map(str::to_owned).collect();
+                Err(Problem::at(&entry.key_at, Cause::UnknownKey { key, section, known }))
             }
         }
+    }
+}
+
+/// The elements of a list.
+pub(crate) fn list(item: &Item) -> Result<&[Item], Problem> {
+    let Value::Array(items) = &item.value else { return Err(wrong_type(item, "a list")) };
+    Ok(items)
+}
+
+/// A table such as `{ kind = "pareto", shape = 1.05 }`, for which its kind alone may stand: `"uniform"`.
+fn kinded(item: &Item) -> Result<Table, Problem> {
+    match &item.value {
+        Value::Table(table) => Ok(table.clone()),
+        Value::String(_) => {
+            let kind = Entry { key: "kind".to_owned(), key_at: item.at.clone(), item: item.clone() };
+            Ok(Table { entries: vec![kind], at: item.at.clone() })
+        }
+        _ => Err(wrong_type(item, "a kind, or a table with `kind` and its parameters")),
     }
 }

@@ -1,9 +1,33 @@
 //! `[[sweep]]`: one experiment as a grid of experiments.
 
+use super::Document;
+use super::keys::{Any, Key, keys};
 use super::problem::{Cause, Problem};
-use super::section::{Read, Section, out_of_range};
+use super::section::{Read, Section, list, out_of_range};
 use super::value::{Item, Table, Value};
-use super::{Document, list};
+
+keys! {
+    /// One dimension of a grid of experiments. The last sweep of the file varies fastest.
+    pub(crate) SWEEP = "sweep" {
+        /// Name of the sweep, by which plots and claims speak of it.
+        NAME: String = Key::new("name").required().example("\"load\"");
+        /// The dotted key that takes the values. If left out, each value has a `label` and keys to `set`.
+        KEY: String = Key::new("key").example("\"workload.arrivals.load\"");
+        /// The values of `key`, or tables with `label` and `set`.
+        VALUES: Vec<Any> = Key::new("values")
+            .required()
+            .table(&SWEEP_VALUE)
+            .example("[{ label = \"PFQ\", set = { \"scheme.transport\" = \"pfq\" } }]");
+    }
+
+    /// One value of a sweep without `key`.
+    SWEEP_VALUE = "sweep.values" {
+        /// Name of the value, by which plots and claims speak of it.
+        LABEL: String = Key::new("label").required().example("\"PFQ\"");
+        /// Dotted keys of the experiment, each with its value.
+        SET: Any = Key::new("set").required().example("{ \"scheme.transport\" = \"pfq\" }");
+    }
+}
 
 /// One dimension of the grid.
 #[derive(Debug, Clone)]
@@ -39,7 +63,7 @@ impl Document {
             for item in list(item)? {
                 let axis = Axis::read(item)?;
                 if axes.iter().any(|other| other.name == axis.name) {
-                    let at = Section::of(item, "sweep")?.at_key("name").clone();
+                    let at = Section::of(item, &SWEEP)?.at_key(&NAME).clone();
                     return Err(Problem::at(&at, Cause::Duplicate { what: "sweep", name: axis.name }));
                 }
                 axes.push(axis);
@@ -108,14 +132,9 @@ impl Cell {
 
 impl Axis {
     fn read(item: &Item) -> Result<Self, Problem> {
-        let mut section = Section::of(item, "sweep")?;
-        let name = section.required::<String>("name")?;
-        let key = section.optional::<String>("key")?;
-        let Some(values) = section.item("values") else {
-            return Err(
-                section.missing("values", "[{ label = \"PFQ\", set = { \"scheme.transport\" = \"pfq\" } }]")
-            );
-        };
+        let mut section = Section::of(item, &SWEEP)?;
+        let (name, key) = (section.read(&NAME)?, section.get(&KEY)?);
+        let Some(values) = section.item(&VALUES) else { return Err(section.missing(&VALUES)) };
         let mut points: Vec<Point> = Vec::new();
         for value in list(values)? {
             let point = match &key {
@@ -137,11 +156,9 @@ impl Axis {
 
 impl Point {
     fn read(item: &Item) -> Result<Self, Problem> {
-        let mut section = Section::of(item, "sweep.values")?;
-        let label = section.required("label")?;
-        let Some(set) = section.item("set") else {
-            return Err(section.missing("set", "{ \"scheme.transport\" = \"pfq\" }"));
-        };
+        let mut section = Section::of(item, &SWEEP_VALUE)?;
+        let label = section.read(&LABEL)?;
+        let Some(set) = section.item(&SET) else { return Err(section.missing(&SET)) };
         let Value::Table(set) = &set.value else {
             return Err(super::section::wrong_type(set, "a table of keys and values"));
         };

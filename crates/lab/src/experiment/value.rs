@@ -71,7 +71,15 @@ impl Item {
         rest.map_or(Some(item), |rest| item.find(rest))
     }
 
-    /// Whether it came by an override, rather than from a file.
+    /// A value that the code has as TOML, such as a key's default.
+    pub(crate) fn constant(text: &str) -> Result<Self, Problem> {
+        let source = Arc::new(Source { name: "a constant".to_owned(), text: text.to_owned() });
+        let at = At { source: Arc::clone(&source), span: 0..text.len() };
+        let value = DeValue::parse(text).map_err(|error| syntax(&error, &source))?;
+        item(value.get_ref(), at)
+    }
+
+    /// True if it came by an override, rather than from a file.
     fn is_override(&self) -> bool {
         self.at.source.name == OVERRIDE
     }
@@ -195,7 +203,7 @@ impl Table {
         }
     }
 
-    /// Whether the value at a dotted path came by an override.
+    /// True if the value at a dotted path came by an override.
     pub(super) fn is_overridden(&self, path: &str) -> bool {
         let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
         let item = self.get(head).and_then(|item| rest.map_or(Some(item), |rest| item.find(rest)));

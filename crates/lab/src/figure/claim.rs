@@ -2,6 +2,7 @@
 
 use super::number::Number;
 use super::runs::{Run, Seeds, Spread, labels_of, spread};
+use crate::experiment::keys::{Inner, Key, keys};
 use crate::experiment::{Cause, Item, Problem, Section, Value, list};
 use serde_json::json;
 
@@ -45,6 +46,49 @@ pub struct Deviation {
     pub shown_by: String,
 }
 
+keys! {
+    /// A statement of a paper, the number that judges it, and the range in which it holds.
+    pub(crate) CLAIM = "claim" {
+        /// Name of the claim within its figure.
+        ID: String = Key::new("id").required().example("\"tcp-p99\"");
+        /// Section of the paper.
+        SECTION: String = Key::new("section").required().example("\"5.2\"");
+        /// The paper's statement, in our words.
+        SAYS: String = Key::new("says").required();
+        /// The paper's number, if it gives one.
+        PAPER: f64 = Key::new("paper").example("1.3");
+        /// The number that judges the claim.
+        JUDGED: Inner = Key::new("measure")
+            .required()
+            .table(&super::number::NUMBER)
+            .example("{ of = \"fct\", stat = \"p99\" }");
+        /// The range in which the claim holds: two numbers, the smaller first.
+        ACCEPT: Vec<f64> = Key::new("accept").computed("at least 1 of an order or a lead, at least 0 of a trend").example("[2.0, 5.0]");
+        /// Half the width of the 95% interval over seeds beyond which nothing was measured, in the claim's own unit.
+        WIDEST: f64 = Key::new("widest").above_zero().example("0.1");
+        /// The reason for the range.
+        WHY: String = Key::new("why").required();
+        /// Why the claim is known not to hold, and the experiment that shows the cause.
+        DEVIATES: Inner = Key::new("deviates")
+            .table(&DEVIATION)
+            .example("{ cause = \"rates are up to rho old\", shown_by = \"r2c2/fig10-rules\" }");
+        /// True if parameters that the paper does not give were chosen so that the claim holds.
+        CALIBRATED: bool = Key::new("calibrated").or("false");
+        /// True of a claim of our own, which judges no statement of the paper.
+        OURS: bool = Key::new("ours").or("false");
+        /// The part of the claim that was changed after results were seen, with the day and the reason.
+        CHANGED: String = Key::new("changed");
+    }
+
+    /// Why a claim is known not to hold.
+    DEVIATION = "claim.deviates" {
+        /// The cause.
+        CAUSE: String = Key::new("cause").required().example("\"rates are up to rho old\"");
+        /// The figure whose runs show the cause.
+        SHOWN_BY: String = Key::new("shown_by").required().example("\"r2c2/fig10-rules\"");
+    }
+}
+
 impl Deviation {
     fn read(item: &Item) -> Result<Self, Problem> {
         if !matches!(item.value, Value::Table(_)) {
@@ -53,8 +97,8 @@ impl Deviation {
                 "for example: { cause = \"rates are up to rho old\", shown_by = \"r2c2/fig10-rules\" }";
             return Err(Problem::at(&item.at, Cause::OutOfRange { what, hint: hint.to_owned() }));
         }
-        let mut section = Section::of(item, "claim.deviates")?;
-        let deviation = Self { cause: section.required("cause")?, shown_by: section.required("shown_by")? };
+        let mut section = Section::of(item, &DEVIATION)?;
+        let deviation = Self { cause: section.read(&CAUSE)?, shown_by: section.read(&SHOWN_BY)? };
         section.finish()?;
         Ok(deviation)
     }
@@ -180,35 +224,30 @@ impl Claim {
     }
 
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
-        let mut section = Section::of(item, "claim")?;
-        let id = section.required("id")?;
-        let paper = section.optional("paper")?;
-        let Some(measured) = section.item("measure") else {
-            return Err(section.missing("measure", "{ of = \"fct\", stat = \"p99\" }"));
-        };
+        let mut section = Section::of(item, &CLAIM)?;
+        let id = section.read(&ID)?;
+        let paper = section.get(&PAPER)?;
+        let Some(measured) = section.item(&JUDGED) else { return Err(section.missing(&JUDGED)) };
         let number = Number::read(measured)?;
-        let accept = match (section.item("accept"), number.natural_range()) {
+        let accept = match (section.item(&ACCEPT), number.natural_range()) {
             (Some(item), _) => read_range(item)?,
             (None, Some(range)) => range,
-            (None, None) => return Err(section.missing("accept", "[2.0, 5.0]")),
+            (None, None) => return Err(section.missing(&ACCEPT)),
         };
-        let widest = section.optional("widest")?;
-        let hint = "in the claim's own unit, for example: widest = 0.1";
-        let is_one = |widest: f64| widest > 0.0;
-        section.ensure(widest.is_none_or(is_one), "widest", "`widest` must be greater than 0", hint)?;
+        let widest = section.get(&WIDEST)?;
         let claim = Self {
             id,
-            section: section.required("section")?,
-            says: section.required("says")?,
+            section: section.read(&SECTION)?,
+            says: section.read(&SAYS)?,
             paper,
             number,
             accept,
             widest,
-            why: section.required("why")?,
-            deviation: section.item("deviates").map(Deviation::read).transpose()?,
-            calibrated: section.or("calibrated", false)?,
-            ours: section.or("ours", false)?,
-            changed: section.optional("changed")?,
+            why: section.read(&WHY)?,
+            deviation: section.item(&DEVIATES).map(Deviation::read).transpose()?,
+            calibrated: section.read(&CALIBRATED)?,
+            ours: section.read(&OURS)?,
+            changed: section.get(&CHANGED)?,
         };
         section.finish()?;
         Ok(claim)

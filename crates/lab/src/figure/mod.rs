@@ -25,7 +25,12 @@ pub use papers::names;
 pub use reproduce::{Options, Reproduced, Reproduction, Scale, Unfinished, Watch, reproduce};
 pub use runs::Spread;
 
-use crate::experiment::{Cell, Document, Fraction, Problem, Section, list};
+pub(crate) use claim::CLAIM;
+pub(crate) use compute::COMPUTE;
+pub(crate) use plot::PLOT;
+
+use crate::experiment::keys::{Any, Key, keys};
+use crate::experiment::{Cell, Document, FIGURES, Fraction, Problem, ROOT, Section, list};
 use claim::Claim;
 use plot::Plot;
 use runs::SEED;
@@ -66,37 +71,60 @@ struct Figure {
     claims: Vec<Claim>,
 }
 
+keys! {
+    /// Title and settings of a figure.
+    pub(crate) FIGURE = "figure" {
+        /// The paper.
+        PAPER: String = Key::new("paper").required().example("\"r2c2\"");
+        /// Number of the figure.
+        NUMBER: String = Key::new("number").required().example("\"10\"");
+        /// Title of the figure.
+        TITLE: String = Key::new("title").required().example("\"FCT of short flows\"");
+        /// Share of arrivals, the first ones, that measures leave out.
+        WARM_UP: Fraction = Key::new("warm_up").or("0.05").example("\"5%\"");
+        /// Number of runs of each cell, with the experiment's seed and those after it. Numbers are means over them.
+        SEEDS: u64 = Key::new("seeds").or("1").above_zero();
+        /// If true, the figure is reproduced only under its own name, and not with its paper.
+        BY_NAME: bool = Key::new("by_name").or("false");
+    }
+
+    /// Dotted keys of the experiment, each with its value at a scale.
+    pub(crate) SCALE = "scale" {
+        /// Values at quick scale.
+        QUICK: Any = Key::new("quick").example("{ \"workload.flows\" = 1000 }");
+        /// Values at full scale.
+        FULL: Any = Key::new("full").example("{ \"workload.flows\" = 100000 }");
+    }
+}
+
 impl Figure {
     fn read(document: &Document) -> Result<Self, Problem> {
-        let mut root = Section::new(&document.root, "");
-        let Some(mut figure) = root.section("figure")? else {
-            return Err(root.missing("figure", "{ paper = \"r2c2\", number = \"10\", title = \"…\" }"));
-        };
-        figure.required::<String>("paper")?;
-        figure.required::<String>("number")?;
-        let title = figure.required("title")?;
-        let warm_up = figure.or("warm_up", Fraction(0.05))?.0;
-        let seeds = figure.or("seeds", 1)?;
-        let by_name = figure.or("by_name", false)?;
-        figure.ensure(seeds > 0, "seeds", "no run at all", "leave `seeds` out to run each once")?;
+        let mut root = Section::new(&document.root, &ROOT);
+        let Some(mut figure) = root.section(&FIGURES)? else { return Err(root.missing(&FIGURES)) };
+        figure.read(&PAPER)?;
+        figure.read(&NUMBER)?;
+        let title = figure.read(&TITLE)?;
+        let Fraction(warm_up) = figure.read(&WARM_UP)?;
+        let seeds = figure.read(&SEEDS)?;
+        let by_name = figure.read(&BY_NAME)?;
         let computed = document.root.get("compute").is_some();
         figure.ensure(
             seeds == 1 || !computed,
-            "seeds",
+            &SEEDS,
             "a computed figure runs nothing",
             "leave `seeds` out",
         )?;
         let searches = document.root.get("search").is_some();
         figure.ensure(
             seeds == 1 || !searches,
-            "seeds",
+            &SEEDS,
             "a search has seeds of its own",
             "give `seeds` in [search]",
         )?;
         let own = |cell: &Cell| cell.labels.iter().any(|(sweep, _)| sweep == SEED);
         let twice = seeds > 1 && document.cells()?.iter().any(own);
         let hint = "leave `seeds` out, or the sweep";
-        figure.ensure(!twice, "seeds", "there is a sweep called `seed` already", hint)?;
+        figure.ensure(!twice, &SEEDS, "there is a sweep called `seed` already", hint)?;
         figure.finish()?;
         let all = |key: &str| document.root.get(key).map_or(Ok(&[][..]), list);
         let plots: Vec<Plot> = all("plot")?.iter().map(Plot::read).collect::<Result<_, _>>()?;

@@ -1,7 +1,8 @@
 //! Numbers over a figure's runs: a measure, contrasted along one sweep, and taken together over stops of others.
 
-use super::measure::Measure;
+use super::measure::{MEASURE, Measure};
 use super::runs::{Labels, Run, Seeds, read_labels, read_points, spread};
+use crate::experiment::keys::{Any, Key, Named, keys};
 use crate::experiment::{Item, Problem, Section};
 use raddle_records::stats;
 
@@ -44,7 +45,7 @@ enum Kind {
 
 /// The rule that turns the contrasts at several stops into the number that is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Take {
+pub(in crate::figure) enum Take {
     Least,
     Most,
     Mean,
@@ -56,16 +57,19 @@ enum Take {
     Fall,
 }
 
-impl Take {
-    const NAMES: [(&'static str, Self); 6] = [
-        ("least", Self::Least),
-        ("most", Self::Most),
-        ("mean", Self::Mean),
-        ("median", Self::Median),
-        ("rise", Self::Rise),
-        ("fall", Self::Fall),
+impl Named for Take {
+    const WHAT: &'static str = "way to take stops together";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("least", Self::Least, "the least"),
+        ("most", Self::Most, "the greatest"),
+        ("mean", Self::Mean, "the mean"),
+        ("median", Self::Median, "the median"),
+        ("rise", Self::Rise, "the least step up from a stop to the next"),
+        ("fall", Self::Fall, "the least step down from a stop to the next"),
     ];
+}
 
+impl Take {
     fn of(self, numbers: &[f64]) -> f64 {
         let steps = numbers.windows(2).map(|pair| pair[1] - pair[0]);
         match self {
@@ -88,28 +92,48 @@ fn least(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(f64::INFINITY, |least, next| if next < least || next.is_nan() { next } else { least })
 }
 
+keys! {
+    /// The number that a claim judges: a measure, contrasted along one sweep, and taken together over stops of others.
+    pub(in crate::figure) NUMBER = "claim.measure" {
+        /// The sweep along which runs are contrasted.
+        BY: String = Key::new("by").or("\"scheme\"");
+        /// Two labels: the number of the first over that of the second.
+        RATIO: Vec<String> = Key::new("ratio").example("[\"TCP\", \"R2C2\"]").such("two labels", |labels: &Vec<String>| labels.len() == 2);
+        /// Two labels: the share by which the number of the first is below that of the second.
+        REDUCTION: Vec<String> = Key::new("reduction").example("[\"Expeditus\", \"ECMP\"]").such("two labels", |labels: &Vec<String>| labels.len() == 2);
+        /// Labels in falling order: the least ratio between neighbours.
+        ORDER: Vec<String> = Key::new("order").example("[\"TCP\", \"R2C2\", \"PFQ\"]").such("at least two labels", |labels: &Vec<String>| labels.len() >= 2);
+        /// Labels: the number of the first over the greatest of the others.
+        LEAD: Vec<String> = Key::new("lead").example("[\"R2C2\", \"TCP\"]").such("at least two labels", |labels: &Vec<String>| labels.len() >= 2);
+        /// Labels of the runs.
+        AT: Any = Key::new("at").example("{ load = \"0.6\" }");
+        /// Lists of labels. Every number that is contrasted is the mean over them.
+        MEAN_OVER: Any = Key::new("mean_over").example("{ load = [\"0.4\", \"0.6\"] }");
+        /// Lists of labels: the stops at which the contrast is taken.
+        OVER: Any = Key::new("over").example("{ load = [\"0.4\", \"0.6\"] }");
+        /// Labels. The contrast at a stop is its distance from the contrast at these labels.
+        DIFFERENCE_TO: Any = Key::new("difference_to").example("{ load = \"0.4\" }");
+        /// The rule that turns the contrasts at several stops into one number.
+        TAKE: Take = Key::new("take").or("\"least\"");
+        ..&MEASURE;
+    }
+}
+
 impl Contrast {
     fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
-        let sweep = section.or("by", "scheme".to_owned())?;
+        let sweep = section.read(&BY)?;
         let kinds = [
-            ("ratio", Kind::Ratio),
-            ("reduction", Kind::Reduction),
-            ("order", Kind::Order),
-            ("lead", Kind::Lead),
+            (&RATIO, Kind::Ratio),
+            (&REDUCTION, Kind::Reduction),
+            (&ORDER, Kind::Order),
+            (&LEAD, Kind::Lead),
         ];
         let mut contrast = Self { kind: Kind::Plain, sweep, labels: Vec::new() };
         for (key, kind) in kinds {
-            let Some(labels) = section.optional::<Vec<String>>(key)? else { continue };
+            let Some(labels) = section.get(key)? else { continue };
             let first = contrast.kind == Kind::Plain;
             let what = "a claim is a ratio, a reduction, an order or a lead";
             section.ensure(first, key, what, "keep one of them")?;
-            let (enough, what, hint) = match kind {
-                Kind::Order | Kind::Lead => {
-                    (labels.len() >= 2, "it is of several labels", "give at least two")
-                }
-                _ => (labels.len() == 2, "it is of two labels", "for example: [\"TCP\", \"R2C2\"]"),
-            };
-            section.ensure(enough, key, what, hint)?;
             contrast = Self { kind, labels, ..contrast };
         }
         Ok(contrast)
@@ -135,30 +159,30 @@ impl Contrast {
 
 impl Number {
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
-        let mut section = Section::of(item, "claim.measure")?;
+        let mut section = Section::of(item, &NUMBER)?;
         let measure = Measure::read(&mut section)?;
         measure.ensure_closed(&section)?;
         let contrast = Contrast::read(&mut section)?;
-        let at = read_labels(section.item("at"))?;
-        let mean_over = read_points(section.item("mean_over"))?;
+        let at = read_labels(section.item(&AT))?;
+        let mean_over = read_points(section.item(&MEAN_OVER))?;
         section.ensure(
             !mean_over.is_empty(),
-            "mean_over",
-            "a mean over nothing",
+            &MEAN_OVER,
+            "`mean_over` has no labels",
             "give at least one label",
         )?;
-        let over = section.item("over");
+        let over = section.item(&OVER);
         let mut stops = read_points(over)?;
-        section.ensure(!stops.is_empty(), "over", "a sweep over nothing", "give at least one label")?;
-        let difference_to = read_labels(section.item("difference_to"))?;
-        let take = section.choice("take", "way to take stops together", &Take::NAMES, Some("least"))?;
-        let told = over.is_none() || section.item("take").is_some();
+        section.ensure(!stops.is_empty(), &OVER, "`over` has no labels", "give at least one label")?;
+        let difference_to = read_labels(section.item(&DIFFERENCE_TO))?;
+        let take = section.read(&TAKE)?;
+        let told = over.is_none() || section.has(&TAKE);
         let what = "several stops and no way to take them together";
-        section.ensure(told, "over", what, "for example: take = \"least\"")?;
+        section.ensure(told, &OVER, what, "for example: take = \"least\"")?;
         if matches!(take, Take::Rise | Take::Fall) {
             let along_one = stops.len() >= 2 && stops[0].len() == 1;
             let hint = "for example: over = { load = [\"0.4\", \"0.6\"] }";
-            section.ensure(along_one, "take", "a trend is along several stops of one sweep", hint)?;
+            section.ensure(along_one, &TAKE, "a trend is along several stops of one sweep", hint)?;
         }
         section.finish()?;
         stops.iter_mut().for_each(|stop| stop.extend_from_slice(&at));

@@ -1,9 +1,10 @@
 //! Measures over simulated time: what receivers got, and what waited at ports, in a window and in each interval.
 
 use super::condition::Where;
+use super::measure::{FROM, SHARE_OF, TO};
 use crate::experiment::{Problem, Section};
 use crate::run::records::{FlowRow, Interval, Records};
-use raddle_core::{Duration, Rate};
+use raddle_core::Duration;
 use std::collections::BTreeMap;
 
 /// The quantity that is measured.
@@ -45,24 +46,22 @@ impl Default for Window {
 impl Window {
     /// Reads the keys `from`, `to` and `share_of` of a section, of what is a rate or at least measured over time.
     pub(super) fn read(section: &mut Section<'_>, rate: bool, timed: bool) -> Result<Self, Problem> {
-        let (from, to) = (section.optional::<Duration>("from")?, section.optional::<Duration>("to")?);
-        let share_of = section.optional::<Rate>("share_of")?;
-        for (key, there) in [("from", from.is_some()), ("to", to.is_some())] {
-            let what = "a window of what is not measured over time";
+        let (from, to) = (section.get(&FROM)?, section.get(&TO)?);
+        let share_of = section.get(&SHARE_OF)?;
+        for (key, there) in [(&FROM, from.is_some()), (&TO, to.is_some())] {
+            let what = "only quantities over simulated time have a window";
             section.ensure(timed || !there, key, what, "leave it out")?;
         }
         let hint = "leave `share_of` out, or measure \"throughput\" or \"in_order\"";
         section.ensure(
             rate || share_of.is_none(),
-            "share_of",
-            "a share of a rate of what is no rate",
+            &SHARE_OF,
+            "`share_of` needs a quantity that is a rate",
             hint,
         )?;
-        let some = share_of.is_none_or(|rate| rate > Rate::ZERO);
-        section.ensure(some, "share_of", "a share of nothing", "for example: share_of = \"10 Gbps\"")?;
         let from_ps = from.map_or(0, Duration::as_ps);
         let to_ps = to.map_or(u64::MAX, Duration::as_ps);
-        section.ensure(from_ps < to_ps, "to", "a window that ends before it begins", "give a later end")?;
+        section.ensure(from_ps < to_ps, &TO, "the window ends before it begins", "give a later end")?;
         Ok(Self { from_ps, to_ps, share_of: share_of.map(|rate| rate.as_bps_f64() / 1e9) })
     }
 

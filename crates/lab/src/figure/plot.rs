@@ -1,8 +1,9 @@
 //! Plots: which numbers are drawn against which.
 
-use super::measure::{Measure, Stat};
+use super::measure::{MEASURE, Measure, OF, Stat};
 use super::runs::{Labels, Run, SEED, Seeds, labels_of, read_labels, replicas, spread};
-use crate::experiment::{Cause, Item, Problem, Section, Value, list};
+use crate::experiment::keys::{self, Any, Key, Name, Named, Tables, key, keys};
+use crate::experiment::{Cause, Item, Problem, Section, Value};
 use crate::figure::draw::{Cells, Chart, Mark, Plane, Point, Series, cdf};
 use crate::figure::size_class::SIZE_BINS;
 use raddle_records::stats;
@@ -32,9 +33,6 @@ struct Curve {
     at: Labels,
 }
 
-/// Kinds of error bars by name.
-const ERRORS: [(&str, Errors); 2] = [("range", Errors::Range), ("interval", Errors::Interval)];
-
 #[derive(Debug, Clone)]
 enum Kind {
     /// Distribution functions of the flows of all seeds.
@@ -59,45 +57,101 @@ enum Errors {
     Interval,
 }
 
+keys! {
+    /// A plot of a figure.
+    pub(crate) PLOT = "plot" {
+        /// The kind of plot.
+        KIND: Name = Key::new("kind").required().of("plot", &[
+            keys::Kind { name: "cdf", words: "distribution functions of flows or samples", keys: &[] },
+            keys::Kind { name: "along", words: "a statistic along the labels of a sweep", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
+            keys::Kind { name: "bars", words: "the same as bars", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
+            keys::Kind { name: "by_size", words: "a statistic against the size of flows", keys: &[] },
+            keys::Kind { name: "cells", words: "numbers in a table", keys: &[&X] },
+            keys::Kind { name: "series", words: "a quantity over simulated time", keys: &[&EACH] },
+        ]);
+        /// Title of the plot.
+        TITLE: String = Key::new("title").required().example("\"Median FCT\"");
+        /// The sweep whose labels are the curves, or the rows of a table.
+        BY: String = Key::new("by").or("\"scheme\"");
+        /// Labels of the runs that are plotted.
+        AT: Any = Key::new("at").example("{ load = \"0.6\" }");
+        /// Statistics of which each curve is drawn once. Only of kinds `along`, `bars` and `by_size`.
+        STATS: Vec<String> = Key::new("stats").example("[\"p50\", \"p99\"]");
+        /// Label of the x axis. If left out, it follows from the plot.
+        X_LABEL: String = Key::new("x_label").example("\"load\"");
+        /// Label of the y axis. If left out, it follows from the quantity.
+        Y_LABEL: String = Key::new("y_label").example("\"FCT (us)\"");
+        /// If true, the x axis is logarithmic.
+        LOG_X: bool = Key::new("log_x").computed("true of kind `by_size`, otherwise false").example("true");
+        /// If true, the y axis is logarithmic.
+        LOG_Y: bool = Key::new("log_y").or("false");
+        ..&MEASURE;
+    }
+
+    /// The same quantity of other flows or links, as a curve of its own.
+    PLOT_EACH = "plot.each" {
+        /// Label of the curve.
+        EACH_LABEL: String = Key::new("label").required().example("\"Path 1\"");
+        ..&MEASURE;
+    }
+}
+
+key! {
+    /// The sweep along the x axis, or of the columns of a table.
+    X: String = Key::new("x").required().example("\"load\"");
+    /// Label of the curve by which all curves are divided.
+    RELATIVE_TO: String = Key::new("relative_to").example("\"ECMP\"");
+    /// Meaning of the error bars over seeds.
+    ERROR_BARS: Errors = Key::new("errors").or("\"range\"");
+    /// Flows or links that have a curve each.
+    EACH: Tables = Key::new("each").table(&PLOT_EACH).example("[{ label = \"Path 1\", where = \"link = 16->14\" }]");
+}
+
+impl Named for Errors {
+    const WHAT: &'static str = "kind of error bars";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("range", Self::Range, "from the least to the most over seeds"),
+        ("interval", Self::Interval, "the 95% confidence interval of the mean over seeds"),
+    ];
+}
+
 impl Plot {
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
-        let mut section = Section::of(item, "plot")?;
-        let kinds = [("cdf", 0), ("along", 1), ("bars", 2), ("by_size", 3), ("cells", 4), ("series", 5)];
-        let chosen = section.choice("kind", "plot", &kinds, None)?;
-        let mut kind = match chosen {
-            0 => Kind::Cdf,
-            1 | 2 => Kind::Along {
-                sweep: section.required("x")?,
-                relative_to: section.optional("relative_to")?,
-                mark: if chosen == 1 { Mark::Curves } else { Mark::Bars },
-                errors: section.choice("errors", "kind of error bars", &ERRORS, Some("range"))?,
+        let mut section = Section::of(item, &PLOT)?;
+        let mut kind = match section.kind(&KIND)? {
+            "cdf" => Kind::Cdf,
+            chosen @ ("along" | "bars") => Kind::Along {
+                sweep: section.read(&X)?,
+                relative_to: section.get(&RELATIVE_TO)?,
+                mark: if chosen == "along" { Mark::Curves } else { Mark::Bars },
+                errors: section.read(&ERROR_BARS)?,
             },
-            3 => Kind::BySize,
-            5 => Kind::Series { each: Vec::new() },
-            _ => Kind::Cells { sweep: section.required("x")? },
+            "by_size" => Kind::BySize,
+            "series" => Kind::Series { each: Vec::new() },
+            _ => Kind::Cells { sweep: section.read(&X)? },
         };
         let measure = Measure::read(&mut section)?;
         let sized = measure.is_of_flows() || !matches!(kind, Kind::BySize);
-        section.ensure(sized, "of", "only flows have sizes", "for example: of = \"slowdown\"")?;
+        section.ensure(sized, &OF, "only flows have sizes", "for example: of = \"slowdown\"")?;
         if let Kind::Series { each } = &mut kind {
-            *each = read_each(section.item("each"), &measure)?;
+            *each = read_each(section.sections(&EACH)?, &measure)?;
             let hint = "for example: of = \"throughput\"";
-            section.ensure(measure.is_timed(), "of", "what is not measured over time", hint)?;
+            section.ensure(measure.is_timed(), &OF, "a series needs a quantity over simulated time", hint)?;
         } else {
             measure.ensure_closed(&section)?;
         }
         let several = matches!(kind, Kind::Along { .. } | Kind::BySize);
-        let stats = if several { Stat::list(&mut section)? } else { Vec::new() };
+        let stats = if several { Stat::list(&mut section, &STATS)? } else { Vec::new() };
         let plot = Self {
             measure,
-            at: read_labels(section.item("at"))?,
-            by: section.or("by", "scheme".to_owned())?,
+            at: read_labels(section.item(&AT))?,
+            by: section.read(&BY)?,
             stats,
-            title: section.required("title")?,
-            x_label: section.optional("x_label")?,
-            y_label: section.optional("y_label")?,
-            log_x: section.or("log_x", matches!(kind, Kind::BySize))?,
-            log_y: section.or("log_y", false)?,
+            title: section.read(&TITLE)?,
+            x_label: section.get(&X_LABEL)?,
+            y_label: section.get(&Y_LABEL)?,
+            log_x: section.or(&LOG_X, matches!(kind, Kind::BySize))?,
+            log_y: section.read(&LOG_Y)?,
             kind,
         };
         section.finish()?;
@@ -317,14 +371,13 @@ fn over_time(curve: &Curve, runs: &[Run]) -> Vec<Point> {
 }
 
 /// Reads the same measure of several flows or links, by name: `[{ label = "Path_1", where = "link = 16->14" }]`.
-fn read_each(item: Option<&Item>, measure: &Measure) -> Result<Vec<(String, Measure)>, Problem> {
-    let each = |item: &Item| {
-        let mut section = Section::of(item, "plot.each")?;
-        let each = (section.required("label")?, measure.read_of_those(&mut section)?);
+fn read_each(tables: Vec<Section<'_>>, measure: &Measure) -> Result<Vec<(String, Measure)>, Problem> {
+    let each = |mut section: Section<'_>| {
+        let each = (section.read(&EACH_LABEL)?, measure.read_of_those(&mut section)?);
         section.finish()?;
         Ok(each)
     };
-    item.map_or(Ok(&[][..]), list)?.iter().map(each).collect()
+    tables.into_iter().map(each).collect()
 }
 
 /// The number of a curve at a stop of a sweep.
@@ -348,8 +401,7 @@ mod tests {
     fn plane(keys: &str) -> Plane {
         let text = format!("[plot]\nx = \"scheme\"\ntitle = \"\"\n{keys}");
         let document = Document::parse("test.toml", text, "".into()).expect("TOML");
-        let mut root = Section::new(&document.root, "");
-        let plot = Plot::read(root.item("plot").expect("a table")).expect("a plot");
+        let plot = Plot::read(document.root.get("plot").expect("a table")).expect("a plot");
         let runs = [run("A", "1", 2.0), run("A", "2", 4.0), run("B", "1", 3.0), run("B", "2", 12.0)];
         match plot.chart(&runs) {
             Chart::Plane(plane) => plane,

@@ -1,4 +1,4 @@
-//! Flows that start when the run is over: they are counted as unfinished, and say nothing about the scheme.
+//! Warns of flows that start after the end of the run. They count as unfinished, and say nothing about the scheme.
 
 use super::{Finding, Subject};
 use crate::run::survey::Survey;

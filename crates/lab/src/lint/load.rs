@@ -1,13 +1,13 @@
-//! A load above 1: flows arrive faster than the fabric can carry them, queues of hosts grow for as long as the run lasts, and
-//! completion times say how long that was.
+//! Warns of a load above 1. Flows then arrive faster than the fabric can carry them, and the backlog of hosts grows
+//! throughout the run. Completion times depend on the length of the run.
 //!
-//! The load is the one that the drawn flows offer, which differs from the one asked for where few flows have sizes of a heavy
-//! tail. Flows that are listed, or start together, are a burst and have no load.
+//! The load is computed from the drawn flows. It differs from the requested load if there are few flows with
+//! heavy-tailed sizes. Flows that are listed, or that start together, are a burst and have no load.
 
 use super::{Finding, Subject};
 use crate::experiment::table_in;
 
-/// Fewer flows are a burst as well.
+/// Smallest number of flows with a load. Fewer flows are treated as a burst.
 const LEAST_FLOWS: usize = 100;
 
 pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
@@ -17,7 +17,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     if !is_random || subject.prepared.flows.len() < LEAST_FLOWS {
         return Vec::new();
     }
-    // Of hosts with several links neither level is narrow: all links together are.
+    // If hosts have several links, neither level is the bottleneck; the sum of all links is compared.
     let topology = &subject.prepared.topology;
     let facts = subject.prepared.facts();
     let has_one_link = topology.hosts().all(|host| topology.links_from(host).nth(1).is_none());

@@ -1,8 +1,8 @@
-//! Warnings about experiments that can run, and whose results are probably not what their authors want. Each lint is a file
-//! with its rule and its reason, and a line in `LINTS`.
+//! Warnings about experiments that can run, but whose results are probably not what their authors want. Each lint is a
+//! file with its rule and its reason, and a line in `LINTS`.
 //!
-//! A warning names the key, its value, the number that it is compared with, and a value that would be right. It changes
-//! nothing about the run, unless warnings are denied.
+//! A warning names the key, its value, the number with which it is compared, and a value that would be right. It
+//! changes nothing about the run, unless warnings are denied.
 
 mod late_flows;
 mod load;
@@ -23,7 +23,7 @@ use raddle_schemes::parameter::{Settings, Value};
 use serde_json::json;
 use std::fmt;
 
-/// A name, and the rule that finds what is worth a warning.
+/// The name of a lint, and its rule.
 type Lint = (&'static str, fn(&Subject<'_>) -> Vec<Finding>);
 
 const LINTS: [Lint; 10] = [
@@ -39,21 +39,21 @@ const LINTS: [Lint; 10] = [
     ("warm-up", warm_up::find),
 ];
 
-/// Something about an experiment that is probably not meant.
+/// A setting that is probably not intended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Warning {
     /// The name of the lint.
     pub lint: &'static str,
-    /// The key that it is about, dotted.
+    /// The key that the warning is about, dotted.
     pub key: String,
-    /// What is probably not meant.
+    /// The problem.
     pub what: String,
-    /// What would be right.
+    /// A suggested correction.
     pub hint: String,
     at: At,
 }
 
-/// What a lint finds.
+/// A problem that a lint has found.
 struct Finding {
     key: String,
     what: String,
@@ -66,7 +66,7 @@ impl Finding {
     }
 }
 
-/// The warnings about an experiment, whose text is `root`.
+/// The warnings about an experiment whose text is `root`.
 pub(crate) fn warnings(root: &Table, prepared: &Prepared) -> Vec<Warning> {
     let subject = Subject { root, prepared };
     let of_lint = |&(lint, find): &Lint| {
@@ -83,7 +83,7 @@ pub(crate) fn warnings(root: &Table, prepared: &Prepared) -> Vec<Warning> {
 }
 
 impl Warning {
-    /// The warning as JSON: the lint, the key, the message, the hint, and the place: the file, or `--set`, and the line.
+    /// The warning as JSON: the lint, the key, the message, the hint, the file (or `--set`), and the line.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         let Self { lint, key, what, hint, at } = self;
@@ -103,7 +103,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The error that warnings are if they are denied; none without warnings.
+/// The error if warnings are denied; `None` if there are no warnings.
 #[must_use]
 pub fn denied(warnings: &[Warning]) -> Option<Error> {
     let first = warnings.first()?;
@@ -114,14 +114,14 @@ pub fn denied(warnings: &[Warning]) -> Option<Error> {
     Some(Error::Usage { what: format!("a warning is denied: {what}"), hint: first.hint.clone() })
 }
 
-/// An experiment that lints look at.
+/// The experiment that lints examine.
 struct Subject<'a> {
     root: &'a Table,
     prepared: &'a Prepared,
 }
 
 impl Subject<'_> {
-    /// Whether its engine has ports with queues.
+    /// True if the experiment's engine has ports with queues.
     fn has_queues(&self) -> bool {
         self.prepared.experiment.engine.kind != EngineKind::Flow
     }
@@ -143,10 +143,10 @@ impl Subject<'_> {
         self.prepared.topology.links().map(|(_, link)| link.delay).max().unwrap_or_default()
     }
 
-    /// The longest base round trip of the first flows, or from the first rank of a program to others: a full packet there and one
-    /// without payload back, in an empty fabric.
+    /// The longest base round trip among the first flows, or from a program's first rank to other ranks. The round trip
+    /// is a full packet there and a packet without payload back, in an empty fabric.
     fn base_round_trip(&self) -> Option<(Duration, NodeId, NodeId)> {
-        /// The first so many flows: farther pairs are hardly ever all behind them.
+        /// Number of flows to look at. Among this many, there is almost always a pair of the longest distance.
         const LOOKED_AT: usize = 256;
         let ideals = self.prepared.ideals();
         let of_flows = self.prepared.flows.iter().take(LOOKED_AT).map(|flow| (flow.src, flow.dst));
@@ -160,12 +160,12 @@ impl Subject<'_> {
     }
 }
 
-/// The value of a parameter, if there is such a parameter.
+/// The value of a parameter; `None` if there is no such parameter.
 fn setting(settings: &Settings, name: &str) -> Option<Value> {
     settings.iter().find(|(parameter, _)| parameter.name == name).map(|(_, value)| value)
 }
 
-/// A size among a part's parameters.
+/// The value of a parameter that is a size.
 fn bytes(settings: &Settings, name: &str) -> Option<u64> {
     match setting(settings, name)? {
         Value::Bytes(bytes) => Some(bytes),
@@ -173,7 +173,7 @@ fn bytes(settings: &Settings, name: &str) -> Option<u64> {
     }
 }
 
-/// A time among a part's parameters.
+/// The value of a parameter that is a time.
 fn duration(settings: &Settings, name: &str) -> Option<Duration> {
     match setting(settings, name)? {
         Value::Duration(span) => Some(span),

@@ -1,4 +1,4 @@
-//! A queue that holds less than a packet loses every full packet.
+//! Warns of a queue limit below a full packet: such a queue drops every full packet.
 
 use super::{Finding, Subject};
 use raddle_core::Bytes;

@@ -1,5 +1,6 @@
-//! Hosts of a graph file that relay what is not theirs, which the file does not ask for: a graph of hosts alone is a rack whose
-//! nodes forward, or it lacks its switches. Transports that route by themselves are meant for such racks.
+//! Warns of hosts in a graph file that relay packets although the file does not ask for it. A graph of hosts alone is
+//! either a rack whose nodes forward packets, or its switches are missing. Transports with their own routing are meant
+//! for such racks.
 
 use super::{Finding, Subject};
 use raddle_schemes::scheme::Make;

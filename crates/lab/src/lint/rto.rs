@@ -1,13 +1,13 @@
-//! Timeouts that end before an answer can be there: everything is sent twice. And least timeouts of data centers on networks
-//! with round trips of wide areas, for which RFC 6298 has a second.
+//! Warns of RTOs that are shorter than a round trip, so that every packet is sent twice. Also warns of a data center's
+//! minimum RTO on a network with wide-area round trips, for which RFC 6298 requires a second.
 
 use super::{Finding, Subject, duration};
 use raddle_core::Duration;
 
-/// A base round trip beyond which a network is no data center.
+/// A base round trip that is too long for a data center.
 const WIDE_AREA: Duration = Duration::from_ms(10);
 
-/// The least timeout of RFC 6298 §2.4.
+/// The minimum RTO of RFC 6298 §2.4.
 const RFC_6298: Duration = Duration::from_ms(1_000);
 
 pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {

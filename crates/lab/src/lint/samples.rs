@@ -1,16 +1,17 @@
-//! Percentiles of few samples: of fewer than 100 flows the 99th percentile is the largest one, and of another seed another.
+//! Warns of percentiles of few samples. With fewer than 100 flows the 99th percentile is the largest sample, and it
+//! differs with each seed.
 
 use super::{Finding, Subject};
 use crate::experiment::table_in;
 
-/// The least number of flows of which a hundredth is one.
+/// The smallest number of flows of which one percent is at least one flow.
 const LEAST: usize = 100;
 
 pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     let flows = subject.prepared.flows.len();
     let drawn = table_in(subject.root, &["workload"]).and_then(|workload| workload.get("flows")).is_some();
     let random = table_in(subject.root, &["workload", "arrivals"]).is_some();
-    // A figure says itself what it measures, and of how many seeds.
+    // A figure defines its own measures and number of seeds.
     let is_figure = subject.root.get("figure").is_some();
     if !drawn || !random || is_figure || flows >= LEAST {
         return Vec::new();

@@ -1,10 +1,10 @@
-//! For each lint an experiment that draws it, and one just inside that does not.
+//! For each lint: an experiment that causes the warning, and one just within the limit that does not.
 
 use super::{Warning, denied};
 use crate::experiment::Document;
 use std::path::Path;
 
-/// 200 flows of 100 KB at half of the load of two leaves with four hosts each, over a span of about 4 ms.
+/// 200 flows of 100 KB over about 4 ms, at a load of one half, on two leaves with four hosts each.
 const SOUND: &str = r#"
 [topology]
 kind = "folded_clos"
@@ -90,7 +90,7 @@ fn flows_that_start_after_the_end() {
 fn loads_above_one() {
     draws(&["workload.arrivals.load = 1.01"], "load", "workload.arrivals");
     is_silent(&["workload.arrivals.load = 0.99"]);
-    // One spine for four hosts: of the hosts' rates the load is a quarter.
+    // One spine for four hosts: the load relative to the hosts' links is a quarter.
     let narrow = ["topology.spines = 1", "workload.arrivals.load = 1.01"];
     draws(&narrow, "load", "workload.arrivals");
     assert!(warnings(&narrow)[0].what.starts_with("the bisection load is 1.01"), "{:?}", warnings(&narrow));
@@ -106,15 +106,15 @@ fn transports_of_marks_without_marks() {
     is_silent(&[DCTCP, "engine.kind = flow"]);
 }
 
-/// 1,460 B and headers of 40 B.
+/// A full packet has 1,460 B and 40 B of headers.
 #[test]
 fn queues_below_a_packet() {
     draws(&[r#"scheme.queue = { kind = "fifo", limit = "1499 B" }"#], "queue", "scheme.queue.limit");
     is_silent(&[r#"scheme.queue = { kind = "fifo", limit = "1500 B" }"#]);
 }
 
-/// The base round trip over four links of 1 us and 10 Gb/s: 8 us, four times 1.2 us and four times 32 ns, which is 12.928 us;
-/// times C that is 16,160 B, and a seventh of it 2,308 B.
+/// The base round trip crosses four links of 1 us and 10 Gb/s in each direction. It takes 8 us + 4 x 1.2 us + 4 x 32 ns
+/// = 12.928 us. Times C that is 16,160 B, and a seventh of it 2,308 B.
 #[test]
 fn marks_below_what_dctcp_needs_or_beyond_the_queue() {
     let mark = |bytes: u32| format!(r#"scheme.queue = {{ kind = "fifo", mark = "{bytes} B" }}"#);
@@ -130,7 +130,7 @@ fn with<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     base.iter().chain(more).copied().collect()
 }
 
-/// 200 KB at 40 Gb/s are 500 KB at 100 Gb/s, and 85 KB at 10 Gb/s are 850 KB.
+/// 200 KB at 40 Gb/s correspond to 500 KB at 100 Gb/s, and 85 KB at 10 Gb/s to 850 KB.
 #[test]
 fn thresholds_of_slow_links_on_fast_ones() {
     is_silent(&DCQCN);
@@ -171,7 +171,7 @@ fn timeouts_below_the_base_round_trip() {
     draws(&["scheme.tcp-newreno.initial_rto = 12 us"], "rto", "scheme.tcp-newreno.initial_rto");
     is_silent(&["scheme.tcp-newreno.initial_rto = 13 us"]);
     draws(&with(&DCQCN, &["scheme.dcqcn.rto = 8 us"]), "rto", "scheme.dcqcn.rto");
-    // Four links of 2.5 ms there and back are 20 ms.
+    // Four links of 2.5 ms in each direction give 20 ms.
     let wide = [
         "topology.link_delay = 2500 us",
         "scheme.tcp-newreno.initial_rto = 1 s",

@@ -1,5 +1,5 @@
-//! Thresholds that do not fit rates and delays: values for slow links on fast ones, marks that come after pauses or losses, and
-//! DCTCP's marks below what keeps a link busy. (PFC without headroom is an error.)
+//! Warns of thresholds that do not fit rates and delays: values of slow links on fast ones, marks that come after
+//! pauses or losses, and DCTCP marks too low to keep a link busy. (PFC without headroom is an error.)
 
 use super::marks::threshold;
 use super::{Finding, Subject, bytes};
@@ -23,14 +23,14 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Values less than half of what the default is on this fabric.
+/// Finds values below half of the default for this fabric.
 fn small<'a>(
     subject: &'a Subject<'_>,
     part: &'a str,
     settings: &'a Settings,
 ) -> impl Iterator<Item = Finding> + 'a {
     let (rate, delay) = (subject.line_rate(), subject.longest_delay());
-    // A publication's values are meant to be as they are.
+    // Values from a publication are intended.
     let profile = subject.prepared.experiment.scheme.profile;
     let is_published = move |key, value| profile.and_then(|profile| profile.value(part, key)) == Some(value);
     settings.iter().filter_map(move |(parameter, value)| {
@@ -55,7 +55,7 @@ fn small<'a>(
     })
 }
 
-/// A profile for links of another rate.
+/// Finds a profile for links of another rate.
 fn profile_of_other_links(subject: &Subject<'_>) -> Option<Finding> {
     let (profile, rate) = (subject.prepared.experiment.scheme.profile?, subject.line_rate());
     (profile.rate != rate).then(|| {
@@ -70,7 +70,7 @@ fn profile_of_other_links(subject: &Subject<'_>) -> Option<Finding> {
     })
 }
 
-/// Congestion points that mark only once links are paused.
+/// Finds congestion points that mark only after links have been paused.
 fn marks_after_pauses(
     points: Option<(&str, &Settings)>,
     control: Option<(&str, &Settings)>,
@@ -90,7 +90,7 @@ fn marks_after_pauses(
     })
 }
 
-/// Thresholds of plain queues: beyond the limit, or less than DCTCP needs.
+/// Finds marking thresholds of plain queues that are above the queue limit, or below DCTCP's minimum.
 fn marks_of_queue(subject: &Subject<'_>) -> Option<Finding> {
     let (scheme, packet) = (&subject.prepared.experiment.scheme, subject.packet());
     let limits = scheme.queue;

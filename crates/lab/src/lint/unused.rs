@@ -1,4 +1,5 @@
-//! Parameters of schemes that are not chosen: they change nothing. Tables that another run of the sweep uses are no mistake.
+//! Warns of parameters of schemes that are not chosen, since they have no effect. Tables that another run of the sweep
+//! uses are fine.
 
 use super::{Finding, Subject};
 use crate::experiment::{Entry, Item, Table, Value, table_in};
@@ -33,7 +34,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Keys that choose a scheme.
+/// Keys that select a scheme.
 const CHOICES: [&str; 6] = [
     "scheme",
     "scheme.transport",
@@ -43,8 +44,9 @@ const CHOICES: [&str; 6] = [
     "scheme.congestion_points",
 ];
 
-/// True if another run may choose the scheme of that name: a table that varies the experiment has the name as a value, or
-/// changes a choice, so that runs without the change have what stood there before.
+/// True if another run may choose the scheme of that name. That is so if a table that varies the experiment contains
+/// the name as a value. It is also so if the table changes a choice: runs without the change then use the original
+/// scheme.
 fn is_for_others(root: &Table, name: &str) -> bool {
     let variations = ["sweep", "search", "scale", "compute"];
     variations.iter().filter_map(|key| root.get(key)).any(|item| names(item, name) || chooses(item))

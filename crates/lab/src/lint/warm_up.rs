@@ -1,5 +1,5 @@
-//! Measurements that would begin after the run: a figure whose warm-up takes all flows, intervals of records that are longer
-//! than the run, and windows of plots and claims that open when the run is over.
+//! Warns of measurements that would begin after the end of the run: a figure whose warm-up covers all flows, record
+//! intervals longer than the run, and plots or claims whose window opens after the run.
 
 use super::{Finding, Subject};
 use crate::experiment::{Fraction, Read as _, Table, Value, list, table_in};
@@ -46,7 +46,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// The array of tables (`plot` or `claim`) that each measurement over time is in, and the time at which it begins.
+/// For each measurement over time: its array of tables (`plot` or `claim`), and the start of its window.
 fn windows(root: &Table) -> impl Iterator<Item = (&'static str, Duration)> {
     let tables = ["plot", "claim"].into_iter().flat_map(|key| {
         let items = root.get(key).and_then(|item| list(item).ok()).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The system's allocator, counting what a thread takes: so that the parts of a few nodes tell what those of all will take.
+//! An allocator that counts each thread's allocations. The memory of a few nodes' parts then gives an estimate for all
+//! nodes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -8,8 +9,8 @@ thread_local! {
     static BYTES: Cell<i64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counting; a command makes it global. Without it, the parts of nodes count as nothing in
-/// estimates.
+/// The system's allocator with counting. A command installs it as the global allocator; otherwise estimates count the
+/// parts of nodes as 0.
 pub struct CountingAllocator;
 
 /// Bytes that this thread has allocated and not freed since its start.
@@ -17,19 +18,19 @@ pub(crate) fn counted() -> i64 {
     BYTES.try_with(Cell::get).unwrap_or(0)
 }
 
-/// The heap's own words beside an allocation, and the unit of its sizes (glibc's malloc).
+/// Overhead of the heap per allocation, and granularity of allocations, in bytes (glibc's malloc).
 const WORD: usize = 8;
 const UNIT: usize = 16;
 
 fn count(size: usize, sign: i64) {
     let bytes = (size + WORD).next_multiple_of(UNIT).max(2 * UNIT) as i64;
-    // A thread that is ending allocates without being counted.
+    // The allocations of a thread that is ending are not counted.
     let _ = BYTES.try_with(|counted| counted.set(counted.get() + sign * bytes));
 }
 
 #[expect(unsafe_code, reason = "a global allocator is unsafe to implement")]
-// SAFETY: every call goes to the system's allocator unchanged; counting touches nothing that it returns, and does not
-// allocate.
+// SAFETY: every call is passed unchanged to the system's allocator. Counting neither touches the returned memory nor
+// allocates.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 1);

@@ -1,8 +1,9 @@
-//! An estimate of the memory that an experiment takes, before it is taken.
+//! Estimates the memory of an experiment before it runs.
 //!
-//! The fabric is counted: sizes of types times links and nodes, and the parts of some nodes, which are made to be counted.
-//! Flows are not known before the run, so that their number at a time is that of a simple model ([`Peak`]), and what one
-//! takes is a mean over transports. A fabric that is congested beyond its model takes more.
+//! The memory of the fabric is counted: the sizes of types times the numbers of links and nodes, plus the measured
+//! parts of some nodes. Flows are not known before the run. Their number at one time comes from a simple model
+//! ([`Peak`]), and the memory of each is a mean over transports. A fabric with more congestion than in the model takes
+//! more memory.
 
 use raddle_core::{Bytes, Flow, Flows, NodeId, Time};
 use raddle_flow_sim::Split;
@@ -12,75 +13,76 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
-/// Bytes of a live flow at its sender, its receiver and in the recorder: measured with UDP (450) and TCP (650).
+/// Bytes per live flow at its sender, its receiver and in the recorder: a mean of measurements with UDP (450) and TCP
+/// (650).
 const A_FLOW: u64 = 550;
 
-/// Bytes of a live flow in the flow engine, and of each link that it crosses: measured from 2 links a flow (PFQ on a switch, 875
-/// bytes) to about 80 (PFQ on a torus, 4,500 bytes).
+/// Bytes per live flow in the flow engine, and per link that it crosses. Measured from 2 links per flow (PFQ on a
+/// switch, 875 bytes) to about 80 (PFQ on a torus, 4,500 bytes).
 const A_FLUID_FLOW: u64 = 785;
 const A_CROSSED_LINK: u64 = 45;
 
-/// Most bytes of a flow that are taken to be in the network at once.
+/// Upper bound assumed for the bytes of a flow that are in the network at one time.
 const WINDOW: u64 = 1 << 20;
 
-/// Bytes of a rank: the state of its program, measured with collectives.
+/// Bytes per rank for the state of its program, measured with collectives.
 const A_RANK: u64 = 4 << 10;
 
-/// Bytes that every run takes beside the program itself: buffers of files, percentiles.
+/// Bytes that every run takes besides the program itself: file buffers and percentiles.
 const ANY_RUN: u64 = 1 << 20;
 
-/// Flows that are live at a time, if each host's link serves them one after the other: a flow starts when its sender's and
-/// its receiver's link are free, and takes its size over the sender's rate.
+/// Model of the flows that are live at one time. Each host's link serves its flows one after the other. A flow starts
+/// when its sender's and its receiver's link are free, and takes its size divided by the sender's rate.
 #[derive(Debug)]
 pub(crate) struct Peak {
     /// By node: when its link has sent, and has received, all flows so far.
     sent: Vec<Time>,
     received: Vec<Time>,
-    /// When live flows are complete, and what each has in the network at most.
+    /// For each live flow: its end, and the largest number of its bytes in the network.
     live: BinaryHeap<Reverse<(Time, u64)>>,
     in_network: u64,
-    /// With more live flows than this, the experiment is refused whatever follows.
+    /// Number of live flows from which on the experiment is refused in any case.
     most: u64,
     load: Load,
 }
 
-/// The most that is live at a time.
+/// The largest load at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Load {
-    /// Flows.
+    /// Number of live flows.
     pub(crate) flows: u64,
-    /// Their bytes in the network.
+    /// Bytes of these flows in the network.
     pub(crate) bytes: u64,
 }
 
 impl Load {
-    /// So many flows at once, of so many bytes each.
+    /// A load of `flows` flows at one time, with `bytes` bytes each.
     pub(crate) fn at_once(flows: u64, bytes: u64) -> Self {
         Self { flows, bytes: flows.saturating_mul(bytes.min(WINDOW)) }
     }
 }
 
-/// Memory that one of something takes, in bytes.
+/// Memory per item, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Each {
-    /// A live flow.
+    /// Per live flow.
     pub(crate) flow: u64,
-    /// A packet in the network.
+    /// Per packet in the network.
     pub(crate) packet: u64,
-    /// Bytes of a flow that a packet carries.
+    /// Bytes of a flow in each packet.
     pub(crate) payload: u64,
-    /// Most bytes in all queues together.
+    /// Largest total size of all queues, in bytes.
     pub(crate) room: u64,
 }
 
 impl Default for Each {
-    /// Flows at packet level without packets.
+    /// A flow at packet level, without packets.
     fn default() -> Self {
         Self { flow: A_FLOW, packet: 0, payload: 1, room: 0 }
     }
 }
 
-/// Bytes of a live flow in the flow engine: by the links that the first flows of a run cross.
+/// Bytes per live flow in the flow engine, from the number of links that the first flows of a run cross.
 pub(crate) fn a_fluid_flow(topology: &Topology, flows: &Flows, split: &mut Split) -> u64 {
     let idle = vec![0.0; topology.link_slots()];
     let (mut links, mut looked_at, mut row) = (0, 0, Vec::new());
@@ -94,7 +96,7 @@ pub(crate) fn a_fluid_flow(topology: &Topology, flows: &Flows, split: &mut Split
 }
 
 impl Peak {
-    /// Before the first flow, on a machine with so much memory.
+    /// The state before the first flow, on a machine with this much memory.
     pub(crate) fn new(topology: &Topology, memory: Bytes) -> Self {
         let free = vec![Time::ZERO; topology.node_count()];
         Self {
@@ -107,7 +109,7 @@ impl Peak {
         }
     }
 
-    /// Takes in the next flow, in order of start.
+    /// Adds the next flow, in order of start.
     pub(crate) fn add(&mut self, flow: &Flow, topology: &Topology) {
         if self.load.flows > self.most {
             return;
@@ -136,24 +138,24 @@ impl Peak {
         self.load.bytes = self.load.bytes.max(self.in_network);
     }
 
-    /// The most that was live at a time.
+    /// The largest load at one time.
     pub(crate) fn load(&self) -> Load {
         self.load
     }
 }
 
-/// The memory that a run is expected to take, in bytes, beside the ten or so megabytes of the program itself.
+/// The estimated memory of a run in bytes, without the program itself, which takes about 10 MB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Directed links.
+    /// Number of directed links.
     pub links: u64,
-    /// Hosts and switches.
+    /// Number of hosts and switches.
     pub nodes: u64,
-    /// Flows at a time.
+    /// Number of flows at one time.
     pub flows: u64,
-    /// Ranks of programs.
+    /// Number of ranks of programs.
     pub ranks: u64,
-    /// Bytes of links, nodes and the parts of the scheme at them.
+    /// Bytes of links, nodes and the scheme's parts at them.
     pub fabric_bytes: u64,
     /// Bytes of live flows.
     pub flow_bytes: u64,
@@ -166,7 +168,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Adds what is live at a time: flows, their packets, and ranks.
+    /// Adds the load at one time: flows, their packets, and ranks.
     pub(crate) fn with_load(self, load: Load, ranks: u64, each: Each) -> Self {
         let packets = load.bytes.min(each.room).div_ceil(each.payload.max(1));
         Self {
@@ -179,7 +181,7 @@ impl Estimate {
         }
     }
 
-    /// All of it.
+    /// The sum of all parts.
     #[must_use]
     pub fn total(&self) -> Bytes {
         let parts = [
@@ -193,7 +195,7 @@ impl Estimate {
         Bytes(parts.into_iter().fold(0, u64::saturating_add))
     }
 
-    /// As a JSON document.
+    /// The estimate as a JSON document.
     #[must_use]
     pub fn json(&self) -> Value {
         json!({
@@ -225,7 +227,7 @@ impl fmt::Display for Estimate {
     }
 }
 
-/// Bytes in the largest unit of which there are 1 or more, to three digits.
+/// Formats bytes in the largest unit that gives at least 1, to three digits.
 pub(super) fn show(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")];
     let bytes = bytes as f64;
@@ -243,7 +245,8 @@ pub(super) fn show(bytes: u64) -> String {
     format!("{number:.digits$} {unit}")
 }
 
-/// The estimate of a fabric: `a_link` and `a_node` bytes in an engine, and the parts that `parts` makes of some nodes.
+/// The estimate of a fabric. `a_link` and `a_node` are bytes in an engine; `parts` makes the parts of a node, which are
+/// measured.
 pub(crate) fn fabric<T>(
     topology: &Topology,
     [a_link, a_node]: [usize; 2],
@@ -260,10 +263,11 @@ pub(crate) fn fabric<T>(
     Estimate { links, nodes, fabric_bytes, ..Estimate::default() }
 }
 
-/// Nodes whose parts are made to be counted, and flows whose links are.
+/// Number of nodes whose parts are measured, and of flows whose links are counted.
 const SAMPLES: usize = 16;
 
-/// Bytes of the parts of these nodes, after those of some of them. What the first one takes more than the others is shared.
+/// Bytes of the parts of all these nodes, from a sample. The excess of the first node over the others is shared by all
+/// nodes, and counts once.
 fn sample<T>(nodes: &[NodeId], parts: &mut impl FnMut(NodeId) -> T) -> u64 {
     let chosen = nodes.iter().step_by(nodes.len().div_ceil(SAMPLES).max(1));
     let mut kept = Vec::with_capacity(SAMPLES + 1);

@@ -1,28 +1,28 @@
-//! How much memory an experiment may take: what the machine has available, what the control group of this process may take
-//! (versions 1 and 2), or what the user says.
+//! The memory limit of an experiment: the memory available on the machine, the limit of this process's control group
+//! (versions 1 and 2), or the limit set by the user.
 
 use raddle_core::Bytes;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The most memory that an experiment may take, and who says so.
+/// A memory limit, and its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// Bytes.
+    /// The limit.
     pub bytes: Bytes,
-    /// Who says so.
+    /// The origin of the limit.
     pub origin: Origin,
 }
 
-/// Who limits memory.
+/// The origin of a memory limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The memory that the machine has available.
+    /// The memory available on the machine.
     Machine,
-    /// The control group of this process, or one around it.
+    /// The control group of this process, or one of its ancestors.
     ControlGroup,
-    /// The user.
+    /// The user's `--memory`.
     User,
 }
 
@@ -38,19 +38,19 @@ impl fmt::Display for Limit {
 }
 
 impl Limit {
-    /// The limit that the user sets.
+    /// The user's limit.
     #[must_use]
     pub const fn of_user(bytes: Bytes) -> Self {
         Self { bytes, origin: Origin::User }
     }
 
-    /// The limit that the system sets; `None` if it does not say.
+    /// The system's limit; `None` if it is unknown.
     #[must_use]
     pub fn of_system() -> Option<Self> {
         Self::read(Path::new("/proc"), Path::new("/sys/fs/cgroup"))
     }
 
-    /// The least limit in the files of a system.
+    /// The smallest limit in the system's files.
     fn read(proc: &Path, groups: &Path) -> Option<Self> {
         let machine = fs::read_to_string(proc.join("meminfo")).ok().and_then(|text| available(&text));
         let memberships = fs::read_to_string(proc.join("self/cgroup")).unwrap_or_default();
@@ -61,14 +61,14 @@ impl Limit {
     }
 }
 
-/// `MemAvailable` in bytes: what can be taken without swapping (proc_meminfo(5)).
+/// `MemAvailable` in bytes: the memory that can be allocated without swapping (proc_meminfo(5)).
 fn available(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
 }
 
-/// The limits of the groups that a process is in (cgroups(7)): of each, and of those around it.
+/// The limits of a process's control groups and of all their ancestors (cgroups(7)).
 fn limits_of_groups(memberships: &str, root: &Path) -> impl Iterator<Item = u64> {
     let files = memberships.lines().flat_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -84,7 +84,7 @@ fn limits_of_groups(memberships: &str, root: &Path) -> impl Iterator<Item = u64>
         let around = group.ancestors().take_while(|group| group.starts_with(&hierarchy));
         around.map(|group| group.join(file)).collect::<Vec<PathBuf>>()
     });
-    // `max`, or a number without meaning, is no limit.
+    // `max`, or an invalid number, means no limit.
     let limit = |file: PathBuf| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
     files.collect::<Vec<_>>().into_iter().filter_map(limit)
 }

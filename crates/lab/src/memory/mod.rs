@@ -1,4 +1,4 @@
-//! The memory that an experiment takes: estimated before it is taken, and refused if the machine has less.
+//! The memory of an experiment: it is estimated before the run, and the run is refused if the machine has less.
 
 mod counting;
 mod estimate;

@@ -1,4 +1,4 @@
-//! Captures: which links, and their packets in the order in which they leave.
+//! Packet captures: the choice of links, and their packets in the order in which they leave.
 
 use crate::Error;
 use crate::experiment::{Cause, Pcap};
@@ -8,10 +8,10 @@ use raddle_topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The links that the experiment names, as `all`, or by their ends and numbers as in `3->12, 12->3, 40`.
+/// Parses the links that the experiment names: `all`, or link numbers and pairs of nodes as in `3->12, 12->3, 40`.
 ///
 /// # Errors
-/// If one is not there.
+/// If a link does not exist.
 pub(crate) fn links(named: &str, topology: &Topology) -> Result<BTreeSet<LinkId>, Cause> {
     if named.trim() == "all" {
         return Ok(topology.links().map(|(id, _)| id).collect());
@@ -23,7 +23,7 @@ pub(crate) fn links(named: &str, topology: &Topology) -> Result<BTreeSet<LinkId>
     Ok(links)
 }
 
-/// The link of a number, or all that lead from one node to another.
+/// The link with a number, or all links from one node to another.
 fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
     let refuse = |what: String, hint: String| Err(Cause::OutOfRange { what, hint });
     let node = |text: &str| text.trim().parse().ok().map(NodeId);
@@ -61,25 +61,25 @@ fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
     }
 }
 
-/// A packet that has yet to leave, and its bytes if it carries the payload of another system.
+/// A packet that has not left yet, and its bytes if it carries the payload of another system.
 struct Waiting {
     packet: Packet,
     bytes: Option<Vec<u8>>,
 }
 
-/// Writes the packets of chosen links, each at the time at which its last bit leaves.
+/// Writes the packets of the chosen links, each at the time when its last bit leaves.
 pub(crate) struct Capture {
     writer: PcapngWriter,
-    /// By link, of those that are captured.
+    /// Interface number by link; set only for captured links.
     interfaces: Vec<Option<u32>>,
-    /// Packets that have yet to leave, for engines tell of a packet when a port accepts it: by when it leaves, its link,
-    /// and how many came before.
+    /// Packets that have not left yet: engines report a packet when a port accepts it. The key is the time at which it
+    /// leaves, its link, and the number of packets accepted before.
     waiting: BTreeMap<(Time, LinkId, u64), Waiting>,
     accepted: u64,
 }
 
 impl Capture {
-    /// Of these links, into the file at `path`.
+    /// Captures these links into the file at `path`.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -104,8 +104,8 @@ impl Capture {
         Ok(Self { writer, interfaces, waiting: BTreeMap::new(), accepted: 0 })
     }
 
-    /// A port has accepted a packet at `now`, whose last bit leaves by `link` at `sent`. `bytes` are the packet's, if it carries the
-    /// payload of another system.
+    /// Called when a port accepts a packet at `now`. The packet's last bit leaves by `link` at `sent`. `bytes` are the
+    /// packet's bytes, if it carries the payload of another system.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -120,7 +120,7 @@ impl Capture {
         if self.interfaces[link.index()].is_none() {
             return Ok(());
         }
-        // What is accepted from now on leaves now at the earliest.
+        // A packet accepted from now on cannot leave before now.
         self.write(|leaves| leaves < now)?;
         let waiting = Waiting { packet: packet.clone(), bytes: bytes.map(<[u8]>::to_vec) };
         self.waiting.insert((sent, link, self.accepted), waiting);
@@ -128,7 +128,7 @@ impl Capture {
         Ok(())
     }
 
-    /// The run is over at `end`: what has not left by then never does.
+    /// Ends the capture at `end`. Packets that would leave later are dropped.
     ///
     /// # Errors
     /// If the file cannot be written.

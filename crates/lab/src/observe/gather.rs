@@ -1,4 +1,4 @@
-//! What a run listens to: reports of hosts, and every packet if somebody asks for what only packets tell.
+//! Observes a run: the hosts' reports, and every packet if a measure needs it.
 
 use crate::Error;
 use crate::observe::capture::Capture;
@@ -7,7 +7,7 @@ use crate::observe::uplinks::Uplinks;
 use raddle_core::{LinkId, NodeId, Observer, Packet, Report, Time};
 use raddle_records::{Digest, FlowRecord, Recorder};
 
-/// Listens to an engine and hands out records.
+/// Observes an engine and produces records.
 pub(crate) struct Gather<'a> {
     pub(crate) recorder: Recorder,
     pub(crate) digest: Digest,
@@ -15,14 +15,14 @@ pub(crate) struct Gather<'a> {
     pub(crate) throughput: Option<Throughput>,
     pub(crate) capture: Option<Capture>,
     pub(crate) flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
-    /// When the last of the flows so far was delivered whole.
+    /// Latest complete delivery of a flow so far.
     pub(crate) last_delivery: Option<Time>,
-    /// The first failure to hand out a record or to write a packet.
+    /// The first error while handing out a record or writing a packet.
     pub(crate) result: Result<(), Error>,
 }
 
 impl Gather<'_> {
-    /// Whether it listens to every packet.
+    /// True if it needs an event for every packet.
     pub(crate) fn hears_packets(&self) -> bool {
         self.uplinks.is_some() || self.throughput.is_some() || self.capture.is_some()
     }
@@ -45,7 +45,7 @@ impl Gather<'_> {
         }
     }
 
-    /// `bytes` are the packet's, if it carries the payload of another system.
+    /// Called when a packet is forwarded. `bytes` are the packet's bytes, if it carries the payload of another system.
     pub(crate) fn forwarded(
         &mut self,
         now: Time,
@@ -74,7 +74,7 @@ impl Observer for Gather<'_> {
     }
 }
 
-/// A listener that is told of every packet.
+/// An observer that receives every packet.
 pub(crate) struct Sampled<'a>(pub(crate) Gather<'a>);
 
 impl<'a> From<Sampled<'a>> for Gather<'a> {

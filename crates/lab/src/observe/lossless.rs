@@ -1,5 +1,5 @@
-//! What flow control did to links, and what must never happen where it acts: a loss, or links that wait for each other in
-//! a circle.
+//! Measures flow control on links, and detects two errors under flow control: a lost packet, and links that wait for
+//! each other in a circle.
 
 use crate::Error;
 use raddle_core::{Drops, Duration, FlowControlAccount, LinkId, LinkStats, NodeId, Time};
@@ -9,11 +9,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Simulated time between two looks for links that wait for each other, unless the experiment says another: much longer
-/// than any pause that ends takes.
+/// Default simulated time between two deadlock checks. It is much longer than any pause that ends.
 pub(crate) const WATCHDOG: Duration = Duration::from_ms(10);
 
-/// A row a link that has flow control, of a run that ended at `now`.
+/// A row for each link with flow control, of a run that ended at `now`.
 pub(crate) fn records(
     accounts: &[(LinkId, FlowControlAccount)],
     topology: &Topology,
@@ -36,7 +35,7 @@ pub(crate) fn records(
     accounts.iter().filter_map(record).collect()
 }
 
-/// Refuses a run with flow control in which a packet found no room: in a node's memory, or in a queue.
+/// Refuses a run with flow control in which a packet was dropped because a node's memory or a queue was full.
 pub(crate) fn refuse_losses(
     controls: &[FlowControlRecord],
     links: &[LinkStats],
@@ -63,7 +62,7 @@ pub(crate) fn refuse_losses(
     Err(Error::Run(what))
 }
 
-/// What to say of links each of which waits for the next.
+/// The error about links each of which waits for the next.
 pub(crate) fn deadlock(cycle: &[LinkId], topology: &Topology, now: Time) -> Error {
     let mut nodes: Vec<String> =
         cycle.iter().filter_map(|&link| Some(topology.link(link)?.from.to_string())).collect();
@@ -72,37 +71,37 @@ pub(crate) fn deadlock(cycle: &[LinkId], topology: &Topology, now: Time) -> Erro
     Error::Run(format!("links wait for each other in a circle at {at:.3} ms: {}", nodes.join("->")))
 }
 
-/// What flow control did in all.
+/// Totals of flow control over all links.
 #[derive(Debug, Clone)]
 pub(crate) struct Pauses {
-    /// Links that have flow control.
+    /// Number of links with flow control.
     links: usize,
-    /// Those of them that were paused at all.
+    /// Number of these links that were paused at least once.
     paused_links: usize,
     pauses: u64,
-    /// Mean over links of the share of the run for which each was paused, and the most.
+    /// The share of the run for which a link was paused: mean and maximum over links.
     share_mean: f64,
     share_max: f64,
-    /// Most bytes of memory that packets took at the far end of a link.
+    /// Largest number of bytes that packets from one link took in the receiving node's memory.
     peak_memory: u64,
-    /// By how far switches are from the nearest host, hosts first.
+    /// One entry for each distance in links from the nearest host, hosts first.
     levels: Vec<Level>,
-    /// How many links in a row pauses spread over, if it can be said where they began.
+    /// Number of links in a row over which pauses spread, if their origin is known.
     spread: Option<u32>,
 }
 
-/// What flow control did at ports of nodes that are equally far from the nearest host.
+/// Totals of flow control at ports of nodes with the same distance from the nearest host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Level {
-    /// Ports, and those of them that were paused at all.
+    /// Number of ports, and number of them paused at least once.
     links: usize,
     paused_links: usize,
-    /// How often these ports told the neighbour to stop.
+    /// Number of pauses that these ports sent to their neighbours.
     pauses: u64,
 }
 
 impl Pauses {
-    /// Of a fabric's links; `None` if they have no flow control.
+    /// The totals over a fabric's links; `None` if they have no flow control.
     pub(crate) fn of(rows: &[FlowControlRecord], topology: &Topology) -> Option<Self> {
         let shares: Vec<f64> = rows.iter().map(|row| row.paused_share).collect();
         Some(Self {
@@ -136,7 +135,7 @@ impl Pauses {
     }
 }
 
-/// What flow control did at each level.
+/// The totals of each level.
 fn levels(rows: &[FlowControlRecord], topology: &Topology) -> Vec<Level> {
     let distances = distances_from_hosts(topology);
     let mut levels = Vec::new();
@@ -153,7 +152,7 @@ fn levels(rows: &[FlowControlRecord], topology: &Topology) -> Vec<Level> {
     levels
 }
 
-/// How many links each node is from the nearest host, if it can be reached from one.
+/// The distance in links of each node from the nearest host; `None` if no host can reach the node.
 fn distances_from_hosts(topology: &Topology) -> Vec<Option<usize>> {
     let mut distances = vec![None; topology.node_count()];
     let mut reached: Vec<NodeId> = topology.hosts().collect();
@@ -171,8 +170,9 @@ fn distances_from_hosts(topology: &Topology) -> Vec<Option<usize>> {
     distances
 }
 
-/// How many paused links follow each other from where congestion begins, which is at nodes that paused others and were not
-/// paused themselves; `None` if there are none. A link counts by the fewest that lead from there to it.
+/// Number of paused links in a row, counted from the origin of congestion. The origins are nodes that paused others and
+/// were not paused themselves. Returns `None` if there is none. Each link counts by its shortest distance from an
+/// origin.
 fn spread(rows: &[FlowControlRecord]) -> Option<u32> {
     let mut paused: Vec<(u32, u32)> =
         rows.iter().filter(|row| row.paused_ps > 0).map(|row| (row.to, row.from)).collect();
@@ -222,7 +222,7 @@ mod tests {
     use raddle_core::Rate;
     use raddle_topology::{XgftSize, builders};
 
-    /// Two hosts at a switch, node 2.
+    /// Two hosts at one switch, node 2.
     fn star() -> Topology {
         builders::single_switch(2, Rate::from_gbps(10), Duration::ZERO).expect("a star")
     }
@@ -290,7 +290,7 @@ mod tests {
             let account = FlowControlAccount { paused: Duration::from_ms(1), ..Default::default() };
             (link(&tree, from.0, to.0), account)
         };
-        // The root has no room for what comes from below, and neither have those below it then.
+        // The root is congested and pauses the link from below, and the pauses spread to the links below that.
         let mut accounts: Vec<_> = path.windows(2).map(|pair| paused(pair[0], pair[1])).collect();
         let root = link(&tree, path[3].0, path[2].0);
         accounts.push((root, FlowControlAccount { pauses: 4, ..Default::default() }));
@@ -302,7 +302,7 @@ mod tests {
         let level = |paused_links, links, pauses| Level { links, paused_links, pauses };
         assert_eq!(pauses.levels, [level(1, 1, 0), level(1, 1, 0), level(1, 1, 0), level(0, 1, 4)]);
         assert!(pauses.to_string().contains("1 of 1, 1 of 1, 1 of 1, 0 of 1, from hosts up"), "{pauses}");
-        // A pause that has gone round a circle began nowhere.
+        // If the pauses form a circle, their origin is unknown.
         assert_eq!(of(&[paused(path[1], path[2]), paused(path[2], path[1])]).spread, None);
     }
 }

@@ -1,4 +1,4 @@
-//! What is measured while a run goes on.
+//! Measurements taken during a run.
 
 pub(crate) mod capture;
 pub(crate) mod gather;

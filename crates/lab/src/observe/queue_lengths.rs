@@ -1,4 +1,4 @@
-//! How much waits at ports, looked at in intervals.
+//! Samples the backlog at ports in regular intervals.
 
 use crate::Error;
 use raddle_core::{Duration, LinkId, Time};
@@ -8,8 +8,8 @@ use raddle_topology::Topology;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Looks at the queues of chosen ports at every multiple of an interval after the start, as long as more is to come, and
-/// hands on what it sees.
+/// Samples the queues of chosen ports at every multiple of an interval after the start, as long as events remain. Each
+/// sample is passed to `take`.
 pub(crate) struct QueueLengths<'a> {
     interval: Duration,
     links: BTreeSet<LinkId>,
@@ -28,15 +28,15 @@ impl<'a> QueueLengths<'a> {
         Self { interval, links, topology: Arc::clone(topology), next: Time::ZERO + interval, take }
     }
 
-    /// When to look next.
+    /// The time of the next sample.
     pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    /// Looks at a simulation that has run until then.
+    /// Samples the queues of a simulation that has run until the time of the next sample.
     ///
     /// # Errors
-    /// If what is seen cannot be handed on.
+    /// If `take` fails.
     pub(crate) fn look<O: Observer>(&mut self, simulation: &mut Simulation<O>) -> Result<(), Error> {
         let at_ps = self.next.as_ps();
         for &id in &self.links {

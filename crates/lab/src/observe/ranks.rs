@@ -1,4 +1,4 @@
-//! Ranks on the hosts of a scheme, and what became of them.
+//! Places ranks on the scheme's hosts, and records their results.
 
 use crate::experiment::{Problem, WorkloadSpec};
 use raddle_core::{NodeId, Parts};
@@ -8,7 +8,7 @@ use raddle_topology::Topology;
 use raddle_workload::goal::{Job, Replay};
 use std::sync::Arc;
 
-/// Puts the ranks of the workload, if it has any, on the scheme's hosts.
+/// Places the workload's ranks, if it has any, on the scheme's hosts.
 ///
 /// # Errors
 /// If there are more ranks than hosts.
@@ -38,7 +38,7 @@ pub(crate) fn place(
     Ok(Some(job))
 }
 
-/// What became of the ranks of a job.
+/// The results of the ranks of a job.
 pub(crate) fn records(job: &Job) -> Vec<RankRecord> {
     let record =
         |(rank, (&NodeId(node), account)): (u32, (&NodeId, raddle_workload::goal::Account))| RankRecord {

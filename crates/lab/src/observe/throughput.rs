@@ -1,4 +1,4 @@
-//! What receivers get of each flow, in intervals of equal length from the start on.
+//! Throughput of each flow at its receiver, in intervals of equal length from the start.
 
 use raddle_core::{Bytes, Duration, LinkId, NodeId, Packet, Report, Time};
 use raddle_records::{FlowRecord, Recorder, ThroughputRecord};
@@ -8,28 +8,28 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Counts what arrives of each flow as packets set out on their last link, and what is delivered in order as receivers
-/// tell. It keeps a row for each flow and interval in which something of it happened.
+/// Counts a flow's packets when they leave for their last link, and the bytes delivered in order as receivers report
+/// them. It stores one row for each flow and interval in which something happened.
 pub(crate) struct Throughput {
     interval: Duration,
     topology: Arc<Topology>,
-    /// By flow.
+    /// Indexed by flow.
     live: FxHashMap<u32, Live>,
-    /// By interval and flow.
+    /// Indexed by interval and flow.
     bins: BTreeMap<(u64, u32), Bin>,
 }
 
-/// What is remembered of a flow until it is delivered.
+/// The state of a flow until it is delivered.
 #[derive(Debug, Default)]
 struct Live {
-    /// What its receiver told last.
+    /// The last report of its receiver.
     told: Told,
-    /// Of each switch that it has crossed, the packet sent last of those that left it, by its place in the flow, and the
-    /// link by which it left.
+    /// For each switch that the flow has crossed: the switch, the position in the flow of the last packet to leave it,
+    /// and the link by which that packet left.
     left: Vec<(NodeId, u64, LinkId)>,
 }
 
-/// What a receiver told last: how far it was at the begin of the interval in which it told.
+/// The last report of a receiver: its time, and the progress at the beginning of the interval of that report.
 #[derive(Debug, Clone, Copy, Default)]
 struct Told {
     at: Time,
@@ -52,7 +52,7 @@ impl Throughput {
         Self { interval, topology, live: FxHashMap::default(), bins: BTreeMap::new() }
     }
 
-    /// The last bit of a packet leaves by `link` at `sent`; `recorder` knows the packet's flow.
+    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` knows the packet's flow.
     pub(crate) fn count(&mut self, sent: Time, link: LinkId, packet: &Packet, recorder: &Recorder) {
         let Some(FlowRange { key, position, .. }) = packet.range() else { return };
         let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
@@ -68,15 +68,15 @@ impl Throughput {
         }
     }
 
-    /// A host reports at `now`, which `recorder` has not heard yet.
+    /// Handles a host's report at `now`, before `recorder` does.
     pub(crate) fn report(&mut self, now: Time, report: &Report, recorder: &Recorder) {
         match *report {
             Report::Progress { key, in_order: Bytes(in_order), late } => {
                 let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
                 let live = self.live.entry(flow).or_default();
                 let told = std::mem::replace(&mut live.told, Told { at: now, in_order, late });
-                // Whatever came since the last word came in the interval of that word: the next packet after it brought
-                // this one.
+                // A report describes the interval of the report before it: the receiver sends it with the first packet
+                // of the next interval.
                 let bin = self.bin(told.at, flow);
                 bin.in_order = Some(in_order - told.in_order);
                 bin.late = Some(u64::from(late - told.late));
@@ -94,8 +94,8 @@ impl Throughput {
         self.bins.entry((at.as_ps() / self.interval.as_ps(), flow)).or_default()
     }
 
-    /// A row for each flow and interval in which something of the flow arrived or changed its way by `end`, the end of the
-    /// run, in the order of time.
+    /// A row for each flow and interval in which the flow had an arrival or changed its port, up to `end`, the end of
+    /// the run. The rows are in order of time.
     pub(crate) fn records(self, end: Time) -> Vec<ThroughputRecord> {
         let (length, end) = (self.interval.as_ps(), end.as_ps());
         let begun = self.bins.range(..(end.div_ceil(length), 0));
@@ -115,9 +115,9 @@ impl Throughput {
 }
 
 impl Live {
-    /// Notes that the flow's packet at `position` leaves a switch by `link`. Returns whether it is sent by another port than
-    /// the one before it. Queues of ports differ in length, so packets sent earlier may still leave by the old port when
-    /// the switch has long gone over to a new one: what others have overtaken does not count.
+    /// Notes that the flow's packet at `position` leaves a switch by `link`. Returns whether the port differs from that
+    /// of the previous packet. Queues differ in length, so packets sent earlier may still leave by the old port after
+    /// the switch has changed to a new one. Overtaken packets are therefore ignored.
     fn changes_port(&mut self, switch: NodeId, position: Position, link: LinkId) -> bool {
         let Some(left) = self.left.iter_mut().find(|left| left.0 == switch) else {
             self.left.push((switch, position.unwrapped(0), link));
@@ -146,7 +146,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// A flow of three frames from the first host of a fat-tree to the last, and a count of it in bins of 10 us.
+    /// A flow of three frames from the first host of a fat-tree to the last, counted in bins of 10 us.
     fn counted() -> (Throughput, Recorder, Vec<LinkId>) {
         let rate = ClosRates::all(Rate::from_gbps(10));
         let tree = Arc::new(builders::fat_tree(4, rate, Duration::from_us(1)).expect("a fat-tree"));
@@ -154,7 +154,7 @@ mod tests {
         let ideal = Ideal { fct: Duration::from_us(1), hops: 6, line_rate: Rate::from_gbps(10) };
         let mut recorder = Recorder::new(&[flow].into(), move |_| ideal);
         assert_eq!(recorder.report(Time::ZERO, flow.src, Report::Opened { flow: flow.id, key: KEY }), None);
-        // From the first switch above the first host upward, then to the last host.
+        // Links up from the first host's switch, then the link down to the last host.
         let (_, up) = tree.links_from(flow.src).next().expect("a host has a link");
         let above = tree.links_from(up.to).filter(|(_, link)| !tree.is_host(link.to));
         let last = tree.links().find(|(_, link)| link.to == flow.dst);
@@ -173,7 +173,7 @@ mod tests {
     fn a_packet_counts_where_it_arrives_and_bytes_in_order_where_the_receiver_says() {
         let (mut throughput, recorder, links) = counted();
         let last = links[links.len() - 1];
-        // The link's delay takes it into the next interval.
+        // The propagation delay moves the arrival into the next interval.
         throughput.count(us(9), last, &frame(1), &recorder);
         throughput.count(us(15), last, &frame(0), &recorder);
         throughput.report(us(10), &Report::Progress { key: KEY, in_order: Bytes(0), late: 0 }, &recorder);
@@ -208,7 +208,7 @@ mod tests {
         let (left, right) = (links[0], links[1]);
         throughput.count(us(1), left, &frame(0), &recorder);
         throughput.count(us(2), right, &frame(2), &recorder);
-        // It waited behind others on the port that the switch has left.
+        // This packet waited behind others at the old port.
         throughput.count(us(3), left, &frame(1), &recorder);
         let changes = |throughput: Throughput| throughput.records(us(10))[0].port_changes;
         assert_eq!(changes(throughput), 1);

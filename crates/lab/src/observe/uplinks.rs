@@ -1,37 +1,38 @@
-//! What the uplinks of switches send, in intervals.
+//! Counts the bytes that switches send on their uplinks, in intervals.
 
 use raddle_core::{Duration, LinkId, NodeId, Time};
 use raddle_records::{ImbalanceRecord, imbalance};
 use raddle_topology::Topology;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A switch and the number of its uplinks: the links that lead away from hosts.
+/// A switch and the number of its uplinks. Uplinks are links that lead away from hosts.
 struct Switch {
     node: NodeId,
     tier: u32,
     uplinks: u32,
 }
 
-/// Which uplink of which of the switches a link is.
+/// The switch of an uplink, and the uplink's number at that switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Uplink {
     switch: u32,
     number: u32,
 }
 
-/// Counts what each uplink sends in intervals of equal length from the start on. A packet counts where its last bit
-/// leaves. It keeps 8 bytes an uplink for each switch and interval in which the switch sent something upward.
+/// Counts the bytes sent on each uplink in intervals of equal length from the start. A packet counts in the interval in
+/// which its last bit leaves. Memory: 8 bytes per uplink for each switch and interval in which the switch sent
+/// something upward.
 pub(crate) struct Uplinks {
     interval: Duration,
     switches: Vec<Switch>,
-    /// By link; of those that are uplinks of a switch that is sampled.
+    /// Indexed by link; set only for uplinks of sampled switches.
     links: Vec<Option<Uplink>>,
-    /// By interval and switch, a number an uplink.
+    /// Bytes for each uplink, indexed by interval and switch.
     sent: BTreeMap<(u64, u32), Box<[u64]>>,
 }
 
 impl Uplinks {
-    /// Of every switch with two or more uplinks; `None` if there is no such switch.
+    /// Samples every switch with two or more uplinks; `None` if there is none.
     pub(crate) fn of(topology: &Topology, interval: Duration) -> Option<Self> {
         let tiers = tiers(topology);
         let mut links = vec![None; topology.link_slots()];
@@ -53,7 +54,7 @@ impl Uplinks {
         (!switches.is_empty()).then_some(Self { interval, switches, links, sent: BTreeMap::new() })
     }
 
-    /// The last bit of a packet of `size` bytes leaves by `link` at `sent`.
+    /// Counts a packet of `size` bytes whose last bit leaves by `link` at `sent`.
     pub(crate) fn count(&mut self, sent: Time, link: LinkId, size: u32) {
         let Some(Uplink { switch, number }) = self.links[link.index()] else { return };
         let interval = sent.as_ps() / self.interval.as_ps();
@@ -62,7 +63,7 @@ impl Uplinks {
         sent[number as usize] += u64::from(size);
     }
 
-    /// The imbalance of every switch in every interval that was over by `end`, in the order of time.
+    /// The imbalance of every switch in every interval completed by `end`, in order of time.
     pub(crate) fn imbalance(&self, end: Time) -> Vec<ImbalanceRecord> {
         let interval = self.interval.as_ps();
         let sample = |number: u64, switch: u32, sent: &[u64]| {
@@ -75,7 +76,7 @@ impl Uplinks {
     }
 }
 
-/// Links from each node to the nearest host; hosts have none.
+/// The distance in links of each node from the nearest host; 0 for hosts.
 fn tiers(topology: &Topology) -> Vec<u32> {
     let mut tiers = vec![u32::MAX; topology.node_count()];
     let mut next: VecDeque<NodeId> = topology.hosts().collect();
@@ -130,7 +131,7 @@ mod tests {
         uplinks.count(at(999), right, 100);
         uplinks.count(at(500), down.expect("a link to a host"), 1_000);
         uplinks.count(at(2_000), right, 100);
-        // That interval is not over.
+        // This interval is not complete.
         uplinks.count(at(3_000), right, 100);
         let expected = [(1_000_000, 400.0 / 300.0), (3_000_000, 2.0)];
         let sample = |(at_ps, imbalance)| ImbalanceRecord { switch: node.0, tier: 1, at_ps, imbalance };

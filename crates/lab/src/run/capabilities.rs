@@ -1,19 +1,20 @@
-//! What each engine can run: the one place that says it. The packet engine runs all that there is.
+//! The features that each engine supports. This is the only place that says so. The packet engine supports every
+//! feature except those that belong to one other engine, such as the flow engine's grid and the live engine's dilation.
 
 use crate::experiment::EngineKind;
 use crate::run::prepare::Prepared;
 use raddle_schemes::scheme::View;
 
-/// Something that an experiment may ask for and that not every engine has.
+/// A feature that an experiment may ask for and that some engines lack.
 struct Feature {
-    /// Where the experiment asks for it.
+    /// The key by which the experiment asks for it.
     key: &'static str,
     is_asked: fn(&Prepared) -> bool,
-    /// For each engine why it does not have it; nothing if it does.
+    /// For each engine the reason why it lacks the feature.
     lacks: Lacks,
 }
 
-/// Why engines do not have something.
+/// For each engine the reason why it lacks a feature; `None` if the engine supports it.
 #[derive(Default)]
 struct Lacks {
     packet: Option<&'static str>,
@@ -184,17 +185,28 @@ const FEATURES: &[Feature] = &[
     },
 ];
 
-/// Something that an experiment asks of an engine that does not have it.
+/// A feature that the experiment asks for and that its engine lacks.
 pub(crate) struct Lacking {
-    /// Where the experiment asks for it.
+    /// The key by which the experiment asks for it.
     pub(crate) key: &'static str,
-    /// Why the engine does not have it.
+    /// The reason why the engine lacks it.
     pub(crate) why: String,
-    /// What would be right.
+    /// A correction for the user.
     pub(crate) hint: String,
 }
 
-/// The first of what the experiment asks for that its engine does not have.
+/// The engines that heed the key of that dotted name, if not all do; otherwise none.
+pub(crate) fn engines_of(key: &str) -> Vec<EngineKind> {
+    // Of these tables, only some values are not for all engines.
+    let feature =
+        FEATURES.iter().find(|feature| feature.key == key && !["workload", "scheme"].contains(&key));
+    let heeds = |feature: &Feature| {
+        ENGINES.into_iter().filter(|&engine| feature.lacks.of(engine).is_none()).collect()
+    };
+    feature.map_or_else(Vec::new, heeds)
+}
+
+/// The first feature that the experiment asks for and that its engine lacks.
 pub(crate) fn lacking(prepared: &Prepared) -> Option<Lacking> {
     let engine = prepared.experiment.engine.kind;
     let lacking = |feature: &Feature| {

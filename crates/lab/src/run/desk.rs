@@ -1,4 +1,4 @@
-//! Requests to a live run, by its control socket: what they mean for its links.
+//! Requests on a live run's control socket, and their effect on its links.
 
 use crate::run::faults;
 use raddle_core::{Duration, LinkId, NodeId};
@@ -8,33 +8,33 @@ use raddle_topology::Topology;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// How long topology discovery takes to tell every node of what was ordered.
+/// The time after a change until every node knows of it by topology discovery.
 const DISCOVERY: Duration = Duration::from_ms(1);
 
-/// Why a rack of several processes takes no orders.
+/// The answer to a request if the run has several processes.
 const SHARED: &str = "the run has several processes, and an order would reach one of them alone; \
                       give the failure in the experiment, as [[failure]]";
 
-/// Whoever gives a live run orders, and what was ordered so far.
+/// Serves the control requests of a live run.
 pub(super) struct Desk {
     control: Control,
-    /// None in a rack of several processes: an order would reach the ends of links at one process alone.
+    /// `None` if the rack runs in several processes: an order would change only this process's ends of the links.
     orders: Option<Orders>,
     topology: Arc<Topology>,
-    /// The links that are down because somebody wanted that.
+    /// The links that a request has taken down.
     down: BTreeSet<LinkId>,
 }
 
 impl Desk {
-    /// Takes orders for a rack from now on, or refuses them if the rack has several processes. `None` if the system lets no other process
-    /// call.
+    /// Opens the control socket of a rack. If the rack has several processes (`is_shared`), every request is refused.
+    /// Returns `None` if the socket cannot be opened.
     pub(super) fn open(rack: &mut Rack, topology: &Arc<Topology>, is_shared: bool) -> Option<Self> {
         let control = Control::open().ok()?;
         let orders = (!is_shared).then(|| rack.orders());
         Some(Self { control, orders, topology: Arc::clone(topology), down: BTreeSet::new() })
     }
 
-    /// Does what was asked meanwhile.
+    /// Carries out and answers the requests that have arrived.
     pub(super) fn serve(&mut self) {
         let Self { control, orders, topology, down } = self;
         control.answer(|request| {
@@ -53,7 +53,7 @@ impl Desk {
     }
 }
 
-/// What a request wants: the new state of links, and what is answered.
+/// Parses a request into the new state of links, the links, and the answer to the user.
 fn read(
     request: &str,
     topology: &Topology,

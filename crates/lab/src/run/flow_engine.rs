@@ -1,4 +1,4 @@
-//! Experiments on the flow engine.
+//! Runs experiments on the flow engine.
 
 use crate::observe::gather::Gather;
 use crate::run::prepare::Prepared;
@@ -31,7 +31,7 @@ pub(crate) fn run<'a>(prepared: &mut Prepared, mut gather: Gather<'a>, watch: &m
     Ended::new(gather, totals, links, now, complete)
 }
 
-/// What crossed a link, in whole packets and bytes.
+/// The traffic that crossed a link, in whole packets and bytes.
 fn link_stats(load: LinkLoad) -> LinkStats {
     let whole = |count: f64| count.round() as u64;
     LinkStats { data_packets: whole(load.packets), data_bytes: whole(load.bytes), ..LinkStats::default() }

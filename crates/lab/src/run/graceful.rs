@@ -1,21 +1,22 @@
-//! Work that an interruption must not cut off: it hears of the interruption itself, and leaves its files as they should be.
+//! Work that must not be cut off by an interruption. Such work checks for the interruption itself and leaves its files
+//! in order.
 //!
-//! All else (reading inputs, building a topology, checking flows) leaves nothing behind, so that a process that does no
-//! such work can just end.
+//! All other work (reading inputs, building a topology, checking flows) leaves nothing behind, so a process that does
+//! only such work can exit at once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Pieces of work that have begun.
+/// Number of pieces of work begun.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// Pieces of work that have ended.
+/// Number of pieces of work ended.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// A piece of such work, from its beginning until this is dropped.
+/// A piece of such work. It lasts from [`Graceful::begin`] until this value is dropped.
 pub(crate) struct Graceful(());
 
 impl Graceful {
-    /// A piece of work begins.
+    /// Begins a piece of work.
     pub(crate) fn begin() -> Self {
         BEGUN.fetch_add(1, Ordering::SeqCst);
         Self(())

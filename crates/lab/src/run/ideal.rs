@@ -1,4 +1,4 @@
-//! What a flow could hope for if it had the fabric to itself.
+//! The ideal FCT of a flow: its FCT if it were alone on the fabric.
 
 use raddle_core::{Bytes, Duration, Flow, NodeId, Rate};
 use raddle_records::{Framing, Ideal, ideal_cut_through, ideal_store_and_forward};
@@ -6,13 +6,13 @@ use raddle_topology::Topology;
 use raddle_topology::routing::Routing;
 use std::sync::Arc;
 
-/// What flows could hope for on a fabric, by shortest paths.
+/// Computes ideal FCTs on shortest paths of a fabric.
 pub(crate) struct Ideals {
     routing: Routing,
     framing: Framing,
-    /// What a node must have of a packet to pass it on, if not all.
+    /// Bytes of a packet that a node must receive before it can forward it; `None` for the whole packet.
     lookahead: Option<Bytes>,
-    /// Whether a packet without payload goes there and one comes back before the first byte leaves.
+    /// True if the flow starts with a handshake: one packet without payload in each direction.
     handshake: bool,
 }
 
@@ -26,8 +26,8 @@ impl Ideals {
         Self { routing: Routing::new(Arc::clone(topology)), framing, lookahead, handshake }
     }
 
-    /// A shortest path, by the fastest link at each hop, as rates and delays. Empty if there is none. Links count as if none
-    /// were slowed: which path has the least slow ones, nobody asks.
+    /// The rates and delays along a shortest path that takes the fastest link at each hop. Empty if there is no path.
+    /// The line rate of each link is used, even if the experiment has slowed the link down.
     fn best(&self, src: NodeId, dst: NodeId) -> Vec<(Rate, Duration)> {
         let topology = self.routing.topology();
         let (mut at, mut path, mut ports) = (src, Vec::new(), Vec::new());
@@ -48,7 +48,7 @@ impl Ideals {
         }
     }
 
-    /// The base round trip between two hosts: a full packet there and one without payload back.
+    /// The base round-trip time between two hosts: a full packet there, and a packet without payload back.
     pub(crate) fn round_trip(&self, src: NodeId, dst: NodeId) -> Duration {
         let full = Bytes(self.framing.payload.into());
         self.one_way(full, &self.best(src, dst)) + self.one_way(Bytes(0), &self.best(dst, src))
@@ -67,7 +67,7 @@ impl Ideals {
     }
 }
 
-/// Which nodes can reach each other: equal numbers can.
+/// A component number for each node. Nodes with equal numbers can reach each other.
 pub(crate) fn components(topology: &Topology) -> Vec<u32> {
     let mut component = vec![u32::MAX; topology.node_count()];
     for root in topology.nodes() {

@@ -1,4 +1,4 @@
-//! The summary of a finished run, read back from its directory.
+//! Reads the summary of a finished run from its directory.
 
 use crate::Error;
 use crate::run::directory::SUMMARY;
@@ -7,14 +7,14 @@ use serde_json::Value;
 use std::fmt;
 use std::path::Path;
 
-/// Keys that every summary has.
+/// Keys that every summary must have.
 const KEYS: [&str; 4] = ["digest", "complete", "classes", "totals"];
 
 /// Reads the summary in a run directory.
 ///
 /// # Errors
-/// If it cannot be read, is not a summary, or has another schema version. A summary without a version was written before
-/// versions were, and has the first one.
+/// If it cannot be read, is not a summary, or has another schema version. A summary without a version was written
+/// before the key existed, and counts as version 1.
 pub(crate) fn read(directory: &Path) -> Result<Value, Error> {
     let path = directory.join(SUMMARY);
     let text = std::fs::read_to_string(&path).map_err(|error| not_a_run(&path, error))?;
@@ -34,7 +34,7 @@ pub(crate) fn read(directory: &Path) -> Result<Value, Error> {
     }
 }
 
-/// The error about a file that a run directory does not have, or that is not as a run leaves it.
+/// The error about a file that is missing from a run directory or is invalid.
 pub(crate) fn not_a_run(path: &Path, why: impl fmt::Display) -> Error {
     let hint = "a run directory, as `raddle run` leaves it, holds summary.json".to_owned();
     Error::Usage { what: format!("{}: {why}", path.display()), hint }

@@ -1,4 +1,5 @@
-//! Experiments on the live rack: the whole rack in this process, or a share of it, the rest in others.
+//! Runs experiments on the live rack. The whole rack runs in this process, or this process runs a share of it and other
+//! processes the rest.
 
 use crate::Error;
 use crate::experiment::{Namespaces, Scheme};
@@ -16,27 +17,27 @@ use std::net::Ipv4Addr;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-/// What a process has of a rack that it shares with others.
+/// The share of a rack that one process runs.
 #[derive(Debug, Clone)]
 pub struct Share {
-    /// Its nodes.
+    /// The nodes that this process runs.
     pub nodes: Range<u32>,
-    /// Where the processes meet.
+    /// The address at which the processes meet.
     pub meeting: Meeting,
-    /// Whether the others come to this process, which keeps the results of all, or this one goes to another.
+    /// True if this is the host process: the others connect to it, and it keeps all results.
     pub is_host: bool,
-    /// A secret that all know; it may be empty where the processes meet at a Unix socket.
+    /// A secret shared by all processes. It may be empty if they meet at a Unix socket.
     pub secret: Vec<u8>,
 }
 
-/// What a process that is not the host says of its share at the end.
+/// The results of a process that is not the host.
 #[derive(Debug)]
 pub struct Shared {
-    /// Whether the run came to its own end.
+    /// True if the run reached its end.
     pub complete: bool,
-    /// Packets that crossed a link to one of its nodes.
+    /// Packets that crossed a link to one of this process's nodes.
     pub packet_hops: u64,
-    /// How faithful its nodes were.
+    /// Measured fidelity of this process's nodes.
     pub fidelity: Fidelity,
 }
 
@@ -51,7 +52,7 @@ pub(crate) fn run<'a>(
     if prepared.loads_kernels() {
         rack = rack.with_load(load(prepared, &hosts)?);
     }
-    // Nobody knows when programs have done what they want.
+    // The rack cannot know when the programs have finished, so it must not end by itself.
     let stay = (!hosts.is_empty() && !prepared.loads_kernels()).then(|| rack.stay());
     let mut desk = Desk::open(&mut rack, &prepared.topology, prepared.share.is_some());
     let mut look = |progress| {
@@ -82,10 +83,10 @@ pub(crate) fn run<'a>(
     Ok(Ended { flow_control, waiting, retransmissions, fidelity, ..ended })
 }
 
-/// Runs the share that this process has in the rack of another, which keeps the results.
+/// Runs this process's share of a rack. The host process keeps the results.
 ///
 /// # Errors
-/// If the processes do not come together, or the host goes before the end.
+/// If the processes do not meet, or the host process leaves before the end.
 pub fn join(mut prepared: Prepared, control: Control<'_>) -> Result<Shared, Error> {
     let _graceful = Graceful::begin();
     let mut watch = Watch::new(control, &prepared);
@@ -104,7 +105,7 @@ pub fn join(mut prepared: Prepared, control: Control<'_>) -> Result<Shared, Erro
     Ok(Shared { complete, packet_hops: rack.totals().packet_hops, fidelity: rack.fidelity() })
 }
 
-/// Hears of every packet, so that the host does.
+/// Subscribes to every forwarded packet, so that the host process receives these events.
 struct PassesAllOn;
 
 impl Observer for PassesAllOn {
@@ -173,7 +174,7 @@ fn refuse_lost(rack: &Rack) -> Result<(), Error> {
     rack.lost().map_or(Ok(()), |lost| Err(Error::Run(lost.to_string())))
 }
 
-/// A host that is a namespace.
+/// A host that is a Linux network namespace.
 enum LinuxHost {
     Frames(FrameHost),
     Streams(IpHost),
@@ -188,7 +189,7 @@ impl LinuxHost {
     }
 }
 
-/// The generator of the workload's flows, between these hosts.
+/// The traffic generator for the workload's flows between these hosts.
 fn load(prepared: &Prepared, hosts: &[LinuxHost]) -> Result<Load, Error> {
     let host = |((node, address), host): ((NodeId, Ipv4Addr), &LinuxHost)| {
         let namespace = host.namespace().open().map_err(|why| Error::Run(why.to_string()))?;
@@ -200,7 +201,7 @@ fn load(prepared: &Prepared, hosts: &[LinuxHost]) -> Result<Load, Error> {
     Load::new(hosts, &flows, &congestion).map_err(|error| Error::Run(error.to_string()))
 }
 
-/// The namespaces at hosts of this process, whose programs reach those at the others.
+/// Creates the namespaces of this process's hosts. Their programs can reach those at all other hosts.
 fn linux_hosts(prepared: &Prepared, rack: &mut Rack) -> Result<Vec<LinuxHost>, Error> {
     let Some(interface) = interface(prepared) else { return Ok(Vec::new()) };
     let refused = |error: NoNamespace| {
@@ -227,7 +228,7 @@ fn linux_hosts(prepared: &Prepared, rack: &mut Rack) -> Result<Vec<LinuxHost>, E
     prepared.namespaces().into_iter().map(host).collect()
 }
 
-/// The interfaces of hosts that are namespaces; `None` if they are the scheme's own.
+/// The network interfaces for hosts that are namespaces; `None` if the scheme's own hosts are used.
 fn interface(prepared: &Prepared) -> Option<Interface> {
     let Scheme { transport, queue: limits, .. } = &prepared.experiment.scheme;
     let Namespaces { congestion_control, rto_min, queue } = prepared.experiment.engine.hosts.clone()?;
@@ -246,8 +247,9 @@ fn interface(prepared: &Prepared) -> Option<Interface> {
     })
 }
 
-/// Bytes of a full Ethernet frame with two VLAN tags.
+/// Size of a full Ethernet frame with two VLAN tags, in bytes.
 const MOST_FRAME: usize = 1_522;
 
-/// Bytes that tags of switches may add to a packet, and transports' largest control packets take beyond a data packet's.
+/// Margin in bytes for the tags that switches add to a packet, and for control packets that are larger than a data
+/// packet.
 const TAGS: usize = 256;

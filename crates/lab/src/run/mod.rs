@@ -1,4 +1,4 @@
-//! Running a prepared experiment on its engine, and gathering what comes out.
+//! Runs a prepared experiment on its engine, and gathers the results.
 
 pub(crate) mod capabilities;
 mod desk;
@@ -44,27 +44,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// How a run stands.
+/// The state of a run in progress.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunState {
-    /// How far its engine is.
+    /// The engine's progress.
     pub progress: Progress,
-    /// Flows in all; 0 if nobody knows, since programs begin them.
+    /// Total number of flows; 0 if it is unknown because programs begin the flows.
     pub flows: u64,
-    /// Simulated time at which the run ends at the latest.
+    /// The simulated time limit of the run.
     pub limit: Option<Time>,
     /// Wall-clock seconds so far.
     pub seconds: f64,
 }
 
 impl RunState {
-    /// Packets that cross a link in a second of wall-clock time.
+    /// Packet hops per second of wall-clock time.
     #[must_use]
     pub fn hops_per_second(&self) -> f64 {
         self.progress.packet_hops as f64 / self.seconds.max(1e-9)
     }
 
-    /// Wall-clock seconds to go, if flows go on finishing and time goes on passing as they have: whichever ends first.
+    /// Estimate of the remaining wall-clock seconds, from the share of flows delivered or of simulated time passed,
+    /// whichever is larger.
     #[must_use]
     pub fn seconds_left(&self) -> Option<f64> {
         let Progress { now, flows_delivered, .. } = self.progress;
@@ -75,55 +76,55 @@ impl RunState {
     }
 }
 
-/// Whoever follows a run.
+/// Controls and observes a run.
 pub struct Control<'a> {
-    /// Set from outside, it ends the run early.
+    /// When set, the run stops early.
     pub stop: &'a AtomicBool,
-    /// Told now and then how far the run is.
+    /// Called now and then with the state of the run.
     pub progress: &'a mut dyn FnMut(&RunState),
-    /// Threads that share the run; what comes out does not depend on them.
+    /// Number of threads for the run. The results do not depend on it.
     pub threads: Threads,
 }
 
-/// What a run amounts to, flows aside.
+/// The results of a run, without its flow records.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// A row a directed link.
+    /// One row per directed link.
     pub links: Vec<LinkRecord>,
-    /// A row a bin that is not empty of each port's queue histogram, if the experiment asks for it.
+    /// One row per non-empty bin of each port's queue histogram, if the experiment asks for it.
     pub queues: Vec<QueueRecord>,
-    /// How unevenly switches used their uplinks, if the experiment asks for it.
+    /// Samples of how unevenly switches used their uplinks, if the experiment asks for it.
     pub imbalance: Vec<ImbalanceRecord>,
-    /// What receivers got of each flow in each interval, if the experiment asks for it.
+    /// Throughput of each flow in each interval, if the experiment asks for it.
     pub throughput: Vec<ThroughputRecord>,
-    /// A row a directed link that has flow control.
+    /// One row per directed link with flow control.
     pub flow_control: Vec<FlowControlRecord>,
-    /// A row a rank, if the workload is a program.
+    /// One row per rank, if the workload is a program.
     pub ranks: Vec<RankRecord>,
-    /// Packets by kind, losses by reason.
+    /// Packets by kind, and drops by reason.
     pub totals: TotalsRecord,
-    /// Of all rows.
+    /// The digest of all rows.
     pub digest: Digest,
-    /// Flows of the workload, and those that programs began.
+    /// Number of flows, both of the workload and begun by programs.
     pub flows: u64,
-    /// Flows delivered.
+    /// Number of flows delivered.
     pub delivered: u64,
-    /// When the last of them was delivered whole.
+    /// Time of the last complete delivery of a flow.
     pub last_delivery: Option<Time>,
-    /// Why none was delivered, if the run came to its own end and had flows.
+    /// The reason why no flow was delivered, if the run reached its end and had flows.
     pub undelivered: Option<Undelivered>,
-    /// Whether the run came to its own end, rather than being stopped.
+    /// True if the run reached its end and was not stopped.
     pub complete: bool,
-    /// Reports of flows that nobody had opened, which a sound scheme does not make.
+    /// Number of reports about unknown flows; 0 for a correct scheme.
     pub unmatched: u64,
-    /// How faithful the run was, if it was live.
+    /// Measured fidelity of a live run.
     pub fidelity: Option<Fidelity>,
     /// Wall-clock seconds.
     pub seconds: f64,
 }
 
 impl Outcome {
-    /// The same without its rows: the numbers alone.
+    /// A copy without the rows, with the numbers alone.
     pub(crate) fn without_rows(&self) -> Self {
         let Self {
             totals,
@@ -159,7 +160,7 @@ impl Outcome {
         }
     }
 
-    /// When the last rank came to its end, in picoseconds; `None` without ranks, or if one did not.
+    /// End of the last rank, in picoseconds; `None` without ranks, or if a rank did not finish.
     #[must_use]
     pub fn makespan_ps(&self) -> Option<u64> {
         let finished: Option<Vec<u64>> = self.ranks.iter().map(|rank| rank.finished_ps).collect();
@@ -167,28 +168,28 @@ impl Outcome {
     }
 }
 
-/// The wall clock, for progress and for limits of what is tried: no result depends on it.
+/// The wall clock, used for progress and time limits. No result depends on it.
 #[expect(clippy::disallowed_methods, reason = "progress is shown against the wall clock")]
 pub(crate) fn wall_clock() -> Instant {
     Instant::now()
 }
 
-/// Where rows and packets go as they come.
+/// Receivers of rows and packets during a run.
 pub(crate) struct Sinks<'a> {
-    /// Each flow's record as soon as the flow is done; the rest, of flows that were not, at the end.
+    /// Receives each flow's record as soon as the flow is done, and the records of unfinished flows at the end.
     pub(crate) flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
-    /// What is seen of queues, if the experiment asks for it.
+    /// Receives samples of queue lengths, if the experiment asks for them.
     pub(crate) queue_length: &'a mut dyn FnMut(&QueueLengthRecord) -> Result<(), Error>,
-    /// Packets that are captured.
+    /// Writes the captured packets.
     pub(crate) capture: Option<Capture>,
 }
 
-/// Runs a prepared experiment, captures nothing and looks at no queues. Each flow's record goes to `flow` as soon as the
-/// flow is done; the rest, of flows that were not, at the end.
+/// Runs a prepared experiment without packet capture and queue samples. `flow` receives each flow's record as soon as
+/// the flow is done, and the records of unfinished flows at the end.
 ///
 /// # Errors
-/// If `flow` fails, the engine's own accounts do not add up, nothing moves any more although something waits, or a packet
-/// is lost where flow control should have kept it.
+/// If `flow` fails, packets or bytes are not conserved, nothing moves any more although a program or a link waits, or a
+/// packet is lost despite flow control.
 pub fn run(
     prepared: Prepared,
     flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
@@ -197,7 +198,7 @@ pub fn run(
     run_with(prepared, Sinks { flow, queue_length: &mut |_| Ok(()), capture: None }, control)
 }
 
-/// [`run`], with all that it leaves as it comes.
+/// Like [`run`], with receivers for queue samples and packets too.
 pub(crate) fn run_with(
     mut prepared: Prepared,
     Sinks { flow, queue_length, capture }: Sinks<'_>,
@@ -234,7 +235,7 @@ pub(crate) fn run_with(
     finish(&prepared, ended, &watch)
 }
 
-/// What an engine leaves.
+/// The results of an engine.
 pub(crate) struct Ended<'a> {
     pub(crate) gather: Gather<'a>,
     pub(crate) totals: Totals,
@@ -243,16 +244,16 @@ pub(crate) struct Ended<'a> {
     pub(crate) flow_control: Vec<FlowControlRecord>,
     pub(crate) now: Time,
     pub(crate) complete: bool,
-    /// What hosts still wait for, in words.
+    /// A text for each host that still waits for something.
     pub(crate) waiting: Vec<String>,
-    /// Packets that hosts sent more than once, of flows that they have not closed: the host, the flow's key, how many.
+    /// Number of retransmissions of flows still open at the end: the host, the flow's key, the count.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
-    /// How faithful a live run was.
+    /// Measured fidelity of a live run.
     pub(crate) fidelity: Option<Fidelity>,
 }
 
 impl<'a> Ended<'a> {
-    /// The part that every engine leaves; an engine that has more adds it.
+    /// The results that every engine has. An engine with more results adds them.
     pub(crate) fn new(
         gather: Gather<'a>,
         totals: Totals,
@@ -295,7 +296,8 @@ pub(crate) fn retransmissions<'h>(
     topology.nodes().flat_map(of_host).collect()
 }
 
-/// A prepared experiment in the packet engine, before its first flow; `None` if `go_on`, asked now and then, says to stop.
+/// The packet engine with a prepared experiment, before its first flow. Calls `go_on` now and then; returns `None` once
+/// it returns `false`.
 pub(crate) fn simulation<O: Observer>(
     prepared: &mut Prepared,
     threads: Threads,
@@ -341,14 +343,14 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     Ok(Ended { queues, flow_control, waiting, retransmissions, ..ended })
 }
 
-/// Refuses a run that lost packets or application bytes, or made some: whose accounts do not add up with so many packets
-/// inside the fabric.
+/// Refuses a run that lost or created packets or application bytes. `inside` is the number of packets still inside the
+/// fabric.
 fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
     if totals.sent != totals.delivered + totals.dropped + inside {
         return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside")));
     }
     let ended = totals.delivered_bytes + totals.dropped_bytes;
-    // Nobody knows how many bytes were in packets that could not be read.
+    // The number of bytes in unreadable packets is unknown.
     let conserved = if inside == 0 && totals.drops.malformed == 0 {
         totals.sent_bytes == ended
     } else {
@@ -360,8 +362,8 @@ fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs a simulation to its end, but for the times at which somebody wants to look into it. Returns whether it came to its
-/// own end.
+/// Runs a simulation to its end, with stops to sample queues and to look for deadlocks. Returns whether the run reached
+/// its end.
 fn advance<O: Observer>(
     simulation: &mut Simulation<O>,
     topology: &Topology,
@@ -379,7 +381,7 @@ fn advance<O: Observer>(
             Reached::Stopped => return Ok(false),
             Reached::Until => {}
         }
-        // The engine asks only once in many events, of which there may be few between two looks.
+        // The engine calls `watch` only once in many events, and there may be few events between two stops.
         let Totals { packet_hops, flows_delivered, .. } = simulation.totals();
         if watch.look(Progress { now: until, packet_hops, flows_delivered }).is_break() {
             return Ok(false);
@@ -396,7 +398,7 @@ fn advance<O: Observer>(
     }
 }
 
-/// The bins that are not empty.
+/// One row for each non-empty bin.
 fn queues(depths: &[(LinkId, QueueDepths)]) -> Vec<QueueRecord> {
     let bins = |&(link, depths): &(LinkId, QueueDepths)| {
         let counted = (0_u32..).zip(depths.0).filter(|&(_, packets)| packets > 0);
@@ -405,7 +407,7 @@ fn queues(depths: &[(LinkId, QueueDepths)]) -> Vec<QueueRecord> {
     depths.iter().flat_map(bins).collect()
 }
 
-/// Simulated time between two looks at a lockstep run.
+/// Simulated time between two progress checks of a lockstep run.
 const LOCKSTEP_SLICE: raddle_core::Duration = raddle_core::Duration::from_us(100);
 
 fn run_lockstep<'a>(
@@ -516,7 +518,7 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
     })
 }
 
-/// Tells how far a run is, and whether to go on.
+/// Reports the progress of a run, and decides whether it goes on.
 pub(crate) struct Watch<'a> {
     control: Control<'a>,
     started: Instant,
@@ -525,7 +527,7 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// From now on.
+    /// Starts to watch now.
     pub(crate) fn new(control: Control<'a>, prepared: &Prepared) -> Self {
         let (flows, limit) = (prepared.flows.len() as u64, prepared.experiment.engine.time_limit);
         Self { control, started: wall_clock(), flows, limit }

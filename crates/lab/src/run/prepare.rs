@@ -1,4 +1,4 @@
-//! From an experiment to what an engine takes, and the checks that need all of it at once.
+//! Prepares an experiment for an engine, and makes the checks that involve several parts of the experiment.
 
 use crate::Error;
 use crate::experiment::{Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Scheme, place};
@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 /// An experiment that has been checked and can run.
 pub struct Prepared {
-    /// What it was made from.
+    /// The experiment as read from its file.
     pub experiment: Experiment,
     /// The fabric.
     pub topology: Arc<Topology>,
@@ -43,24 +43,24 @@ pub struct Prepared {
     pub estimate: Estimate,
     pub(crate) parts: Built,
     pub(crate) own: Own,
-    /// The ranks that begin the flows, if the workload is a program.
+    /// The ranks that begin flows, if the workload is a program.
     pub(crate) job: Option<Arc<Job>>,
     pub(crate) ports: PortParts,
     pub(crate) changes: Vec<Change>,
     pub(crate) errors: LinkErrors,
-    /// The scheme as the flow engine knows it, if that is to run it.
+    /// The scheme for the flow engine, if that engine runs it.
     pub(crate) fluid: Option<FluidScheme>,
     /// Links whose packets are captured.
     pub(crate) captured: BTreeSet<LinkId>,
-    /// Links at whose ports queues are looked at.
+    /// Links whose queues are sampled.
     pub(crate) looked_at: BTreeSet<LinkId>,
-    /// What this process has of a live rack, if others have the rest.
+    /// This process's share of a live rack, if other processes run the rest.
     pub(crate) share: Option<Share>,
-    /// What is probably not meant.
+    /// Settings that are probably not intended.
     pub warnings: Vec<Warning>,
 }
 
-/// Parts of ports that the transport brings.
+/// The parts of ports that the transport itself provides.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Own {
     pub(crate) queues: bool,
@@ -76,7 +76,7 @@ impl Own {
     }
 }
 
-/// The parts of ports that the experiment chooses apart from the transport's own.
+/// The parts of ports that the experiment chooses in addition to the transport's.
 #[derive(Default)]
 pub(crate) struct PortParts {
     queue: Option<Queues>,
@@ -102,10 +102,10 @@ impl PortParts {
 }
 
 impl Document {
-    /// Reads the experiment, builds its fabric, flows and scheme, and checks that they go together.
+    /// Reads the experiment, builds its fabric, flows and scheme, and checks that they fit together.
     ///
     /// # Errors
-    /// With the first thing that is wrong.
+    /// If anything is wrong: the first problem found.
     pub fn prepare(&self) -> Result<Prepared, Problem> {
         let mut experiment = self.experiment()?;
         let memory = self.memory.map(Limit::of_user).or_else(Limit::of_system);
@@ -201,7 +201,8 @@ impl Document {
         Ok(prepared)
     }
 
-    /// The memory that a run is expected to take. Parts of some nodes are made for it, by a scheme that is built for it alone.
+    /// Estimates the memory of a run. For this it builds the parts of some nodes, with a scheme that is built only for
+    /// the estimate.
     fn estimate(
         &self,
         experiment: &Experiment,
@@ -240,7 +241,7 @@ impl Document {
                 };
                 let (a_link, a_node, a_packet) = match kind {
                     EngineKind::Packet => (
-                        // Set-ups are gone before statistics are gathered.
+                        // The set-ups of ports are freed before statistics are gathered.
                         Simulation::<()>::BYTES_A_LINK + size_of::<PortSetup>().max(size_of::<LinkStats>()),
                         Simulation::<()>::BYTES_A_NODE,
                         Simulation::<()>::BYTES_A_PACKET as u64,
@@ -264,13 +265,13 @@ impl Document {
             }
         };
         let tables = TableWriter::<LinkRecord>::buffer_bytes(links) + links * size_of::<LinkRecord>() as u64;
-        // Tables of links are written when the engine is gone.
+        // The tables of links are written after the engine has been freed.
         let more = tables.saturating_sub(fabric.fabric_bytes);
         let record_bytes = TableWriter::<FlowRecord>::buffer_bytes(rows).max(more);
         Ok(Estimate { record_bytes, ..fabric.with_load(load, program.ranks, each) })
     }
 
-    /// Refuses an experiment that is expected to take more memory than there is.
+    /// Refuses an experiment whose estimated memory exceeds the limit.
     fn check_memory(&self, estimate: &Estimate, memory: Option<Limit>) -> Result<(), Problem> {
         let Some(limit) = memory.filter(|limit| estimate.total() > limit.bytes) else { return Ok(()) };
         let what = format!("the experiment takes more memory than {limit}: {estimate}");
@@ -279,7 +280,7 @@ impl Document {
         Err(Problem::at(&place(&self.root, key), Cause::OutOfRange { what, hint }))
     }
 
-    /// Refuses hellos that are under way for so long that there is no quiet time between them.
+    /// Refuses a hello period that is too short for the links: there must be quiet time between hellos.
     fn check_hellos(&self, period: Duration, topology: &Topology) -> Result<(), Problem> {
         let on_link = |(_, link): (_, &Link)| link.delay + link.rate.time_for(LONGEST_OF_DISCOVERY);
         let least = topology.links().map(on_link).max().unwrap_or_default() * HELLO_TIMES;
@@ -291,7 +292,7 @@ impl Document {
         Err(Problem::at(&place(&self.root, "engine.hello_period"), Cause::OutOfRange { what, hint }))
     }
 
-    /// Refuses hosts that nobody gives anything to send, and those that would not send what they are given.
+    /// Refuses hosts that have no workload to send, and hosts that cannot send the given workload.
     fn check_hosts(&self, prepared: &Prepared) -> Result<(), Problem> {
         let Prepared { experiment, survey, job, .. } = prepared;
         let (key, what, hint) = match (&experiment.engine.hosts, experiment.workload.is_of_programs()) {
@@ -322,7 +323,8 @@ impl Document {
         Problem::at(&place(&self.root, &unfit.key), cause)
     }
 
-    /// Refuses limits that no queue would know of.
+    /// Refuses limits, disciplines, flow control and congestion points that the transport's own queues and port agents
+    /// would ignore.
     fn check_queues(&self, prepared: &Prepared) -> Result<(), Problem> {
         let contradiction = |key: &str, what: String, hint: &str| {
             Err(Problem::at(&place(&self.root, key), Cause::Contradiction { what, hint: hint.to_owned() }))
@@ -349,34 +351,34 @@ impl Document {
     }
 }
 
-/// Bytes of a link in the flow engine: its load, its capacity, and its place in the allocation of rates.
+/// Bytes per link in the flow engine: its load, its capacity, and its entry in the allocation of rates.
 const FLUID_LINK: usize = 160;
 
-/// Lets all nodes find out by themselves which links are down.
+/// Lets every node discover by itself which links are down.
 fn discover(parts: &mut Built, topology: &Topology, period: Duration) {
     let discoverer = discoverers(topology, period);
     let mut bare = std::mem::replace(&mut parts.node, Box::new(|_| Parts::default()));
     parts.node = Box::new(move |id| Parts { discovery: Some(discoverer(id)), ..bare(id) });
 }
 
-/// The longest packet of topology discovery, in any framing.
+/// Upper bound of a topology discovery packet's size, in any framing.
 const LONGEST_OF_DISCOVERY: Bytes = Bytes(300);
 
-/// Least time between two hellos, in times that the longest packet of topology discovery takes over a link: half of
-/// the period is free of hellos.
+/// Shortest hello period, as a multiple of the time that the longest discovery packet takes over a link. At least half
+/// of the period must be free of hellos.
 const HELLO_TIMES: u64 = 4;
 
-/// Whether kernels take the place of this transport's hosts, if hosts are namespaces. A transport that brings forwarders of its own
-/// carries what kernels send.
+/// True if kernels replace this transport's hosts if hosts are namespaces. A transport with its own forwarders carries
+/// the kernels' byte streams instead.
 const fn sends_frames(transport: &Transport) -> bool {
     matches!(transport.make, Make::Hosts(_))
 }
 
 impl Prepared {
-    /// The same experiment, of which this process has a share alone.
+    /// The same experiment with only a share of the rack in this process.
     ///
     /// # Errors
-    /// If the experiment is not for the live engine, or the ranks of a program are its workload: they are in one process.
+    /// If the experiment is not for the live engine, or its workload is a program: all ranks run in one process.
     pub fn shared(mut self, share: Share) -> Result<Self, Error> {
         let refusal = |what: &str, hint: &str| Error::Usage { what: what.to_owned(), hint: hint.to_owned() };
         if self.experiment.engine.kind != EngineKind::Live {
@@ -392,8 +394,8 @@ impl Prepared {
         Ok(self)
     }
 
-    /// The hosts of this process that are network namespaces of this machine, and their addresses; empty if hosts are the scheme's
-    /// own.
+    /// The hosts of this process that are network namespaces of this machine, with their addresses. Empty if the
+    /// scheme's own hosts are used.
     pub fn namespaces(&self) -> Vec<(NodeId, Ipv4Addr)> {
         let are_namespaces = self.experiment.engine.hosts.is_some();
         let is_here = |host: &NodeId| self.share.as_ref().is_none_or(|share| share.nodes.contains(&host.0));
@@ -401,17 +403,17 @@ impl Prepared {
         hosts.map(|host| (host, ip::address(host))).collect()
     }
 
-    /// Whether the kernels at the hosts send whole frames in place of the scheme's hosts.
+    /// True if the hosts' kernels send whole frames in place of the scheme's hosts.
     pub(crate) fn sends_frames(&self) -> bool {
         self.experiment.engine.hosts.is_some() && sends_frames(&self.experiment.scheme.transport)
     }
 
-    /// Whether the kernels at the hosts send the flows of the workload, rather than those of programs.
+    /// True if the hosts' kernels send the flows of the workload, in contrast to the flows of users' programs.
     pub(crate) fn loads_kernels(&self) -> bool {
         self.sends_frames() && !self.experiment.workload.is_of_programs()
     }
 
-    /// How the packet engine runs it, on several threads if the scheme allows it.
+    /// The configuration of the packet engine. It uses several threads only if the scheme allows it.
     pub(crate) fn config(&self, threads: Threads) -> Config {
         let engine = &self.experiment.engine;
         let switching = match self.lookahead() {
@@ -435,10 +437,10 @@ impl Prepared {
         }
     }
 
-    /// What a node must have of a packet before it passes it on, if not all.
+    /// Bytes of a packet that a node must receive before it can forward it; `None` for the whole packet.
     pub(crate) fn lookahead(&self) -> Option<Bytes> {
         let engine = &self.experiment.engine;
-        // Where headers are inside of what counts as payload, a switch waits for the least frame of Ethernet.
+        // If headers are part of the payload, a switch waits for the minimum Ethernet frame.
         let header = match self.parts.header_bytes {
             0 => Bytes(64),
             header => Bytes(header.into()),
@@ -446,30 +448,30 @@ impl Prepared {
         engine.cut_through.then(|| engine.header.unwrap_or(header))
     }
 
-    /// Whether the port that a link leaves has to tell its host what has left.
+    /// True if the port at the start of this link must tell its host which packets have left.
     pub(crate) fn tells_departures(&self, link: LinkId) -> bool {
         let of_host = |link: &Link| self.topology.is_host(link.from);
         self.parts.hear_of_departures && self.topology.link(link).is_some_and(of_host)
     }
 
-    /// The queue of its own that the port has which a link leaves.
+    /// The special queue of the port at the start of this link; `None` for a plain queue.
     pub(crate) fn queue(&mut self, link: LinkId) -> Option<Box<dyn Queue>> {
         (self.parts.queue)(link)
             .or_else(|| Some(self.ports.queue.as_mut()?(link)))
             .or_else(|| self.tells_departures(link).then(|| Box::<Strict>::default() as _))
     }
 
-    /// The agent of the port that a link leaves.
+    /// The agent of the port at the start of this link.
     pub(crate) fn agent(&mut self, link: LinkId) -> Option<Box<dyn PortAgent>> {
         (self.parts.agent)(link).or_else(|| self.ports.agent.as_mut()?(link))
     }
 
-    /// Flow control of the link, at the port that it leaves.
+    /// The link's flow control, at the port at its start.
     pub(crate) fn flow_control(&mut self, link: LinkId) -> Option<Box<dyn LinkFlowControl>> {
         self.ports.flow_control.as_mut().and_then(|control| control(link))
     }
 
-    /// What plain queues may hold, for the runtimes that move bytes.
+    /// The limits of plain queues, for the runtimes that move bytes.
     pub(crate) fn limits(&self) -> Limits {
         let limits = self.experiment.scheme.queue;
         Limits {
@@ -493,19 +495,19 @@ impl Prepared {
         }
     }
 
-    /// What the flows amount to: the load offered, the realised mean size.
+    /// Facts about the flows: the offered load and the actual mean size.
     #[must_use]
     pub fn facts(&self) -> Facts {
         self.survey.facts
     }
 
-    /// How flows are cut into packets.
+    /// The rule by which flows are cut into packets.
     pub(crate) fn framing(&self) -> Framing {
         let LinkLayer { overhead, least, .. } = self.topology.link_layer();
         Framing { payload: self.parts.mtu, header: self.parts.header_bytes, overhead, least }
     }
 
-    /// What flows could hope for.
+    /// Ideal FCTs on this fabric.
     pub(crate) fn ideals(&self) -> Ideals {
         Ideals::new(&self.topology, self.framing(), self.lookahead(), self.parts.handshake)
     }

@@ -1,4 +1,4 @@
-//! A run in a page: what is kept as `summary.json` and shown at the end.
+//! The one-page summary of a run: saved as `summary.json` and printed at the end.
 
 use crate::Error;
 use crate::SizeClass;
@@ -17,13 +17,13 @@ use serde_json::{Value, json};
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
-/// The version of the keys of `summary.json`. Raised when a key changes its name or meaning.
+/// The schema version of `summary.json`. It is raised when a key changes its name or meaning.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 
 /// The percentiles of a summary.
 const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
 
-/// Mean and percentiles by nearest rank; nothing of nothing.
+/// Mean and percentiles by nearest rank; all `None` without samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Statistics {
     mean: Option<f64>,
@@ -44,25 +44,25 @@ impl Statistics {
     }
 }
 
-/// What the finished flows of a size class saw.
+/// Results of the flows of a size class.
 #[derive(Debug, Clone, PartialEq)]
 struct Class {
     name: &'static str,
     flows: u64,
-    /// Flows that started and never did.
+    /// Flows that started and did not finish.
     unfinished: u64,
     /// In microseconds.
     fct_us: Statistics,
     /// FCT over the ideal FCT.
     slowdown: Statistics,
-    /// Mean over flows of size over FCT.
+    /// Mean over flows of size divided by FCT.
     goodput_gbps: Option<f64>,
 }
 
-/// Adds up what a summary needs of each flow, of which it keeps none: percentiles come from the table of flows.
+/// Adds up the numbers that a summary needs of each flow. It stores no flows: percentiles come from the table of flows.
 #[derive(Debug, Clone, Default)]
 pub struct Summarizer {
-    /// By class, as in [`SizeClass::WITH_ALL`].
+    /// One entry per class, in the order of [`SizeClass::WITH_ALL`].
     classes: [Sums; SizeClass::WITH_ALL.len()],
     deadlines: Deadlines,
 }
@@ -83,7 +83,7 @@ struct Percentiles {
 }
 
 impl Percentiles {
-    /// Of each class, of the flows in a table.
+    /// The percentiles of each class, over the flows in a table.
     fn read(flows: &Path) -> Result<[Self; SizeClass::WITH_ALL.len()], RecordsError> {
         let mut classes = SizeClass::WITH_ALL
             .map(|_| Self { fct_us: Quantiles::new(&PERCENTILES), slowdown: Quantiles::new(&PERCENTILES) });
@@ -112,16 +112,16 @@ impl Percentiles {
 
 const PS_PER_US: f64 = 1e6;
 
-/// Flows with a deadline.
+/// Results of flows that have a deadline.
 #[derive(Debug, Clone, Copy, Default)]
 struct Deadlines {
     flows: u64,
-    /// Complete by then.
+    /// Flows delivered by their deadline.
     met: u64,
 }
 
 impl Deadlines {
-    /// Nothing of a run without any.
+    /// Null if no flow has a deadline.
     fn json(self) -> Value {
         if self.flows == 0 { Value::Null } else { json!({ "flows": self.flows, "met": self.met }) }
     }
@@ -135,7 +135,7 @@ impl fmt::Display for Deadlines {
 }
 
 impl Summarizer {
-    /// Takes in a flow.
+    /// Adds a flow.
     pub fn add(&mut self, flow: &FlowRecord) {
         if let Some(met) = flow.meets_deadline() {
             self.deadlines.flows += 1;
@@ -154,7 +154,7 @@ impl Summarizer {
         }
     }
 
-    /// The summary of the run on that fabric, whose flows are in the table `flows`.
+    /// The summary of a run on that fabric. `flows` is the path of the table of flows.
     ///
     /// # Errors
     /// If the table cannot be read.
@@ -177,7 +177,7 @@ impl Summarizer {
             goodput_gbps: sums.goodput_gbps.value(),
         };
         let classes = SizeClass::WITH_ALL.into_iter().zip(&self.classes).zip(&percentiles);
-        // A port that ever sent held a packet then: where none did, nobody measured.
+        // A port that ever sent a packet had a peak above 0. If all peaks are 0, the engine does not measure queues.
         let measured = outcome.links.iter().any(|link| link.peak_queue_bytes > 0);
         let links = outcome.links.iter().filter(|_| measured);
         let mut queues: Vec<f64> = links.map(|link| link.peak_queue_bytes as f64).collect();
@@ -200,12 +200,12 @@ impl Summarizer {
     }
 }
 
-/// What the ranks of a program did together.
+/// Totals over the ranks of a program.
 #[derive(Debug, Clone, Copy)]
 struct Ranks {
     all: usize,
     finished: usize,
-    /// When the last one came to its end, if all did.
+    /// End of the last rank, if all ranks finished.
     makespan_ps: Option<u64>,
     messages: u64,
     bytes: u64,
@@ -246,7 +246,7 @@ impl fmt::Display for Ranks {
     }
 }
 
-/// How faithful a live run was, as JSON; times in ns.
+/// The fidelity of a live run as JSON; times in ns.
 fn fidelity(fidelity: Fidelity) -> Value {
     let [p50, p99, p999] = fidelity.lateness.map(|late| late.as_ps() / 1_000);
     json!({
@@ -278,7 +278,7 @@ fn imbalance(samples: &[ImbalanceRecord]) -> Vec<(u32, usize, f64)> {
     tiers.into_iter().filter_map(mean).collect()
 }
 
-/// A run in a page.
+/// The one-page summary of a run.
 #[derive(Debug, Clone)]
 pub struct Summary {
     title: String,
@@ -286,32 +286,32 @@ pub struct Summary {
     workload: Facts,
     classes: Vec<Class>,
     deadlines: Deadlines,
-    /// p50, p99 and maximum over ports of the most bytes each ever held.
+    /// p50, p99 and maximum, over ports, of each port's peak queue.
     peak_queue_bytes: [Option<f64>; 3],
-    /// How many ports these are of.
+    /// Number of these ports.
     peak_queue_ports: usize,
-    /// Tier of switches, samples of their imbalance and the mean of these, if it was sampled.
+    /// For each tier of switches: the tier, the number of imbalance samples, and their mean. Empty if not sampled.
     imbalance: Vec<(u32, usize, f64)>,
-    /// If links have flow control.
+    /// Present if links have flow control.
     pauses: Option<Pauses>,
-    /// If the workload is a program.
+    /// Present if the workload is a program.
     ranks: Option<Ranks>,
-    /// Without its rows.
+    /// The outcome without its rows.
     outcome: Outcome,
-    /// The digest of what the run was made from.
+    /// The digest of the run's inputs.
     pub(crate) inputs: String,
-    /// What is probably not meant.
+    /// Settings that are probably not intended.
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl Summary {
-    /// Whether the run measured what it was to measure: all do but live ones on a machine that was too busy.
+    /// True if the measurement is valid. It is invalid only for a live run on a machine that was too busy.
     #[must_use]
     pub fn is_faithful(&self) -> bool {
         self.outcome.fidelity.is_none_or(|fidelity| fidelity.verdict == Verdict::Faithful)
     }
 
-    /// The error that a command ends with after this run, although its records are whole: it delivered nothing.
+    /// The error with which a command ends if the run delivered nothing. The records are whole nevertheless.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         self.outcome.undelivered.as_ref().map(Undelivered::error)
@@ -382,7 +382,7 @@ impl Summary {
     }
 }
 
-/// What the table's columns mean.
+/// Explains the table's columns.
 const DEFINITIONS: &str = "
 FCT: from the hand-over to the transport to the last byte delivered in order; percentiles by nearest rank, of n = `flows`.
 Slowdown: FCT over that of the flow alone on one shortest path; a flow that uses several at once can beat it.
@@ -477,8 +477,8 @@ impl Summary {
     }
 }
 
-/// Rows of cells in columns. The first row is the heading. Columns in which half of the cells or more are numbers are aligned
-/// to the right, all others, and the first column, to the left.
+/// Formats rows of cells as a table. The first row is the heading. A column is aligned right if at least half of its
+/// cells are numbers. All other columns, and the first one, are aligned left.
 #[must_use]
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

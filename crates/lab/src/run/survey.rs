@@ -1,4 +1,4 @@
-//! One pass over the flows of an experiment before it runs: what must hold of each, and what they amount to.
+//! One pass over the flows of an experiment before it runs. It checks each flow and gathers statistics.
 
 use crate::experiment::{Cause, Experiment, Problem};
 use crate::memory::{Load, Peak};
@@ -11,25 +11,25 @@ use std::sync::Arc;
 /// Facts about the flows of an experiment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Survey {
-    /// The load offered, the realised mean size.
+    /// The offered load and the actual mean size.
     pub(crate) facts: Facts,
-    /// The class that is served last.
+    /// The largest priority number, whose class is served last.
     pub(crate) most_priority: u8,
-    /// True if some application produces at a rate.
+    /// True if an application produces bytes at a limited rate.
     pub(crate) is_paced: bool,
-    /// The number of flows that start when the run is over.
+    /// The number of flows that start after the end of the run.
     pub(crate) late: usize,
     /// The start of the last flow.
     pub(crate) last: Time,
-    /// Most flows and bytes at a time, if only hosts' links held flows up.
+    /// Largest number of flows and bytes at one time, if flows were limited only by their hosts' links.
     pub(crate) peak: Load,
 }
 
 impl Survey {
-    /// Of these flows, between nodes of which those with equal numbers in `component` can reach each other.
+    /// Surveys these flows. Nodes with equal numbers in `component` can reach each other.
     ///
     /// # Errors
-    /// With the first flow that is impossible.
+    /// If a flow is impossible: the first one found.
     pub(crate) fn of(
         experiment: &Experiment,
         flows: &Flows,
@@ -40,7 +40,7 @@ impl Survey {
         let mut peak = Peak::new(topology, memory);
         let end = experiment.engine.time_limit.unwrap_or(Time::NEVER);
         let routing = Routing::new(Arc::clone(topology));
-        // Where hosts relay nothing, links may join nodes that no path joins.
+        // If hosts do not relay packets, nodes can be connected by links that no path may use.
         let no_path =
             |flow: &Flow| topology.has_endpoints() && routing.distance(flow.src, flow.dst).is_none();
         let check = |flow: &Flow| {

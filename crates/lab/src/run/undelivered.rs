@@ -1,4 +1,4 @@
-//! Runs that come to their own end and deliver none of their flows: whether that is a failure, and why it happened.
+//! Runs that reach their end without delivering any flow: whether that is a failure, and for which reasons.
 
 use crate::Error;
 use crate::run::prepare::Prepared;
@@ -9,17 +9,18 @@ use std::fmt;
 /// Why a run delivered none of its flows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undelivered {
-    /// Flows that had started.
+    /// Number of flows that had started.
     flows: usize,
-    /// What happened to their packets, a sentence's part a reason.
+    /// The reasons, each a part of a sentence about packets or flows.
     reasons: Vec<String>,
-    /// What would help, if that can be told.
+    /// A correction for the user, if one is known.
     hint: Option<String>,
 }
 
 impl Undelivered {
-    /// The failure of a run whose flows are all in `flows`, and which delivered none of them by `now`, its end. `None` if it
-    /// is none: no flow had started, or the time limit came before a flow could be complete, or while data moved.
+    /// The failure of a run that ended at `now` and delivered none of `flows`. Returns `None` if this is no failure.
+    /// That is so if no flow had started, or if the time limit ended the run before a flow could be complete or while
+    /// data moved.
     pub(crate) fn of(
         flows: &[FlowRecord],
         totals: &TotalsRecord,
@@ -69,7 +70,7 @@ impl Undelivered {
         Some(Self { flows: flows.len(), reasons, hint })
     }
 
-    /// The error that the command ends with.
+    /// The error with which the command ends.
     #[must_use]
     pub fn error(&self) -> Error {
         Error::Undelivered { what: self.to_string(), hint: self.hint.clone() }

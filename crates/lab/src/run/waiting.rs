@@ -1,16 +1,18 @@
-//! Runs that are at rest while programs have not come to their end: who waits for what, and which links were down.
+//! Runs that are at rest before their programs have ended. The error lists the waiting hosts and the links that were
+//! down.
 
 use crate::Error;
 use raddle_core::{Change, LinkId, LinkStats, Time};
 use raddle_topology::Topology;
 use std::collections::BTreeMap;
 
-/// Most waiting hosts, and most links, that an error names.
+/// Largest number of waiting hosts, and of links, that an error lists.
 const MOST_NAMED: usize = 10;
 
-/// Refuses a run that is at rest at `now` while programs have not come to their end: nothing will happen any more.
+/// Refuses a run that is at rest at `now` while programs have not ended: no further event will happen.
 ///
-/// `waiting`: what each of them waits for. `changes`: failures and repairs. `links`: what the links did.
+/// `waiting` has a text for each waiting program. `changes` are failures and repairs. `links` are the links'
+/// statistics.
 pub(super) fn refuse_waiting(
     waiting: &[String],
     changes: &[Change],
@@ -38,7 +40,7 @@ pub(super) fn refuse_waiting(
     Err(Error::Run(what))
 }
 
-/// The first few of a list.
+/// Joins the first few items of a list, and counts the others.
 fn few(all: &[String]) -> String {
     let named = all[..all.len().min(MOST_NAMED)].join("; ");
     match all.len().saturating_sub(MOST_NAMED) {
@@ -47,7 +49,7 @@ fn few(all: &[String]) -> String {
     }
 }
 
-/// The links that are down at `now`, and since when.
+/// The links that are down at `now`, with the time at which each went down.
 fn down(changes: &[Change], now: Time) -> BTreeMap<LinkId, Time> {
     let mut down = BTreeMap::new();
     for change in Change::effective(changes.to_vec()).into_iter().filter(|change| change.at <= now) {

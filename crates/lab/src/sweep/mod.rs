@@ -1,4 +1,4 @@
-//! Running every cell of a sweep, several at a time, each into a directory of its own.
+//! Runs every cell of a sweep, several at a time, each into its own directory.
 
 pub mod search;
 
@@ -12,19 +12,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What became of a cell.
+/// The result of a cell.
 #[derive(Debug, Clone)]
 pub struct CellRun {
     /// Its directory.
     pub directory: PathBuf,
-    /// What it amounts to; `None` if the directory held the finished run already.
+    /// The summary; `None` if the directory already held the finished run.
     pub summary: Option<Summary>,
 }
 
-/// How often a live run is tried until the machine leaves it alone (specs/live.md §3).
+/// Number of tries of a live run until one is faithful, that is, not disturbed by the machine (specs/live.md §3).
 const LIVE_TRIES: usize = 5;
 
-/// The folder name of a cell: its labels in small letters, joined by dashes; `run` of one without any.
+/// The folder name of a cell: its labels in lower case, joined by dashes; `run` if it has no label.
 #[must_use]
 pub fn slug(name: &str) -> String {
     let dashed: String =
@@ -33,13 +33,14 @@ pub fn slug(name: &str) -> String {
     if words.is_empty() { "run".to_owned() } else { words.join("-") }
 }
 
-/// Runs the cells into folders of `out`, on `threads` threads: as many cells at a time, or if there are fewer, several
-/// threads for each. Leaves out those whose run is there, finished, whole, and made from the same inputs. All are checked
-/// before the first one runs. `progress` is told which cell is how far.
+/// Runs the cells into subfolders of `out`, on `threads` threads. As many cells run at a time; if there are fewer
+/// cells, each gets several threads. A cell is skipped if its folder has a finished, whole run of the same inputs. All
+/// cells are checked before the first one runs. `progress` gets the index of a cell and the state of its run.
 ///
 /// # Errors
-/// If a cell is wrong, two cells would share a folder, a label makes no folder name, a folder holds something that may not
-/// be replaced, another process writes into `out`, or a run fails; the others still end.
+/// If a cell is wrong, two cells would share a folder, a label is not a valid folder name, a folder's contents may not
+/// be replaced, another process writes into `out`, or a run fails. After a failed run, the other
+/// threads still run the remaining cells.
 pub fn sweep<'a>(
     cells: &[Cell],
     out: impl Into<Out<'a>>,
@@ -73,7 +74,7 @@ pub fn sweep<'a>(
         }
         Ok(CellRun { directory, summary })
     };
-    // Nothing else runs beside a live run.
+    // No other run may disturb a live run.
     let is_live =
         |cell: &Cell| cell.document.experiment().is_ok_and(|cell| cell.engine.kind == EngineKind::Live);
     let threads = if cells.iter().any(is_live) { 1 } else { threads };
@@ -81,11 +82,11 @@ pub fn sweep<'a>(
     Ok(runs.into_iter().flatten().collect())
 }
 
-/// Where the cells' results go that are not there yet; `None` for a cell whose results are. Damaged tables are made again:
-/// the directory that holds them is renamed.
+/// The output place of each cell; `None` if the cell's results already exist. Damaged tables are made again: their
+/// directory is renamed.
 ///
 /// # Errors
-/// If a folder holds something that may not be replaced.
+/// If a folder's contents may not be replaced.
 pub(crate) fn missing<'a>(
     directories: &'a [PathBuf],
     origins: &[Origin],
@@ -105,18 +106,18 @@ pub(crate) fn missing<'a>(
     directories.iter().zip(origins).map(cell).collect()
 }
 
-/// Most bytes of a cell's folder name: file systems allow 255, of which temporary names take some.
+/// Longest folder name of a cell in bytes. File systems allow 255, and temporary names need some of them.
 const MOST_NAME: usize = 200;
 
 /// The folder of each cell in `out`.
 ///
 /// # Errors
-/// If two cells would share one, or a label makes no name of a folder in `out`.
+/// If two cells would share one, or a label is not a valid folder name.
 pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut directories: Vec<PathBuf> = Vec::new();
     for cell in cells {
         let (label, name) = (cell.name(), slug(&cell.name()));
-        // `..` would leave the folder, and hidden names are those of directories in the making.
+        // `..` would leave the folder, and hidden names are used for unfinished directories.
         if name.starts_with('.') || name.len() > MOST_NAME {
             let what = format!("the label `{label}` makes no folder name for its run");
             let hint = format!("begin it with a letter or a digit, and give it at most {MOST_NAME} bytes");
@@ -132,11 +133,12 @@ pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Er
     Ok(directories)
 }
 
-/// Does `work` of the numbers up to `count` on `threads` threads: as many at a time, or if there are fewer, several threads
-/// for each, which it is told with the number. What was not begun when somebody wanted it to stop is `None`.
+/// Calls `work` with each number below `count`, on `threads` threads. As many calls run at a time; if `count` is
+/// smaller, each call gets several threads, and their number is its second argument. Numbers not begun when `stop` was
+/// set give `None`.
 ///
 /// # Errors
-/// If some of the work fails; the rest still ends.
+/// If a call fails. The thread of that call then stops; other threads continue with the remaining numbers.
 pub(crate) fn in_parallel<T: Send>(
     count: usize,
     threads: usize,

@@ -1,4 +1,4 @@
-//! Work that may panic or never end, on a thread of its own, and the experiment that it was at.
+//! Runs work that may panic or never end on its own thread, and remembers the experiment under test.
 
 use super::Violation;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -10,13 +10,13 @@ use toml::Table;
 
 /// The property that a panic violates.
 pub(super) const NO_PANIC: &str = "nothing panics";
-/// The property that a run violates that goes on for ever.
+/// The property that a run violates if it never ends.
 pub(super) const ENDS: &str = "every run ends";
 
-/// Most time that work may take, in waits of a second. A stopped process does not count them.
+/// Time limit of a piece of work, in waits of one second. While the process is stopped, no wait is counted.
 const PATIENCE: u32 = 180;
 
-/// Where work puts the experiment that it is at.
+/// Holds the experiment that is under test.
 #[derive(Clone, Default)]
 pub(super) struct Bench(Arc<Mutex<Table>>);
 
@@ -30,10 +30,10 @@ impl Bench {
     }
 }
 
-/// Does `work`.
+/// Runs `work` on a new thread.
 ///
 /// # Errors
-/// If it panics, or does not end.
+/// If it panics, or does not end within the time limit.
 pub(super) fn guarded<T: Send + 'static>(
     work: impl FnOnce(&Bench) -> T + Send + 'static,
 ) -> Result<T, Violation> {
@@ -41,7 +41,7 @@ pub(super) fn guarded<T: Send + 'static>(
     let (theirs, (done, result)) = (bench.clone(), mpsc::channel());
     thread::spawn(move || {
         let ended = panic::catch_unwind(AssertUnwindSafe(|| work(&theirs)));
-        // Nobody waits any more if it took too long.
+        // Sending fails if the receiver has given up waiting.
         let _ = done.send(ended);
     });
     let violation = |property, seen| Violation { property, seen, experiment: bench.taken() };
@@ -57,12 +57,12 @@ pub(super) fn guarded<T: Send + 'static>(
     Err(violation(ENDS, format!("it took more than {PATIENCE} s")))
 }
 
-/// The first panic since the last one was taken.
+/// The first panic since [`Panics::take`] was last called.
 static HEARD: Mutex<Option<String>> = Mutex::new(None);
 
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;
 
-/// While this lives, panics are kept rather than printed.
+/// While this value lives, panics are stored and not printed.
 pub(super) struct Panics(Option<Hook>);
 
 impl Panics {

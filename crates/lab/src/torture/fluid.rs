@@ -1,9 +1,10 @@
-//! How far a fluid may be from what packets could do.
+//! An upper bound on the FCT of flows in the flow engine.
 //!
-//! A flow that shares links fairly, or by its turn, has at any instant a link on its path whose whole rate is in use. So it is done
-//! no later than after the time that each link of its path takes for all that crosses it, one after the other, and that its application
-//! takes for its bytes. The bound allows twice that, for headroom and for rates that follow with a delay, and besides the time of
-//! a flow alone and three crossings of its path, which need not be a shortest one: a handshake and the data.
+//! A flow that gets its fair share, or its turn, always has a link on its path whose whole rate is in use. So its FCT
+//! is at most the time that each link of its path needs for all its traffic, one link after the other, plus the time
+//! that its application needs to produce its bytes. The bound doubles this, because of headroom and of rates that are
+//! updated with a delay. It also allows for the ideal FCT, and for crossing the path three times (a handshake and the
+//! data), since the path need not be a shortest one.
 
 use super::invariants::Seen;
 use super::ran::Ran;
@@ -11,7 +12,7 @@ use crate::run::prepare::Prepared;
 use raddle_core::{Bytes, Rate};
 use rustc_hash::FxHashMap;
 
-/// Time that is allowed on top of what links take.
+/// Factor by which the bound exceeds the time that links take.
 const SLACK: u128 = 2;
 
 /// Checks the bound for every flow that the run delivered.

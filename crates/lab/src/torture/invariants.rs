@@ -1,5 +1,5 @@
-//! The properties of every run, whatever the experiment. That packets are neither lost nor made, and that nothing is
-//! lost under flow control, every run checks by itself.
+//! The properties that every run must have, whatever the experiment. Conservation of packets, and no loss under flow
+//! control, are not here: every run checks these itself.
 
 use super::ran::Ran;
 use crate::Error;
@@ -8,7 +8,7 @@ use crate::run::prepare::Prepared;
 use raddle_core::{Bytes, LinkId, Time};
 use raddle_records::{FlowRecord, LinkRecord};
 
-/// The property that is violated, and what was seen.
+/// The violated property, and a description of the violation.
 pub(super) type Seen = (&'static str, String);
 
 type Check = fn(&Ran, &Prepared) -> Result<(), Seen>;
@@ -16,12 +16,12 @@ type Check = fn(&Ran, &Prepared) -> Result<(), Seen>;
 const CHECKS: [Check; 7] =
     [recorded_once, no_unknown_reports, times, ideals, queues_in_limits, capacities, arrivals_and_ends];
 
-/// Holds a run that came to its end against all of them.
+/// Checks all properties of a run that reached its end.
 pub(super) fn check(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     CHECKS.iter().try_for_each(|check| check(ran, prepared))
 }
 
-/// True if packets can be lost: on links, in queues, with nodes.
+/// True if packets can be lost: on links, in full queues, or in failures.
 fn loses(prepared: &Prepared) -> bool {
     let experiment = &prepared.experiment;
     let queue = experiment.scheme.queue;
@@ -31,20 +31,21 @@ fn loses(prepared: &Prepared) -> bool {
         || queue.packets.is_some()
 }
 
-/// True if the run may end with this error: programs wait for ever where packets can be lost or given up, and paths around a
-/// failed link may be such that links wait for each other.
+/// True if the run may end with this error. A program may wait for ever if packets can be lost or flows given up. Paths
+/// around a failed link may make links wait for each other in a circle.
 pub(super) fn may_fail(error: &Error, prepared: &Prepared) -> bool {
     let waits = matches!(error, Error::Run(why) if why.contains("programs have not come to their end"));
     let circle = matches!(error, Error::Run(why) if why.contains("wait for each other in a circle"));
     (waits && (loses(prepared) || gives_up(prepared))) || (circle && !prepared.changes.is_empty())
 }
 
-/// True if a timeout is shorter than a round trip: a sender may use up its retries before the first answer can be there.
+/// True if a retransmission timeout is shorter than a round trip: a sender may use up its retries before the first
+/// answer arrives.
 fn gives_up(prepared: &Prepared) -> bool {
     prepared.warnings.iter().any(|warning| warning.lint == "rto")
 }
 
-/// A flow that has not started by the end of the run has no record.
+/// Flows that have not started by the end of the run have no record.
 fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "every flow is recorded once";
     let end = ran.outcome.totals.simulated_ps;
@@ -64,7 +65,7 @@ fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     ))
 }
 
-/// Damage can turn a packet into one of another flow.
+/// A damaged packet may appear to belong to another flow.
 fn no_unknown_reports(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "a flow is delivered once, and hosts report only flows that they have";
     let damaged = prepared.experiment.errors.as_ref().is_some_and(|errors| errors.corruption > 0.0);
@@ -90,8 +91,10 @@ fn times(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     }
 }
 
-/// Damage can make a receiver believe that it has what it has not. A flow that takes several paths at once can be faster than
-/// on the best one, but for what its host's links and the propagation delays allow: only in a tree there is one path.
+/// Damaged packets can make a receiver believe that it has bytes that never arrived, so such runs are not checked. A
+/// flow that uses several paths at once can be faster than its ideal FCT on one path. So the ideal FCT is a lower bound
+/// only in a tree, where there is one path. Elsewhere the bound is given by the rates of the receiver's links and the
+/// propagation delays.
 fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const ALONE: &str = "no flow is faster than it would be alone";
     const POSSIBLE: &str = "no flow is faster than its hosts' links";
@@ -102,15 +105,15 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     let topology = &prepared.topology;
     let is_tree = topology.links().count() == 2 * (topology.node_count() - 1);
     let delay = topology.links().map(|(_, link)| link.delay.as_ps()).min().unwrap_or(0);
-    // Times of packets are whole picoseconds, rounded up: at each link, there and back, twice with a handshake, and for each packet.
-    // A fluid is rounded once.
+    // The packet engine rounds times up to whole picoseconds: at each link, in each direction, twice with a handshake,
+    // and for each packet. The flow engine rounds only once.
     let is_fluid = prepared.experiment.engine.kind == EngineKind::Flow;
     let rounding = |flow: &FlowRecord| {
         let packets = prepared.framing().packets(Bytes(flow.size_bytes)).0;
         if is_fluid { 4 * u64::from(flow.hops) + packets } else { 0 }
     };
-    // Under cut-through a packet waits for a faster link. A fluid leaves that out, and a packet that a switch has made longer by a tag
-    // waits less.
+    // With cut-through, a packet waits at a link that is faster than the one before. The flow engine ignores this wait,
+    // and the wait is shorter for a packet to which a switch has added a tag.
     let rates = || topology.links().map(|(_, link)| link.line_rate.min(link.rate));
     let experiment = &prepared.experiment;
     let waits = experiment.engine.cut_through && rates().min() != rates().max();
@@ -132,7 +135,8 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     Ok(())
 }
 
-/// A port with an agent has its limit beside the packet in service, and one of a host that waits until each packet has left has none.
+/// At a port with an agent, the packet in service does not count towards the limit. A host's port that reports
+/// departures has no limit.
 fn queues_in_limits(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "no queue is longer than its limit";
     let Some(limit) = prepared.experiment.scheme.queue.bytes else { return Ok(()) };
@@ -146,7 +150,7 @@ fn queues_in_limits(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     }
 }
 
-/// At the end of its own a run has nothing left in queues, so that what ports took has left them.
+/// A run that ended by itself has empty queues, so all packets that ports accepted have left.
 fn capacities(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "no link carries more than its rate";
     if !at_rest(ran, prepared) || !prepared.changes.is_empty() {
@@ -154,7 +158,7 @@ fn capacities(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     }
     let end = ran.outcome.totals.simulated_ps;
     for ((_, link), row) in prepared.topology.links().zip(&ran.outcome.links) {
-        // The flow engine's bytes are rounded.
+        // The flow engine rounds its bytes.
         let bits = u128::from(row.data_bytes.saturating_sub(1)) * 8;
         if bits * 1_000_000_000_000 > u128::from(link.rate.as_bps()) * u128::from(end) {
             return Err((PROPERTY, format!("{row:?} at {} in {end} ps", link.rate)));
@@ -185,7 +189,7 @@ fn arrivals_and_ends(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     if lost || gives_up(prepared) || !prepared.changes.is_empty() || !at_rest(ran, prepared) {
         return Ok(());
     }
-    // D3 and PDQ give up a flow that cannot be done by its deadline, without a word.
+    // D3 and PDQ give up a flow that cannot meet its deadline, without a report.
     let left =
         |flow: &&FlowRecord| flow.fct_ps.or(flow.sender_done_ps).is_none() && flow.deadline_ps.is_none();
     match ran.flows.iter().find(left) {

@@ -1,13 +1,14 @@
-//! `raddle torture`: random experiments, each held against everything that must be true of any experiment. Model:
-//! TigerBeetle's VOPR.
+//! `raddle torture`: runs random experiments, and checks for each the properties that every experiment must have.
+//! Model: TigerBeetle's VOPR.
 //!
 //! ```text
 //! seed ─► draw ─► trial ─► shrink ─► a file
 //!         TOML     runs      smaller TOML that fails in the same way
 //! ```
 //!
-//! The seed decides everything, so that one number repeats a failure. `draw` makes an experiment that the checks of
-//! [`Document::prepare`] accept. `trial` runs it on one, two and three threads, in lockstep and as fluids, and compares.
+//! The seed determines everything, so one number repeats a failure. `draw` makes an experiment that passes the checks
+//! of [`Document::prepare`]. `trial` runs it on one, two and three threads, in lockstep and in the flow engine, and
+//! compares the results.
 
 mod bench;
 mod draw;
@@ -31,23 +32,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use toml::Table;
 
-/// Which experiments.
+/// The experiments to try.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The first one. The others follow it.
+    /// The seed of the first experiment. The following ones have consecutive seeds.
     pub seed: u64,
-    /// Most experiments.
+    /// Largest number of experiments.
     pub count: Option<u64>,
-    /// Wall-clock time after which none is begun.
+    /// Wall-clock time after which no further experiment is begun.
     pub time: Option<Duration>,
-    /// Where experiments that fail are written.
+    /// The folder for experiments that fail.
     pub out: PathBuf,
 }
 
-/// Something that must be true of any experiment and is not of this one.
+/// A property that every experiment must have and that this one violates.
 #[derive(Debug, Clone)]
 struct Violation {
-    /// The property, in words that are the same for every experiment that violates it.
+    /// The property, in the same words for every experiment that violates it.
     property: &'static str,
     /// The violation, with its numbers.
     seen: String,
@@ -61,39 +62,39 @@ pub struct Failure {
     pub seed: u64,
     /// The property that it violates.
     pub property: &'static str,
-    /// The violation by the smallest experiment, with its numbers.
+    /// The violation by the smallest experiment found, with its numbers.
     pub seen: String,
-    /// The smallest experiment that violates the property.
+    /// The smallest experiment found that violates the property, as TOML.
     pub experiment: String,
-    /// The file that holds it.
+    /// The file that holds this experiment.
     pub file: PathBuf,
 }
 
-/// The outcome of the experiments.
+/// The results of all experiments.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct Tally {
-    /// Experiments that were begun.
+    /// Number of experiments begun.
     pub experiments: u64,
-    /// Those that hold all properties.
+    /// Number of experiments that have all properties.
     pub held: u64,
-    /// Those that were stopped because they take too many events.
+    /// Number of experiments stopped because they take too many events.
     pub cut_short: u64,
-    /// Schemes for which no fabric was found.
+    /// Number of schemes for which no fabric was found.
     pub refused: u64,
-    /// Parts of experiments that were offered.
+    /// Number of parts of experiments that were offered.
     pub parts: u64,
-    /// Those of them that the checks refused.
+    /// Number of these parts that the checks refused.
     pub parts_refused: u64,
-    /// Experiments that ran in lockstep too, to the same records.
+    /// Number of experiments that also ran in lockstep, with the same records.
     pub in_lockstep: u64,
-    /// Experiments that ran as packets and as fluids.
+    /// Number of experiments that ran on both the packet and the flow engine.
     pub as_fluids: u64,
-    /// Those that failed.
+    /// The experiments that failed.
     pub failures: Vec<Failure>,
 }
 
 impl Tally {
-    /// The counts, and whatever failed, for people.
+    /// The counts and the failures, as text.
     #[must_use]
     pub fn text(&self) -> String {
         let share = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
@@ -118,18 +119,18 @@ impl Tally {
         text
     }
 
-    /// The same as a JSON document.
+    /// The tally as a JSON document.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::to_value(self).expect("counts and texts")
     }
 }
 
-/// Tries one experiment after another, and tells `progress` after each. Stops early if `stop` is set, or if an experiment
-/// does not end.
+/// Tries one experiment after another, and calls `progress` after each. Stops early if `stop` is set, or if an
+/// experiment does not end.
 ///
 /// # Errors
-/// If an experiment that failed cannot be written.
+/// If a failed experiment cannot be written.
 pub fn torture(
     options: &Options,
     registry: &Arc<Registry>,
@@ -163,7 +164,7 @@ pub fn torture(
     Ok(tally)
 }
 
-/// Draws the experiment of that seed and tries it out.
+/// Draws the experiment of that seed and tries it.
 fn try_out(seed: u64, registry: &Arc<Registry>, tally: &mut Tally) -> Result<(), Violation> {
     let shared = Arc::clone(registry);
     let drawn = bench::guarded(move |bench| draw::draw(seed, &shared, bench))?;
@@ -213,7 +214,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The experiment as a document, by way of its text.
+/// The experiment as a document, parsed from its TOML text.
 fn parse(experiment: &Table, registry: &Arc<Registry>) -> Result<Document, Problem> {
     let text = experiment.to_string();
     Ok(Document::parse("torture.toml", text, PathBuf::new())?.with_registry(registry))

@@ -1,4 +1,4 @@
-//! One run of an experiment and all that it leaves.
+//! One run of an experiment and its results.
 
 use crate::experiment::Document;
 use crate::run::{Control, Outcome, RunState, Sinks, run_with};
@@ -6,20 +6,20 @@ use crate::{Error, Threads};
 use raddle_records::{FlowRecord, QueueLengthRecord};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Packet-hops after which a run is stopped.
+/// Number of packet hops after which a run is stopped.
 const MOST_HOPS: u64 = 50_000;
 /// Wall-clock seconds after which a run is stopped.
 const MOST_SECONDS: f64 = 30.0;
 
-/// All that a run leaves.
+/// The results of a run.
 pub(super) struct Ran {
     pub(super) outcome: Outcome,
-    /// By their numbers.
+    /// Sorted by flow number.
     pub(super) flows: Vec<FlowRecord>,
     pub(super) queue_lengths: Vec<QueueLengthRecord>,
 }
 
-/// Runs the experiment to its end, or until it has taken too many events.
+/// Runs the experiment until it ends or has taken too many events or seconds.
 pub(super) fn run(document: &Document, threads: Threads) -> Result<Ran, Error> {
     let (mut flows, mut queue_lengths) = (Vec::new(), Vec::new());
     let stop = AtomicBool::new(false);
@@ -44,7 +44,7 @@ pub(super) fn run(document: &Document, threads: Threads) -> Result<Ran, Error> {
 }
 
 impl Ran {
-    /// The tables in which the runs differ.
+    /// The names of the tables in which the two runs differ.
     pub(super) fn differs(&self, other: &Self) -> Vec<&'static str> {
         let (one, two) = (&self.outcome, &other.outcome);
         let tables = [

@@ -1,4 +1,4 @@
-//! Makes an experiment that violates a property smaller, as long as it violates the same property.
+//! Shrinks an experiment that violates a property. Each smaller experiment must violate the same property.
 
 use super::Violation;
 use super::trial::guarded_trial;
@@ -8,10 +8,10 @@ use raddle_schemes::registry::Registry;
 use std::sync::Arc;
 use toml::{Table, Value};
 
-/// Most experiments that are tried.
+/// Largest number of experiments to try.
 const ATTEMPTS: u32 = 600;
 
-/// A step from the root to a value: keys and places.
+/// The path from the root to a value: keys of tables and indices of arrays.
 type Path = Vec<Step>;
 
 #[derive(Debug, Clone)]
@@ -20,11 +20,11 @@ enum Step {
     Place(usize),
 }
 
-/// The smallest experiment that was found, with what was seen of it.
+/// The smallest experiment found, with its violation.
 pub(super) fn shrink(mut violation: Violation, registry: &Arc<Registry>) -> Violation {
     let mut attempts = 0;
     let mut number = 0;
-    // Every success may allow what failed before: begin again until nothing succeeds.
+    // A change that failed before may succeed after another change, so start again until no change succeeds.
     let mut succeeded = false;
     loop {
         let Some(smaller) = candidate(&violation.experiment, number) else {
@@ -48,7 +48,7 @@ pub(super) fn shrink(mut violation: Violation, registry: &Arc<Registry>) -> Viol
     }
 }
 
-/// The experiment with its change of that number: something left out, or made less.
+/// The experiment with its `number`-th change: a value removed or made smaller. `None` if there is no such change.
 fn candidate(experiment: &Table, number: usize) -> Option<Table> {
     let mut paths = Vec::new();
     visit(&Value::Table(experiment.clone()), &mut Vec::new(), &mut paths);
@@ -76,7 +76,7 @@ fn candidate(experiment: &Table, number: usize) -> Option<Table> {
     None
 }
 
-/// The paths to all values, those of tables before those in them.
+/// Collects the paths to all values. The path of a table precedes the paths of its values.
 fn visit(value: &Value, path: &mut Path, paths: &mut Vec<Path>) {
     let inner: Vec<(Step, &Value)> = match value {
         Value::Table(table) => table.iter().map(|(key, value)| (Step::Key(key.clone()), value)).collect(),
@@ -98,7 +98,7 @@ fn at<'v>(value: &'v mut Value, path: &[Step]) -> Option<&'v mut Value> {
     })
 }
 
-/// Values that may stand in place of a value: nothing (`None`), half of a list, half of a number or a quantity.
+/// The replacements for a value: nothing (`None`), half of an array, a smaller number or quantity.
 fn changes(value: &Value) -> Vec<Option<Value>> {
     let mut changes = vec![None];
     match value {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::torture::trial::guarded_trial;
 
-/// Experiments that `raddle torture` found, each of which violated a property once.
+/// Each of these experiments, which `raddle torture` found, once violated a property.
 #[test]
 fn experiments_that_failed_once_hold() {
     let registry = Arc::new(Registry::builtin());

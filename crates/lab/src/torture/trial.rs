@@ -1,4 +1,4 @@
-//! One experiment against everything that must be true of it.
+//! Checks all properties of one experiment.
 
 use super::bench::{self, Bench};
 use super::ran::{self, Ran};
@@ -13,20 +13,20 @@ use toml::Table;
 
 /// The outcome of an experiment that violates nothing.
 pub(super) enum Trial {
-    /// The checks refuse it.
+    /// The checks of [`Document::prepare`] refuse it.
     Refused,
-    /// It takes too many events.
+    /// It takes too many events, and was stopped.
     CutShort,
-    /// All that must be true is.
+    /// It has all properties.
     Held {
-        /// True if it ran in lockstep too.
+        /// True if it also ran in lockstep.
         lockstep: bool,
-        /// True if it ran as packets and as fluids.
+        /// True if it ran on both the packet and the flow engine.
         fluid: bool,
     },
 }
 
-/// The same properties of an experiment that are in [`invariants`] and [`fluid`] for one run.
+/// The properties that need several runs. [`invariants`] and [`fluid`] have those of a single run.
 mod properties {
     pub(super) const RUNS: &str = "an experiment that the checks accept runs";
     pub(super) const RESOLVED: &str = "the resolved experiment is the same experiment";
@@ -35,13 +35,13 @@ mod properties {
     pub(super) const REPEATS: &str = "a run repeats";
 }
 
-/// [`trial`] on a thread of its own.
+/// Runs [`trial`] on its own thread.
 pub(super) fn guarded_trial(experiment: Table, registry: &Arc<Registry>) -> Result<Trial, Violation> {
     let registry = Arc::clone(registry);
     bench::guarded(move |bench| trial(&experiment, &registry, bench))?
 }
 
-/// Runs it on the `bench`, where another thread sees the experiment that is under way.
+/// Runs the experiment. `bench` shows other threads which experiment is under test.
 fn trial(experiment: &Table, registry: &Arc<Registry>, bench: &Bench) -> Result<Trial, Violation> {
     bench.put(experiment);
     let violation = |property, seen: String| Violation { property, seen, experiment: experiment.clone() };
@@ -62,9 +62,9 @@ fn trial(experiment: &Table, registry: &Arc<Registry>, bench: &Bench) -> Result<
         _ => vec![Threads::Always(1)],
     };
     for threads in others {
-        // The resolved experiment stands in for the one that was drawn: it must be the same.
+        // This run uses the resolved experiment, which must be equivalent to the drawn one.
         let other = ran::run(&again, threads);
-        // Runs are stopped where they look at the number of events, which differs with threads.
+        // A run is stopped only when it checks the number of events, and these points depend on the number of threads.
         if other.as_ref().is_ok_and(|ran| !ran.outcome.complete) {
             return Ok(Trial::CutShort);
         }
@@ -105,7 +105,7 @@ fn trial(experiment: &Table, registry: &Arc<Registry>, bench: &Bench) -> Result<
     Ok(Trial::Held { lockstep: lockstep.is_some(), fluid: fluid.is_some() })
 }
 
-/// The experiment with every default, read again from its text.
+/// The resolved experiment, with every default, parsed again from its text.
 fn resolved(prepared: &Prepared, registry: &Arc<Registry>) -> Result<Document, String> {
     let resolved = &prepared.experiment.resolved;
     let again = parse(resolved, registry).map_err(|problem| problem.to_string())?;
@@ -116,7 +116,7 @@ fn resolved(prepared: &Prepared, registry: &Arc<Registry>) -> Result<Document, S
     }
 }
 
-/// The experiment on another engine, if that can run it.
+/// The experiment on another engine, if that engine can run it.
 fn on(document: &Document, engine: &str) -> Option<(Document, Prepared)> {
     let engine = format!("engine.kind={engine}");
     let document = document.clone().with_overrides([engine.as_str()]).ok()?;
@@ -138,13 +138,14 @@ fn differs(one: &Result<Ran, Error>, other: &Result<Ran, Error>) -> Option<Strin
     }
 }
 
-/// The part of a result that lockstep and the packet engine must have in common: the fate of flows and packets.
+/// Compares the results that lockstep and the packet engine must share: the records of flows and ranks, drops, and data
+/// packets.
 fn lockstep_differs(packets: &Ran, lockstep: &Ran) -> Option<String> {
     if let Some((one, other)) = packets.flows.iter().zip(&lockstep.flows).find(|(one, other)| one != other) {
         return Some(format!("packet engine {one:?}\nlockstep {other:?}"));
     }
     let (one, other) = (&packets.outcome, &lockstep.outcome);
-    // Lockstep cannot tell what damaged bytes were.
+    // Lockstep cannot tell what the bytes of a damaged packet were.
     let drops = |ran: &Ran| Drops { handshake: 0, ..ran.outcome.totals.drops };
     let tables = [
         ("flows", packets.flows.len() == lockstep.flows.len()),

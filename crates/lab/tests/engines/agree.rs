@@ -1,4 +1,4 @@
-//! The flow engine against the packet engine, world by world (docs/src/flow-engine.md).
+//! Compares the flow engine with the packet engine, one experiment at a time (docs/src/flow-engine.md).
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -12,7 +12,7 @@ fn agreement(experiment: &str) -> Agreement {
     agree(&document, 1, &AtomicBool::new(false), &mut |_, _| ()).unwrap()
 }
 
-/// That no distance is larger than the experiment allows.
+/// Checks that no difference exceeds the experiment's limit.
 fn assert_agrees(experiment: &str) {
     let agreement = agreement(experiment);
     assert!(agreement.holds(), "{agreement}");
@@ -56,19 +56,19 @@ fn oracle_11_d3_with_deadlines_on_a_bottleneck() {
     assert_agrees(include_str!("worlds/d3.toml"));
 }
 
-/// Outside of the 5 to 10 percent of specs/pdq.md §11, as the world says.
+/// Outside the 5 to 10 percent of specs/pdq.md §11; the file gives the reason.
 #[test]
 fn pdq_on_bcube() {
     assert_agrees(include_str!("worlds/bcube.toml"));
 }
 
-/// Outside of the 5 to 10 percent of specs/pdq.md §11, as the world says.
+/// Outside the 5 to 10 percent of specs/pdq.md §11; the file gives the reason.
 #[test]
 fn pdq_on_jellyfish() {
     assert_agrees(include_str!("worlds/jellyfish.toml"));
 }
 
-/// Outside of the 5 to 10 percent of specs/pdq.md §11, as the world says.
+/// Outside the 5 to 10 percent of specs/pdq.md §11; the file gives the reason.
 #[test]
 fn multipath_pdq_on_bcube() {
     assert_agrees(include_str!("worlds/multipath.toml"));

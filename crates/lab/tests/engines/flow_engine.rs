@@ -1,4 +1,4 @@
-//! Experiments on the flow engine: the same records, and clear words about what fluids do not have.
+//! Experiments on the flow engine: it makes the same records, and gives clear errors for features that it lacks.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -71,10 +71,10 @@ fn fluids_leave_the_records_of_packets() {
     };
     assert_eq!(offered(&flows), offered(&same));
     assert_eq!((fluid.delivered, fluid.unmatched, fluid.complete), (100, 0, true));
-    // On an idle path a fluid is as fast as packets; it is never faster than the ideal.
+    // On an idle path a flow is as fast as in the packet engine, and never faster than the ideal.
     assert!(flows.iter().all(|flow| flow.slowdown().unwrap() > 1.0 - 1e-6));
     assert!(flows.iter().all(|flow| flow.sender_done_ps > flow.fct_ps), "acknowledgements come back");
-    // Nothing was lost, so both sent the same packets by the same links.
+    // Nothing was lost, so both engines sent the same packets over the same links.
     let bytes = |outcome: &Outcome| outcome.links.iter().map(|link| link.data_bytes).collect::<Vec<_>>();
     assert_eq!(packet.totals.drops.total(), 0);
     assert_eq!(bytes(&fluid), bytes(&packet));

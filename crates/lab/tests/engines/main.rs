@@ -1,4 +1,4 @@
-//! The flow engine by itself and against the packet engine.
+//! Tests of the flow engine, alone and compared with the packet engine.
 
 mod agree;
 mod flow_engine;

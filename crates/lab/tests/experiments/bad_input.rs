@@ -1,4 +1,4 @@
-//! What users see when an experiment is wrong: one golden text, a section a kind of mistake.
+//! The messages that users see for a wrong experiment: one golden text, with a section for each kind of mistake.
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use raddle_lab::Error;
@@ -30,7 +30,7 @@ headroom = "5%"
 seed = 1
 "#;
 
-/// A flow list in place of the generated workload.
+/// An experiment with a flow list in place of the generated workload.
 const LISTED: &str = r#"[topology]
 kind = "torus"
 dims = [4, 4]
@@ -278,7 +278,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// (mistake, edits), applied to [`GOOD`]: things that do not go together.
+/// (mistake, edits), applied to [`GOOD`]: settings that contradict each other.
 const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     (
         "routing that the fabric does not know",

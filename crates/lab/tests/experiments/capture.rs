@@ -1,4 +1,4 @@
-//! Captures: what is in them, in which order, and that it is the same on any number of threads and on both engines.
+//! Packet captures: their contents and order. They are the same with any number of threads and on both engines.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -24,7 +24,7 @@ flows = 60
 transport = "tcp-newreno"
 "#;
 
-/// Runs it into `directory`, in place of other runs, and gives its capture.
+/// Runs the experiment into `directory`, replacing earlier runs, and returns the capture.
 fn capture(directory: &Path, set: &[&str], threads: usize) -> Vec<u8> {
     let document = Document::parse("rack.toml", RACK.to_owned(), PathBuf::new()).unwrap();
     let prepared = document.with_overrides(set.iter().copied()).unwrap().prepare().unwrap();
@@ -35,7 +35,7 @@ fn capture(directory: &Path, set: &[&str], threads: usize) -> Vec<u8> {
     std::fs::read(directory.join("packets.pcapng")).unwrap()
 }
 
-/// A packet of a capture.
+/// A packet in a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Packet {
     interface: usize,
@@ -44,7 +44,7 @@ struct Packet {
     len: u64,
 }
 
-/// Names of the interfaces, and the packets.
+/// Parses the names of the interfaces, and the packets.
 fn read(mut bytes: &[u8]) -> (Vec<String>, Vec<Packet>) {
     let (mut names, mut packets) = (Vec::new(), Vec::new());
     let word = |bytes: &[u8], at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
@@ -94,7 +94,7 @@ fn a_capture_has_every_packet_of_its_links_when_it_leaves() {
             names[link]
         );
         for pair in captured.windows(2) {
-            // The later one took its time on the link, but for the two times' rounding to ns.
+            // The second packet took its serialization delay on the link. Both times are rounded to ns.
             assert!((pair[1].ns + 1 - pair[0].ns) * 10 >= (pair[1].len - 14) * 8, "{pair:?}");
         }
     }

@@ -1,5 +1,5 @@
-//! The fabrics of PDQ's evaluation (specs/pdq.md §10, §12), each a few lines of an experiment, and what there was before
-//! running over them.
+//! The fabrics of PDQ's evaluation (specs/pdq.md §10, §12), each in a few lines of an experiment. Other transports run
+//! on them too.
 
 use raddle_core::{Duration, NodeId, PortId, Rate};
 use raddle_lab::experiment::Document;
@@ -65,7 +65,7 @@ fn the_seed_draws_jellyfish() {
     assert_ne!(neighbours(1), neighbours(2));
 }
 
-/// Every flow arrives over that fabric, and no packet is lost.
+/// Checks that the fabric delivers every flow and loses no packet.
 fn assert_delivers(fabric: &str, transport: &str, routing: &str) {
     let outcome = outcome(fabric, &format!("transport = \"{transport}\"\nrouting = \"{routing}\""), 1);
     let lost = outcome.links.iter().map(|link| link.drops).sum::<u64>();
@@ -99,7 +99,7 @@ fn flows_keep_paths_of_every_kind() {
 fn servers_of_bcube_forward_and_threads_agree() {
     let scheme = "transport = \"tcp-newreno\"";
     let one = outcome(BCUBE, scheme, 1);
-    // 28 packets a flow leave their source once. What servers send beyond that they pass on: of 15 others 9 differ in both
+    // Each flow's 28 packets leave their source once; servers relay the rest. Of the 15 other servers, 9 differ in both
     // digits.
     let servers = one.links.iter().filter(|link| link.from < 16);
     let (sent, own) = (servers.map(|link| link.data_packets).sum::<u64>(), 60 * 28);

@@ -1,4 +1,4 @@
-//! Experiments from text to outcome.
+//! Experiments from their text to their results.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -154,7 +154,7 @@ fn hosts_that_wait_for_departures_and_ports_that_mark_run_alike_in_both_engines(
     }
 }
 
-/// Queues lose and mark the same packets in lockstep, and live they lose and mark some.
+/// In lockstep, queues drop and mark the same packets; on the live engine, they drop and mark some.
 #[test]
 fn queues_with_limits_and_thresholds_run_alike_in_both_engines() {
     const SWITCH: &str =
@@ -191,7 +191,7 @@ fn retransmissions_of_unfinished_flows_are_in_the_records() {
         assert!(unfinished.map(|flow| flow.retransmissions).sum::<u32>() > 0, "{transport}");
         assert_eq!(flows, on("engine.kind=lockstep"), "{transport}");
     }
-    // All is lost: whatever left after the flow's one packet was that packet again. With a handshake the sender gives up.
+    // All packets are lost, so every packet after the first is a retransmission. A sender with a handshake gives up.
     let lost = "[errors]\nloss = 1.0";
     let overrides = [
         "scheme.transport=tcp-newreno",
@@ -223,7 +223,7 @@ fn a_fat_tree_read_from_a_file_gives_the_same_results() {
         RACK.replace("kind = \"torus\"\ndims = [4, 4]", "kind = \"fat_tree\"\nk = 4\ncore_rate = \"5 Gbps\"");
     let (_, rest) = built.split_once("[workload]").unwrap();
     let read = format!("[topology]\nkind = \"file\"\nfile = \"tree.graphml\"\n\n[workload]{rest}");
-    // Between an aggregation switch and a core, under way and repaired.
+    // A link between an aggregation switch and a core fails and is repaired during the run.
     let failure = "[[failure]]\nat = \"50 us\"\nlink = [24, 32]\nrepair = \"150 us\"\ndiscovery = \"10 us\"";
     let document = |text: &str, scheme| {
         let document =
@@ -239,7 +239,7 @@ fn a_fat_tree_read_from_a_file_gives_the_same_results() {
     }
 }
 
-/// specs/expeditus.md §9, Fig 15: routing knows of links that are down from the start before the first flow.
+/// specs/expeditus.md §9, Fig 15: before the first flow, routing knows the links that are down from the start.
 #[test]
 fn nothing_is_lost_to_failures_that_are_known_from_the_start() {
     let lost = |discovery: &str| {
@@ -271,7 +271,7 @@ fn a_node_knows_its_own_dead_link_before_it_sends() {
     assert_eq!((flows.len(), drops.link_down + drops.no_route), (1, 0));
 }
 
-/// Their hosts wait for each frame to leave, which a plain FIFO does not tell.
+/// Hosts of these transports wait until each frame has left, and a plain FIFO does not report departures.
 #[test]
 fn hosts_of_lossless_ethernet_need_no_flow_control_to_send() {
     let fabric = "topology={ kind = \"folded_clos\", leaves = 2, spines = 2, hosts_per_leaf = 4, link_rate = \"10 Gbps\", link_delay = \"100 ns\" }";
@@ -313,7 +313,8 @@ fn every_byte_arrives_in_a_rack_under_faults_on_any_number_of_threads() {
     assert_eq!(outcome.digest.to_string(), run(3).digest.to_string());
 }
 
-/// Links fail and err under flows whose nodes say hello; ports have queues and agents of their own; hosts hear what has left.
+/// Links fail and corrupt packets while nodes send hellos. Ports have their own queues and agents, and hosts are told
+/// of departures.
 #[test]
 fn a_live_rack_runs_what_it_once_refused() {
     let failure = "[[failure]]\nlink = [0, 1]\nat = \"150 us\"\nrepair = \"500 us\"\n[errors]\nloss = 1e-3";
@@ -377,7 +378,7 @@ fn sweeps_span_a_grid_whose_last_dimension_varies_fastest() {
 fn a_resolved_experiment_resolves_to_itself() {
     let of_transports = raddle_testkit::registry().transports().iter().map(|transport| transport.info.name);
     let of_transports = of_transports.map(|name| format!("scheme.transport={name}"));
-    // PDQ's factors may be more than 1.
+    // PDQ's factors may exceed 1.
     let others =
         ["scheme.r2c2.headroom=10%".to_owned(), "scheme={ transport = \"pdq\", pdq = { k = 3 } }".to_owned()];
     for set in of_transports.chain(others) {
@@ -455,7 +456,7 @@ fn topologies_and_flows_of_other_simulators_run_and_their_mistakes_are_shown() {
     };
     let error =
         |topology: &str, workload: &str| prepare(topology, workload).prepare().err().unwrap().to_string();
-    // Two switches, joined by two links; the hosts are nodes 1, 2 and 4.
+    // Two switches are joined by two links; the hosts are nodes 1, 2 and 4.
     write(
         "rack.txt",
         "5 2 5\n0 3\n1 0 10Gbps 1us 0\n2 0 10Gbps 1us 0\n4 3 10Gbps 1us 0\n0 3 10Gbps 1us 0\n0 3 10Gbps 1us 0\n",
@@ -499,7 +500,7 @@ fn imbalance_is_sampled_alike_in_both_engines_and_changes_no_result() {
     assert_eq!(packet.digest, plain.digest);
     assert!(plain.imbalance.is_empty());
     assert_eq!(packet.imbalance, lockstep.imbalance);
-    // Two uplinks at either tier.
+    // There are two uplinks at either tier.
     assert!(packet.imbalance.iter().all(|sample| (0.0..=2.0).contains(&sample.imbalance)));
     for tier in [1, 2] {
         let busy = packet.imbalance.iter().filter(|sample| sample.tier == tier);
@@ -516,14 +517,15 @@ fn slowdown_is_over_a_flow_alone_with_its_handshake_and_frames() {
         "scheme.tcp-newreno.initial_window=1000",
     ];
     let (_, flows) = outcome(&document("", &[TREE, &[list], &more].concat()));
-    // Six links of 1 us: two ways of 84 B, then 685 packets, the last of which waits behind a full one.
+    // Six links of 1 us: a handshake of 84 B in each direction, then 685 packets. The last packet waits behind a full
+    // one.
     let ns = 2.0 * (6_000.0 + 6.0 * 67.2) + 6_000.0 + (684.0 + 5.0) * 1_230.4 + 1_438.0 * 0.8;
     assert_eq!(flows[0].ideal_fct_ps, (ns * 1e3_f64).round() as u64);
-    // Such a window needs no second round trip.
+    // The window is so large that no second round trip is needed.
     assert_eq!(flows[0].slowdown(), Some(1.0));
 }
 
-/// Those of the book.
+/// Runs all examples of the book.
 #[test]
 fn shipped_examples_draw_no_warnings() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
@@ -531,7 +533,7 @@ fn shipped_examples_draw_no_warnings() {
     for entry in std::fs::read_dir(folder).expect("examples") {
         let path = entry.expect("a file").path();
         let example = Document::load(&path).expect("an example");
-        // Examples of `raddle live`, which sets the engine.
+        // Examples for `raddle live`, which sets the engine itself.
         let is_live = std::fs::read_to_string(&path).expect("a text").contains("hosts = \"namespaces\"");
         let overrides = if is_live { &["engine.kind=live"][..] } else { &[] };
         let example = example.with_overrides(overrides.iter().copied()).expect("overrides");

@@ -1,5 +1,5 @@
-//! The same bits on any number of threads: every scheme on every kind of fabric, plain and with failures, finite and
-//! measured queues, and cut-through.
+//! Results are identical with any number of threads: every scheme on every kind of fabric, without and with failures,
+//! with queue limits and queue records, and with cut-through.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -25,7 +25,8 @@ const FABRICS: [&str; 8] = [
 
 const SCHEMES: [&str; 4] = ["r2c2", "r2c2-central", "pfq", "tcp-newreno"];
 
-/// A link and a node that every fabric has, failing and recovering amid the traffic; discovery later and at once.
+/// A link and a node that exist in every fabric fail and recover during the traffic. Discovery is delayed for one and
+/// immediate for the other.
 fn failures(fabric: &str) -> String {
     let node = 3;
     let neighbour = match fabric.split('"').nth(1) {
@@ -51,7 +52,7 @@ fn experiment(fabric: &str, scheme: &str, more: &str) -> Document {
     Document::parse("threads.toml", text, PathBuf::new()).unwrap()
 }
 
-/// What comes out, flows in the order in which they were handed out, and the threads' share in it left out.
+/// The results, with flows in the order of their records, and without the fields that depend on threads.
 fn outcome(document: &Document, threads: Threads) -> (Outcome, Vec<FlowRecord>) {
     let mut flows = Vec::new();
     let mut take = |flow: &FlowRecord| {
@@ -112,7 +113,7 @@ fn runs_with_random_faults_and_errors() {
     assert!(drops().any(|drops| drops.lost > 0) && drops().any(|drops| drops.malformed > 0));
 }
 
-/// Nodes find out about the failures by themselves; their packets and their delay are the same on any number of threads.
+/// Nodes discover the failures themselves. Their packets and delays are the same with any number of threads.
 #[test]
 fn runs_whose_nodes_say_hello() {
     let hellos = ["engine.discovery=\"hello\"", "engine.hello_period=5 us"];
@@ -122,8 +123,8 @@ fn runs_whose_nodes_say_hello() {
     assert!(outcomes.iter().any(|outcome| outcome.totals.drops.no_route > 0));
 }
 
-/// Links fail and nobody tells the nodes: every byte arrives all the same, and the run comes to its own end, on any number
-/// of threads at the same time.
+/// Links fail without notice to the nodes. Every byte still arrives, and the run reaches its end, at the same time with
+/// any number of threads.
 #[test]
 fn reliable_r2c2_delivers_every_byte_while_nodes_find_out_about_failures() {
     let text = "[topology]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\n\
@@ -173,10 +174,10 @@ fn runs_of_each_routing() {
         let mut fabrics = 0;
         for fabric in [FABRICS[0], FABRICS[3], FABRICS[4], FABRICS[7]] {
             let document = experiment(fabric, "tcp-newreno", &failures(fabric));
-            // Switch AR runs with congestion points only.
+            // Switch AR runs only with congestion points.
             let points = "scheme.congestion_points=\"qcn\"";
             let document = document.with_overrides([set.as_str(), points]).unwrap();
-            // Some are for Clos networks only, some for trees.
+            // Some routings are for Clos networks only, some for trees.
             if document.prepare().is_ok() {
                 let outcome = same_on_any_number_of_threads(&document, &format!("{set} on {fabric}"));
                 assert!(outcome.delivered > 20, "{set} on {fabric}");
@@ -187,7 +188,7 @@ fn runs_of_each_routing() {
     }
 }
 
-/// What nodes of R2C2 do besides: choose protocols for flows that last, repeat what is lost, follow deadlines.
+/// Options of R2C2: selecting a protocol for long flows, retransmission, deadlines.
 #[test]
 fn runs_of_r2c2_with_its_options() {
     let lasting = ["scheme.r2c2.rho=5 us", "workload.sizes={ kind = \"fixed\", size = \"40 KB\" }"];
@@ -212,7 +213,7 @@ fn runs_of_r2c2_with_its_options() {
     }
 }
 
-/// Switches that measure, ask and answer; and the oracle, which one thread runs however many are offered.
+/// Switches that measure, request and respond; and the clairvoyant oracle, which always runs on one thread.
 #[test]
 fn runs_of_expeditus_and_clairvoyant() {
     let fabric = FABRICS[4];
@@ -229,7 +230,7 @@ fn runs_of_expeditus_and_clairvoyant() {
     assert_eq!(digests.len(), 6, "each does something of its own");
 }
 
-/// Pauses, notices, rate limiters, shares of ports, and failures amid them.
+/// Pauses, notices, rate limiters and port shares, with failures during the run.
 #[test]
 fn runs_of_lossless_ethernet() {
     let fabric = FABRICS[7];

@@ -26,14 +26,14 @@ l2 requires l1
 }
 ";
 
-/// Hosts around one switch, 50 ns from it, which send packets of 1,500 bytes one after another.
+/// Hosts around one switch at a distance of 50 ns. They send packets of 1,500 bytes one after another.
 const UDP: &str = "transport = \"udp\"\nudp = { payload = \"1456 B\" }\n[engine]\n";
 
-/// Lossless Ethernet, whose switch passes frames on once it has 64 bytes of them.
+/// Lossless Ethernet with cut-through: the switch forwards a frame once it has received 64 bytes.
 const CEE: &str =
     "transport = \"cee\"\nflow_control = \"pfc\"\n[engine]\ncut_through = true\nheader = \"64 B\"\n";
 
-/// An experiment in a folder of its own, beside its program.
+/// An experiment in its own folder, beside its program.
 struct Experiment {
     folder: TempDir,
     text: String,
@@ -82,8 +82,8 @@ impl Experiment {
     }
 }
 
-/// Every rank computes, sends to each other rank, and waits for all that they send it; so many times. Messages are of 3,000
-/// to 60,000 bytes.
+/// In each round, every rank computes, sends to every other rank, and waits for the messages from all of them. Messages
+/// have 3,000 to 60,000 bytes.
 fn exchange(ranks: u32, rounds: u32) -> String {
     let mut text = format!("num_ranks {ranks}\n");
     for rank in 0..ranks {
@@ -111,11 +111,12 @@ fn exchange(ranks: u32, rounds: u32) -> String {
 
 #[test]
 fn the_example_over_udp_takes_what_it_does_by_hand() {
-    // 1,456, 1,456 and 88 bytes in packets of 1,500, 1,500 and 132. The switch has the first at 1,000 + 1,200 + 50 ns and
-    // sends without a break until 2,250 + 2,505.6; the last bit is there 50 ns later, and then 500 ns are computed.
+    // The payloads of 1,456, 1,456 and 88 bytes make packets of 1,500, 1,500 and 132 bytes. The switch has the first
+    // packet at 1,000 + 1,200 + 50 ns, and sends without a gap until 2,250 + 2,505.6 ns. The last bit arrives 50 ns
+    // later, and then the rank computes for 500 ns.
     let example = |more| Experiment::crossbar(EXAMPLE, 2, &format!("placement = \"in_order\"\n{more}"), UDP);
     assert_eq!(example("").makespan_ps(), 5_305_600);
-    // Four of 1,456 bytes and one of 176.
+    // Four packets with 1,456 bytes and one with 176.
     assert_eq!(example("scale = 2").makespan_ps(), 2_250_000 + 4_976_000 + 50_000 + 500_000);
     let (outcome, flows) = example("").run();
     let rank = |rank, finished, computed, sent: (u64, u64)| RankRecord {
@@ -138,7 +139,7 @@ fn the_example_over_udp_takes_what_it_does_by_hand() {
 #[test]
 fn oracle_8_15_replay_of_the_example_on_the_crossbar() {
     let example = |more: &str| Experiment::crossbar(EXAMPLE, 2, more, CEE);
-    // Whichever hosts the ranks run on.
+    // The result does not depend on the hosts on which the ranks run.
     for placement in ["placement = \"in_order\"", "placement = \"random\""] {
         let (outcome, flows) = example(placement).run();
         assert_eq!((flows[0].start_ps, flows[0].fct_ps), (1_000_000, Some(2_551_200)));
@@ -149,7 +150,8 @@ fn oracle_8_15_replay_of_the_example_on_the_crossbar() {
 
 #[test]
 fn a_rendezvous_takes_two_round_trips_more() {
-    // A frame of 64 bytes takes 51.2 ns on each link that it does not cut through: 151.2 + 51.2 - 51.2 ns in all.
+    // A frame of 64 bytes takes 51.2 ns on each link; the switch waits for the whole frame. With two delays of 50 ns,
+    // one way takes 202.4 ns.
     let with = |eager: &str| Experiment::crossbar(EXAMPLE, 2, &format!("eager = \"{eager}\""), CEE).run();
     let (eager, _) = with("always");
     let (asked, flows) = with("0 B");
@@ -157,7 +159,7 @@ fn a_rendezvous_takes_two_round_trips_more() {
     let (handshake, data) = (202_400, 2_551_200);
     assert_eq!(sizes, [(0, 64, Some(handshake)), (1, 64, Some(handshake)), (2, 3_000, Some(data))]);
     assert_eq!(asked.makespan_ps().unwrap(), eager.makespan_ps().unwrap() + 2 * handshake);
-    // The limit itself is not below the limit.
+    // A message of exactly the limit is not below it.
     assert_eq!((with("3 KB").1.len(), with("3001 B").1.len()), (3, 1));
 }
 
@@ -167,7 +169,7 @@ fn a_program_has_one_result_on_any_number_of_threads_and_in_lockstep() {
     let program = exchange(ranks, rounds);
     let new = |fabric, scheme| {
         let experiment = Experiment::new(&program, fabric, "", scheme);
-        // Threads meet once in each delay of a link.
+        // Threads synchronize once per propagation delay, so the delay is raised.
         Experiment { text: experiment.text.replace("50 ns", "2 us"), ..experiment }
     };
     let udp = new("kind = \"fat_tree\"\nk = 4", UDP);
@@ -208,7 +210,7 @@ fn every_transport_carries_a_program() {
     }
 }
 
-/// The messages of [`exchange`] that are asked for first.
+/// Number of [`exchange`]'s messages that use the rendezvous protocol.
 fn large(ranks: u32, rounds: u32) -> u64 {
     let size = |a: u32, b: u32| 3_000 * (1 + (a + b) % 20);
     let pairs = (0..ranks).flat_map(|a| (0..ranks).map(move |b| (a, b))).filter(|(a, b)| a != b);
@@ -255,7 +257,7 @@ fn a_run_that_comes_to_rest_too_early_says_who_waits_for_what() {
     assert!(run("eager = \"always\"").unwrap().0.makespan_ps().is_some());
 }
 
-/// RoCE goes on when a link is repaired, and gives up where it is not.
+/// RoCE continues when a link is repaired, and gives up if it is not.
 #[test]
 fn a_program_that_a_failed_link_stops_names_the_link() {
     let failed = |repair: &str| {
@@ -315,9 +317,9 @@ fn what_is_wrong_with_a_program_is_said() {
     );
     let many = "num_ranks 3\nrank 0 {\n}\nrank 1 {\n}\nrank 2 {\n}";
     assert_eq!(error(many, ""), "3 ranks need as many hosts, and the topology has 2");
-    assert_eq!(error(EXAMPLE, "scale = 0"), "`scale` is zero");
+    assert_eq!(error(EXAMPLE, "scale = 0"), "`scale` must be greater than 0 (got 0)");
     assert_eq!(error(EXAMPLE, "scale = 1_000_000_000_000_000"), "a message of 3000000000000000000 bytes");
-    assert_eq!(error(EXAMPLE, "lookahead = 0"), "`lookahead` is zero");
+    assert_eq!(error(EXAMPLE, "lookahead = 0"), "`lookahead` must be greater than 0 (got 0)");
     assert!(error(EXAMPLE, "eager = \"16\"").contains("16"));
     assert_eq!(error(EXAMPLE, "placement = \"anywhere\""), "unknown placement `anywhere`");
     let missing = Experiment::crossbar(EXAMPLE, 2, "", UDP);

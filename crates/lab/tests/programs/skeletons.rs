@@ -1,4 +1,4 @@
-//! Programs made here as workloads: skeletons, halos, collective operations.
+//! Generated programs as workloads: skeletons, halos, collective operations.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -23,7 +23,7 @@ fn outcome(workload: &str) -> Outcome {
     run(document(workload).prepare().unwrap(), &mut |_| Ok(()), control).unwrap()
 }
 
-/// Messages and bytes that the ranks of a finished run sent.
+/// Number of messages and bytes that the ranks of a finished run sent.
 fn sent(outcome: &Outcome) -> (u64, u64) {
     assert!(outcome.makespan_ps().is_some(), "all ranks finished");
     let total = |(messages, bytes), (more, and_bytes)| (messages + more, bytes + and_bytes);
@@ -47,7 +47,7 @@ fn every_program_runs_to_its_end() {
     }
 }
 
-/// A row of 4 exchanges twice in each of 3 iterations; its ranks compute before each exchange.
+/// A row of 4 ranks exchanges data twice in each of 3 iterations; its ranks compute before each exchange.
 #[test]
 fn a_halo_is_what_its_numbers_say() {
     let halo = "skeleton = \"halo\"\ngrid = [4]\nsizes = [\"1 KB\", \"2 KB\"]\niterations = 3\n";
@@ -97,15 +97,18 @@ fn programs_that_cannot_be_are_refused() {
         ("skeleton = \"cg\"\nranks = 4\nclass = \"E\"\n", "class"),
         ("skeleton = \"cg\"\nranks = 32\nclass = \"S\"\n", "32 ranks need as many hosts"),
         ("skeleton = \"wrf\"\nranks = 4\nclass = \"S\"\n", "class"),
-        ("skeleton = \"wrf\"\nranks = 0\n", "`ranks` is zero"),
-        ("skeleton = \"wrf\"\nranks = 4\niterations = 0\n", "no iterations"),
+        ("skeleton = \"wrf\"\nranks = 0\n", "`ranks` must be greater than 0 (got 0)"),
+        ("skeleton = \"wrf\"\nranks = 4\niterations = 0\n", "`iterations` must be greater than 0"),
         ("skeleton = \"namd\"\nranks = 4\nscaled = true\n", "no published factor"),
         ("skeleton = \"wrf\"\nranks = 4\nscaled = true\nscale = 2\n", "scaled twice"),
-        ("skeleton = \"halo\"\ngrid = [0]\nsizes = [\"1 KB\"]\n", "not a grid"),
+        (
+            "skeleton = \"halo\"\ngrid = [0]\nsizes = [\"1 KB\"]\n",
+            "`grid` must be one to three numbers above 0",
+        ),
         ("skeleton = \"halo\"\ngrid = [1]\nsizes = [\"1 KB\"]\n", "number of ranks is 1"),
-        ("skeleton = \"halo\"\ngrid = [4]\nsizes = []\n", "without exchanges"),
+        ("skeleton = \"halo\"\ngrid = [4]\nsizes = []\n", "`sizes` must be one or more sizes"),
         ("collective = \"allgather\"\nalgorithm = \"binomial\"\nranks = 4\nsize = \"1 KB\"\n", "binomial"),
-        ("collective = \"alltoall\"\nranks = 4\nsize = \"0 B\"\n", "`size` is zero"),
+        ("collective = \"alltoall\"\nranks = 4\nsize = \"0 B\"\n", "`size` must be greater than 0"),
         (
             "collective = \"allgather\"\nalgorithm = \"recursive_doubling\"\nranks = 12\nsize = \"1 KB\"\n",
             "must be a power of two",

@@ -1,4 +1,4 @@
-//! Synthetic traffic as users write it: what flows an experiment's `[workload]` stands for.
+//! Synthetic traffic as users write it: the flows that an experiment's `[workload]` produces.
 
 use raddle_core::{Bytes, Duration, Flow, Process, Rate, Time};
 use raddle_lab::experiment::Document;
@@ -12,7 +12,7 @@ fn document(workload: &str) -> Document {
     Document::parse("experiment.toml", text, PathBuf::new()).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
-/// The flows of that workload on the 2-ary 5-tree; what is resolved stands for the same.
+/// The flows of that workload on the 2-ary 5-tree. The resolved experiment must give the same flows.
 fn flows(workload: &str) -> Vec<Flow> {
     let document = document(workload);
     let experiment = document.experiment().unwrap_or_else(|problem| panic!("{workload}: {problem}"));
@@ -27,7 +27,7 @@ fn flows(workload: &str) -> Vec<Flow> {
     flows
 }
 
-/// What 32 hosts offer in `window`, as a share of their links.
+/// The load that 32 hosts offer in `window`, as a share of their links' rate.
 fn load(flows: &[Flow], window: Duration) -> f64 {
     let bytes: Bytes = flows.iter().map(|flow| flow.size).sum();
     bytes.0 as f64 * 8.0 / window.as_secs_f64() / 32.0 / 10e9
@@ -71,7 +71,7 @@ fn a_load_is_one_long_flow_a_pair() {
     }
 }
 
-/// specs/cee.md §6.3: what is written in full is what is taken by default.
+/// specs/cee.md §6.3: the hotspot written in full equals the default.
 #[test]
 fn oracle_6_3_the_hotspot_written_in_full_is_the_default() {
     let default = flows("hotspot = {}");
@@ -85,7 +85,7 @@ fn oracle_6_3_the_hotspot_written_in_full_is_the_default() {
     assert_eq!(flows("hotspot = { degree = 8, severity = 2, victims = [] }\nprocess = \"poisson\"").len(), 8);
 }
 
-/// specs/cee.md §6.4: an output-generated hotspot is one flow, which can be listed as well.
+/// specs/cee.md §6.4: an output-generated hotspot is one flow, which can also be listed.
 #[test]
 fn oracle_6_4_the_output_generated_hotspot_is_one_flow() {
     let hotspot = flows("hotspot = { type = \"output\" }\nprocess = \"poisson\"");

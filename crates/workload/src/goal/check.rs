@@ -1,4 +1,4 @@
-//! One pass over a GOAL file before anything runs.
+//! Checks a GOAL file in one pass before the simulation starts.
 
 use super::order::Order;
 use super::parse::{Block, read_head, read_rank};
@@ -8,7 +8,7 @@ use raddle_core::text::Misread;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Checks all of a file, and fills in where its ranks begin and what it holds.
+/// Checks the whole file, and stores in `trace` where each rank's block begins and the counts of its contents.
 pub(super) fn check(trace: &mut Trace, window: u64) -> Result<(), Misread> {
     let mut lexer = trace.lexer(Place { offset: 0, line: 1, column: 1 });
     let ranks = read_head(&mut lexer)?;
@@ -33,8 +33,8 @@ pub(super) fn check(trace: &mut Trace, window: u64) -> Result<(), Misread> {
     }
 }
 
-/// Runs a rank's program as if whatever begins were done at once, which shows everything that can be wrong with it but
-/// its messages.
+/// Runs a rank's program as if every operation finished as soon as it begins. This finds all errors of the program
+/// except messages that do not match.
 fn run_alone(program: impl Iterator<Item = Result<Line, Misread>>, window: u64) -> Result<(), Misread> {
     let mut order = Order::new(program, window);
     while let Some((slot, _)) = order.begin()? {
@@ -60,25 +60,26 @@ impl Counts {
     }
 }
 
-/// Sends less receives, by the ranks they are between.
+/// Number of sends minus number of receives, for each pair of ranks.
 #[derive(Debug, Default)]
 struct Balance {
-    /// By receiver and sender.
+    /// Keyed by receiver and sender.
     pairs: FxHashMap<(u32, u32), Pair>,
-    /// Receives from any rank, by receiver.
+    /// Number of receives from any rank, by receiver.
     from_any: BTreeMap<u32, i64>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Pair {
     messages: i64,
-    /// The sum of the tags' fingerprints: 0 if sends and receives have the same, each as often.
+    /// Sum of the fingerprints of the sends' tags minus that of the receives' tags: 0 if each tag occurs equally often
+    /// in both.
     tags: u64,
-    /// Whether some match any tag.
+    /// True if any send or receive matches any tag.
     any_tag: bool,
 }
 
-/// Where sends and receives do not match.
+/// The ranks whose sends and receives do not match.
 #[derive(Debug, Clone, Copy)]
 enum Uneven {
     Pair { receiver: u32, sender: u32 },
@@ -105,7 +106,7 @@ impl Balance {
         }
     }
 
-    /// The first ranks whose messages do not match.
+    /// The first ranks whose sends and receives do not match.
     fn uneven(&self) -> Option<Uneven> {
         let mut left = self.from_any.clone();
         let mut pairs: Vec<_> = self.pairs.iter().collect();
@@ -126,7 +127,7 @@ impl Balance {
     }
 }
 
-/// A number for a tag, such that sums of different tags differ (SplitMix64).
+/// A pseudo-random number for a tag, so that the sums of different tags differ (SplitMix64).
 fn fingerprint(tag: u32) -> u64 {
     let mut bits = (u64::from(tag) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -134,17 +135,17 @@ fn fingerprint(tag: u32) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// The sends and receives of a tag between two ranks.
+/// Number of sends and receives with one tag between two ranks.
 #[derive(Debug, Default)]
 struct Tally {
     sends: u64,
     receives: u64,
-    /// Where the last of each stands.
+    /// Line of the last send; `receive_line` is that of the last receive.
     send_line: usize,
     receive_line: usize,
 }
 
-/// Looks again at the ranks whose messages do not match, for the line that shows it.
+/// Reads the programs of the mismatched ranks again, to find the line to report.
 fn explain(trace: &Trace, uneven: Uneven) -> Misread {
     let (receiver, sender) = match uneven {
         Uneven::FromAny { receiver } => {

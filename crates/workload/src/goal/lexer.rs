@@ -1,13 +1,13 @@
-//! GOAL text cut into words, a statement at a time, whatever the size of the file.
+//! Splits GOAL text into words, one statement at a time, so a file of any size can be read.
 
 use raddle_core::text::Misread;
 use std::io::{self, BufRead};
 
-/// The words of one statement, and what ended it.
+/// The words of one statement, and the token that ended it.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     text: Vec<u8>,
-    /// Where each begins and ends in `text`, with its line and column.
+    /// Byte range of each word in `text`, with its line and column.
     places: Vec<Place>,
     pub(super) end: End,
 }
@@ -20,7 +20,7 @@ struct Place {
     column: usize,
 }
 
-/// What ends a statement.
+/// The token that ends a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum End {
     /// The end of the line, or `;`.
@@ -34,7 +34,7 @@ pub(super) enum End {
     Text,
 }
 
-/// A word and where it stands.
+/// A word and its place in the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a [u8],
@@ -43,7 +43,7 @@ pub(super) struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// An error that points at the word; `need` says what would be right.
+    /// An error that points at the word; `need` describes the expected text.
     pub(super) fn error(&self, need: &str) -> Misread {
         let problem = format!("`{}` where there should be {need}", String::from_utf8_lossy(self.text));
         Misread { line: self.line, column: self.column, problem }
@@ -61,11 +61,11 @@ impl Words {
     }
 }
 
-/// Reads words and knows where it is. A comment may stand wherever a space may.
+/// Reads words and keeps track of the position in the text. A comment may stand wherever a space may.
 #[derive(Debug)]
 pub(super) struct Lexer<R> {
     input: R,
-    /// Bytes taken since the beginning of the text.
+    /// Bytes read since the beginning of the text.
     pub(super) offset: u64,
     /// The line and column of the next byte, from 1.
     pub(super) line: usize,
@@ -73,7 +73,7 @@ pub(super) struct Lexer<R> {
 }
 
 impl<R: BufRead> Lexer<R> {
-    /// A lexer of what `input` holds, which is at that place of the text.
+    /// A lexer of `input`, which starts at the given offset, line and column of the text.
     pub(super) fn new(input: R, offset: u64, line: usize, column: usize) -> Self {
         Self { input, offset, line, column }
     }
@@ -146,7 +146,7 @@ impl<R: BufRead> Lexer<R> {
         }
     }
 
-    /// Passes over a comment, whose first `/` has been taken. One to the end of the line leaves that end.
+    /// Skips a comment, whose first `/` has been read. The newline that ends a `//` comment is not consumed.
     fn comment(&mut self) -> Result<(), Misread> {
         let (line, column) = (self.line, self.column - 1);
         let is_block = self.peek()? == Some(b'*');
@@ -159,7 +159,7 @@ impl<R: BufRead> Lexer<R> {
             if is_block && previous == b'*' && byte == b'/' {
                 return Ok(());
             }
-            // In `/*/` the star that opens does not close.
+            // In `/*/` the opening star does not also close the comment.
             previous = if (previous, byte) == (0, b'*') { b' ' } else { byte };
         }
         let problem = "this comment does not end: `*/` is missing".to_owned();

@@ -1,11 +1,11 @@
-//! Receives that wait for messages, and messages that wait for receives.
+//! Matches receives that wait for messages with messages that wait for receives.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Whom a message is from, and its tag; `None` is any.
+/// The sender of a message and its tag; `None` matches any.
 pub(super) type Pattern = (Option<u32>, Option<u32>);
 
-/// What waits for its counterpart, each with its pattern, in the order in which it came.
+/// Items that wait for their counterpart, each with its pattern, in order of arrival.
 #[derive(Debug)]
 pub(super) struct Waiting<T> {
     came: u64,
@@ -24,7 +24,7 @@ impl<T> Waiting<T> {
         self.came += 1;
     }
 
-    /// Takes what matches and came first.
+    /// Removes and returns the item that arrived first among those that match `pattern`.
     pub(super) fn take(&mut self, pattern: Pattern) -> Option<T> {
         let (_, first) = match pattern {
             (from @ Some(_), tag @ Some(_)) => {
@@ -46,12 +46,12 @@ impl<T> Waiting<T> {
     }
 }
 
-/// When the first in a queue came, and the queue's pattern.
+/// The arrival number of the first item in a queue, and the queue's pattern.
 fn came_first<T>((&pattern, queue): (&Pattern, &VecDeque<(u64, T)>)) -> Option<(u64, Pattern)> {
     Some((queue.front()?.0, pattern))
 }
 
-/// Whether a receive and a message can be each other's.
+/// True if a receive and a message match.
 fn matches((from, tag): Pattern, (other_from, other_tag): Pattern) -> bool {
     let agree = |a: Option<u32>, b: Option<u32>| a.is_none() || b.is_none() || a == b;
     agree(from, other_from) && agree(tag, other_tag)

@@ -1,24 +1,24 @@
-//! Labels as numbers, in memory that does not grow with their number.
+//! Maps labels to numbers, in memory that does not grow with the number of labels.
 
 use super::Label;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Gives labels numbers. A label that ends in a number, as those of all generators do, costs nothing: only the different
-/// words before the numbers are kept.
+/// Assigns numbers to labels. All generators write labels that end in a number. Such a label takes no memory of its
+/// own: only the distinct stems before the numbers are stored.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     stems: FxHashMap<Box<[u8]>, u64>,
 }
 
-/// Bits for the number at a label's end.
+/// Bits for the number at the end of a label.
 const NUMBER_BITS: u32 = 48;
 
-/// Most digits of it: 10^14 is less than 2^47.
+/// Maximum number of digits of that number: 10^14 is less than 2^47.
 const MOST_DIGITS: usize = 14;
 
 impl Names {
-    /// The number of a name; `None` if there are too many stems.
+    /// The label of a name; `None` if there are too many stems.
     pub(super) fn label(&mut self, name: &[u8]) -> Option<Label> {
         let (stem, number) = split(name);
         let next = self.stems.len() as u64;
@@ -30,23 +30,23 @@ impl Names {
     }
 }
 
-/// The stem, and one more than the number that follows; 0 if there is none. Stem and number together are the name again,
-/// so no two names share both: a number has no leading zero.
+/// Splits a name into its stem and the number that follows. Returns the number plus one, or 0 if there is no number.
+/// The number has no leading zero, so stem and number together restore the name, and no two names share both.
 fn split(name: &[u8]) -> (&[u8], u64) {
     let digits = name.iter().rev().take(MOST_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
     let tail = &name[name.len() - digits..];
     let zeros = tail.iter().take_while(|&&byte| byte == b'0').count();
-    // The number of `l00` is its last digit.
+    // The number of `l00` is its last zero; the stem is `l0`.
     let number = if zeros == digits { &tail[zeros.saturating_sub(1)..] } else { &tail[zeros..] };
     let value = number.iter().fold(0, |value, digit| 10 * value + u64::from(digit - b'0'));
     let is_there = u64::from(!number.is_empty());
     (&name[..name.len() - number.len()], value + is_there)
 }
 
-/// A set of labels, kept as ranges of neighbours: operations numbered one after another take the room of one.
+/// A set of labels, stored as ranges: operations that are numbered consecutively take the space of one.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
-    /// First to last.
+    /// The first label of each range, mapped to the last.
     ranges: BTreeMap<u64, u64>,
 }
 
@@ -55,7 +55,7 @@ impl Labels {
         self.ranges.range(..=label).next_back().is_some_and(|(_, &last)| label <= last)
     }
 
-    /// Adds a label that is not there.
+    /// Adds a label that is not in the set.
     pub(super) fn insert(&mut self, label: Label) {
         debug_assert!(!self.contains(label), "a label is added once");
         let Label(label) = label;

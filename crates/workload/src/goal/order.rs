@@ -1,4 +1,4 @@
-//! Which operations of a program may begin: dependencies, streams, and how far ahead it is read.
+//! Decides which operations of a program may begin: by dependencies, streams, and the read-ahead window.
 
 use super::names::Labels;
 use super::{Label, Line, Operation, Statement};
@@ -7,47 +7,48 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The place of an operation among those that are read and not finished.
+/// Index of an operation among those that have been read but have not finished.
 pub(super) type Slot = u32;
 
-/// An operation that has been read and has not finished.
+/// An operation that has been read but has not finished.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    /// The number of its statement, from 0.
+    /// Index of its statement in the program, from 0.
     place: u64,
-    /// Its line.
+    /// Its line in the file.
     pub(super) line: usize,
     label: Option<Label>,
     cpu: u8,
     pub(super) operation: Operation,
-    /// Dependencies still in the way.
+    /// Number of dependencies that are not yet met.
     unmet: u32,
     pub(super) begun: bool,
-    /// Whether it stands in its stream's queue.
+    /// True if the operation is in its stream's `ready` queue.
     queued: bool,
-    /// What waits for its beginning.
+    /// Operations that wait until this one begins.
     at_begin: Vec<Slot>,
-    /// What waits for its end.
+    /// Operations that wait until this one finishes.
     at_end: Vec<Slot>,
 }
 
-/// A stream: its operations run one after another. Only computing takes time: messages are handed over at once.
+/// A stream, whose operations run one after another. Only computation takes time; sends and receives are handed over at
+/// once.
 #[derive(Debug, Default)]
 struct Cpu {
     computing: bool,
-    /// Operations that nothing but the stream holds back, the earliest of the file first; and some that a dependency
-    /// read since then does, which leave it when they come first.
+    /// Operations that wait only for the stream, in file order. A dependency read later can block an operation that is
+    /// already queued; such an operation is removed when it reaches the head of the queue.
     ready: BinaryHeap<Reverse<(u64, Slot)>>,
 }
 
-/// A program under way. It reads a window of statements ahead of what it lets begin, so a dependency may be written that
-/// far behind the operation that it holds back, and keeps what has not finished.
+/// A program in execution. It reads a window of statements ahead of the operation that it lets begin. A dependency may
+/// therefore stand up to a window after the operation that it delays. Only unfinished operations are kept in memory.
 #[derive(Debug)]
 pub(super) struct Order<P> {
     pub(super) program: P,
-    /// Statements.
+    /// Length of the read-ahead window, in statements.
     window: u64,
-    /// Statements read.
+    /// Number of statements read so far.
     read: u64,
     ended: bool,
     steps: Vec<Option<Step>>,
@@ -55,9 +56,9 @@ pub(super) struct Order<P> {
     labels: FxHashMap<Label, Slot>,
     finished: Labels,
     cpus: Vec<Cpu>,
-    /// Operations in file order, from the first that has not begun on.
+    /// Operations in file order, starting at the first one that has not begun.
     unbegun: VecDeque<(u64, Slot)>,
-    /// Operations that have not finished.
+    /// Number of operations that have not finished.
     unfinished: u64,
 }
 
@@ -78,10 +79,10 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         }
     }
 
-    /// Lets the next operation begin, if one may: of those that may, the earliest of the file.
+    /// Begins the next operation, if any may begin: the earliest in the file among those that may.
     ///
     /// # Errors
-    /// If the program cannot be read on, or a label or dependency is wrong.
+    /// If the program cannot be read further, or a label or dependency is wrong.
     pub(super) fn begin(&mut self) -> Result<Option<(Slot, Operation)>, Misread> {
         loop {
             match self.first_ready() {
@@ -94,12 +95,12 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         }
     }
 
-    /// Whether the window behind the earliest operation that has not begun has been read.
+    /// True if the whole window after the earliest operation that has not begun has been read.
     fn is_far_enough(&self) -> bool {
         self.unbegun.front().is_some_and(|&(place, _)| self.read > place + self.window)
     }
 
-    /// The earliest operation that nothing holds back, of what has been read.
+    /// The earliest operation read so far that no dependency and no computation on its stream blocks.
     fn first_ready(&mut self) -> Option<(u64, Slot)> {
         let steps = &mut self.steps;
         let mut first = |cpu: &mut Cpu| loop {
@@ -131,7 +132,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         (slot, operation)
     }
 
-    /// An operation that had begun has finished.
+    /// Records that an operation, which had begun, has finished.
     pub(super) fn finish(&mut self, slot: Slot) {
         let step = self.steps[slot as usize].take().expect("an operation finishes once");
         debug_assert!(step.begun, "what has not begun cannot finish");
@@ -147,7 +148,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         step.at_end.into_iter().for_each(|follower| self.release(follower));
     }
 
-    /// Whether all of it has finished.
+    /// True if every operation of the program has finished.
     pub(super) fn is_finished(&self) -> bool {
         self.ended && self.unfinished == 0
     }
@@ -159,7 +160,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         steps
     }
 
-    /// One of the dependencies of an operation is no longer in the way.
+    /// Records that one dependency of an operation is met.
     fn release(&mut self, slot: Slot) {
         let step = self.step_mut(slot);
         step.unmet -= 1;
@@ -169,7 +170,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         }
     }
 
-    /// An operation that has not finished.
+    /// Returns an operation that has not finished.
     pub(super) fn step(&self, slot: Slot) -> &Step {
         self.steps[slot as usize].as_ref().expect("the operation has not finished")
     }

@@ -1,4 +1,4 @@
-//! The statements of GOAL text.
+//! Parses the statements of GOAL text.
 
 use super::lexer::{End, Lexer, Word, Words};
 use super::names::Names;
@@ -6,7 +6,7 @@ use super::{Line, Operation, Statement};
 use raddle_core::text::Misread;
 use std::io::BufRead;
 
-/// Reads the head of the file: how many ranks there are.
+/// Reads the head of the file and returns the number of ranks.
 pub(super) fn read_head<R: BufRead>(lexer: &mut Lexer<R>) -> Result<u32, Misread> {
     let mut words = Words::default();
     read_filled(lexer, &mut words)?;
@@ -21,7 +21,7 @@ pub(super) fn read_head<R: BufRead>(lexer: &mut Lexer<R>) -> Result<u32, Misread
     Ok(ranks)
 }
 
-/// Reads up to the `{` of a rank's block, which must be that rank's.
+/// Reads up to the `{` of the next rank's block, which must be the block of `rank`.
 pub(super) fn read_rank<R: BufRead>(lexer: &mut Lexer<R>, rank: u32) -> Result<(), Misread> {
     let mut words = Words::default();
     read_filled(lexer, &mut words)?;
@@ -33,7 +33,7 @@ pub(super) fn read_rank<R: BufRead>(lexer: &mut Lexer<R>, rank: u32) -> Result<(
     }
     rest.end()?;
     if words.end == End::Line {
-        // `{` on a line of its own.
+        // The `{` stands on a line of its own.
         read_filled(lexer, &mut words)?;
         if let Some(word) = words.get(0) {
             return Err(word.error("`{`"));
@@ -45,7 +45,8 @@ pub(super) fn read_rank<R: BufRead>(lexer: &mut Lexer<R>, rank: u32) -> Result<(
     }
 }
 
-/// Reads a statement that is not empty, or what ends without one other than a line.
+/// Reads the next statement, skipping empty lines. The words are empty only if a brace or the end of the text comes
+/// first.
 fn read_filled<R: BufRead>(lexer: &mut Lexer<R>, words: &mut Words) -> Result<(), Misread> {
     loop {
         lexer.read(words)?;
@@ -67,7 +68,7 @@ pub(super) struct Block<R> {
 }
 
 impl<R: BufRead> Block<R> {
-    /// The block of `rank`, one of so many, of which the lexer has just read the `{`.
+    /// The block of `rank`, one of `ranks` ranks. The lexer has just read the block's `{`.
     pub(super) fn new(lexer: Lexer<R>, rank: u32, ranks: u32) -> Self {
         Self { lexer, rank, ranks, names: Names::default(), words: Words::default(), ended: false }
     }
@@ -102,18 +103,18 @@ impl<R: BufRead> Iterator for Block<R> {
     }
 }
 
-/// What is left to read of a statement.
+/// The words of a statement that are still to be parsed.
 struct Rest<'a> {
     words: &'a Words,
     next: usize,
-    /// Where the text goes on after it.
+    /// The line and column at which the text continues after the statement.
     lexer_at: (usize, usize),
 }
 
 impl<'a> Rest<'a> {
     fn word(&mut self, need: &str) -> Result<Word<'a>, Misread> {
         let word = self.words.get(self.next).ok_or_else(|| {
-            // Just behind the last word, where the missing one belongs.
+            // Point just behind the last word, where the missing word belongs.
             let last = self.words.len().checked_sub(1).and_then(|last| self.words.get(last));
             let behind = |word: Word<'_>| (word.line, word.column + word.text.len());
             let (line, column) = last.map_or(self.lexer_at, behind);
@@ -128,7 +129,7 @@ impl<'a> Rest<'a> {
         if word.text == keyword.as_bytes() { Ok(()) } else { Err(word.error(&format!("`{keyword}`"))) }
     }
 
-    /// Whether the next word is that one, which it then takes.
+    /// Consumes the next word if it is `keyword`. Returns whether it was.
     fn takes(&mut self, keyword: &str) -> bool {
         let is_next = self.words.get(self.next).is_some_and(|word| word.text == keyword.as_bytes());
         self.next += usize::from(is_next);
@@ -179,13 +180,13 @@ impl<'a> Rest<'a> {
         };
         let cpu = self.option("cpu")?;
         if !matches!(operation, Operation::Calc { .. }) {
-            // All adapters are the one.
+            // The network adapter's number is ignored: each host has one adapter.
             self.option("nic")?;
         }
         Ok(Statement::Operation { label: name, cpu, operation })
     }
 
-    /// `100b` or `100 b`.
+    /// A size, written `100b` or `100 b`.
     fn bytes(&mut self) -> Result<u64, Misread> {
         let what = "a number of bytes such as `100b`";
         let word = self.word(what)?;
@@ -221,7 +222,7 @@ fn label(names: &mut Names, word: Word<'_>) -> Result<super::Label, Misread> {
         .ok_or_else(|| word.error("one of 65,536 different words before the labels' numbers"))
 }
 
-/// `None` of -1, which stands for any.
+/// Parses a word; `None` for -1, which matches any.
 fn any<'a, T>(word: Word<'a>, read: impl Fn(Word<'a>) -> Result<T, Misread>) -> Result<Option<T>, Misread> {
     if word.text == b"-1" { Ok(None) } else { read(word).map(Some) }
 }
@@ -236,7 +237,7 @@ fn number<T: TryFrom<u64>>(word: Word<'_>, what: &str) -> Result<T, Misread> {
     decimal(word.text).and_then(|value| T::try_from(value).ok()).ok_or_else(|| word.error(what))
 }
 
-/// A number of digits alone, below 2^64.
+/// A decimal number below 2^64, digits only.
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

@@ -5,13 +5,13 @@ use raddle_core::FlowKey;
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The contents of messages under way, by the flow's name on the wire.
+/// The contents of messages in flight, by the flow's name on the wire.
 ///
 /// Packets count application bytes and do not keep them. A message's contents are application bytes, so they are kept
 /// here from the start of the message's flow until its delivery: no rank reads them before the last byte has arrived.
 pub(super) struct Payloads(Vec<Mutex<FxHashMap<FlowKey, Message>>>);
 
-/// Enough for threads not to meet.
+/// Number of locks; enough that threads rarely wait for each other.
 const SHARDS: usize = 64;
 
 impl Payloads {
@@ -20,7 +20,7 @@ impl Payloads {
     }
 
     fn shard(&self, key: FlowKey) -> MutexGuard<'_, FxHashMap<FlowKey, Message>> {
-        // Names begin with the sender and end with its flow's number.
+        // A name begins with the sender and ends with the number of the sender's flow.
         let shard = (key.0 ^ (key.0 >> 16) ^ (key.0 >> 32)) as usize % SHARDS;
         self.0[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -28,13 +28,13 @@ impl Payloads {
     /// Stores the message of a flow that begins.
     ///
     /// # Panics
-    /// If a flow under way has that name.
+    /// If a flow in flight already has that name.
     pub(super) fn put(&self, key: FlowKey, message: Message) {
         let before = self.shard(key).insert(key, message);
         assert!(before.is_none(), "two flows under way share the name {:#x}", key.0);
     }
 
-    /// Removes and returns the message of a delivered flow; `None` if the flow is not a rank's.
+    /// Removes and returns the message of a delivered flow; `None` if the flow belongs to no rank.
     pub(super) fn take(&self, key: FlowKey) -> Option<Message> {
         self.shard(key).remove(&key)
     }

@@ -1,4 +1,4 @@
-//! Ranks on hosts, above any transport.
+//! Runs ranks on hosts, over any transport.
 
 use super::Program;
 use super::payloads::Payloads;
@@ -7,18 +7,18 @@ use raddle_core::{Application, Bytes, Flow, FlowId, FlowKey, NodeId, Report, Req
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A job: ranks on hosts, one a host at most, and what they share.
+/// A job: ranks on hosts, at most one rank per host, and the state that they share.
 pub struct Job {
     settings: Settings,
     /// The host of each rank.
     nodes: Vec<NodeId>,
     payloads: Payloads,
-    /// By rank.
+    /// Statistics by rank.
     accounts: Vec<Mutex<Account>>,
 }
 
 impl Job {
-    /// A job whose ranks run on these hosts.
+    /// A job whose rank `i` runs on host `nodes[i]`.
     ///
     /// # Panics
     /// If two ranks share a host.
@@ -38,7 +38,7 @@ impl Job {
         &self.nodes
     }
 
-    /// What each rank has done, as of the last time that its host was asked what it wants.
+    /// Statistics of each rank, as of the last time that its host was polled.
     #[must_use]
     pub fn accounts(&self) -> Vec<Account> {
         (0..self.accounts.len()).map(|rank| *self.account(rank)).collect()
@@ -49,7 +49,7 @@ impl Job {
     }
 }
 
-/// A rank on a host: the rank's messages are flows of the transport that the host has. A message is there when the transport
+/// A rank on a host. Each message of the rank is a flow of the host's transport. A message arrives when the transport
 /// has delivered its flow.
 pub struct Replay {
     job: Arc<Job>,
@@ -57,11 +57,11 @@ pub struct Replay {
     number: usize,
     node: NodeId,
     begun: u32,
-    /// Whether the rank has gone as far as it can, and its messages are being handed over.
+    /// True if the rank has advanced as far as it can and its messages are being opened as flows.
     hands_over: bool,
-    /// Flows that the transport has not yet named.
+    /// Flows that were requested but for which the transport has not yet reported a name.
     unnamed: FxHashMap<FlowId, Outgoing>,
-    /// Flows at whose end a send has finished, by name.
+    /// Flows, by name, whose close finishes a send operation.
     sending: FxHashMap<FlowKey, u32>,
 }
 
@@ -84,10 +84,10 @@ impl Replay {
         }
     }
 
-    /// The next flow that is to be opened.
+    /// The next flow to open.
     fn next_flow(&mut self, now: Time) -> Option<Flow> {
         let outgoing = self.rank.next_outgoing()?;
-        // Counted down, clear of the workload's own flows.
+        // Numbers count down from the maximum, so that they do not collide with the workload's own flows.
         let id = FlowId(u32::MAX - self.begun);
         self.begun = self.begun.wrapping_add(1);
         let flow = Flow::new(id, self.node, self.job.nodes[outgoing.to as usize], Bytes(outgoing.bytes), now);

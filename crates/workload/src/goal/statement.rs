@@ -1,35 +1,35 @@
-//! What a rank's program is made of.
+//! The elements of a rank's program.
 
 use raddle_core::text::Misread;
 
-/// The name of an operation, unique within its rank. Only equality means anything.
+/// The name of an operation, unique within its rank. Only equality of labels has a meaning, not their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(pub u64);
 
-/// What a rank does.
+/// An action of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// It computes.
+    /// The rank computes.
     Calc {
-        /// Nanoseconds.
+        /// Duration in nanoseconds.
         ns: u64,
     },
-    /// It sends a message.
+    /// The rank sends a message.
     Send {
-        /// Bytes; 0 is sent as 1.
+        /// Bytes; a message of 0 bytes is sent as 1 byte.
         bytes: u64,
-        /// The rank that it goes to.
+        /// The receiving rank.
         to: u32,
-        /// The tag; `None` matches any.
+        /// The tag; `None` matches any tag.
         tag: Option<u32>,
     },
-    /// It waits for a message. Its size is the sender's; what is written here is not looked at.
+    /// The rank waits for a message. The sender determines its size; the size written here is ignored.
     Recv {
-        /// Bytes.
+        /// Bytes, ignored.
         bytes: u64,
-        /// The rank that it comes from; `None` is any.
+        /// The sending rank; `None` matches any rank.
         from: Option<u32>,
-        /// The tag; `None` is any.
+        /// The tag; `None` matches any tag.
         tag: Option<u32>,
     },
 }
@@ -39,37 +39,37 @@ pub enum Operation {
 pub enum Statement {
     /// An operation.
     Operation {
-        /// Its name, if anything depends on it or it depends on anything.
+        /// The operation's name; needed only if a dependency refers to it.
         label: Option<Label>,
-        /// The stream on which it runs; operations on one stream run one after another.
+        /// The stream on which the operation runs; operations on one stream run one after another.
         cpu: u8,
-        /// What it is.
+        /// The operation itself.
         operation: Operation,
     },
     /// `after` may not begin before `before` has finished.
     Requires {
         /// The later operation.
         after: Label,
-        /// The earlier one.
+        /// The earlier operation.
         before: Label,
     },
     /// `after` may not begin before `before` has begun.
     Irequires {
         /// The later operation.
         after: Label,
-        /// The earlier one.
+        /// The earlier operation.
         before: Label,
     },
 }
 
-/// A statement and where it stands: the line of the file, or the place in a generated program, from 1.
+/// A statement and its place: the line of the file, or the position in a generated program, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
-    /// The line.
+    /// The line or position.
     pub number: usize,
-    /// What it says.
+    /// The statement.
     pub statement: Statement,
 }
 
-/// The program of one rank, in file order: both labels of a dependency stand before it.
+/// The program of one rank, in file order. A dependency follows the definitions of both its labels.
 pub type Program = Box<dyn Iterator<Item = Result<Line, Misread>> + Send>;

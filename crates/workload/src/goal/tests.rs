@@ -1,4 +1,4 @@
-//! GOAL text, and what is wrong with it.
+//! Tests of GOAL parsing and its error messages.
 
 use super::{Label, Line, Operation, Statement, Trace};
 use std::io::Cursor;
@@ -29,7 +29,7 @@ fn error_within(text: &str, window: u64) -> String {
     Trace::read(Cursor::new(text.to_owned()), window).expect_err("something is wrong").to_string()
 }
 
-/// The error of these statements of rank 0 of two, which begin in line 2.
+/// The error for these statements of rank 0 of two; the statements begin in line 2.
 fn error_of(statements: &str) -> String {
     error(&format!("num_ranks 2\nrank 0 {{{statements}\n}}\nrank 1 {{\n}}\n"))
 }
@@ -49,7 +49,7 @@ fn operation(label: Option<u64>, cpu: u8, operation: Operation) -> Statement {
 fn the_example_is_read() {
     let trace = trace(EXAMPLE);
     let send = Operation::Send { bytes: 3_000, to: 1, tag: Some(7) };
-    // A label's number is one more than what it ends in.
+    // A label's number is the number at its end plus one.
     let requires = Statement::Requires { after: Label(3), before: Label(2) };
     let first = [
         (3, operation(Some(2), 0, Operation::Calc { ns: 1_000 })),
@@ -64,7 +64,7 @@ fn the_example_is_read() {
     ];
     assert_eq!(statements(&trace, 0), first);
     assert_eq!(statements(&trace, 1), second);
-    // In any order, again and again.
+    // Programs can be read again, in any order.
     assert_eq!(statements(&trace, 0), first);
     let counts = trace.counts();
     assert_eq!((trace.ranks(), counts.operations, counts.messages), (2, 4, 1));
@@ -155,7 +155,7 @@ fn labels_are_defined_once_and_before_use() {
         error("\nl1: calc 1\nl2 requires l1\n")
             .starts_with("line 4, column 1: in rank 0: a label is not defined")
     );
-    // Each rank has its own.
+    // Each rank has its own labels.
     trace("num_ranks 2\nrank 0 {\nl1: calc 1\n}\nrank 1 {\nl1: calc 1\n}");
 }
 
@@ -167,7 +167,7 @@ fn circles_are_found() {
         "line 4, column 1: in rank 0: this operation can never begin: its dependencies go round in a circle"
     );
     assert!(error_of("\nl1: calc 1\nl1 requires l1").starts_with("line 3"));
-    // Backward is not round.
+    // A dependency on a later operation is not a cycle.
     trace("num_ranks 1\nrank 0 {\nl1: calc 1\nl2: calc 1\nl1 requires l2\n}");
 }
 
@@ -185,7 +185,8 @@ fn a_dependency_beyond_the_window_is_refused() {
 
 #[test]
 fn how_far_a_dependency_may_stand_does_not_depend_on_whether_its_operation_has_begun() {
-    // What l2 waits for has not begun either when the last dependency comes.
+    // The operation `l3`, for which `l2` waits, has not begun when the last dependency is read, so `l2` has not begun
+    // either.
     let text = |between: usize| {
         let calcs = "calc 1\n".repeat(between);
         format!(

@@ -1,4 +1,4 @@
-//! A GOAL file: checked once, then read by all its ranks at the same time, each at its own place.
+//! A GOAL file. It is checked once; then all ranks read it at the same time, each at its own position.
 
 use super::Program;
 use super::check::check;
@@ -9,18 +9,18 @@ use std::fmt;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes that each rank reads at once.
+/// Size of each rank's read buffer, in bytes.
 const BUFFER: usize = 16 * 1024;
 
-/// What a file can be.
+/// The traits that a trace file needs.
 trait ReadSeek: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> ReadSeek for T {}
 
-/// A file that several read at their own places.
+/// A file shared by several readers, each at its own position.
 struct Source(Mutex<Box<dyn ReadSeek>>);
 
-/// One of them.
+/// One reader of the shared file.
 pub(super) struct Part {
     source: Arc<Source>,
     offset: u64,
@@ -36,7 +36,7 @@ impl Read for Part {
     }
 }
 
-/// A place in the text.
+/// A position in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) offset: u64,
@@ -44,23 +44,23 @@ pub(super) struct Place {
     pub(super) column: usize,
 }
 
-/// What a file holds.
+/// Counts of a file's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Operations.
+    /// Number of operations.
     pub operations: u64,
-    /// Sends among them.
+    /// Number of sends among the operations.
     pub messages: u64,
-    /// Bytes that these send, unscaled.
+    /// Bytes of all sends, unscaled.
     pub bytes: u64,
-    /// Bytes of the largest.
+    /// Bytes of the largest send.
     pub largest: u64,
 }
 
 /// A GOAL file that has been checked.
 pub struct Trace {
     source: Arc<Source>,
-    /// Where each rank's statements begin.
+    /// The position at which each rank's statements begin.
     pub(super) blocks: Vec<Place>,
     pub(super) counts: Counts,
 }
@@ -75,12 +75,13 @@ impl fmt::Debug for Trace {
 }
 
 impl Trace {
-    /// Checks a file from beginning to end, in memory that does not grow with it: the form of each statement, labels and
-    /// dependencies (those named within `window` statements of the operation that they hold back), cycles, and that
-    /// sends and receives match in number wherever receives say from whom and with what tag.
+    /// Checks a file from beginning to end, in memory that does not grow with the file. It checks the form of each
+    /// statement, the labels, the dependencies, and that no dependencies form a cycle. A dependency must stand within
+    /// `window` statements of the operation that it delays. Where receives name the sender and the tag, sends and
+    /// receives must match in number.
     ///
     /// # Errors
-    /// With rank and place of the first thing that is wrong.
+    /// The first problem, with its rank and place.
     pub fn read(file: impl Read + Seek + Send + 'static, window: u64) -> Result<Self, Misread> {
         let source = Arc::new(Source(Mutex::new(Box::new(file))));
         let mut trace = Self { source, blocks: Vec::new(), counts: Counts::default() };
@@ -88,13 +89,13 @@ impl Trace {
         Ok(trace)
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         u32::try_from(self.blocks.len()).expect("the number of ranks fits 32 bits")
     }
 
-    /// What it holds.
+    /// Counts of the file's contents.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts

@@ -1,9 +1,9 @@
-//! Programs as GOAL text, for other tools and for keeping.
+//! Writes programs as GOAL text, for other tools and for storage.
 
 use super::{Label, Operation, Program, Statement};
 use std::io::{self, Write};
 
-/// Writes the programs of so many ranks, one after another, statement by statement.
+/// Writes the programs of `ranks` ranks, one after another, statement by statement.
 ///
 /// # Errors
 /// If `to` cannot be written, or a program cannot be read.
@@ -41,7 +41,7 @@ fn write_statement(statement: &Statement, to: &mut impl Write) -> io::Result<()>
     }
 }
 
-/// A number, or the one that stands for any.
+/// The number, or -1, which stands for any.
 fn any(number: Option<u32>) -> i64 {
     number.map_or(-1, i64::from)
 }
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(Trace::read(Cursor::new(expected), 100).unwrap().counts().operations, 5);
     }
 
-    /// A file's checks find every program made here sound: its labels, its dependencies, and that messages match.
+    /// Every generated program passes the file checks: its labels, its dependencies, and the matching of messages.
     #[test]
     fn programs_made_here_are_sound_files() {
         let known = KNOWN.iter().map(|known| known.skeleton(Some(Class::S), 16).unwrap());

@@ -1,14 +1,14 @@
-//! What a skeleton is the skeleton of.
+//! The interface of applications whose communication can be generated.
 
 use super::Steps;
 use raddle_core::Duration;
 
-/// The communication of a program: what each rank does once, and again and again.
+/// The communication of a program: the steps of each rank before, in and after the main loop.
 pub trait Communication: std::fmt::Debug + Send + Sync {
     /// Number of ranks.
     fn ranks(&self) -> u32;
 
-    /// Iterations of the program's main loop.
+    /// Number of iterations of the program's main loop.
     fn iterations(&self) -> u32;
 
     /// Time that a rank computes in an iteration.
@@ -19,7 +19,7 @@ pub trait Communication: std::fmt::Debug + Send + Sync {
         Box::new(std::iter::empty())
     }
 
-    /// The steps of `rank` in an iteration, in which it computes for `compute` in all.
+    /// The steps of `rank` in one iteration, in which it computes for `compute` in total.
     fn iteration(&self, rank: u32, compute: Duration) -> Steps;
 
     /// The steps of `rank` after the main loop.

@@ -1,6 +1,6 @@
-//! Neighbours on a grid of ranks exchange the borders of their parts. The shapes of WRF, NAMD, LISO and an aircraft's flow
-//! are reconstructions: their traces are not public, so sizes follow from the published means and largest messages
-//! (specs/cee.md §6.5, Table II) or from the size of a known problem, and computing times are chosen.
+//! Halo exchange: neighbours on a grid of ranks exchange the borders of their parts. The patterns of WRF, NAMD, LISO
+//! and an aircraft's flow are reconstructions, since their traces are not public. Sizes follow from the published mean
+//! and largest messages (specs/cee.md §6.5, Table II) or from the size of a known problem. Computing times are chosen.
 
 use super::collectives::{Group, recursive_doubling};
 use super::{Communication, Step, Steps, check_ranks};
@@ -8,31 +8,31 @@ use crate::WorkloadError;
 use raddle_core::Duration;
 use std::sync::Arc;
 
-/// A halo exchange on a grid of ranks of up to three dimensions, the first the fastest to vary with the rank.
+/// A halo exchange on a grid of ranks of up to three dimensions. The first dimension varies fastest with the rank.
 #[derive(Debug, Clone)]
 pub struct Halo {
     /// Ranks in each dimension.
     pub grid: [u32; 3],
-    /// The last in a dimension is a neighbour of the first.
+    /// True if the last rank in a dimension is a neighbour of the first.
     pub wraps: bool,
-    /// Ranks that touch in an edge or a corner are neighbours too.
+    /// True if ranks that touch only in an edge or a corner are neighbours too.
     pub corners: bool,
-    /// The exchanges of an iteration, one after another: bytes of a message that goes along each dimension, that of the
-    /// first along which a neighbour lies apart.
+    /// The exchanges of an iteration, in order: bytes per message for each dimension. A message uses the entry of the
+    /// first dimension in which the two ranks differ.
     pub exchanges: Arc<[[u64; 3]]>,
-    /// Bytes that all ranks sum at the end of an iteration, 0 for no sum.
+    /// Bytes of the sum over all ranks at the end of an iteration; 0 for no sum.
     pub sum: u64,
-    /// Iterations.
+    /// Number of iterations.
     pub iterations: u32,
-    /// How long a rank computes in an iteration, the same time before each exchange.
+    /// Time that a rank computes in an iteration, divided equally among the exchanges, before each of them.
     pub compute: Duration,
 }
 
-/// Iterations of a halo exchange: enough to leave its beginning behind.
+/// Number of iterations of a halo exchange: enough to make the start-up negligible.
 const ITERATIONS: u32 = 20;
 
 impl Halo {
-    /// One exchange of messages of `bytes` between faces, open at the ends, without computing.
+    /// One exchange of messages of `bytes` between faces, without wrap-around and without computation.
     ///
     /// # Errors
     /// If the grid has fewer than 2 ranks, or more than 2^20.
@@ -43,9 +43,9 @@ impl Halo {
         Ok(Self { grid, wraps: false, corners: false, exchanges, sum: 0, iterations, compute })
     }
 
-    /// Like the weather model WRF: two dimensions, and in a time step many exchanges of single planes, some of whole
-    /// columns, and one of many fields together. With 97 KB, three of 12 KB and eleven of 400 B the mean is 9.2 KB
-    /// (Table II: 9.3 and 97 KB).
+    /// Like the weather model WRF, in two dimensions. A time step has many exchanges of single planes, some of whole
+    /// columns, and one of many fields together. With one exchange of 97 KB, three of 12 KB and eleven of 400 B the
+    /// mean is 9.2 KB (Table II: 9.3 and 97 KB).
     ///
     /// # Errors
     /// If there are fewer than 2 ranks.
@@ -56,7 +56,8 @@ impl Halo {
         Ok(Self { exchanges, compute, ..Self::new(balanced::<2>(ranks), 0)? })
     }
 
-    /// Like the solver LISO: two dimensions; one exchange of 12.1 KB and four of 2 KB have a mean of 4 KB (Table II).
+    /// Like the solver LISO, in two dimensions. One exchange of 12.1 KB and four of 2 KB have a mean of 4 KB (Table
+    /// II).
     ///
     /// # Errors
     /// If there are fewer than 2 ranks.
@@ -66,9 +67,10 @@ impl Halo {
         Ok(Self { exchanges: Arc::new(exchanges), compute, ..Self::new(balanced::<2>(ranks), 0)? })
     }
 
-    /// Like the molecular dynamics of NAMD on ApoA1, whose 92,224 atoms the ranks share evenly: a patch tells its atoms'
-    /// positions to one half of the up to 26 patches around it and the forces on theirs to the other half, 24 bytes an
-    /// atom. Both go at once here, and the transform of the long-range forces is left out.
+    /// Like the molecular dynamics of NAMD on ApoA1, whose 92,224 atoms are divided evenly among the ranks. A patch
+    /// sends the positions of its atoms to one half of its up to 26 neighbour patches, and the forces on their atoms to
+    /// the other half: 24 bytes per atom. Here both are sent at once, and the transform of the long-range forces is
+    /// omitted.
     ///
     /// # Errors
     /// If there are fewer than 2 ranks.
@@ -81,8 +83,8 @@ impl Halo {
         Ok(Self { wraps: true, corners: true, compute, ..Self::new(grid, bytes)? })
     }
 
-    /// Like the flow around an aircraft on 160 x 160 x 160 cells in three dimensions: two layers of cells of five doubles
-    /// across each face, and the sum of five residuals.
+    /// Like the flow around an aircraft on 160 x 160 x 160 cells: two layers of cells of five doubles across each face,
+    /// and the sum of five residuals.
     ///
     /// # Errors
     /// If there are fewer than 2 ranks.
@@ -98,20 +100,20 @@ impl Halo {
         Ok(Self { exchanges, sum: CELL, compute, ..Self::new(grid, 0)? })
     }
 
-    /// The neighbours of a rank, with the dimension along which each lies apart and the number of its direction, in which
-    /// opposite directions add up to 26.
+    /// The neighbours of a rank. Each comes with the first dimension in which it differs and the number of its
+    /// direction. The numbers of opposite directions add up to 26.
     fn neighbours(&self, rank: u32) -> Vec<(u32, usize, u32)> {
         let [x, y, _] = self.grid;
         let place = [rank % x, rank / x % y, rank / (x * y)];
         let neighbour = |direction: u32| {
-            // Each dimension is one back, level or one on.
+            // The offset in each dimension is 0 (previous), 1 (same) or 2 (next).
             let offset = [direction % 3, direction / 3 % 3, direction / 9];
             let apart = offset.iter().filter(|&&step| step != 1).count();
             let axis = offset.iter().position(|&step| step != 1)?;
             let mut there = [0; 3];
             for i in 0..3 {
                 let (at, size) = (place[i] + offset[i], self.grid[i]);
-                // Counted from one before the first.
+                // `at` is the coordinate plus one.
                 if !self.wraps && !(1..=size).contains(&at) {
                     return None;
                 }
@@ -144,7 +146,7 @@ impl Communication for Halo {
         let exchange = move |i: usize| {
             neighbours.iter().fold(Step::computing(part), |step, &(peer, axis, direction)| {
                 let bytes = exchanges[i][axis];
-                // A message has the number of the direction in which it goes.
+                // The tag of a message is the number of its direction.
                 step.receiving(peer, bytes, 26 - direction).sending(peer, bytes, direction)
             })
         };
@@ -155,7 +157,8 @@ impl Communication for Halo {
     }
 }
 
-/// The grid of so many ranks in `D` of three dimensions that is nearest to a square or cube, the longest first.
+/// The grid of `ranks` ranks in the first `D` dimensions that is closest to a square or cube. The longest dimension
+/// comes first.
 fn balanced<const D: usize>(ranks: u32) -> [u32; 3] {
     let mut grid = [1; 3];
     let mut rest = ranks;
@@ -167,7 +170,7 @@ fn balanced<const D: usize>(ranks: u32) -> [u32; 3] {
         }
     }
     factors.push(rest);
-    // The largest factors first, each where the grid is shortest.
+    // Multiply the shortest dimension by each factor, the largest factor first.
     for factor in factors.into_iter().rev() {
         let shortest = (0..D).min_by_key(|&i| grid[i]).unwrap_or_default();
         grid[shortest] *= factor;
@@ -219,7 +222,7 @@ mod tests {
 
     #[test]
     fn messages_across_a_face_are_of_its_size() {
-        // 8 x 4 x 4 ranks of 20 x 40 x 40 cells, in the middle; then 7 rounds of a sum.
+        // A rank in the middle of 8 x 4 x 4 ranks of 20 x 40 x 40 cells, then 7 rounds of a sum.
         let airbus = Halo::airbus(128).unwrap();
         let middle = 3 + 8 * (1 + 4);
         let faces = 2 * (40 * 40 + 2 * 20 * 40) * 80;

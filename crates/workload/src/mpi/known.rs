@@ -1,14 +1,14 @@
-//! The skeletons by name.
+//! Skeletons by name.
 
 use super::nas::{Bt, Cg, Class, Ft, Is, Mg};
 use super::{Communication, Halo, Skeleton, check_ranks};
 use crate::WorkloadError;
 use std::sync::Arc;
 
-/// What makes a program of so many ranks.
+/// The constructor of a program with a given number of ranks.
 #[derive(Debug, Clone, Copy)]
 enum Build {
-    /// Of a class, as a rule this one.
+    /// A NAS benchmark: its default class, and the constructor.
     Nas(Class, fn(Class, u32) -> Result<Arc<dyn Communication>, WorkloadError>),
     Halo(fn(u32) -> Result<Halo, WorkloadError>),
 }
@@ -16,23 +16,24 @@ enum Build {
 /// A program whose skeleton can be generated.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
-    /// Its name.
+    /// The program's name.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// A one-line description.
     pub summary: &'static str,
-    /// What its messages are multiplied by in specs/cee.md §6.5, Table II, if it stands there.
+    /// The factor by which message sizes are multiplied in specs/cee.md §6.5, Table II; `None` if the program is not in
+    /// it.
     pub scale: Option<u64>,
     build: Build,
 }
 
 impl Known {
-    /// The program of that name.
+    /// The program with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         KNOWN.iter().find(|known| known.name == name)
     }
 
-    /// The class that is meant if none is named, of programs that have classes: that of specs/cee.md §6.5.
+    /// The default class, from specs/cee.md §6.5; `None` for programs without classes.
     #[must_use]
     pub fn class(&self) -> Option<Class> {
         match self.build {
@@ -41,10 +42,11 @@ impl Known {
         }
     }
 
-    /// Its skeleton for so many ranks, of a class or its usual one. Programs without classes heed none.
+    /// The program's skeleton for `ranks` ranks, with the given or the default class. Programs without classes ignore
+    /// `class`.
     ///
     /// # Errors
-    /// If it cannot be for that number of ranks, which is 2 to 2^20 at any rate.
+    /// If the program cannot run on this number of ranks, or the number is not 2 to 2^20.
     pub fn skeleton(&self, class: Option<Class>, ranks: u32) -> Result<Skeleton, WorkloadError> {
         check_ranks(ranks.into())?;
         match self.build {
@@ -54,7 +56,7 @@ impl Known {
     }
 }
 
-/// All programs, NAS first.
+/// All programs; NAS benchmarks come first.
 pub const KNOWN: [Known; 9] = [
     Known {
         name: "bt",
@@ -116,10 +118,11 @@ pub const KNOWN: [Known; 9] = [
 mod tests {
     use super::*;
 
-    /// specs/cee.md §6.5, Table II without its factors: mean and largest message, and by what factor the skeletons' are
-    /// larger at the paper's number of ranks. The largest agree but for IS, whose sums of 1,024 buckets and 5 counts are
-    /// larger than the messages of its sort. The means of BT, CG, FT and IS are larger and that of MG smaller: the paper's
-    /// traces held other messages besides, of which nothing is said. LISO and WRF have these numbers by construction.
+    /// specs/cee.md §6.5, Table II without its factors: mean and largest message, and the factors by which the
+    /// skeletons' values are larger, at the paper's number of ranks. The largest messages agree except in IS: its sums
+    /// of 1,024 buckets and 5 counts are larger than the messages of its sort. The means of BT, CG, FT and IS are
+    /// larger and that of MG smaller: the paper's traces contained other messages, which it does not describe. LISO and
+    /// WRF have these values by construction.
     #[test]
     fn oracle_6_5_messages_of_table_ii() {
         let table = [

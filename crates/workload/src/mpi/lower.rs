@@ -1,23 +1,23 @@
-//! From steps to the statements of a rank's program.
+//! Converts steps to the statements of a rank's program.
 
 use super::step::{Message, Step};
 use crate::goal::{Label, Line, Operation, Program, Statement};
 use std::collections::VecDeque;
 
-/// The program that takes `steps` one after another.
+/// The program that performs `steps` one after another.
 pub(super) fn program(steps: impl Iterator<Item = Step> + Send + 'static) -> Program {
     Box::new(Lowered { steps, ready: VecDeque::new(), last: Vec::new(), labels: 0, lines: 0 })
 }
 
 struct Lowered<I> {
     steps: I,
-    /// Statements of the step that is being read.
+    /// Statements of the current step that have not been returned yet.
     ready: VecDeque<Statement>,
-    /// What must have finished before anything else begins.
+    /// Operations that must finish before any later operation begins.
     last: Vec<Label>,
-    /// Labels given so far.
+    /// Number of labels assigned so far.
     labels: u64,
-    /// Statements read so far.
+    /// Number of statements returned so far.
     lines: usize,
 }
 
@@ -37,7 +37,7 @@ impl<I: Iterator<Item = Step>> Iterator for Lowered<I> {
 
 impl<I> Lowered<I> {
     fn lower(&mut self, step: &Step) {
-        /// As many dependencies may stand between two steps; for more, the steps meet in a calc.
+        /// Maximum number of direct dependencies between two steps. If there are more, the steps are joined by a calc.
         const EDGES: usize = 4;
         let ns = step.compute.as_ps() / 1_000;
         let messages = step.sends.len() + step.receives.len();
@@ -59,7 +59,7 @@ impl<I> Lowered<I> {
         self.last = operations.map(|operation| self.begin(operation)).collect();
     }
 
-    /// An operation that waits for what came last.
+    /// Adds an operation that waits for the operations in `last`.
     fn begin(&mut self, operation: Operation) -> Label {
         self.labels += 1;
         let label = Label(self.labels);

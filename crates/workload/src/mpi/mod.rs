@@ -1,6 +1,6 @@
-//! What message-passing programs ask of a fabric: collective operations as messages, and the communication skeletons of
-//! known programs, generated for any number of ranks (specs/cee.md §6.5). A skeleton's ranks are [`crate::goal`] programs,
-//! made statement by statement as they are read.
+//! Message-passing programs: collective operations as messages, and the communication skeletons of known programs, for
+//! any number of ranks (specs/cee.md §6.5). The ranks of a skeleton are [`crate::goal`] programs, generated statement
+//! by statement as they are read.
 //!
 //! ```
 //! use raddle_workload::mpi::nas::{Cg, Class};
@@ -32,10 +32,10 @@ pub use traffic::{Amount, Difference, Traffic};
 
 use crate::WorkloadError;
 
-/// Most ranks of a program that is made here.
+/// Maximum number of ranks of a generated program.
 const MOST_RANKS: u32 = 1 << 20;
 
-/// Refuses programs of one rank, and of more than [`MOST_RANKS`].
+/// Returns an error for fewer than 2 ranks or more than [`MOST_RANKS`].
 fn check_ranks(ranks: u128) -> Result<(), WorkloadError> {
     if (2..=u128::from(MOST_RANKS)).contains(&ranks) {
         return Ok(());

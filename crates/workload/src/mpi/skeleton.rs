@@ -1,4 +1,4 @@
-//! A program's communication, ready to run.
+//! Generates the programs of an application's ranks.
 
 use super::lower;
 use super::{Communication, Traffic};
@@ -6,19 +6,19 @@ use crate::goal::{Operation, Program, Statement};
 use raddle_core::Duration;
 use std::sync::Arc;
 
-/// An application that goes so often round its main loop.
+/// An application with a number of iterations and a computing time.
 #[derive(Debug, Clone)]
 pub struct Skeleton {
-    /// What it is the skeleton of.
+    /// The application whose communication is generated.
     pub application: Arc<dyn Communication>,
-    /// How often it goes round its main loop.
+    /// Number of iterations of the main loop.
     pub iterations: u32,
-    /// How long each rank computes in an iteration, spread over the iteration as the application does it.
+    /// Time that each rank computes in an iteration, spread over the iteration as in the application.
     pub compute: Duration,
 }
 
 impl Skeleton {
-    /// The application as it is: its own iterations, and computing as measured.
+    /// The application with its own number of iterations and its measured computing time.
     #[must_use]
     pub fn new(application: impl Communication + 'static) -> Self {
         Self::from(Arc::new(application) as Arc<dyn Communication>)
@@ -30,7 +30,7 @@ impl Skeleton {
         self.application.ranks()
     }
 
-    /// What a rank does.
+    /// The program of a rank.
     ///
     /// # Panics
     /// If there is no such rank.
@@ -43,10 +43,11 @@ impl Skeleton {
         lower::program(opening.chain(rounds).chain(closing))
     }
 
-    /// The number of messages, and the bytes of the largest one, 0 if there are none. Takes no memory for pairs of ranks.
+    /// The number of messages, and the bytes of the largest one, or 0 if there are none. Needs no memory per pair of
+    /// ranks.
     #[must_use]
     pub fn messages(&self) -> (u64, u64) {
-        // Generated programs have no text to misread.
+        // Generated programs contain no errors, so `flatten` drops nothing.
         let lines = (0..self.ranks()).flat_map(|rank| self.program(rank)).flatten();
         let sent = lines.filter_map(|line| match line.statement {
             Statement::Operation { operation: Operation::Send { bytes, .. }, .. } => Some(bytes),
@@ -55,12 +56,12 @@ impl Skeleton {
         sent.fold((0, 0), |(count, largest), bytes| (count + 1, largest.max(bytes)))
     }
 
-    /// What the ranks send each other in all.
+    /// The traffic of all ranks.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         let mut traffic = Traffic::default();
         for rank in 0..self.ranks() {
-            // Generated programs have no text to misread.
+            // Generated programs contain no errors, so `flatten` drops nothing.
             self.program(rank).flatten().for_each(|line| traffic.count(rank, &line.statement));
         }
         traffic

@@ -2,33 +2,34 @@
 
 use raddle_core::Duration;
 
-/// A message, as one of its ends sees it.
+/// A message, from the view of one of its endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// The rank at the other end.
+    /// The rank at the other endpoint.
     pub peer: u32,
-    /// Bytes; 0 is sent as 1.
+    /// Bytes; a message of 0 bytes is sent as 1 byte.
     pub bytes: u64,
     /// The tag; messages of one pair and tag are received in the order in which they are sent.
     pub tag: u32,
 }
 
-/// Some computing, then messages that are all under way at once. The next step begins when they are done.
+/// Some computation, then messages that are sent and received concurrently. The next step begins when all have
+/// finished.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Step {
-    /// How long the rank computes first.
+    /// Time that the rank computes first.
     pub compute: Duration,
-    /// What it then sends.
+    /// Messages that it then sends.
     pub sends: Vec<Message>,
-    /// What it waits for at the same time.
+    /// Messages that it receives at the same time.
     pub receives: Vec<Message>,
 }
 
-/// The steps of one rank, one after another, made as they are asked for.
+/// The steps of one rank, in order, generated lazily.
 pub type Steps = Box<dyn Iterator<Item = Step> + Send>;
 
 impl Step {
-    /// A step that begins with computing.
+    /// A step that begins with a computation.
     #[must_use]
     pub fn computing(compute: Duration) -> Self {
         Self { compute, ..Self::default() }
@@ -49,7 +50,7 @@ impl Step {
     }
 }
 
-/// `steps` after some computing.
+/// A computation, followed by `steps`.
 pub(super) fn after(compute: Duration, steps: impl Iterator<Item = Step>) -> impl Iterator<Item = Step> {
     std::iter::once(Step::computing(compute)).chain(steps)
 }

@@ -1,16 +1,16 @@
-//! Ranks that run without a network, for tests.
+//! Runs ranks without a network, for tests.
 
 use super::step::{Step, Steps};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Messages under way by sender, receiver and tag: their sizes, and what their senders had heard of.
+/// Messages in flight by sender, receiver and tag: the size, and the set of ranks from which the sender had data.
 type UnderWay = BTreeMap<(u32, u32, u32), VecDeque<(u64, BTreeSet<u32>)>>;
 
-/// What every rank has heard of at the end, itself included, if each message carries all that its sender had heard of
-/// when it sent it.
+/// The ranks from which each rank has data at the end, itself included. Each message carries all data that its sender
+/// has when it sends.
 ///
 /// # Panics
-/// If the ranks wait for each other for ever, a message is not of the size that is waited for, or one is left over.
+/// If the ranks deadlock, a message has another size than its receive, or a message is never received.
 pub(super) fn play(ranks: u32, steps: impl Fn(u32) -> Steps) -> Vec<BTreeSet<u32>> {
     let mut heard: Vec<BTreeSet<u32>> = (0..ranks).map(|rank| BTreeSet::from([rank])).collect();
     let mut under_way = UnderWay::new();
@@ -51,7 +51,7 @@ pub(super) fn play(ranks: u32, steps: impl Fn(u32) -> Steps) -> Vec<BTreeSet<u32
     heard
 }
 
-/// Messages and bytes that a rank sends.
+/// Number of messages and bytes that a rank sends.
 pub(super) fn sent(steps: Steps) -> (usize, u64) {
     steps.flat_map(|step| step.sends).fold((0, 0), |(count, bytes), sent| (count + 1, bytes + sent.bytes))
 }

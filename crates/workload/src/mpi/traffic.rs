@@ -1,4 +1,4 @@
-//! Traffic between ranks: to print beside a result, and to compare a skeleton with a recorded trace.
+//! Traffic between ranks: printed beside a result, and used to compare a skeleton with a recorded trace.
 
 use crate::goal::{Operation, Statement};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,16 +7,16 @@ use std::fmt;
 /// Messages from one rank to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
-    /// Their bytes; a message of none counts as one byte, as which it is sent.
+    /// Their bytes. A message of 0 bytes counts as one byte, as it is sent.
     pub bytes: u64,
 }
 
 /// The messages of programs, by pair of ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// By sender and receiver.
+    /// Messages by sender and receiver.
     pairs: BTreeMap<(u32, u32), Amount>,
     largest: u64,
 }
@@ -28,9 +28,9 @@ pub struct Difference {
     pub from: u32,
     /// The receiver.
     pub to: u32,
-    /// What one program sends.
+    /// Messages in the first program.
     pub here: Amount,
-    /// What the other one sends.
+    /// Messages in the other program.
     pub there: Amount,
 }
 
@@ -46,12 +46,12 @@ impl Traffic {
         }
     }
 
-    /// The pairs of ranks that send something, sender first, in order.
+    /// The pairs of ranks (sender, receiver) with at least one message, in order.
     pub fn pairs(&self) -> impl Iterator<Item = ((u32, u32), Amount)> {
         self.pairs.iter().map(|(&pair, &amount)| (pair, amount))
     }
 
-    /// All messages together.
+    /// The sum over all pairs.
     #[must_use]
     pub fn total(&self) -> Amount {
         self.pairs.values().fold(Amount::default(), |sum, amount| Amount {
@@ -60,20 +60,21 @@ impl Traffic {
         })
     }
 
-    /// Bytes of a message on average, 0 if there are none.
+    /// Mean bytes per message, 0 if there are no messages.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let Amount { messages, bytes } = self.total();
         if messages == 0 { 0.0 } else { bytes as f64 / messages as f64 }
     }
 
-    /// Bytes of the largest message, 0 if there are none.
+    /// Bytes of the largest message, 0 if there are no messages.
     #[must_use]
     pub fn largest(&self) -> u64 {
         self.largest
     }
 
-    /// The pairs of ranks between which messages or bytes differ by more than `tolerance`, a share of the larger, in order.
+    /// The pairs of ranks whose messages or bytes differ by more than `tolerance`, as a share of the larger value, in
+    /// order.
     #[must_use]
     pub fn differences(&self, other: &Self, tolerance: f64) -> Vec<Difference> {
         let pairs: BTreeSet<_> = self.pairs.keys().chain(other.pairs.keys()).copied().collect();

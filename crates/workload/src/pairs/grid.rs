@@ -1,11 +1,11 @@
-//! Patterns on the coordinates of a torus or mesh: `id = x0 + k0 (x1 + k1 (x2 + …))` (specs/r2c2.md §1.1).
+//! Traffic patterns on the coordinates of a torus or mesh: `id = x0 + k0 (x1 + k1 (x2 + …))` (specs/r2c2.md §1.1).
 
 use super::nonempty;
 use crate::WorkloadError;
 use raddle_core::NodeId;
 use raddle_topology::{Shape, Topology};
 
-/// A torus or mesh, and the pattern that needs one.
+/// A torus or mesh, and the pattern that is computed on it.
 struct Grid<'a> {
     dims: &'a [u32],
     pattern: &'static str,
@@ -48,7 +48,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Each node with the one that `to` maps its coordinates to.
+    /// Pairs each node with the node at the coordinates that `to` returns.
     fn map(&self, topology: &Topology, to: impl Fn(&[u32]) -> Vec<u32>) -> List {
         let pairs = topology.nodes().map(|node| (node, self.node(&to(&self.coordinates(node)))));
         nonempty(self.pattern, pairs)

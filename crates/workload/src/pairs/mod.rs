@@ -1,5 +1,5 @@
-//! Between whom flows run: random pairs, the patterns of the interconnection-network literature (specs/r2c2.md §2.6;
-//! specs/cee.md §6.2; Dally & Towles, §3.2) and those of data centers (specs/expeditus.md §8.10).
+//! Which hosts send to which: random pairs, the patterns of the interconnection-network literature (specs/r2c2.md §2.6;
+//! specs/cee.md §6.2; Dally & Towles, §3.2) and the patterns of data centers (specs/expeditus.md §8.10).
 
 mod digits;
 mod grid;
@@ -14,86 +14,88 @@ use raddle_topology::{Shape, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Between whom flows run. No flow runs from a node to itself: a pattern's fixed points stay silent.
+/// Which hosts send to which. No flow runs from a node to itself: if a pattern maps a node to itself, that node does
+/// not send.
 ///
-/// All but `Uniform` and `InterPod` stand for a list of pairs. Random arrivals draw from it at random; regular ones take
-/// it in turn, so that as many flows as there are pairs use each pair once. Patterns of pods are for Clos networks; a
-/// leaf-spine's leaves count as pods.
+/// All patterns except `Uniform` and `InterPod` are a list of pairs. Random arrivals draw from the list at random.
+/// Regular arrivals go through it in turn, so that as many flows as pairs use each pair once. Pod patterns are for Clos
+/// networks; the leaves of a leaf-spine count as pods.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pairs {
-    /// Every ordered pair of distinct hosts alike.
+    /// Every ordered pair of distinct hosts with equal probability.
     Uniform,
-    /// Every ordered pair of hosts of different pods alike.
+    /// Every ordered pair of hosts of different pods with equal probability.
     InterPod {
-        /// The pods that take part, at least 2; all of them if none is named.
+        /// The pods that take part, at least 2; all pods if empty.
         pods: Vec<u32>,
     },
-    /// Every host to every other.
+    /// Every host sends to every other.
     AllToAll,
-    /// Some of the hosts, chosen at random, each send to one and receive from one of them: a random permutation
+    /// A random subset of the hosts, in which each host sends to one other and receives from one: a random permutation
     /// without fixed points.
     Permutation {
         /// The share of hosts that take part, more than 0 and at most 1, rounded to whole hosts and at least 2.
         fraction: f64,
-        /// How many such permutations, drawn one by one, make up the list.
+        /// Number of such permutations, drawn independently, that make up the list.
         times: u32,
     },
-    /// Each host to one of another pod, and each from one: a random permutation that leaves no host in its pod.
+    /// Each host sends to one host of another pod and receives from one: a random permutation that keeps no host in its
+    /// pod.
     Bijection,
-    /// Each host to a random one of another pod; some receive from several.
+    /// Each host sends to a random host of another pod; a host may receive from several.
     RandomOtherPod,
-    /// Each host to a random one near or far (Hedera's staggered pattern).
+    /// Each host sends to a random host in its rack, its pod or another pod (Hedera's staggered pattern).
     Staggered {
-        /// The probability that it is in the same rack.
+        /// Probability that the receiver is in the same rack.
         edge: f64,
-        /// The probability that it is in another rack of the same pod; else it is in another pod.
+        /// Probability that the receiver is in another rack of the same pod. Otherwise it is in another pod.
         pod: f64,
     },
-    /// On a grid, every node to each of its neighbours.
+    /// On a grid, every node sends to each of its neighbours.
     NearestNeighbour,
-    /// Digits of hosts' numbers moved or complemented; on a grid, without a radix, [`Digits::Complement`] and
-    /// [`Digits::Transpose`] are of coordinates.
+    /// The digits of the sender's number are moved or complemented. On a grid, without a radix, [`Digits::Complement`]
+    /// and [`Digits::Transpose`] apply to coordinates.
     Digits {
-        /// How.
+        /// The mapping of the digits.
         pattern: Digits,
-        /// The digits' radix, of which the number of hosts is a power; that of a k-ary tree, else 2, if `None`.
+        /// The radix of the digits; the number of hosts must be a power of it. `None`: that of a k-ary tree, else 2.
         radix: Option<u32>,
     },
-    /// Host number `i` to host number `i xor by`, of 2^b hosts.
+    /// Host number `i` sends to host number `i xor by`; the number of hosts must be a power of two.
     Exchange {
         /// Less than the number of hosts.
         by: u32,
     },
-    /// A random permutation of the hosts, its fixed points silent.
+    /// A random permutation of the hosts; its fixed points do not send.
     RandomPermutation,
-    /// Just under half way round: number `i` of `n` hosts to `i + ceil(n / 2) - 1`, wrapping around; on a grid, `x` of `k`
-    /// to `x + ceil(k / 2) - 1` in the first dimension.
+    /// Just under half of the way around: host number `i` of `n` sends to `i + ceil(n / 2) - 1`, modulo `n`. On a grid,
+    /// `x` of `k` sends to `x + ceil(k / 2) - 1`, modulo `k`, in the first dimension.
     Tornado,
-    /// Host number `i` to host number `i + by`, wrapping around.
+    /// Host number `i` sends to host number `i + by`, modulo the number of hosts.
     Stride {
         /// The distance, in hosts.
         by: usize,
     },
-    /// Several hosts, chosen at random, to one.
+    /// Several random hosts send to one host.
     Incast {
-        /// How many send.
+        /// Number of senders.
         senders: usize,
-        /// Who receives; a random host if `None`.
+        /// The receiver; a random host if `None`.
         receiver: Option<NodeId>,
     },
-    /// These.
+    /// The given pairs.
     Listed(Vec<(NodeId, NodeId)>),
 }
 
-/// Most pairs of a list, half a gigabyte of them.
+/// Maximum number of pairs in a list: half a gigabyte of memory.
 const MOST_PAIRS: usize = 1 << 26;
 
-/// What the pairs of flows are drawn from.
+/// The source from which the pairs of flows are drawn.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
-    /// Any two of these hosts that are not of the same group of so many neighbours in the list.
+    /// Any two of these hosts that are in different groups; each group is the given number of consecutive hosts.
     Apart(Arc<[NodeId]>, usize),
-    /// One of these, at least one.
+    /// One of these pairs; the list is not empty.
     List(Arc<[(NodeId, NodeId)]>),
 }
 
@@ -103,7 +105,7 @@ impl Source {
         self.by_sender().into_iter().map(|(host, _)| host).collect()
     }
 
-    /// The hosts that may send, in order, and where to.
+    /// The hosts that may send, in order, each with its possible receivers.
     pub(crate) fn by_sender(&self) -> Vec<(NodeId, To)> {
         match self {
             Self::Apart(hosts, group) => hosts
@@ -121,8 +123,8 @@ impl Source {
         }
     }
 
-    /// The pairs of successive flows, for ever: drawn at random, or in turn where there is a list and `random` is not
-    /// asked for.
+    /// An endless iterator of the pairs of successive flows. Pairs are drawn at random; a list is used in turn unless
+    /// `random` is set.
     pub(crate) fn draw(
         self,
         random: bool,
@@ -142,7 +144,7 @@ impl Source {
         })
     }
 
-    /// Each pair once.
+    /// Each possible pair once.
     pub(crate) fn each(self) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
         let (hosts, group) = match self {
             Self::List(list) => return Ok(list.to_vec()),
@@ -161,17 +163,17 @@ impl Source {
     }
 }
 
-/// Where a sender's flows go.
+/// The possible receivers of a sender.
 #[derive(Debug, Clone)]
 pub(crate) enum To {
-    /// To any of these hosts that is not of the same group of neighbours as the sender, which is number `at` of them.
+    /// Any of these hosts outside the sender's group of `group` consecutive hosts; the sender is host number `at`.
     Apart { hosts: Arc<[NodeId]>, group: usize, at: usize },
-    /// To one of these.
+    /// Any of these hosts.
     OneOf(Arc<[NodeId]>),
 }
 
 impl To {
-    /// One of them, each alike.
+    /// Draws one receiver, all with equal probability.
     pub(crate) fn draw(&self, stream: &mut Stream) -> NodeId {
         match self {
             Self::Apart { hosts, group, at } => hosts[pods::outside(*at, *group, hosts.len(), stream)],
@@ -181,11 +183,11 @@ impl To {
 }
 
 impl Pairs {
-    /// Each of the pattern's pairs once, in an order of its own; of `Uniform` and `InterPod`, every one that they may
+    /// Each of the pattern's pairs once, in the pattern's order. `Uniform` and `InterPod` give every pair that they may
     /// draw.
     ///
     /// # Errors
-    /// If the fabric has too few hosts, or is not what the pattern is for, or there are too many pairs.
+    /// If the fabric has too few hosts, the pattern does not fit the topology, or there are too many pairs.
     pub fn each(
         &self,
         topology: &Topology,
@@ -194,7 +196,7 @@ impl Pairs {
         self.source(topology, stream)?.each()
     }
 
-    /// What the pattern's pairs are drawn from.
+    /// The source from which the pattern's pairs are drawn.
     pub(crate) fn source(&self, topology: &Topology, stream: &mut Stream) -> Result<Source, WorkloadError> {
         let hosts: Vec<NodeId> = topology.hosts().collect();
         if hosts.len() < 2 {
@@ -237,7 +239,7 @@ impl Pairs {
     }
 }
 
-/// Refuses ends that are no hosts, or the same.
+/// Returns an error if an endpoint is not a host, or if both endpoints are the same host.
 pub(crate) fn check_pair(topology: &Topology, src: NodeId, dst: NodeId) -> Result<(), WorkloadError> {
     for node in [src, dst] {
         if node.index() >= topology.node_count() || !topology.is_host(node) {
@@ -250,13 +252,13 @@ pub(crate) fn check_pair(topology: &Topology, src: NodeId, dst: NodeId) -> Resul
     Ok(())
 }
 
-/// Host number `i` to host number `i + by`, wrapping around.
+/// Host number `i` sends to host number `i + by`, modulo the number of hosts.
 fn shift(pattern: &'static str, hosts: &[NodeId], by: usize) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
     let to = |i: usize| hosts[(i + by % hosts.len()) % hosts.len()];
     nonempty(pattern, hosts.iter().enumerate().map(|(i, &src)| (src, to(i))))
 }
 
-/// A uniform permutation without fixed points of a random subset of the hosts.
+/// A uniformly random permutation, without fixed points, of a random subset of the hosts.
 fn permutation(
     hosts: &[NodeId],
     fraction: f64,
@@ -271,14 +273,14 @@ fn permutation(
     senders.truncate(part);
     senders.sort_unstable();
     let mut receivers = senders.clone();
-    // A shuffle has no fixed point with probability 1/e, so this ends soon, and keeps the choice uniform.
+    // A shuffle has no fixed point with probability 1/e, so few shuffles are needed, and the choice stays uniform.
     while senders.iter().zip(&receivers).any(|(src, dst)| src == dst) {
         stream.shuffle(&mut receivers);
     }
     Ok(senders.into_iter().zip(receivers).collect())
 }
 
-/// So many of them, one after another.
+/// Draws `times` permutations and concatenates them.
 fn permutations(
     hosts: &[NodeId],
     fraction: f64,
@@ -326,7 +328,7 @@ fn incast(
     Ok(others.into_iter().map(|src| (src, receiver)).collect())
 }
 
-/// The pairs whose ends differ, if there is any.
+/// The pairs with distinct endpoints; an error if there are none.
 fn nonempty(
     pattern: &'static str,
     pairs: impl Iterator<Item = (NodeId, NodeId)>,

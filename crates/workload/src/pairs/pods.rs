@@ -1,18 +1,18 @@
-//! Patterns on the pods of a Clos network (specs/expeditus.md §8.10). Of a leaf-spine, which is one pod, each leaf counts
-//! as a pod.
+//! Traffic patterns on the pods of a Clos network (specs/expeditus.md §8.10). A leaf-spine is one pod, so each of its
+//! leaves counts as a pod.
 
 use crate::WorkloadError;
 use raddle_core::{NodeId, Stream};
 use raddle_topology::{ClosSize, Shape, Topology};
 
-/// The hosts of a Clos network by rack and pod; hosts are the first nodes, rack by rack and pod by pod.
+/// The hosts of a Clos network by rack and pod. Hosts are the first nodes, ordered by pod and, within a pod, by rack.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pods {
     /// Number of pods, at least 2.
     count: usize,
-    /// Hosts a pod.
+    /// Hosts per pod.
     pub(super) size: usize,
-    /// Hosts a rack.
+    /// Hosts per rack.
     rack: usize,
 }
 
@@ -35,7 +35,7 @@ impl Pods {
         self.count * self.size
     }
 
-    /// The hosts of some pods, or of all if none is named, pod by pod.
+    /// The hosts of the given pods, pod by pod; the hosts of all pods if `pods` is empty.
     pub(super) fn members(&self, pods: &[u32]) -> Result<Vec<NodeId>, WorkloadError> {
         let members = |pod: usize| (pod * self.size..(pod + 1) * self.size).map(NodeId::of);
         if pods.is_empty() {
@@ -56,10 +56,11 @@ impl Pods {
         Ok(named.into_iter().flat_map(members).collect())
     }
 
-    /// Each host to one of another pod, each from one: a random shift among pods for each place in a pod, then random
-    /// swaps of destinations. Drawing permutations until one fits would not end.
+    /// Each host sends to one host of another pod and receives from one. Each position within a pod gets a random shift
+    /// among the pods; then destinations are swapped at random. Drawing random permutations until one is valid would
+    /// practically never end.
     pub(super) fn bijection(&self, stream: &mut Stream) -> List {
-        /// Swaps tried a host; half of `ln(hosts)` would do.
+        /// Swaps tried per host; half of `ln(hosts)` would be enough.
         const SWAPS: usize = 32;
         let hosts = self.hosts();
         let pod = |host: usize| host / self.size;
@@ -79,13 +80,13 @@ impl Pods {
         to.into_iter().enumerate().map(|(src, dst)| (NodeId::of(src), NodeId::of(dst))).collect()
     }
 
-    /// Each host to a random one of another pod, whoever else sends to that.
+    /// Each host sends to a random host of another pod. A host may receive from several.
     pub(super) fn random(&self, stream: &mut Stream) -> List {
         self.each(|src| outside(src, self.size, self.hosts(), stream))
     }
 
-    /// Each host to a random one: with probability `edge` in its rack, with `pod` in another rack of its pod, else in
-    /// another pod.
+    /// Each host sends to a random host: with probability `edge` in its own rack, with probability `pod` in another
+    /// rack of its pod, else in another pod.
     pub(super) fn staggered(&self, edge: f64, pod: f64, stream: &mut Stream) -> Result<List, WorkloadError> {
         let bad = WorkloadError::parameter;
         if !(edge >= 0.0 && pod >= 0.0 && edge + pod <= 1.0) {
@@ -120,7 +121,8 @@ impl Pods {
     }
 }
 
-/// A uniform member of `0..count` that is not in the same group of `group` neighbours as `member`.
+/// A uniformly random member of `0..count` outside the group of `member`, where each group is `group` consecutive
+/// members.
 pub(super) fn outside(member: usize, group: usize, count: usize, stream: &mut Stream) -> usize {
     let drawn = stream.below((count - group) as u64) as usize;
     if drawn >= member / group * group { drawn + group } else { drawn }

@@ -46,7 +46,7 @@ fn a_permutation_sends_and_receives_once_a_host_and_never_to_itself() {
     assert_eq!(again[..16], again[16..], "regular arrivals take the pairs in turn");
 }
 
-/// specs/pdq.md §12: ten flows a server are ten independent derangements.
+/// specs/pdq.md §12: ten flows per server are ten independent derangements.
 #[test]
 fn oracle_12_several_permutations_are_drawn_one_by_one() {
     let topology = torus(&[4, 4]);
@@ -176,7 +176,7 @@ proptest! {
     fn patterns_of_pods_keep_to_other_pods(
         pods in 1..6_u32, racks in 1..4_u32, hosts in 1..5_u32, seed: u64
     ) {
-        // Of one pod the racks are the pods.
+        // In a single pod, the racks count as pods.
         let (racks, cores) = if pods == 1 { (racks + 1, 0) } else { (racks, 1) };
         let topology = clos([pods, racks, 1, cores, hosts], TEN_GBPS);
         let pod = if pods == 1 { hosts } else { racks * hosts };
@@ -193,8 +193,8 @@ proptest! {
     }
 }
 
-/// The plain way to a bijection, rejection, takes e^38 draws here (specs/expeditus.md §8.10). Every other pod is as
-/// likely as any other.
+/// Finding a bijection by rejection would take e^38 draws here (specs/expeditus.md §8.10). All other pods are equally
+/// likely.
 #[test]
 fn bijections_of_the_baseline_spread_over_all_other_pods() {
     let topology = clos(BASELINE, TEN_GBPS);
@@ -206,7 +206,7 @@ fn bijections_of_the_baseline_spread_over_all_other_pods() {
     }
     let expected = 50 * 432 / 11;
     assert!(counts[0] == 0 && counts[1..].iter().all(|n| n.abs_diff(expected) < 200), "{counts:?}");
-    // Swaps, not shifts alone: neighbours in a pod go to different places of other pods.
+    // Swaps are needed besides the shifts: hosts of one pod must reach different positions in other pods.
     let places =
         each(&Pairs::Bijection, &topology, 1).iter().filter(|(src, dst)| src % 36 == dst % 36).count();
     assert!(places < 40, "{places} of 432 keep their place");

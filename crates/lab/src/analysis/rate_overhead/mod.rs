@@ -1,8 +1,9 @@
-//! What rate computations cost a node (R2C2, §5.1, Fig. 8): the time that each takes, as a share of the interval.
+//! The cost of rate computations at a node (R2C2, §5.1, Fig. 8): the time of each computation, as a share of the
+//! interval.
 //!
-//! A trace of flows is replayed as one node sees it: a tick every interval, which counts the flows that were there at
-//! the tick before and still are. Three algorithms compute the rates of each tick, from the flows' ends to the list of
-//! rates, weights included: [`Algorithm`].
+//! A trace of flows is replayed as one node sees it, with a tick every interval. A tick counts the flows that were
+//! active at the previous tick and are still active. Three algorithms ([`Algorithm`]) compute the rates at each tick.
+//! The time includes everything from the list of flows to the list of rates, with the routing weights.
 
 mod recorded;
 mod trace;
@@ -18,22 +19,22 @@ use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How rates are computed.
+/// An algorithm that computes rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
-    /// The textbook's progressive filling.
+    /// Progressive filling as in textbooks.
     Reference,
-    /// Water-filling with a heap, from scratch.
+    /// Water-filling with a heap, computed from scratch at every tick.
     Efficient,
-    /// Water-filling that starts from the tick before.
+    /// Water-filling that updates the result of the previous tick.
     Incremental,
 }
 
 impl Algorithm {
-    /// All of them, the slowest first.
+    /// All algorithms, the slowest first.
     pub const ALL: [Self; 3] = [Self::Reference, Self::Efficient, Self::Incremental];
 
-    /// Its name: `reference`.
+    /// The algorithm's name, for example `reference`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -44,12 +45,12 @@ impl Algorithm {
     }
 }
 
-/// How many computations are timed at an interval.
+/// The number of computations to time for an interval.
 #[derive(Debug, Clone, Copy)]
 pub struct Samples {
-    /// Ticks, which the efficient and the incremental algorithm compute.
+    /// Ticks that the efficient and the incremental algorithm compute.
     pub ticks: usize,
-    /// Those of them that the reference computes too, evenly spread.
+    /// Ticks that the reference computes too, evenly spread over the others.
     pub reference: usize,
 }
 
@@ -61,11 +62,11 @@ pub struct Replay {
     usable: Vec<f64>,
 }
 
-/// Relative difference at which two algorithms' rates are not the same.
+/// The relative difference from which on two algorithms' rates disagree.
 const DISAGREEMENT: f64 = 1e-9;
 
 impl Replay {
-    /// Flows routed by `protocol` on `topology`, of whose links a share, `headroom`, is kept free.
+    /// A replay on `topology` with flows routed by `protocol`. A share `headroom` of each link's rate is kept free.
     #[must_use]
     pub fn new(topology: Arc<Topology>, protocol: Protocol, headroom: f64) -> Self {
         let mut capacity = vec![Rate::ZERO; topology.link_slots()];
@@ -75,12 +76,13 @@ impl Replay {
         Self { usable: usable(&capacity, headroom), routing: Routing::new(topology), protocol }
     }
 
-    /// What each tick's computation takes, in percent of the interval `rho`, by algorithm in the order of
-    /// [`Algorithm::ALL`], sorted. `trace` is in order of start.
+    /// The time of each tick's computation, in percent of the interval `rho`, sorted; by algorithm in the order of
+    /// [`Algorithm::ALL`]. `trace` is in order of start.
     ///
-    /// Ticks lie between the first tenth of the trace and its last start, or the end of half of its flows if that is
-    /// later. Where they are too few, several nodes' ticks are replayed one after the other, each with a phase of its
-    /// own; a node's first is not counted. A trace that does not last for three intervals has fewer than asked for.
+    /// Ticks lie between the first tenth of the trace and its last start, or the time at which half of its flows have
+    /// ended if that is later. If one node has too few ticks, the ticks of several nodes are replayed in turn, each
+    /// with its own phase. The first tick of each node is not counted. A trace shorter than three intervals gives fewer
+    /// samples than asked for.
     ///
     /// # Panics
     /// If two algorithms' rates differ by more than 1e-9, or `rho` is zero.
@@ -109,7 +111,7 @@ impl Replay {
     }
 }
 
-/// From when to when ticks are replayed.
+/// The start and the end of the time in which ticks are replayed.
 fn window(trace: &[Lifetime]) -> (Time, Time) {
     let mut ends: Vec<Time> = trace.iter().map(|flow| flow.end).collect();
     ends.sort_unstable();
@@ -124,7 +126,7 @@ struct Ticks<'a> {
     trace: &'a [Lifetime],
     now: Time,
     rho: Duration,
-    /// Flows of the trace that have been there for an interval, and those of them that have not ended.
+    /// Number of flows of the trace that have been active for an interval; `counted` has those that have not ended.
     seen: usize,
     counted: Vec<u32>,
 }
@@ -134,7 +136,7 @@ impl<'a> Ticks<'a> {
         Self { trace, now, rho, seen: 0, counted: Vec::new() }
     }
 
-    /// The flows, by their place in the trace, that the next tick counts.
+    /// The flows that the next tick counts, as indices into the trace.
     fn next_flows(&mut self) -> &[u32] {
         let new = self.trace[self.seen..].iter().take_while(|flow| flow.start <= self.now).count();
         self.now += self.rho;
@@ -146,14 +148,14 @@ impl<'a> Ticks<'a> {
     }
 }
 
-/// A node's computations, by each algorithm.
+/// A node's computations with each algorithm.
 struct Computations<'a> {
     replay: &'a Replay,
     flows: Flows,
     row: Vec<(LinkId, f32)>,
     water_fill: WaterFill,
     table: RateTable<u32>,
-    /// By algorithm.
+    /// Rates by algorithm, in the order of [`Algorithm::ALL`].
     rates: [Vec<f64>; 3],
 }
 
@@ -169,7 +171,7 @@ impl<'a> Computations<'a> {
         }
     }
 
-    /// Seconds that each algorithm needs for the rates of the flows in these places of the trace.
+    /// The seconds that each algorithm takes to compute the rates of the flows at these indices of the trace.
     fn tick(&mut self, trace: &[Lifetime], places: &[u32], with_reference: bool) -> [Option<f64>; 3] {
         let Self { replay, flows, row, water_fill, table, rates: [slow, fast, kept] } = self;
         let Replay { routing, protocol, usable } = *replay;

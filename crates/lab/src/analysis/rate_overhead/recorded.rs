@@ -1,4 +1,4 @@
-//! What rate computations take in R2C2's own nodes, which hear what they heard in a packet simulation.
+//! The time of rate computations in R2C2's own nodes, which receive the packets recorded in a packet simulation.
 
 use crate::run::prepare::Prepared;
 use crate::run::simulation;
@@ -15,43 +15,44 @@ use rustix::time::{ClockId, clock_gettime};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-/// The flow events that nodes of an R2C2 rack heard in a packet simulation.
+/// The flow events that nodes of an R2C2 rack received in a packet simulation.
 #[derive(Debug)]
 pub struct Recorded {
     topology: Arc<Topology>,
     params: Params,
     seed: u64,
     nodes: Vec<(NodeId, Recording)>,
-    /// When the first flow started and when the last one did: until then there is a recording.
+    /// The start of the first and of the last flow. The recording ends at the latter.
     span: (Time, Time),
 }
 
-/// The core that computes in a replay.
+/// The core that computes during a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Core {
-    /// This one, on the real clock.
+    /// This machine's core, on the real clock.
     This,
-    /// A core that is slower than this one by this factor. The recording is replayed as often, time jumps from event to
-    /// event, and the times of the same computation in all replays add up.
+    /// A core that is slower than this one by this factor. The recording is replayed this many times. Time jumps from
+    /// event to event, and the times of the same computation in all replays are added.
     Slow(u32),
 }
 
-/// Most replays of a node on the real clock. A replay whose p99 of lateness is longer than an interval did not compute every
-/// interval, because another process had the core.
+/// Largest number of replays of a node on the real clock. If the p99 of lateness exceeds an interval, the node missed
+/// computations because another process had the core, and the replay is repeated.
 const TRIES: u32 = 5;
 
-/// What the replay of a recording measured, in percent of the interval between computations, sorted.
+/// Results of a replay, in percent of the interval between computations, sorted.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
-    /// What each computation took of its core's time.
+    /// The processor time of each computation.
     pub computations: Vec<f64>,
-    /// By how much each node was late on the real clock: the p99 over all that it heard or woke up for, in its last try.
+    /// The lateness of each node on the real clock: the p99 over all its packets and timers, in its last try.
     pub lateness: Vec<f64>,
 }
 
 impl Recorded {
-    /// Simulates an experiment up to the start of its last flow, and records what `nodes` of its hosts hear, which are evenly
-    /// spread over the fabric. Returns `None` if `go_on`, asked now and then, says to stop.
+    /// Simulates an experiment up to the start of its last flow. Records the control packets that `nodes` hosts
+    /// receive; these hosts are evenly spread over the fabric. Calls `go_on` now and then, and returns `None` once it
+    /// returns `false`.
     ///
     /// # Panics
     /// If the experiment's transport is not R2C2.
@@ -92,8 +93,8 @@ impl Recorded {
         Some(Self { topology, params, seed, nodes, span })
     }
 
-    /// The time of every computation at the interval `rho`, by the nodes one after the other, from the first tenth of the
-    /// recording on. Computations count flows that have been known for a whole interval (§5.1).
+    /// The time of every computation at the interval `rho`, node after node, without the first tenth of the recording.
+    /// A computation counts only flows that have been known for a whole interval (§5.1).
     ///
     /// # Panics
     /// If `rho` is zero.
@@ -105,7 +106,8 @@ impl Recorded {
         let params = Params { rho, only_lasting: true, computes_idle: true, ..self.params };
         let fabric = Fabric::new(&self.topology, params);
         let host = |id| Timed { node: R2c2Node::new(&fabric, id, self.seed), times: Vec::new() };
-        // A fabric forgets how flows split over its links unless a node goes by it.
+        // The fabric's cache of routing weights lives only as long as a node that uses it, so one node is kept for all
+        // replays.
         let keeper = host(NodeId(0));
         keeper.node.precompute_weights();
         let mut measured = Measured::default();
@@ -148,7 +150,7 @@ impl Recorded {
     }
 }
 
-/// The times of the same computations in two replays, added up.
+/// Adds the times of the same computations in two replays.
 fn add_up(mut sums: Vec<(Time, f64)>, times: Vec<(Time, f64)>) -> Vec<(Time, f64)> {
     assert_eq!(sums.len(), times.len(), "every replay of a recording computes at the same times");
     for ((due, sum), (again, seconds)) in sums.iter_mut().zip(times) {
@@ -158,10 +160,10 @@ fn add_up(mut sums: Vec<(Time, f64)>, times: Vec<(Time, f64)>) -> Vec<(Time, f64
     sums
 }
 
-/// A node, and the time that each of its computations takes.
+/// A node that measures the time of each of its computations.
 struct Timed {
     node: R2c2Node,
-    /// When each computation was due, and the seconds of its thread that it took.
+    /// When each computation was due, and the processor seconds that it took.
     times: Vec<(Time, f64)>,
 }
 
@@ -184,12 +186,12 @@ impl Host for Timed {
     }
 }
 
-/// Whether a node may learn from the packet of flows of other nodes, or of how its own are doing.
+/// True if the packet can tell a node about other nodes' flows, or about the progress of its own.
 fn is_control(packet: &Packet) -> bool {
     !matches!(packet.header, Header::R2c2Data(_))
 }
 
-/// What this thread has had of its core, in seconds: while others have the core, no time of a computation passes.
+/// The processor time of this thread, in seconds. It does not advance while another process has the core.
 fn processor_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9

@@ -1,10 +1,10 @@
-//! When flows would start and end on a fabric whose rates are right at every moment.
+//! The starts and ends of flows on an ideal fabric where rates are max-min fair at every moment.
 
 use super::Replay;
 use raddle_allocate::Incremental;
 use raddle_core::{Flow, NodeId, Time};
 
-/// A flow while it lasts.
+/// A flow's ends and the time for which it is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetime {
     /// Sender.
@@ -13,11 +13,11 @@ pub struct Lifetime {
     pub dst: NodeId,
     /// When it starts.
     pub start: Time,
-    /// When its last byte is there.
+    /// When its last byte arrives.
     pub end: Time,
 }
 
-/// A flow on its way.
+/// An active flow.
 struct Live {
     place: usize,
     slot: usize,
@@ -25,15 +25,15 @@ struct Live {
 }
 
 impl Live {
-    /// Seconds until it ends, if nothing changes.
+    /// Seconds until the flow ends, if its rate does not change.
     fn lasts(&self, rates: &Incremental) -> f64 {
         self.bits_left / rates.rate(self.slot)
     }
 }
 
 impl Replay {
-    /// The lives of `flows`, which are in order of start: fluids at their max-min rates, weights, classes and
-    /// applications' rates aside.
+    /// The lifetimes of `flows`, which are in order of start. Each flow is a fluid at its max-min rate. Weights,
+    /// classes and application rates are ignored.
     #[must_use]
     pub fn lifetimes(&self, flows: &[Flow]) -> Vec<Lifetime> {
         let mut lifetimes: Vec<Lifetime> = flows
@@ -63,7 +63,7 @@ impl Replay {
                 let slot = rates.insert(1.0, 0, f64::INFINITY, links);
                 live.push(Live { place, slot, bits_left: flow.size.0 as f64 * 8.0 });
             } else {
-                // Less than a bit is an error of rounding.
+                // A remainder of less than a bit is a rounding error.
                 for done in live.extract_if(.., |flow| flow.bits_left < 1.0) {
                     rates.remove(done.slot);
                     lifetimes[done.place].end = Time::from_ps((now * 1e12) as u64);
@@ -89,7 +89,7 @@ mod tests {
             let start = Time::ZERO + Duration::from_us(start);
             Flow::new(FlowId::of(i), NodeId(0), NodeId(1), Bytes(size), start)
         };
-        // At 8 Gbps a byte a nanosecond: 1 us alone, 2 us at half the rate for each, 1 us alone.
+        // At 8 Gbps a byte takes 1 ns: each flow sends alone for 1 us and at half the rate for 2 us.
         let lives = replay.lifetimes(&[flow(0, 5, 2_000), flow(1, 6, 2_000)]);
         let ends: Vec<f64> = lives.iter().map(|life| life.end.as_secs_f64() * 1e6).collect();
         assert!((ends[0] - 8.0).abs() < 1e-3 && (ends[1] - 9.0).abs() < 1e-3, "{ends:?}");

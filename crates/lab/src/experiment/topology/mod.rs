@@ -1,12 +1,22 @@
 //! `[topology]`: which fabric.
 
+mod keys;
 mod slow;
 
+pub(crate) use keys::TOPOLOGY;
+
 use super::file::{Files, file_format};
+use super::keys::{Choices, described};
 use super::problem::{Cause, Problem};
 use super::scheme::read_parameters;
 use super::section::{Section, out_of_range};
 use super::value::At;
+use keys::{
+    AGGREGATIONS_PER_POD, ARITY, BCUBE_K, BOTTLENECK_RATE, CHILDREN, CORE_RATE, CORES_PER_PLANE, DIMENSIONS,
+    DIMS, EDGES_PER_POD, FILE, FORMAT, FRAMING, HOSTS, HOSTS_PER_EDGE, HOSTS_PER_LEAF, KIND, KINDS, LEAVES,
+    LEFT, LEVELS, LINK_DELAY, LINK_RATE, NETWORK_PORTS, PARENTS, PODS, PORTS, PORTS_K, RIGHT, SPINES,
+    SWITCH_PORTS, SWITCHES, UPLINK_RATE,
+};
 use raddle_core::{Duration, Rate};
 use raddle_schemes::parameter::Settings;
 use raddle_schemes::registry::Registry;
@@ -17,45 +27,14 @@ use slow::Slow;
 use std::sync::Arc;
 
 /// The kinds of fabric, each with a line of description.
-const KINDS: [(&str, &str); 13] = [
-    ("torus", "wrap-around grid: dims = [8, 8, 8]"),
-    ("mesh", "grid without wrap-around: dims = [8, 8]"),
-    ("hypercube", "2^n nodes: dimensions = 9"),
-    ("folded_clos", "leaves and spines: leaves = 32, spines = 16, hosts_per_leaf = 16"),
-    ("fat_tree", "k-ary fat-tree of three levels of switches, k^3 / 4 hosts: k = 8"),
-    (
-        "clos",
-        "three levels of switches: pods = 12, edges_per_pod = 6, aggregations_per_pod = 6, cores_per_plane = 3, \
-         hosts_per_edge = 6",
-    ),
-    (
-        "xgft",
-        "extended generalized fat tree, a number a level from below: children = [16, 16], parents = [1, 10] (1 of a \
-         host, 10 of a switch of level 1)",
-    ),
-    ("k_ary_n_tree", "k^n hosts under n levels of k^(n-1) switches: k = 2, n = 5"),
-    (
-        "bcube",
-        "servers that forward, n^(k+1) with k + 1 ports each, under k + 1 levels of n-port switches: n = 4, k = 1",
-    ),
-    (
-        "jellyfish",
-        "a random regular graph of switches, drawn by the seed: switches = 17, ports = 24, network_ports = 16, the others \
-         lead to hosts",
-    ),
-    ("dumbbell", "two switches and a bottleneck: left = 4, right = 4, bottleneck_rate = \"10 Gbps\""),
-    ("single_switch", "hosts around one switch: hosts = 16"),
-    (
-        "file",
-        "a graph of your own: file = \"rack.graphml\"; format = \"graphml\", \"node_link\" (JSON) or \"hpcc\", after \
-         the file's ending (.graphml, .json, .txt) if left out",
-    ),
-];
+pub fn kinds() -> impl Iterator<Item = (&'static str, String)> {
+    KINDS.iter().map(|kind| (kind.name, described(kind)))
+}
 
-/// The kinds of fabric, each with a line of description.
-#[must_use]
-pub fn kinds() -> &'static [(&'static str, &'static str)] {
-    &KINDS
+/// The kinds of fabric, those of other crates too.
+fn names(registry: &Registry) -> Choices {
+    let others = registry.topologies().iter().map(|kind| (kind.info.name.to_owned(), kind.info.summary));
+    KINDS.iter().map(|kind| (kind.name.to_owned(), kind.words)).chain(others).collect()
 }
 
 /// Nodes that a 24-bit address can name.
@@ -135,11 +114,11 @@ impl TopologySpec {
         files: &Files<'_>,
         registry: &Registry,
     ) -> Result<(Self, toml::Table), Problem> {
-        let own = KINDS.iter().map(|&(name, _)| (name, None));
+        let own = KINDS.iter().map(|kind| (kind.name, None));
         let others = registry.topologies().iter().map(|kind| (kind.info.name, Some(*kind)));
         let choices: Vec<_> = own.chain(others).map(|(name, other)| (name, (name, other))).collect();
-        let (kind, other) = section.choice("kind", "kind of topology", &choices, None)?;
-        let at = section.at_key("kind").clone();
+        let (kind, other) = section.choose(&KIND, &choices)?;
+        let at = section.at_key(&KIND).clone();
         if let Some(kind) = other {
             let settings = read_parameters(&mut section, kind.info.parameters, |_| None)?;
             return Self::made_elsewhere(section, Fabric::Other(kind, settings), at);
@@ -148,46 +127,35 @@ impl TopologySpec {
             let fabric = Fabric::File(Arc::new(read_graph(&mut section, files)?));
             return Self::made_elsewhere(section, fabric, at);
         }
-        let link_rate = positive_rate(&mut section, "link_rate", None)?;
-        let link_delay = section.required("link_delay")?;
+        let link_rate = section.read(&LINK_RATE)?;
+        let link_delay = section.read(&LINK_DELAY)?;
         let fabric = match kind {
-            "torus" => Fabric::Torus(dims(&mut section)?),
-            "mesh" => Fabric::Mesh(dims(&mut section)?),
-            "hypercube" => {
-                let dimensions = count(&mut section, "dimensions")?;
-                section.ensure(dimensions <= 24, "dimensions", "too many nodes", "at most 24 dimensions")?;
-                Fabric::Hypercube(dimensions)
-            }
+            "torus" => Fabric::Torus(section.read(&DIMS)?),
+            "mesh" => Fabric::Mesh(section.read(&DIMS)?),
+            "hypercube" => Fabric::Hypercube(section.read(&DIMENSIONS)?),
             "folded_clos" | "fat_tree" | "clos" => {
                 let size = clos_size(&mut section, kind)?;
-                let uplink = positive_rate(&mut section, "uplink_rate", Some(link_rate))?;
+                let uplink = section.or(&UPLINK_RATE, link_rate)?;
                 let core = match kind {
                     "folded_clos" => uplink,
-                    _ => positive_rate(&mut section, "core_rate", Some(uplink))?,
+                    _ => section.or(&CORE_RATE, uplink)?,
                 };
                 Fabric::Clos { size, rates: ClosRates { host: link_rate, uplink, core } }
             }
             "xgft" => Fabric::Xgft(xgft_size(&mut section)?),
             "k_ary_n_tree" => {
-                let (k, n) = (count(&mut section, "k")?, count(&mut section, "n")?);
-                section.ensure(n <= 24, "n", "too many levels", "at most 24 levels")?;
-                Fabric::Xgft(XgftSize::k_ary_n_tree(k, n as usize))
+                Fabric::Xgft(XgftSize::k_ary_n_tree(section.read(&ARITY)?, section.read(&LEVELS)? as usize))
             }
-            "bcube" => {
-                let (n, k) = (count(&mut section, "n")?, section.required("k")?);
-                let hint = "give a number above one, such as 4";
-                section.ensure(n > 1, "n", "a switch of one port joins nothing", hint)?;
-                Fabric::Bcube { n, k }
-            }
+            "bcube" => Fabric::Bcube { n: section.read(&SWITCH_PORTS)?, k: section.read(&BCUBE_K)? },
             "jellyfish" => jellyfish(&mut section)?,
             "dumbbell" => Fabric::Dumbbell {
-                left: count(&mut section, "left")?,
-                right: count(&mut section, "right")?,
-                bottleneck_rate: positive_rate(&mut section, "bottleneck_rate", Some(link_rate))?,
+                left: section.read(&LEFT)?,
+                right: section.read(&RIGHT)?,
+                bottleneck_rate: section.or(&BOTTLENECK_RATE, link_rate)?,
             },
-            _ => Fabric::SingleSwitch(count(&mut section, "hosts")?),
+            _ => Fabric::SingleSwitch(section.read(&HOSTS)?),
         };
-        let link_layer = read_link_layer(&mut section)?;
+        let link_layer = section.read(&FRAMING)?;
         let slow = Slow::read_all(&mut section)?;
         Ok((Self { fabric, link_rate, link_delay, link_layer, slow, at }, section.finish()?))
     }
@@ -198,7 +166,7 @@ impl TopologySpec {
         fabric: Fabric,
         at: At,
     ) -> Result<(Self, toml::Table), Problem> {
-        let link_layer = read_link_layer(&mut section)?;
+        let link_layer = section.read(&FRAMING)?;
         let slow = Slow::read_all(&mut section)?;
         let (link_rate, link_delay) = (Rate::ZERO, Duration::ZERO);
         Ok((Self { fabric, link_rate, link_delay, link_layer, slow, at }, section.finish()?))
@@ -256,67 +224,28 @@ const FORMATS: [(&str, &str, Format); 3] = [
 
 /// The graph in the file that the section names.
 fn read_graph(section: &mut Section<'_>, files: &Files<'_>) -> Result<Topology, Problem> {
-    let at = section.at_key("file").clone();
-    let (file, text) = files.read(section)?;
-    let (what, read) = file_format(section, &file, &FORMATS)?;
+    let at = section.at_key(&FILE).clone();
+    let (file, text) = files.read(section, &FILE)?;
+    let (what, read) = file_format(section, &FORMAT, &file, &FORMATS)?;
     read(&text).map_err(|error| Problem::at(&at, Cause::BadFile { file, what, why: error.to_string() }))
-}
-
-/// `framing = "ethernet"`: what packets take on links beside their own bytes; nothing by default.
-fn read_link_layer(section: &mut Section<'_>) -> Result<LinkLayer, Problem> {
-    let choices = [("none", LinkLayer::BARE), ("ethernet", LinkLayer::ETHERNET)];
-    section.choice("framing", "framing", &choices, Some("none"))
-}
-
-/// A rate above zero.
-fn positive_rate(section: &mut Section<'_>, key: &str, default: Option<Rate>) -> Result<Rate, Problem> {
-    let rate = match default {
-        Some(default) => section.or(key, default)?,
-        None => section.required(key)?,
-    };
-    section.ensure(
-        rate > Rate::ZERO,
-        key,
-        "a link without rate carries nothing",
-        "give a rate above zero",
-    )?;
-    Ok(rate)
-}
-
-/// A number of things, at least one.
-fn count(section: &mut Section<'_>, key: &str) -> Result<u32, Problem> {
-    let count = section.required(key)?;
-    section.ensure(count > 0, key, "there must be at least one", "give a number above zero")?;
-    section.ensure(u64::from(count) < MOST_NODES, key, "too many nodes", "at most 2^24 nodes")?;
-    Ok(count)
 }
 
 /// The numbers of a Clos network of that kind.
 fn clos_size(section: &mut Section<'_>, kind: &str) -> Result<ClosSize, Problem> {
     match kind {
         "folded_clos" => {
-            let (leaves, spines) = (count(section, "leaves")?, count(section, "spines")?);
-            Ok(ClosSize::leaf_spine(leaves, count(section, "hosts_per_leaf")?, spines))
+            let (leaves, spines) = (section.read(&LEAVES)?, section.read(&SPINES)?);
+            Ok(ClosSize::leaf_spine(leaves, section.read(&HOSTS_PER_LEAF)?, spines))
         }
-        "fat_tree" => {
-            let k = count(section, "k")?;
-            let hint = "half of them lead up, half down: give an even number, such as 8";
-            section.ensure(
-                k.is_multiple_of(2),
-                "k",
-                "a fat-tree of switches with an odd number of ports",
-                hint,
-            )?;
-            Ok(ClosSize::fat_tree(k))
-        }
+        "fat_tree" => Ok(ClosSize::fat_tree(section.read(&PORTS_K)?)),
         _ => {
-            let pods = count(section, "pods")?;
-            let edges = count(section, "edges_per_pod")?;
-            let aggregations = count(section, "aggregations_per_pod")?;
-            let cores = section.required("cores_per_plane")?;
+            let (pods, edges) = (section.read(&PODS)?, section.read(&EDGES_PER_POD)?);
+            let (aggregations, cores) =
+                (section.read(&AGGREGATIONS_PER_POD)?, section.read(&CORES_PER_PLANE)?);
             let hint = "give a number above zero; without cores there can be one pod only";
-            section.ensure(pods == 1 || cores > 0, "cores_per_plane", "nothing joins the pods", hint)?;
-            let hosts = count(section, "hosts_per_edge")?;
+            let what = "`cores_per_plane` must be greater than 0 to join several pods";
+            section.ensure(pods == 1 || cores > 0, &CORES_PER_PLANE, what, hint)?;
+            let hosts = section.read(&HOSTS_PER_EDGE)?;
             Ok(ClosSize { pods, edges, aggregations, cores, hosts })
         }
     }
@@ -324,58 +253,32 @@ fn clos_size(section: &mut Section<'_>, kind: &str) -> Result<ClosSize, Problem>
 
 /// The numbers of an extended generalized fat tree, by level.
 fn xgft_size(section: &mut Section<'_>) -> Result<XgftSize, Problem> {
-    let children: Vec<u32> = section.required("children")?;
-    let parents: Vec<u32> = section.required("parents")?;
-    let some = !children.is_empty();
-    section.ensure(some, "children", "a tree needs at least one level", "for example children = [16, 16]")?;
-    for (key, numbers) in [("children", &children), ("parents", &parents)] {
-        let some = numbers.iter().all(|&n| n > 0);
-        section.ensure(some, key, "there must be at least one", "give numbers above zero")?;
-    }
+    let (children, parents) = (section.read(&CHILDREN)?, section.read(&PARENTS)?);
     let (below, above) = (children.len(), parents.len());
     section.ensure(
         below == above,
-        "parents",
+        &PARENTS,
         &format!("`children` has {below} levels, `parents` {above}"),
-        "a number a level each, from below: the children of its switches, and the parents of what is below them",
+        "give a number for each level, from below: the children of its switches, and the parents of the nodes below them",
     )?;
     Ok(XgftSize { children, parents })
 }
 
 /// The numbers of a random graph of switches.
 fn jellyfish(section: &mut Section<'_>) -> Result<Fabric, Problem> {
-    let (switches, ports) = (count(section, "switches")?, count(section, "ports")?);
-    let network_ports = count(section, "network_ports")?;
+    let (switches, ports) = (section.read(&SWITCHES)?, section.read(&PORTS)?);
+    let network_ports = section.read(&NETWORK_PORTS)?;
     section.ensure(
         network_ports < ports,
-        "network_ports",
-        &format!("switches of {ports} ports have none left for hosts"),
+        &NETWORK_PORTS,
+        &format!("switches with {ports} ports have none left for hosts"),
         "give fewer than `ports`; with twice as many to switches as to hosts, two thirds of them",
     )?;
     section.ensure(
         network_ports < switches,
-        "network_ports",
-        &format!("a switch has {} others to be joined to", switches - 1),
+        &NETWORK_PORTS,
+        &format!("a switch has only {} other switches to connect to", switches - 1),
         "give fewer than `switches`",
     )?;
     Ok(Fabric::Jellyfish { switches, ports, network_ports })
-}
-
-fn dims(section: &mut Section<'_>) -> Result<Vec<u32>, Problem> {
-    let dims: Vec<u32> = section.required("dims")?;
-    section.ensure(
-        !dims.is_empty(),
-        "dims",
-        "a grid needs at least one dimension",
-        "for example dims = [8, 8]",
-    )?;
-    section.ensure(
-        dims.iter().all(|&k| k >= 2),
-        "dims",
-        "a dimension of fewer than 2 nodes",
-        "each dimension has at least 2 nodes; leave smaller ones out",
-    )?;
-    let nodes = dims.iter().try_fold(1_u64, |nodes, &k| nodes.checked_mul(k.into()));
-    section.ensure(nodes.is_some_and(|n| n <= MOST_NODES), "dims", "too many nodes", "at most 2^24 nodes")?;
-    Ok(dims)
 }

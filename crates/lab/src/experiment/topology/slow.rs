@@ -1,9 +1,10 @@
 //! `[[topology.slow]]`: links that carry less data than the others.
 
-use super::super::list;
+use super::super::keys::{Declared, Inner, Key, keys};
 use super::super::problem::Problem;
 use super::super::section::{Fraction, Section, out_of_range};
 use super::super::value::At;
+use super::keys::SLOW_LINKS;
 use raddle_core::{LinkId, NodeId, Rate, Stream};
 use raddle_topology::{Shape, Topology, Xgft};
 
@@ -12,7 +13,7 @@ use raddle_topology::{Shape, Topology, Xgft};
 pub(super) struct Slow {
     which: Which,
     rate: SlowRate,
-    /// Whether the way back is slowed too.
+    /// True if the way back is slowed too.
     both: bool,
     /// Where the experiment names the links, and the rate.
     place: At,
@@ -36,62 +37,81 @@ enum SlowRate {
     Share(f64),
 }
 
+keys! {
+    /// Links that carry less than the others: those from one node to another, or random ones.
+    pub(super) SLOW = "topology.slow" {
+        /// The node from which the links lead.
+        FROM: u32 = Key::new("from").example("0");
+        /// The node to which they lead.
+        TO: u32 = Key::new("to").example("1");
+        /// Links of a tree that the seed chooses.
+        RANDOM: Inner = Key::new("random").table(&RANDOM_LINKS).example("{ level = 1, links = 4 }");
+        /// Rate of the links.
+        RATE: Rate = Key::new("rate").example("\"2.5 Gbps\"");
+        /// Share of their own rate that the links have, in place of `rate`.
+        SHARE: Fraction = Key::new("share").example("\"25%\"");
+        /// If true, the links of the opposite direction are as slow.
+        BOTH: bool = Key::new("both").or("false");
+    }
+
+    /// Links from switches of a level of a tree to their parents.
+    RANDOM_LINKS = "topology.slow.random" {
+        /// The level: 0 for hosts, 1 for their switches.
+        LEVEL: u32 = Key::new("level").required().example("1");
+        /// Number of links.
+        LINKS: u32 = Key::new("links").required().above_zero().example("4");
+    }
+}
+
 impl Slow {
     /// Reads all `[[topology.slow]]` tables of an experiment.
     pub(super) fn read_all(topology: &mut Section<'_>) -> Result<Vec<Self>, Problem> {
-        let Some(item) = topology.item("slow") else { return Ok(Vec::new()) };
-        let (slow, resolved): (Vec<_>, Vec<_>) = list(item)?
-            .iter()
-            .map(|item| Self::read(Section::of(item, "topology.slow")?))
-            .collect::<Result<_, _>>()?;
-        topology.resolve("slow", resolved);
+        let tables = topology.sections(&SLOW_LINKS)?;
+        let (slow, resolved): (Vec<_>, Vec<_>) =
+            tables.into_iter().map(Self::read).collect::<Result<_, _>>()?;
+        if topology.has(&SLOW_LINKS) {
+            topology.resolve(&SLOW_LINKS, resolved);
+        }
         Ok(slow)
     }
 
     fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
-        let random = section.section("random")?;
-        let key = if random.is_some() { "random" } else { "from" };
+        let random = section.section(&RANDOM)?;
+        let key: &dyn Declared = if random.is_some() { &RANDOM } else { &FROM };
         let which = match random {
-            None => Which::Between(NodeId(section.required("from")?), NodeId(section.required("to")?)),
+            None => Which::Between(NodeId(section.read(&FROM)?), NodeId(section.read(&TO)?)),
             Some(random) => {
-                if let Some(other) = ["from", "to"].into_iter().find(|key| section.item(key).is_some()) {
-                    let what = format!("both `random` and `{other}` of a slow link");
+                let ends: [&dyn Declared; 2] = [&FROM, &TO];
+                if let Some(other) = ends.into_iter().find(|key| section.has(*key)) {
+                    let what = format!("both `random` and `{}` of a slow link", other.name());
                     return Err(section.contradiction(other, what, "write a [[topology.slow]] for each"));
                 }
                 let (which, resolved) = read_random(random)?;
-                section.resolve("random", resolved);
+                section.resolve(&RANDOM, resolved);
                 which
             }
         };
-        let rate = match (section.optional::<Rate>("rate")?, section.optional::<Fraction>("share")?) {
-            (Some(rate), None) => SlowRate::Rate(rate),
-            (None, Some(Fraction(share))) => SlowRate::Share(share),
-            (None, None) => return Err(section.missing("rate", "\"2.5 Gbps\"")),
+        let (rate, rate_key): (_, &dyn Declared) = match (section.get(&RATE)?, section.get(&SHARE)?) {
+            (Some(rate), None) => (SlowRate::Rate(rate), &RATE),
+            (None, Some(Fraction(share))) => (SlowRate::Share(share), &SHARE),
+            (None, None) => return Err(section.missing(&RATE)),
             (Some(_), Some(_)) => {
                 let hint = "leave one of them out";
-                return Err(section.contradiction("share", "both `rate` and `share` of a slow link", hint));
+                return Err(section.contradiction(&SHARE, "both `rate` and `share` of a slow link", hint));
             }
         };
-        let both = section.or("both", false)?;
-        let (place, rate_place) = (section.at_key(key).clone(), section.at_key(rate.key()).clone());
+        let both = section.read(&BOTH)?;
+        let (place, rate_place) = (section.at_key(key).clone(), section.at_key(rate_key).clone());
         Ok((Self { which, rate, both, place, rate_place }, section.finish()?))
     }
 }
 
 fn read_random(mut section: Section<'_>) -> Result<(Which, toml::Table), Problem> {
-    let (level, links) = (section.required("level")?, section.required("links")?);
-    section.ensure(links > 0, "links", "no link at all", "give a number above zero")?;
-    Ok((Which::Random { level, links }, section.finish()?))
+    let which = Which::Random { level: section.read(&LEVEL)?, links: section.read(&LINKS)? };
+    Ok((which, section.finish()?))
 }
 
 impl SlowRate {
-    fn key(self) -> &'static str {
-        match self {
-            Self::Rate(_) => "rate",
-            Self::Share(_) => "share",
-        }
-    }
-
     fn of(self, line: Rate) -> Rate {
         match self {
             Self::Rate(rate) => rate,

@@ -1,11 +1,16 @@
 //! Workloads drawn from a seed: arrivals, sizes, pairs, and how many.
 
-use super::kinds::names;
-use super::long_flows::read_load;
+use super::keys::{
+    APP_RATE, ARRIVALS, ARRIVALS_KEYS, ARRIVALS_KIND, ARRIVALS_LOAD, BELOW, BURST, BY, CDF, DEADLINE,
+    DEADLINES, DEADLINES_KEYS, DEADLINES_KIND, DURATION, EDGE, EXACT, FIXED_SIZE, FLOWS, FRACTION, FRAME,
+    GAP, JITTER, MAX, MEAN, MEAN_DEADLINE, MEAN_GAP, MEAN_SIZE, MIN, MIN_DEADLINE, ONCE, PAIRS, PAIRS_KEYS,
+    PAIRS_KIND, POD, PODS, RADIX, RATE, RECEIVER, SENDER_LOAD, SENDERS, SHAPE, SIZES, SIZES_KEYS, SIZES_KIND,
+    TIMES, TRUNCATE, UNIT,
+};
 use super::process::read_process;
-use super::{kinded, positive, read_app_rate, read_weight_and_priority};
+use super::read_weight_and_priority;
 use crate::experiment::file::Files;
-use crate::experiment::frequency::Frequency;
+use crate::experiment::keys::{Declared, Key, Kinded};
 use crate::experiment::problem::{Cause, Problem};
 use crate::experiment::section::{Fraction, Section};
 use crate::experiment::value::Table;
@@ -14,38 +19,34 @@ use raddle_workload::{
     Amount, Arrivals, Deadlines, Digits, PUBLISHED, Pairs, PerHost, Published, SizeCdf, Sizes, Workload,
 };
 
-/// A frame if nothing else is said (specs/cee.md §0).
-const FRAME: Bytes = Bytes(1_500);
-
-/// Reads what is generated.
+/// Reads a workload that is drawn.
 pub(super) fn read_generated(section: &mut Section<'_>, files: &Files<'_>) -> Result<Workload, Problem> {
-    let arrivals = part(section, "arrivals", "{ kind = \"poisson\", mean_gap = \"1 us\" }")?;
-    let (arrivals, frame, resolved) = read_arrivals(Section::new(&arrivals, "workload.arrivals"))?;
+    let arrivals = part(section, &ARRIVALS)?;
+    let (arrivals, frame, resolved) = read_arrivals(Section::new(&arrivals, &ARRIVALS_KEYS))?;
     let sizes = match frame {
-        Some(_) if section.item("sizes").is_some() => {
-            let hint = "leave `sizes` out: flows are of a frame or a burst, and arrivals have a `frame`";
-            return Err(section.contradiction("sizes", "sizes of flows that are frames", hint));
+        Some(_) if section.has(&SIZES) => {
+            let hint = "leave `sizes` out: flows are frames or bursts, and arrivals have a `frame`";
+            return Err(section.contradiction(&SIZES, "sizes of flows that are frames", hint));
         }
         Some(frame) => Sizes::Fixed(frame),
         None => {
-            let sizes = part(section, "sizes", "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }")?;
-            let (sizes, resolved) = read_sizes(Section::new(&sizes, "workload.sizes"), files)?;
-            section.resolve("sizes", resolved);
+            let sizes = part(section, &SIZES)?;
+            let (sizes, resolved) = read_sizes(Section::new(&sizes, &SIZES_KEYS), files)?;
+            section.resolve(&SIZES, resolved);
             sizes
         }
     };
-    section.resolve("arrivals", resolved);
+    section.resolve(&ARRIVALS, resolved);
     let pairs = read_pairs(section)?;
     let amount = read_amount(section)?;
-    let deadlines = section.item("deadlines").map(kinded).transpose()?;
-    let (deadlines, deadlines_below, resolved) = match &deadlines {
-        Some(table) => read_deadlines(Section::new(table, "workload.deadlines"))?,
+    let (deadlines, deadlines_below, resolved) = match section.kinded(&DEADLINES)? {
+        Some(table) => read_deadlines(Section::new(&table, &DEADLINES_KEYS))?,
         None => (Deadlines::None, None, toml::Table::new()),
     };
     if deadlines != Deadlines::None {
-        section.resolve("deadlines", resolved);
+        section.resolve(&DEADLINES, resolved);
     }
-    let app_rate = read_app_rate(section)?;
+    let app_rate = section.get(&APP_RATE)?;
     let process = read_process(section)?;
     let (weight, priority) = read_weight_and_priority(section)?;
     Ok(Workload {
@@ -63,125 +64,91 @@ pub(super) fn read_generated(section: &mut Section<'_>, files: &Files<'_>) -> Re
 }
 
 /// A table that must be there, or its kind alone.
-fn part(section: &mut Section<'_>, key: &str, example: &str) -> Result<Table, Problem> {
-    section.item(key).map(kinded).transpose()?.ok_or_else(|| section.missing(key, example))
+fn part(section: &mut Section<'_>, key: &Key<Kinded>) -> Result<Table, Problem> {
+    section.kinded(key)?.ok_or_else(|| section.missing(key))
 }
 
-/// How many flows: `flows`, `duration` or `once`.
+/// Number of flows: `flows`, `duration` or `once`.
 fn read_amount(section: &mut Section<'_>) -> Result<Amount, Problem> {
-    let (flows, window) = (section.optional::<u32>("flows")?, section.optional::<Duration>("duration")?);
-    let once = section.optional::<bool>("once")?.unwrap_or(false);
+    let (flows, window) = (section.get(&FLOWS)?, section.get(&DURATION)?);
+    let once = section.get(&ONCE)?.unwrap_or(false);
     match (flows, window, once) {
-        (Some(flows), None, false) => {
-            section.ensure(flows > 0, "flows", "a workload without flows", "give a number above zero")?;
-            Ok(Amount::Flows(flows as usize))
-        }
-        (None, Some(window), false) => {
-            let hint = "give a time above zero";
-            section.ensure(window > Duration::ZERO, "duration", "arrivals that last no time", hint)?;
-            Ok(Amount::Within(window))
-        }
+        (Some(flows), None, false) => Ok(Amount::Flows(flows as usize)),
+        (None, Some(window), false) => Ok(Amount::Within(window)),
         (None, None, true) => Ok(Amount::OnePerPair),
-        (None, None, false) => Err(section.missing("flows", "1000")),
+        (None, None, false) => Err(section.missing(&FLOWS)),
         _ => {
-            let hint = "keep `flows` (so many), `duration` (as many as start by then) or `once` (one a pair)";
-            let key = if once { "once" } else { "duration" };
+            let hint =
+                "keep `flows` (a number), `duration` (all that start by then) or `once` (one for each pair)";
+            let key: &dyn Declared = if once { &ONCE } else { &DURATION };
             Err(section.contradiction(key, "the number of flows is given twice", hint))
         }
     }
 }
 
-/// Reads arrivals, and the size of a frame where flows are frames.
+/// Reads arrivals, and the size of a frame if flows are frames.
 fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, Option<Bytes>, toml::Table), Problem> {
     let mut frame = None;
-    let arrivals =
-        match section.choice("kind", "kind of arrivals", &names("arrivals").collect::<Vec<_>>(), None)? {
-            "poisson" => read_poisson(&mut section)?,
-            "fixed" => Arrivals::Fixed { gap: positive(&mut section, "gap")? },
-            "all_at_once" => Arrivals::AllAtOnce { jitter: section.or("jitter", Duration::ZERO)? },
-            kind => {
-                let load = read_load(&mut section)?;
-                let size = section.or("frame", FRAME)?;
-                section.ensure(size > Bytes(0), "frame", "frames of no bytes", "give a size above zero")?;
-                frame = Some(size);
-                let process = match kind {
-                    "cbr" => Process::Constant,
-                    "bernoulli" => Process::Bernoulli,
-                    _ => Process::OnOff { burst: positive(&mut section, "burst")? },
-                };
-                Arrivals::PerHost(PerHost { process, load, whole_bursts: kind == "bursty" })
-            }
-        };
+    let arrivals = match section.kind(&ARRIVALS_KIND)? {
+        "poisson" => read_poisson(&mut section)?,
+        "fixed" => Arrivals::Fixed { gap: section.read(&GAP)? },
+        "all_at_once" => Arrivals::AllAtOnce { jitter: section.read(&JITTER)? },
+        kind => {
+            let load = section.read(&SENDER_LOAD)?;
+            frame = Some(section.read(&FRAME)?);
+            let process = match kind {
+                "cbr" => Process::Constant,
+                "bernoulli" => Process::Bernoulli,
+                _ => Process::OnOff { burst: section.read(&BURST)? },
+            };
+            Arrivals::PerHost(PerHost { process, load, whole_bursts: kind == "bursty" })
+        }
+    };
     Ok((arrivals, frame, section.finish()?))
 }
 
 /// Reads how dense a Poisson process is: `mean_gap`, `rate` or `load`.
 fn read_poisson(section: &mut Section<'_>) -> Result<Arrivals, Problem> {
-    let given: Vec<_> =
-        ["load", "rate", "mean_gap"].into_iter().filter(|key| section.item(key).is_some()).collect();
+    let ways: [&dyn Declared; 3] = [&ARRIVALS_LOAD, &RATE, &MEAN_GAP];
+    let given: Vec<_> = ways.into_iter().filter(|key| section.has(*key)).collect();
     if let [first, second, ..] = given[..] {
-        let hint = "keep one: a rate is one over the mean gap, a load the same by sizes and the hosts' links";
-        return Err(section.contradiction(
-            first,
-            format!("arrivals with both `{first}` and `{second}`"),
-            hint,
-        ));
+        let hint = "keep one: the rate is one over the mean gap, and the load is the same by sizes and the hosts' links";
+        let what = format!("arrivals with both `{}` and `{}`", first.name(), second.name());
+        return Err(section.contradiction(first, what, hint));
     }
-    match given.first() {
-        Some(&"load") => {
-            let load: f64 = section.required("load")?;
-            let hint = "give a share of the hosts' links such as 0.5";
-            section.ensure(load > 0.0, "load", "a load of nothing", hint)?;
-            let mean_size = section.optional("mean_size")?;
-            let hint = "leave `mean_size` out for the mean of `sizes`";
-            section.ensure(mean_size != Some(Bytes(0)), "mean_size", "flows of no bytes", hint)?;
-            Ok(Arrivals::Load { load, mean_size, exact: section.or("exact", false)? })
-        }
-        Some(&"rate") => {
-            let rate: Frequency = section.required("rate")?;
-            let mean_gap = Duration::from_ps(rate.mean_gap_ps().round() as u64);
-            let fits = mean_gap > Duration::ZERO && rate.per_second() > 0.0;
-            let hint = "give flows in a time such as \"5000 / s\", at most one a picosecond";
-            section.ensure(fits, "rate", "no rate at which flows arrive", hint)?;
-            Ok(Arrivals::Poisson { mean_gap })
-        }
-        _ => Ok(Arrivals::Poisson { mean_gap: positive(section, "mean_gap")? }),
+    if let Some(load) = section.get(&ARRIVALS_LOAD)? {
+        let mean_size = section.get(&MEAN_SIZE)?;
+        return Ok(Arrivals::Load { load, mean_size, exact: section.read(&EXACT)? });
     }
+    if let Some(rate) = section.get(&RATE)? {
+        return Ok(Arrivals::Poisson { mean_gap: Duration::from_ps(rate.mean_gap_ps().round() as u64) });
+    }
+    Ok(Arrivals::Poisson { mean_gap: section.read(&MEAN_GAP)? })
 }
 
 fn read_sizes(mut section: Section<'_>, files: &Files<'_>) -> Result<(Sizes, toml::Table), Problem> {
     let published = PUBLISHED.iter().map(|published| (published.name, published.name));
-    let kinds: Vec<_> = names("sizes").chain(published).collect();
-    let kind = section.choice("kind", "kind of sizes", &kinds, None)?;
+    let kinds: Vec<_> =
+        SIZES_KIND.own_kinds().iter().map(|kind| (kind.name, kind.name)).chain(published).collect();
+    let kind = section.choose(&SIZES_KIND, &kinds)?;
     if let Some(published) = Published::named(kind) {
         let unit =
-            if published.counts_packets() { section.or("unit", published.unit)? } else { published.unit };
-        section.ensure(unit > Bytes(0), "unit", "packets of no bytes", "give a size above zero")?;
+            if published.counts_packets() { section.or(&UNIT, published.unit)? } else { published.unit };
         let sizes = read_truncated(&mut section, published.sizes(unit))?;
         return Ok((sizes, section.finish()?));
     }
     let sizes = match kind {
-        "fixed" => Sizes::Fixed(positive(&mut section, "size")?),
-        "pareto" => {
-            let shape: f64 = section.required("shape")?;
-            let hint = "the mean of a Pareto distribution is finite only if its shape is more than 1";
-            section.ensure(shape > 1.0, "shape", "a Pareto shape of 1 or less", hint)?;
-            Sizes::Pareto { shape, mean: positive(&mut section, "mean")? }
-        }
-        "exponential" => Sizes::Exponential { mean: positive(&mut section, "mean")? },
+        "fixed" => Sizes::Fixed(section.read(&FIXED_SIZE)?),
+        "pareto" => Sizes::Pareto { shape: section.read(&SHAPE)?, mean: section.read(&MEAN)? },
+        "exponential" => Sizes::Exponential { mean: section.read(&MEAN)? },
         "uniform" => {
-            let (min, max): (Bytes, Bytes) = (positive(&mut section, "min")?, section.required("max")?);
-            section.ensure(
-                min <= max,
-                "max",
-                "the largest size is below the smallest",
-                "give at least `min`",
-            )?;
+            let (min, max) = (section.read(&MIN)?, section.read(&MAX)?);
+            section.ensure(min <= max, &MAX, "`max` is smaller than `min`", "give at least `min`")?;
             Sizes::Uniform { min, max }
         }
         _ => {
-            let at = section.at_key("file").clone();
-            let (file, text) = files.read(&mut section)?;
+            let at = section.at_key(&CDF).clone();
+            let (file, text) = files.read(&mut section, &CDF)?;
             let cdf = SizeCdf::parse(&text).map_err(|error| {
                 Problem::at(&at, Cause::BadFile { file, what: "size distribution", why: error.to_string() })
             })?;
@@ -193,71 +160,49 @@ fn read_sizes(mut section: Section<'_>, files: &Files<'_>) -> Result<(Sizes, tom
 
 /// A distribution without the share `truncate` of flows, the largest ones.
 fn read_truncated(section: &mut Section<'_>, cdf: SizeCdf) -> Result<Sizes, Problem> {
-    let Some(Fraction(share)) = section.optional("truncate")? else { return Ok(Sizes::Cdf(cdf)) };
-    section.ensure(share < 1.0, "truncate", "no flows are left", "give a share of flows such as \"1%\"")?;
+    let Some(Fraction(share)) = section.get(&TRUNCATE)? else { return Ok(Sizes::Cdf(cdf)) };
     Ok(Sizes::Cdf(cdf.without_largest(share)))
 }
 
 /// Reads deadlines, and the size from which on flows have none.
 fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, Option<Bytes>, toml::Table), Problem> {
-    let deadlines =
-        match section.choice("kind", "kind of deadlines", &names("deadlines").collect::<Vec<_>>(), None)? {
-            "fixed" => Deadlines::Fixed(positive(&mut section, "deadline")?),
-            "exponential" => {
-                let mean = positive(&mut section, "mean")?;
-                Deadlines::Exponential { mean, min: section.or("min", Duration::ZERO)? }
-            }
-            _ => Deadlines::None,
-        };
+    let deadlines = match section.kind(&DEADLINES_KIND)? {
+        "fixed" => Deadlines::Fixed(section.read(&DEADLINE)?),
+        "exponential" => {
+            Deadlines::Exponential { mean: section.read(&MEAN_DEADLINE)?, min: section.read(&MIN_DEADLINE)? }
+        }
+        _ => Deadlines::None,
+    };
     let below = match deadlines {
         Deadlines::None => None,
-        _ => section.optional("below")?,
+        _ => section.get(&BELOW)?,
     };
-    section.ensure(
-        below != Some(Bytes(0)),
-        "below",
-        "deadlines of flows of no bytes",
-        "give a size above zero",
-    )?;
     Ok((deadlines, below, section.finish()?))
 }
 
 /// Reads `pairs`.
 pub(super) fn read_pairs(section: &mut Section<'_>) -> Result<Pairs, Problem> {
-    let pairs = part(section, "pairs", "\"uniform\"")?;
-    let (pairs, resolved) = read_pattern(Section::new(&pairs, "workload.pairs"))?;
-    section.resolve("pairs", resolved);
+    let pairs = part(section, &PAIRS)?;
+    let (pairs, resolved) = read_pattern(Section::new(&pairs, &PAIRS_KEYS))?;
+    section.resolve(&PAIRS, resolved);
     Ok(pairs)
 }
 
 fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem> {
-    let pairs = match section.choice("kind", "kind of pairs", &names("pairs").collect::<Vec<_>>(), None)? {
+    let pairs = match section.kind(&PAIRS_KIND)? {
         "uniform" => Pairs::Uniform,
         "permutation" => {
-            let Fraction(fraction) = section.or("fraction", Fraction(1.0))?;
-            section.ensure(
-                fraction > 0.0,
-                "fraction",
-                "a permutation of no hosts",
-                "give a fraction above 0",
-            )?;
-            let times = section.or("times", 1_u32)?;
-            section.ensure(times > 0, "times", "no permutation at all", "leave `times` out for one")?;
-            Pairs::Permutation { fraction, times }
+            let Fraction(fraction) = section.read(&FRACTION)?;
+            Pairs::Permutation { fraction, times: section.read(&TIMES)? }
         }
         "all_to_all" => Pairs::AllToAll,
-        "inter_pod" => {
-            let pods: Option<Vec<u32>> = section.optional("pods")?;
-            let hint = "name at least two, or leave `pods` out for all of them";
-            section.ensure(pods.as_ref().is_none_or(|pods| pods.len() > 1), "pods", "too few pods", hint)?;
-            Pairs::InterPod { pods: pods.unwrap_or_default() }
-        }
+        "inter_pod" => Pairs::InterPod { pods: section.get(&PODS)?.unwrap_or_default() },
         "bijection" => Pairs::Bijection,
         "random_other_pod" => Pairs::RandomOtherPod,
         "staggered" => {
-            let (Fraction(edge), Fraction(pod)) = (section.required("edge")?, section.required("pod")?);
-            let hint = "`edge` and `pod` are at most 1 together";
-            section.ensure(edge + pod <= 1.0, "pod", "more flows near by than there are", hint)?;
+            let (Fraction(edge), Fraction(pod)) = (section.read(&EDGE)?, section.read(&POD)?);
+            let hint = "`edge` and `pod` are probabilities: at most 1 together";
+            section.ensure(edge + pod <= 1.0, &POD, "`edge` and `pod` are more than 1 together", hint)?;
             Pairs::Staggered { edge, pod }
         }
         "nearest_neighbour" => Pairs::NearestNeighbour,
@@ -267,14 +212,14 @@ fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Proble
         "perfect_shuffle" => digits(&mut section, Digits::Shuffle)?,
         "transpose" => digits(&mut section, Digits::Transpose)?,
         "butterfly" => digits(&mut section, Digits::Butterfly)?,
-        "exchange" => Pairs::Exchange { by: positive(&mut section, "by")? },
+        "exchange" => Pairs::Exchange { by: section.read(&BY)? },
         "random_permutation" => Pairs::RandomPermutation,
         "tornado" => Pairs::Tornado,
         "neighbor" => Pairs::Stride { by: 1 },
-        "stride" => Pairs::Stride { by: positive::<u32>(&mut section, "by")? as usize },
+        "stride" => Pairs::Stride { by: section.read(&BY)? as usize },
         _ => Pairs::Incast {
-            senders: positive::<u32>(&mut section, "senders")? as usize,
-            receiver: section.optional("receiver")?.map(NodeId),
+            senders: section.read(&SENDERS)? as usize,
+            receiver: section.get(&RECEIVER)?.map(NodeId),
         },
     };
     Ok((pairs, section.finish()?))
@@ -282,8 +227,5 @@ fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Proble
 
 /// A pattern of digits, and their radix if it is given.
 fn digits(section: &mut Section<'_>, pattern: Digits) -> Result<Pairs, Problem> {
-    let radix = section.optional::<u32>("radix")?;
-    let hint = "give 2 or more, of which the number of hosts is a power";
-    section.ensure(radix.is_none_or(|radix| radix > 1), "radix", "a radix without digits", hint)?;
-    Ok(Pairs::Digits { pattern, radix })
+    Ok(Pairs::Digits { pattern, radix: section.get(&RADIX)? })
 }

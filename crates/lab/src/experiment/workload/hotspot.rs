@@ -1,50 +1,42 @@
 //! The hotspot benchmark.
 
-use super::long_flows::read_load;
+use super::keys::{
+    DEGREE, DESTINATION, DURATION, HOTSPOT, HOTSPOT_DURATION, HOTSPOT_START, HOTSPOT_TYPE, SEVERITY, SOURCES,
+    VICTIM_DST, VICTIM_LOAD, VICTIM_SRC, VICTIMS,
+};
 use super::process::read_process;
 use super::read_weight_and_priority;
-use crate::experiment::list;
+use crate::experiment::keys::Declared;
 use crate::experiment::problem::{Cause, Problem};
-use crate::experiment::section::{Fraction, Read, Section, out_of_range};
+use crate::experiment::section::{Fraction, Read, Section, described, out_of_range};
 use crate::experiment::value::{Item, Value};
-use raddle_core::{Duration, NodeId};
+use raddle_core::NodeId;
 use raddle_workload::{Hotspot, Sources, Victim};
 
-/// Reads `hotspot`; the run lasts as long as the workload, if that says so. Of a hotspot that is `alone`, without other
-/// traffic, the workload has no other keys.
+/// Reads `hotspot`. The run lasts as long as the workload's `duration`, if that is given. The workload of a hotspot that is
+/// `alone`, without other traffic, has no other keys.
 pub(super) fn read_hotspot(section: &mut Section<'_>, alone: bool) -> Result<Hotspot, Problem> {
-    let item = section.item("hotspot").ok_or_else(|| section.missing("hotspot", "{ type = \"input\" }"))?;
-    let mut inner = Section::of(item, "workload.hotspot")?;
-    let kinds = [("input", false), ("output", true)];
-    let output = inner.choice("type", "type of hotspot", &kinds, Some("input"))?;
+    let mut inner = section.section(&HOTSPOT)?.ok_or_else(|| section.missing(&HOTSPOT))?;
+    let output = inner.kind(&HOTSPOT_TYPE)? == "output";
     let default = if output { Hotspot::output_generated() } else { Hotspot::input_generated() };
-    let destination = NodeId(inner.or("destination", default.destination.0)?);
+    let destination = NodeId(inner.or(&DESTINATION, default.destination.0)?);
     let sources = read_sources(&mut inner, default.sources)?;
-    let severity = inner.or("severity", default.severity)?;
-    let hint = "give what the sources offer over the rate of the destination's link, such as 1.8";
-    inner.ensure(severity > 0.0, "severity", "a hotspot that nobody feels", hint)?;
-    let start = inner.or("start", default.start)?;
-    let duration = inner.or("duration", default.duration)?;
-    inner.ensure(
-        duration > Duration::ZERO,
-        "duration",
-        "a hotspot that lasts no time",
-        "give a time above zero",
-    )?;
+    let severity = inner.or(&SEVERITY, default.severity)?;
+    let start = inner.or(&HOTSPOT_START, default.start)?;
+    let duration = inner.or(&HOTSPOT_DURATION, default.duration)?;
     let victims = read_victims(&mut inner, default.victims)?;
-    section.resolve("hotspot", inner.finish()?);
+    section.resolve(&HOTSPOT, inner.finish()?);
     let run = match alone {
-        true => section.or("duration", default.run)?,
-        false => section.optional("duration")?.unwrap_or(default.run),
+        true => section.or(&DURATION, default.run)?,
+        false => section.get(&DURATION)?.unwrap_or(default.run),
     };
-    section.ensure(run > Duration::ZERO, "duration", "a run that lasts no time", "give a time above zero")?;
     let process = read_process(section)?;
     let (weight, priority) = read_weight_and_priority(section)?;
     Ok(Hotspot { destination, sources, severity, start, duration, victims, run, process, weight, priority })
 }
 
-/// How many hosts, or which share of them.
-struct Degree(Sources);
+/// A number of hosts, or a share of them.
+pub(super) struct Degree(Sources);
 
 impl Read for Degree {
     const EXAMPLE: &'static str = "4";
@@ -69,20 +61,20 @@ impl Read for Degree {
             Sources::Named(hosts) => hosts.iter().map(|host| host.0).collect::<Vec<_>>().show(),
         }
     }
+    described!("integer or fraction", { "type": ["integer", "number", "string"] });
 }
 
 /// `sources` or their `degree`.
 fn read_sources(section: &mut Section<'_>, default: Sources) -> Result<Sources, Problem> {
-    let (named, degree) = (section.optional::<Vec<u32>>("sources")?, section.optional::<Degree>("degree")?);
-    match (named, degree) {
+    match (section.get(&SOURCES)?, section.get(&DEGREE)?) {
         (Some(_), Some(_)) => {
-            let hint = "keep `sources` (these) or `degree` (so many, spread evenly)";
-            Err(section.contradiction("degree", "the hotspot's sources are given twice", hint))
+            let hint = "keep `sources` (these hosts) or `degree` (a number of hosts, spread evenly)";
+            Err(section.contradiction(&DEGREE, "the hotspot's sources are given twice", hint))
         }
         (Some(named), None) => Ok(Sources::Named(named.into_iter().map(NodeId).collect())),
         (None, Some(Degree(sources))) => Ok(sources),
         (None, None) => {
-            let key = if matches!(default, Sources::Named(_)) { "sources" } else { "degree" };
+            let key: &dyn Declared = if matches!(default, Sources::Named(_)) { &SOURCES } else { &DEGREE };
             let default = Degree(default);
             section.resolve(key, default.show());
             Ok(default.0)
@@ -91,26 +83,25 @@ fn read_sources(section: &mut Section<'_>, default: Sources) -> Result<Sources, 
 }
 
 fn read_victims(section: &mut Section<'_>, default: Vec<Victim>) -> Result<Vec<Victim>, Problem> {
-    let victims = match section.item("victims") {
-        Some(item) => list(item)?.iter().map(read_victim).collect::<Result<_, _>>()?,
-        None => default,
+    let victims = match section.has(&VICTIMS) {
+        true => section.sections(&VICTIMS)?.into_iter().map(read_victim).collect::<Result<_, _>>()?,
+        false => default,
     };
     let show = |victim: &Victim| -> toml::Value {
         let Victim { src, dst, load } = victim;
         let keys = [("src", src.0.show()), ("dst", dst.0.show()), ("load", load.show())];
         keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<toml::Table>().into()
     };
-    section.resolve("victims", victims.iter().map(show).collect::<Vec<_>>());
+    section.resolve(&VICTIMS, victims.iter().map(show).collect::<Vec<_>>());
     Ok(victims)
 }
 
-fn read_victim(item: &Item) -> Result<Victim, Problem> {
-    let mut section = Section::of(item, "workload.hotspot.victims")?;
-    let (src, dst): (u32, u32) = (section.required("src")?, section.required("dst")?);
+fn read_victim(mut section: Section<'_>) -> Result<Victim, Problem> {
+    let (src, dst) = (section.read(&VICTIM_SRC)?, section.read(&VICTIM_DST)?);
     if src == dst {
-        return Err(Problem::at(section.at_key("dst"), Cause::SelfFlow(src)));
+        return Err(Problem::at(section.at_key(&VICTIM_DST), Cause::SelfFlow(src)));
     }
-    let load = read_load(&mut section)?;
+    let load = section.read(&VICTIM_LOAD)?;
     section.finish()?;
     Ok(Victim { src: NodeId(src), dst: NodeId(dst), load })
 }

@@ -2,28 +2,34 @@
 
 mod generated;
 mod hotspot;
+mod keys;
 mod kinds;
 mod long_flows;
 mod process;
 mod ranks;
 mod skeleton;
 
+pub(crate) use keys::{SCALE, SKELETON_KEYS, WORKLOAD};
 pub use kinds::kinds;
-pub(crate) use kinds::names;
+pub(crate) use kinds::names as workload_names;
 pub(crate) use ranks::Programs;
 pub(crate) use skeleton::read_skeleton;
 
 use super::file::{Files, file_format};
-use super::list;
+use super::keys::Declared;
 use super::problem::{Cause, Problem};
-use super::section::{Read, Section, out_of_range, wrong_type};
-use super::value::{At, Entry, Item, Table, Value};
+use super::section::{Section, out_of_range};
+use super::value::At;
 use generated::read_generated;
 use hotspot::read_hotspot;
+use keys::{
+    APP_RATE, COLLECTIVE, DST, FILE, FLOW_DEADLINE, FLOW_SIZE, FORMAT, GOAL, HOTSPOT, LIST, LOAD, PAIRS,
+    PRIORITY, SKELETON, SRC, START, WEIGHT,
+};
 use long_flows::read_long_flows;
 use process::{needs_rate, read_process};
 use raddle_core::text::Misread;
-use raddle_core::{Bytes, Duration, Flow, FlowId, Flows, NodeId, Rate, Time};
+use raddle_core::{Bytes, Flow, FlowId, Flows, NodeId, Time};
 use raddle_topology::Topology;
 use raddle_workload::goal::Job;
 use raddle_workload::{
@@ -69,25 +75,26 @@ enum Kind {
 
 impl WorkloadSpec {
     pub(crate) fn read(mut section: Section<'_>, files: &Files<'_>) -> Result<(Self, toml::Table), Problem> {
-        let key = ["list", "file", "goal", "skeleton", "collective", "hotspot", "pairs"]
-            .into_iter()
-            .find(|key| section.item(key).is_some());
-        let at = section.at_key(key.unwrap_or("flows")).clone();
-        if !matches!(key, None | Some("hotspot" | "pairs")) && section.item("hotspot").is_some() {
-            let hint = "a hotspot stands alone, or adds to what `pairs` send";
-            return Err(section.contradiction("hotspot", "a hotspot beside flows that are not drawn", hint));
+        let ways: [&dyn Declared; 7] = [&LIST, &FILE, &GOAL, &SKELETON, &COLLECTIVE, &HOTSPOT, &PAIRS];
+        let way = ways.into_iter().find(|key| section.has(*key)).map(Declared::name);
+        let at = section.at_name(way.unwrap_or("flows")).clone();
+        if !matches!(way, None | Some("hotspot" | "pairs")) && section.has(&HOTSPOT) {
+            let hint = "a hotspot stands alone, or adds to the flows of `pairs`";
+            let what = "a hotspot beside flows that are not drawn";
+            return Err(section.contradiction(&HOTSPOT, what, hint));
         }
-        let flows = match key {
+        let flows = match way {
             Some("list") => Kind::Listed(read_list(&mut section)?),
             Some("file") => {
-                let (name, text) = files.read(&mut section)?;
-                let format = file_format(&mut section, &name, &FORMATS)?;
+                let (name, text) = files.read(&mut section, &FILE)?;
+                let format = file_format(&mut section, &FORMAT, &name, &FORMATS)?;
                 Kind::File(name, text, format)
             }
             Some("goal") => Kind::Ranks(Ranks::read_goal(&mut section, files)?),
-            Some(key @ ("skeleton" | "collective")) => Kind::Ranks(Ranks::read_skeleton(&mut section, key)?),
+            Some("skeleton") => Kind::Ranks(Ranks::read_skeleton(&mut section)?),
+            Some("collective") => Kind::Ranks(Ranks::read_collective(&mut section)?),
             Some("hotspot") => {
-                let alone = section.item("pairs").is_none();
+                let alone = !section.has(&PAIRS);
                 let hotspot = read_hotspot(&mut section, alone)?;
                 let others = if alone { None } else { Some(Self::drawn(&mut section, files)?) };
                 Kind::Hotspot(Box::new(hotspot), others.map(Box::new))
@@ -104,10 +111,10 @@ impl WorkloadSpec {
 
     /// Flows between pairs that a seed or a pattern gives.
     fn drawn(section: &mut Section<'_>, files: &Files<'_>) -> Result<Self, Problem> {
-        let at = section.at_key("pairs").clone();
-        let flows = match section.item("load") {
-            Some(_) => Kind::Long(read_long_flows(section)?),
-            None => Kind::Generated(Box::new(read_generated(section, files)?)),
+        let at = section.at_key(&PAIRS).clone();
+        let flows = match section.has(&LOAD) {
+            true => Kind::Long(read_long_flows(section)?),
+            false => Kind::Generated(Box::new(read_generated(section, files)?)),
         };
         Ok(Self { flows, at })
     }
@@ -170,7 +177,7 @@ impl WorkloadSpec {
         Self { flows: Kind::Programs, at: at.clone() }
     }
 
-    /// Whether programs at the hosts send what they like.
+    /// True if programs at the hosts send what they like.
     #[must_use]
     pub const fn is_of_programs(&self) -> bool {
         matches!(self.flows, Kind::Programs)
@@ -250,54 +257,23 @@ fn impossible(at: &At, error: &WorkloadError) -> Problem {
     Problem::at(at, Cause::Contradiction { what: error.to_string(), hint: hint.to_owned() })
 }
 
-/// A quantity that must be more than nothing.
-fn positive<T: Read + PartialOrd + Default>(section: &mut Section<'_>, key: &str) -> Result<T, Problem> {
-    let value = section.required(key)?;
-    section.ensure(value > T::default(), key, &format!("`{key}` is zero"), "give a value above zero")?;
-    Ok(value)
-}
-
-/// The rate at which an application produces.
-fn read_app_rate(section: &mut Section<'_>) -> Result<Option<Rate>, Problem> {
-    let app_rate = section.optional("app_rate")?;
-    let hint = "leave `app_rate` out if all bytes are there at the start";
-    section.ensure(app_rate != Some(Rate::ZERO), "app_rate", "an application that produces nothing", hint)?;
-    Ok(app_rate)
-}
-
 fn read_weight_and_priority(section: &mut Section<'_>) -> Result<(u8, u8), Problem> {
-    let weight = section.or("weight", 1_u64)?;
-    section.ensure((1..=255).contains(&weight), "weight", "a weight outside 1 to 255", "give 1 to 255")?;
-    let priority = section.or("priority", 0_u64)?;
-    section.ensure(priority <= 15, "priority", "a priority above 15", "give 0 (served first) to 15")?;
-    Ok((weight as u8, priority as u8))
-}
-
-/// A table such as `{ kind = "pareto", shape = 1.05 }`, for which its kind alone may stand: `"uniform"`.
-pub(super) fn kinded(item: &Item) -> Result<Table, Problem> {
-    match &item.value {
-        Value::Table(table) => Ok(table.clone()),
-        Value::String(_) => {
-            let kind = Entry { key: "kind".to_owned(), key_at: item.at.clone(), item: item.clone() };
-            Ok(Table { entries: vec![kind], at: item.at.clone() })
-        }
-        _ => Err(wrong_type(item, "a kind, or a table with `kind` and its parameters")),
-    }
+    Ok((section.read(&WEIGHT)? as u8, section.read(&PRIORITY)? as u8))
 }
 
 fn read_list(section: &mut Section<'_>) -> Result<Vec<(Flow, At)>, Problem> {
-    let Some(item) = section.item("list") else { return Ok(Vec::new()) };
-    let items = list(item)?;
-    if items.is_empty() {
-        return Err(out_of_range(&item.at, "a workload without flows", "list at least one"));
+    let tables = section.sections(&LIST)?;
+    if tables.is_empty() {
+        return Err(out_of_range(section.at_key(&LIST), "`list` has no flows", "list at least one"));
     }
-    let read = |item| {
-        let (flow, resolved) = read_flow(Section::of(item, "workload.list")?)?;
-        Ok(((flow, item.at.clone()), resolved))
+    let read = |table: Section<'_>| {
+        let at = table.at().clone();
+        let (flow, resolved) = read_flow(table)?;
+        Ok(((flow, at), resolved))
     };
     let (mut flows, resolved): (Vec<_>, Vec<_>) =
-        items.iter().map(read).collect::<Result<Vec<_>, Problem>>()?.into_iter().unzip();
-    section.resolve("list", resolved);
+        tables.into_iter().map(read).collect::<Result<Vec<_>, Problem>>()?.into_iter().unzip();
+    section.resolve(&LIST, resolved);
     flows.sort_by_key(|(flow, _)| flow.start);
     for (i, (flow, _)) in flows.iter_mut().enumerate() {
         flow.id = FlowId::of(i);
@@ -306,20 +282,18 @@ fn read_list(section: &mut Section<'_>) -> Result<Vec<(Flow, At)>, Problem> {
 }
 
 fn read_flow(mut section: Section<'_>) -> Result<(Flow, toml::Table), Problem> {
-    let (src, dst): (u32, u32) = (section.required("src")?, section.required("dst")?);
+    let (src, dst) = (section.read(&SRC)?, section.read(&DST)?);
     if src == dst {
-        return Err(Problem::at(section.at_key("dst"), Cause::SelfFlow(src)));
+        return Err(Problem::at(section.at_key(&DST), Cause::SelfFlow(src)));
     }
-    let size = positive(&mut section, "size")?;
-    let start = Time::ZERO + section.or("start", Duration::ZERO)?;
-    let app_rate = read_app_rate(&mut section)?;
+    let size = section.read(&FLOW_SIZE)?;
+    let start = Time::ZERO + section.read(&START)?;
+    let app_rate = section.get(&APP_RATE)?;
     let process = read_process(&mut section)?;
     needs_rate(&mut section, app_rate.is_some())?;
     let (weight, priority) = read_weight_and_priority(&mut section)?;
     let (src, dst) = (NodeId(src), NodeId(dst));
-    let deadline = section.optional("deadline")?;
-    let hint = "leave `deadline` out if it does not matter";
-    section.ensure(deadline != Some(Duration::ZERO), "deadline", "a deadline that nobody meets", hint)?;
+    let deadline = section.get(&FLOW_DEADLINE)?;
     let flow =
         Flow { app_rate, process, weight, priority, deadline, ..Flow::new(FlowId(0), src, dst, size, start) };
     Ok((flow, section.finish()?))

@@ -1,34 +1,32 @@
 //! How applications with a rate produce frames.
 
-use super::kinds::names;
-use super::{kinded, positive};
+use super::keys::{PROCESS, PROCESS_BURST, PROCESS_KEYS, PROCESS_KIND};
 use crate::experiment::problem::Problem;
 use crate::experiment::section::Section;
 use raddle_core::Process;
 
 /// Reads `process`; constant if it is not there.
 pub(super) fn read_process(section: &mut Section<'_>) -> Result<Process, Problem> {
-    let Some(table) = section.item("process").map(kinded).transpose()? else { return Ok(Process::Constant) };
-    let (process, resolved) = read(Section::new(&table, "workload.process"))?;
-    section.resolve("process", resolved);
+    let Some(table) = section.kinded(&PROCESS)? else { return Ok(Process::Constant) };
+    let (process, resolved) = read(Section::new(&table, &PROCESS_KEYS))?;
+    section.resolve(&PROCESS, resolved);
     Ok(process)
 }
 
-/// Refuses a process where there is no rate.
+/// Refuses a process without a rate.
 pub(super) fn needs_rate(section: &mut Section<'_>, rate: bool) -> Result<(), Problem> {
-    if rate || section.item("process").is_none() {
+    if rate || !section.has(&PROCESS) {
         return Ok(());
     }
     let hint = "give `app_rate`, or leave `process` out";
-    Err(section.contradiction("process", "a process of applications that have no rate", hint))
+    Err(section.contradiction(&PROCESS, "`process` needs a rate at which applications produce", hint))
 }
 
 fn read(mut section: Section<'_>) -> Result<(Process, toml::Table), Problem> {
-    let kinds: Vec<_> = names("process").collect();
-    let process = match section.choice("kind", "kind of process", &kinds, None)? {
+    let process = match section.kind(&PROCESS_KIND)? {
         "poisson" => Process::Poisson,
         "bernoulli" => Process::Bernoulli,
-        "on_off" => Process::OnOff { burst: positive(&mut section, "burst")? },
+        "on_off" => Process::OnOff { burst: section.read(&PROCESS_BURST)? },
         _ => Process::Constant,
     };
     Ok((process, section.finish()?))

@@ -1,10 +1,12 @@
 //! Workloads that are programs: ranks on hosts, which send when their program comes to it.
 
 use super::MOST_BYTES;
+use super::keys::{COLLECTIVE, EAGER, GOAL, LOOKAHEAD, PLACEMENT, SCALE, SKELETON};
 use super::skeleton::{read_collective, read_skeleton};
 use crate::experiment::file::Files;
+use crate::experiment::keys::{Declared, Named};
 use crate::experiment::problem::{Cause, Problem};
-use crate::experiment::section::{Read, Section, out_of_range, wrong_type};
+use crate::experiment::section::{Read, Section, described, out_of_range, wrong_type};
 use crate::experiment::value::{At, Item, Value};
 use raddle_core::{Bytes, NodeId, Stream};
 use raddle_topology::Topology;
@@ -48,8 +50,8 @@ pub(crate) enum Programs {
 }
 
 /// On which hosts ranks run.
-#[derive(Debug, Clone, Copy)]
-enum Placement {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Placement {
     /// On hosts drawn at random, a different one each.
     Random,
     /// On the first hosts, in order.
@@ -57,7 +59,7 @@ enum Placement {
 }
 
 /// The least size that is sent only when the receiver is ready.
-struct Eager(u64);
+pub(super) struct Eager(u64);
 
 /// How the limit of eager messages is written if there is none.
 const ALWAYS: &str = "always";
@@ -79,6 +81,15 @@ impl Read for Eager {
             Self(bytes) => Bytes(bytes).show(),
         }
     }
+    described!("size, or `\"always\"`", { "type": "string" });
+}
+
+impl Named for Placement {
+    const WHAT: &'static str = "placement";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("random", Self::Random, "a different random host for each rank"),
+        ("in_order", Self::InOrder, "the first hosts, in order"),
+    ];
 }
 
 impl Programs {
@@ -100,10 +111,10 @@ impl Programs {
 impl Ranks {
     /// Reads the keys of a workload that is the GOAL file that the key `goal` names, and checks that file.
     pub(super) fn read_goal(section: &mut Section<'_>, files: &Files<'_>) -> Result<Self, Problem> {
-        let name: String = section.required("goal")?;
+        let name = section.read(&GOAL)?;
         let settings = read_settings(section)?;
-        let placement = read_placement(section)?;
-        let at = section.at_key("goal").clone();
+        let placement = section.read(&PLACEMENT)?;
+        let at = section.at_key(&GOAL).clone();
         let unreadable = |error: io::Error| {
             Problem::at(&at, Cause::Unreadable { file: name.clone(), why: error.to_string() })
         };
@@ -118,21 +129,34 @@ impl Ranks {
         Ok(Self { programs: Programs::Trace(Arc::new(trace)), settings, placement, size, at })
     }
 
-    /// Reads the keys of a workload that is the skeleton or the collective operation that `key` names.
-    pub(super) fn read_skeleton(section: &mut Section<'_>, key: &str) -> Result<Self, Problem> {
-        let (skeleton, published) = match key {
-            "skeleton" => read_skeleton(section)?,
-            _ => (read_collective(section)?, None),
-        };
+    /// Reads the keys of a workload that is a skeleton.
+    pub(super) fn read_skeleton(section: &mut Section<'_>) -> Result<Self, Problem> {
+        let (skeleton, published) = read_skeleton(section)?;
         let mut settings = read_settings(section)?;
         if let Some(scale) = published {
             if settings.scale != 1 {
                 let what = "messages that are scaled twice";
-                return Err(section.contradiction("scale", what, "leave out `scale` or `scaled`"));
+                return Err(section.contradiction(&SCALE, what, "leave out `scale` or `scaled`"));
             }
             settings.scale = scale;
         }
-        let placement = read_placement(section)?;
+        Self::of_skeleton(section, skeleton, settings, &SKELETON)
+    }
+
+    /// Reads the keys of a workload that is a collective operation.
+    pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Self, Problem> {
+        let skeleton = read_collective(section)?;
+        let settings = read_settings(section)?;
+        Self::of_skeleton(section, skeleton, settings, &COLLECTIVE)
+    }
+
+    fn of_skeleton(
+        section: &mut Section<'_>,
+        skeleton: Skeleton,
+        settings: Settings,
+        key: &dyn Declared,
+    ) -> Result<Self, Problem> {
+        let placement = section.read(&PLACEMENT)?;
         // No iteration differs from another.
         let (at_a_time, largest) = Skeleton { iterations: 1, ..skeleton.clone() }.messages();
         let largest = check_largest(section, largest, settings.scale)?;
@@ -172,7 +196,7 @@ fn check_largest(section: &Section<'_>, largest: u64, scale: u64) -> Result<u64,
         return Ok(bytes);
     }
     let what = format!("a message of {largest} bytes");
-    Err(out_of_range(section.at_key("scale"), what, "messages have at most 2^60 bytes"))
+    Err(out_of_range(section.at_key(&SCALE), what, "messages have at most 2^60 bytes"))
 }
 
 /// A file to read anywhere; one whose name ends in `.zst` is decompressed first, to where the system keeps what nobody
@@ -188,21 +212,7 @@ fn decompressed(name: &str, file: File) -> io::Result<File> {
 }
 
 fn read_settings(section: &mut Section<'_>) -> Result<Settings, Problem> {
-    let default = Settings::default();
-    let scale = section.or("scale", default.scale)?;
-    section.ensure(scale > 0, "scale", "`scale` is zero", "give a whole number above zero")?;
-    let Eager(eager) = section.or("eager", Eager(default.eager))?;
-    let window = section.or("lookahead", default.window)?;
-    section.ensure(
-        window > 0,
-        "lookahead",
-        "`lookahead` is zero",
-        "give a number of statements above zero",
-    )?;
-    Ok(Settings { eager, scale, window })
-}
-
-fn read_placement(section: &mut Section<'_>) -> Result<Placement, Problem> {
-    let choices = [("random", Placement::Random), ("in_order", Placement::InOrder)];
-    section.choice("placement", "placement", &choices, Some("random"))
+    let scale = section.read(&SCALE)?;
+    let Eager(eager) = section.read(&EAGER)?;
+    Ok(Settings { eager, scale, window: section.read(&LOOKAHEAD)? })
 }

@@ -1,59 +1,59 @@
 //! Workloads that are programs made here: skeletons of known programs, halos on a grid, collective operations.
 
-use super::positive;
+use super::keys::{
+    ALGORITHM, CLASS, COLLECTIVE, COMPUTE, CORNERS, GRID, HALO_SIZES, ITERATIONS, RANKS, SCALED, SIZE,
+    SKELETON, WRAPS,
+};
+use crate::experiment::keys::Declared;
 use crate::experiment::problem::Problem;
 use crate::experiment::section::Section;
-use raddle_core::{Bytes, Duration};
+use raddle_core::Bytes;
 use raddle_workload::WorkloadError;
 use raddle_workload::mpi::collectives::{ALGORITHMS, Collective};
 use raddle_workload::mpi::nas::Class;
 use raddle_workload::mpi::{Halo, KNOWN, Known, Skeleton};
 
 /// The name of the skeleton whose numbers are all the user's.
-const HALO: &str = "halo";
+pub(super) const HALO: &str = "halo";
 
 /// Reads the skeleton that the key `skeleton` names, and the factor of its messages if it is to be the published one.
 pub(crate) fn read_skeleton(section: &mut Section<'_>) -> Result<(Skeleton, Option<u64>), Problem> {
     let names: Vec<_> = KNOWN.iter().map(|known| (known.name, Some(known))).chain([(HALO, None)]).collect();
-    let (skeleton, known) = match section.choice("skeleton", "skeleton", &names, None)? {
+    let (skeleton, known) = match section.choose(&SKELETON, &names)? {
         Some(known) => (read_known(section, known)?, Some(known)),
         None => (read_halo(section)?, None),
     };
     let skeleton = read_rhythm(section, skeleton)?;
-    if !section.or("scaled", false)? {
+    if !section.read(&SCALED)? {
         return Ok((skeleton, None));
     }
     let Some(scale) = known.and_then(|known| known.scale) else {
         let hint = "give the factor as `scale`";
-        return Err(section.contradiction("scaled", "there is no published factor for this skeleton", hint));
+        return Err(section.contradiction(&SCALED, "there is no published factor for this skeleton", hint));
     };
     Ok((skeleton, Some(scale)))
 }
 
 fn read_known(section: &mut Section<'_>, known: &Known) -> Result<Skeleton, Problem> {
-    let ranks = positive(section, "ranks")?;
+    let ranks = section.read(&RANKS)?;
     let class = match known.class() {
         None => None,
         Some(usual) => {
             let usual = Class::ALL.iter().find(|&&(_, class)| class == usual).map(|&(letter, _)| letter);
-            Some(section.choice("class", "class", &Class::ALL, usual)?)
+            Some(section.choose_or(&CLASS, &Class::ALL, usual)?)
         }
     };
-    known.skeleton(class, ranks).map_err(|error| refused(section, "ranks", &error))
+    known.skeleton(class, ranks).map_err(|error| refused(section, &RANKS, &error))
 }
 
 fn read_halo(section: &mut Section<'_>) -> Result<Skeleton, Problem> {
-    let dims: Vec<u32> = section.required("grid")?;
-    let hint = "give one to three numbers above zero, such as [16, 16]";
-    section.ensure((1..=3).contains(&dims.len()) && !dims.contains(&0), "grid", "not a grid", hint)?;
+    let dims = section.read(&GRID)?;
     let grid = std::array::from_fn(|axis| dims.get(axis).copied().unwrap_or(1));
-    let sizes: Vec<Bytes> = section.required("sizes")?;
-    let hint = "give the size of a message for each exchange, such as [\"97 KB\"]";
-    section.ensure(!sizes.is_empty(), "sizes", "an iteration without exchanges", hint)?;
-    let halo = Halo::new(grid, 0).map_err(|error| refused(section, "grid", &error))?;
+    let sizes = section.read(&HALO_SIZES)?;
+    let halo = Halo::new(grid, 0).map_err(|error| refused(section, &GRID, &error))?;
     let halo = Halo {
-        wraps: section.or("wraps", false)?,
-        corners: section.or("corners", false)?,
+        wraps: section.read(&WRAPS)?,
+        corners: section.read(&CORNERS)?,
         exchanges: sizes.into_iter().map(|Bytes(bytes)| [bytes; 3]).collect(),
         ..halo
     };
@@ -64,29 +64,29 @@ fn read_halo(section: &mut Section<'_>) -> Result<Skeleton, Problem> {
 pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Skeleton, Problem> {
     let mut operations: Vec<_> = ALGORITHMS.iter().map(|a| (a.operation, a.operation)).collect();
     operations.dedup();
-    let operation = section.choice("collective", "collective operation", &operations, None)?;
+    let operation = section.choose(&COLLECTIVE, &operations)?;
     let algorithms: Vec<_> =
         ALGORITHMS.into_iter().filter(|a| a.operation == operation).map(|a| (a.name, a)).collect();
     let usual = algorithms.first().map(|&(name, _)| name);
-    let algorithm = section.choice("algorithm", "algorithm", &algorithms, usual)?;
-    let ranks = positive(section, "ranks")?;
+    let algorithm = section.choose_or(&ALGORITHM, &algorithms, usual)?;
+    let ranks = section.read(&RANKS)?;
     // A barrier says nothing.
-    let Bytes(bytes) = if operation == "barrier" { Bytes(1) } else { positive(section, "size")? };
+    let Bytes(bytes) = if operation == "barrier" { Bytes(1) } else { section.read(&SIZE)? };
     let collective = Collective::new(algorithm, ranks, bytes).map_err(|error| {
         let of_size = matches!(error, WorkloadError::Parameter { name: "size", .. });
-        refused(section, if of_size { "size" } else { "ranks" }, &error)
+        let key: &dyn Declared = if of_size { &SIZE } else { &RANKS };
+        refused(section, key, &error)
     })?;
     read_rhythm(section, Skeleton::new(collective))
 }
 
 /// How often, and how long ranks compute in between.
 fn read_rhythm(section: &mut Section<'_>, skeleton: Skeleton) -> Result<Skeleton, Problem> {
-    let iterations = section.or("iterations", skeleton.iterations)?;
-    section.ensure(iterations > 0, "iterations", "no iterations", "give a number above zero")?;
-    let compute: Duration = section.or("compute", skeleton.compute)?;
+    let iterations = section.or(&ITERATIONS, skeleton.iterations)?;
+    let compute = section.or(&COMPUTE, skeleton.compute)?;
     Ok(Skeleton { iterations, compute, ..skeleton })
 }
 
-fn refused(section: &Section<'_>, key: &str, error: &WorkloadError) -> Problem {
+fn refused(section: &Section<'_>, key: &dyn Declared, error: &WorkloadError) -> Problem {
     section.contradiction(key, error.to_string(), "see `raddle list workloads`")
 }

@@ -1,9 +1,9 @@
 //! The cost of broadcasts of flow events (R2C2 §3.2, Figure 9).
 
+use super::keys::{GRID_FABRICS, GRID_KIND, GRID_LABEL, GRID_PROTOCOL, LARGE, SHARES, SMALL};
 use super::{Build, grid, mean_hops, needed, protocol, routes, run};
 use crate::experiment::{Fraction, Problem, Section};
 use crate::figure::runs::{Data, Run};
-use raddle_core::Bytes;
 use raddle_schemes::transport::r2c2::EVENT_BYTES;
 use raddle_topology::routing::Routing;
 use raddle_topology::{Hops, Topology, builders};
@@ -30,26 +30,23 @@ pub(super) fn load(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
 /// Bytes of events on links for each byte of data there, headers aside, by the share of data bytes that is in small
 /// flows; a run a fabric and share. Data takes shortest paths, or the routes of the fabric's `protocol`.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
-    let small = size(section, "small")?;
-    let large = size(section, "large")?;
-    let shares: Vec<Fraction> = section.required("shares")?;
+    let (small, large) = (section.read(&SMALL)?.0 as f64, section.read(&LARGE)?.0 as f64);
+    let shares = section.read(&SHARES)?;
     let mut runs = Vec::new();
-    for item in
-        needed(section, "fabrics", "[{ label = \"3D torus\", fabric = \"torus\", dims = [8, 8, 8] }]")?
-    {
-        let mut fabric = Section::of(item, "compute.fabrics")?;
-        let label: String = fabric.required("label")?;
+    for mut fabric in needed(section, &GRID_FABRICS)? {
+        let label = fabric.read(&GRID_LABEL)?;
         let kinds: [(&str, Build); 2] = [("torus", builders::torus), ("mesh", builders::mesh)];
-        let build = fabric.choice("fabric", "fabric", &kinds, None)?;
+        let build = fabric.choose(&GRID_KIND, &kinds)?;
         let topology = grid(&mut fabric, build)?;
         let a_flow = EVENTS * bytes_a_broadcast(&topology);
         let mut hops = mean_hops(&fabric, &topology, Hops::mean)?;
-        if fabric.item("protocol").is_some() {
-            let (protocol, routing) = (protocol(&mut fabric)?, Routing::new(Arc::new(topology)));
+        if fabric.has(&GRID_PROTOCOL) {
+            let (protocol, routing) =
+                (protocol(&mut fabric, &GRID_PROTOCOL)?, Routing::new(Arc::new(topology)));
             let hint = "choose another protocol, or a torus";
             routing
                 .supports(protocol)
-                .map_err(|error| fabric.contradiction("protocol", error.to_string(), hint))?;
+                .map_err(|error| fabric.contradiction(&GRID_PROTOCOL, error.to_string(), hint))?;
             hops = routes::mean(&routing, protocol);
         }
         fabric.finish()?;
@@ -59,12 +56,6 @@ pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
         }
     }
     Ok(runs)
-}
-
-fn size(section: &mut Section<'_>, key: &str) -> Result<f64, Problem> {
-    let size: Bytes = section.required(key)?;
-    section.ensure(size > Bytes(0), key, "a flow without bytes", "for example: \"10 KB\"")?;
-    Ok(size.0 as f64)
 }
 
 #[cfg(test)]

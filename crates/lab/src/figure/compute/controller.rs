@@ -4,10 +4,10 @@
 //! message with the rates of all its flows: upon every event, as the paper has it, or once in an interval.
 
 use super::broadcast::bytes_a_broadcast;
+use super::keys::{FLOWS, HEADER, INTERVAL, MEAN_GAP, RATE};
 use super::{grid, mean_hops, run};
 use crate::experiment::{Problem, Section};
 use crate::figure::runs::{Data, Run};
-use raddle_core::{Bytes, Duration};
 use raddle_schemes::transport::r2c2::EVENT_BYTES;
 use raddle_topology::{Hops, builders};
 
@@ -19,12 +19,9 @@ const EVENTS: f64 = 2.0;
 /// event is no dearer.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let torus = grid(section, builders::torus)?;
-    let header: Bytes = section.required("header")?;
-    let rate: Bytes = section.required("rate")?;
-    let interval: Duration = section.required("interval")?;
-    section.ensure(interval > Duration::ZERO, "interval", "no interval", "for example: \"500 us\"")?;
-    let gap: Duration = section.required("mean_gap")?;
-    let flows: Vec<u32> = section.required("flows")?;
+    let (header, rate) = (section.read(&HEADER)?, section.read(&RATE)?);
+    let (interval, gap) = (section.read(&INTERVAL)?, section.read(&MEAN_GAP)?);
+    let flows = section.read(&FLOWS)?;
     let hops = mean_hops(section, &torus, Hops::mean_with_self)?;
     let to_controller = f64::from(EVENT_BYTES) * hops;
     let broadcast = bytes_a_broadcast(&torus);

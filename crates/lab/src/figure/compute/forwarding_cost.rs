@@ -2,7 +2,9 @@
 //! with each of the routings. The quantities are `forward`, a decision, and `dre`, the counting of the packet in a rate estimator.
 //! `faithful` is 1 if the run was, and 0 otherwise.
 
+use super::keys::{KIND, ROUTINGS, SWITCH};
 use super::{Context, run};
+use crate::experiment::keys::Declared;
 use crate::experiment::{Cause, EngineKind, Problem, Section};
 use crate::figure::runs::{Data, Run};
 use crate::run::Control;
@@ -17,9 +19,8 @@ const TRIES: u32 = 5;
 
 /// Every routing at one switch.
 pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
-    let switch = NodeId(section.required("switch")?);
-    let routings: Vec<String> = section.required("routings")?;
-    section.ensure(!routings.is_empty(), "routings", "no routing", "for example: routings = [\"ecmp\"]")?;
+    let switch = NodeId(section.read(&SWITCH)?);
+    let routings = section.read(&ROUTINGS)?;
     let mut runs = Vec::new();
     for routing in routings.iter().take_while(|_| !context.is_stopped()) {
         let mut measured = attempt(section, context, switch, routing)?;
@@ -52,7 +53,7 @@ fn attempt(
     switch: NodeId,
     routing: &str,
 ) -> Result<Measured, Problem> {
-    let refused = |key: &str, what: String, hint: &str| {
+    let refused = |key: &dyn Declared, what: String, hint: &str| {
         let cause = Cause::Contradiction { what, hint: hint.to_owned() };
         Problem::at(section.at_key(key), cause)
     };
@@ -61,7 +62,7 @@ fn attempt(
     let mut prepared = document.prepare()?;
     if prepared.experiment.engine.kind != EngineKind::Live {
         let hint = "choose kind = \"live\" in [engine]";
-        return Err(refused("kind", "decisions are timed in live runs".to_owned(), hint));
+        return Err(refused(&KIND, "decisions are timed in live runs".to_owned(), hint));
     }
     let (tell, told) = mpsc::channel();
     let mut bare = std::mem::replace(&mut prepared.parts.node, Box::new(|_| Parts::default()));
@@ -78,10 +79,10 @@ fn attempt(
     });
     let control = Control { stop: context.stop, progress: &mut |_| (), threads: Threads::Always(1) };
     let outcome = crate::run::run(prepared, &mut |_| Ok(()), control)
-        .map_err(|error| refused("kind", error.to_string(), "raddle doctor says what a machine lacks"))?;
+        .map_err(|error| refused(&KIND, error.to_string(), "raddle doctor says what a machine lacks"))?;
     let Ok(times) = told.try_recv() else {
         let hint = "give the number of a switch, as raddle topo show tells";
-        return Err(refused("switch", format!("node {switch} decides on no packets"), hint));
+        return Err(refused(&SWITCH, format!("node {switch} decides on no packets"), hint));
     };
     let taken =
         |times: Arc<Mutex<Times>>| std::mem::take(&mut *times.lock().unwrap_or_else(PoisonError::into_inner));
@@ -144,7 +145,7 @@ kind = "forwarding-cost"
     fn what_cannot_be_timed_is_refused() {
         let refused = |section: &str| measured(section).err().expect("a problem").to_string();
         assert!(refused("routings = [\"ecmp\"]").contains("switch"));
-        assert!(refused("switch = 4\nroutings = []").contains("no routing"));
+        assert!(refused("switch = 4\nroutings = []").contains("`routings` must be one or more names"));
         assert!(refused("switch = 99\nroutings = [\"ecmp\"]").contains("decides on no packets"));
     }
 }

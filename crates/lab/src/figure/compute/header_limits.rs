@@ -1,9 +1,9 @@
 //! `[compute] kind = "header-limits"`: how much the fields of R2C2's and Expeditus' headers hold, read off their wire formats.
 
+use super::keys::PACKET;
 use super::run;
 use crate::experiment::{Problem, Section};
 use crate::figure::runs::{Data, Run};
-use raddle_core::Bytes;
 use raddle_wire::exp::Tag;
 use raddle_wire::r2c2::{Announcement, Assignment, Event, Route, UNLIMITED_KBPS};
 
@@ -13,7 +13,7 @@ const HOP_BITS: u32 = 3;
 /// Every limit: `nodes` that endpoint fields name; `hops` of a source route; `demand` in bit/s; `assignments` that an announcement of
 /// `packet` bytes holds; `loads` that an Expeditus tag holds.
 pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
-    let packet: Bytes = section.or("packet", Bytes(1_500))?;
+    let packet = section.read(&PACKET)?;
     let assignments = packet.0.saturating_sub(Announcement::LEN as u64) / Assignment::LEN as u64;
     let is_route = |hops: &usize| Route::from_ports(vec![0_u16; *hops], HOP_BITS).is_ok();
     let limits = [

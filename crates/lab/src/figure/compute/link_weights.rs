@@ -1,6 +1,7 @@
 //! `[compute] kind = "link-weights"`: the weight of a flow from node `src` to node `dst` on each link of the fabrics (R2C2 §3.3.1), by
 //! protocol: the expected traversals of the link by a packet of the flow. A flow of weight 1.
 
+use super::keys::{DST, SRC};
 use super::{Context, fabrics, run, schemes};
 use crate::experiment::{Problem, Section};
 use crate::figure::runs::{Data, Run};
@@ -9,7 +10,7 @@ use raddle_topology::routing::Routing;
 
 /// The weight on every link, under each protocol that the fabric has.
 pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
-    let (src, dst) = (NodeId(section.required("src")?), NodeId(section.required("dst")?));
+    let (src, dst) = (NodeId(section.read(&SRC)?), NodeId(section.read(&DST)?));
     let fabrics = fabrics(section, context)?;
     let schemes = schemes(section)?;
     let mut runs = Vec::new();
@@ -17,10 +18,15 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     for (fabric, topology) in fabrics {
         let is_node = |node: NodeId| node.index() < topology.node_count();
         let hint = "give the numbers of two nodes of the fabric";
-        section.ensure(is_node(src) && is_node(dst) && src != dst, "dst", "no such pair of nodes", hint)?;
+        section.ensure(
+            is_node(src) && is_node(dst) && src != dst,
+            &DST,
+            "the fabric does not have this pair of nodes",
+            hint,
+        )?;
         let routing = Routing::new(topology);
         if !routing.has_path(src, dst) {
-            return Err(section.contradiction("dst", "no path joins the nodes", hint));
+            return Err(section.contradiction(&DST, "no path joins the nodes", hint));
         }
         for (scheme, protocol) in schemes.iter().filter(|(_, protocol)| routing.supports(*protocol).is_ok()) {
             routing.weights(*protocol, src, dst, 0, &mut row);
@@ -65,6 +71,9 @@ fabrics = [{ label = "ring", topology = { kind = "torus", dims = [4], link_rate 
                 .all(|(&(_, weight), share)| (weight - share).abs() < 1e-6)
         );
         let refused = |dst: &str| numbers(&text.replace("dst = 1", dst)).expect_err("a problem").to_string();
-        assert!(refused("dst = 4").contains("no such pair") && refused("dst = 0").contains("no such pair"));
+        assert!(
+            refused("dst = 4").contains("does not have this pair")
+                && refused("dst = 0").contains("does not have this pair")
+        );
     }
 }

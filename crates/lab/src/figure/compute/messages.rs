@@ -3,19 +3,19 @@
 //! Quantities of each program: the bytes of the `mean` and the `largest` message, times `scale`, or the published factor if
 //! `scaled`.
 
+use super::keys::{PROGRAM_LABEL, PROGRAMS};
 use super::{needed, run};
-use crate::experiment::{Problem, Section, read_skeleton};
+use crate::experiment::{Problem, SCALE, Section, read_skeleton};
 use crate::figure::runs::{Data, Run};
 use raddle_workload::mpi::Skeleton;
 
 /// Every quantity of every program.
 pub(super) fn measure(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let mut runs = Vec::new();
-    for item in needed(section, "programs", "[{ label = \"CG\", skeleton = \"cg\", ranks = 128 }]")? {
-        let mut program = Section::of(item, "compute.programs")?;
-        let label: String = program.required("label")?;
+    for mut program in needed(section, &PROGRAMS)? {
+        let label = program.read(&PROGRAM_LABEL)?;
         let (skeleton, published) = read_skeleton(&mut program)?;
-        let scale = published.map_or_else(|| program.or("scale", 1), Ok)? as f64;
+        let scale = published.map_or_else(|| program.read(&SCALE), Ok)? as f64;
         program.finish()?;
         let traffic = Skeleton { iterations: 1, ..skeleton }.traffic();
         for (quantity, bytes) in [("mean", traffic.mean()), ("largest", traffic.largest() as f64)] {

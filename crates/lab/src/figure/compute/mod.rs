@@ -6,6 +6,7 @@ mod broadcast;
 mod controller;
 mod forwarding_cost;
 mod header_limits;
+mod keys;
 mod link_weights;
 mod messages;
 mod paths;
@@ -14,24 +15,25 @@ mod rate_replay;
 mod routes;
 mod selection;
 
+pub(crate) use keys::COMPUTE;
+
 use super::runs::{Data, Run};
-use crate::experiment::{Cause, Document, Files, Item, Problem, Section, TopologySpec, Value, list};
+use crate::experiment::keys::{Key, Name, Tables};
+use crate::experiment::{
+    COMPUTES, Cause, Document, FIGURE_TABLES, Files, Item, Problem, ROOT, Section, TopologySpec, Value,
+};
+use keys::{
+    CAPACITY, CASE_FLOWS, CASE_LABEL, CASES, DIMS, FABRIC_LABEL, FABRIC_SEED, FABRIC_TOPOLOGY, FABRICS,
+    FLOW_LABEL, KIND, LINK_LABEL, LINKS, PATTERN, PATTERN_LABEL, PATTERN_LIST, PATTERNS, PROTOCOL,
+    SCHEME_LABEL, SCHEMES, SPLIT, WEIGHT,
+};
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::{Duration, Rate};
 use raddle_topology::builders::{self, BuildError};
-use raddle_topology::routing::{Pattern, Protocol, Routing, throughput_fraction};
+use raddle_topology::routing::{Protocol, Routing, throughput_fraction};
 use raddle_topology::{Hops, Topology};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-const PATTERNS: [(&str, Pattern); 6] = [
-    ("nearest-neighbour", Pattern::NearestNeighbour),
-    ("uniform", Pattern::Uniform),
-    ("bit-complement", Pattern::BitComplement),
-    ("transpose", Pattern::Transpose),
-    ("tornado", Pattern::Tornado),
-    ("worst-case", Pattern::WorstCase),
-];
 
 /// The inputs of a computation beside its section.
 struct Context<'a> {
@@ -53,33 +55,36 @@ impl Context<'_> {
 type Compute = fn(&mut Section<'_>, &Context<'_>) -> Result<Vec<Run>, Problem>;
 
 #[derive(Clone, Copy)]
-struct Kind {
+struct Computation {
     compute: Compute,
     /// The figure's file is an experiment's, too.
     has_experiment: bool,
 }
 
-impl Kind {
+impl Computation {
     const fn alone(compute: Compute) -> Self {
         Self { compute, has_experiment: false }
     }
 }
 
-const KINDS: [(&str, Kind); 14] = [
-    ("throughput-fraction", Kind::alone(|section, _| throughput(section))),
-    ("allocation", Kind::alone(|section, _| allocation(section))),
-    ("broadcast-overhead", Kind::alone(|section, _| broadcast::overhead(section))),
-    ("broadcast-load", Kind::alone(|section, _| broadcast::load(section))),
-    ("controller-overhead", Kind::alone(|section, _| controller::overhead(section))),
-    ("rate-overhead", Kind::alone(|section, context| rate_overhead::measure(section, context.document))),
-    ("rate-replay", Kind { compute: rate_replay::measure, has_experiment: true }),
-    ("forwarding-cost", Kind { compute: forwarding_cost::measure, has_experiment: true }),
-    ("selection", Kind::alone(|section, context| selection::compare(section, context.threads))),
-    ("header-limits", Kind::alone(|section, _| header_limits::read_off(section))),
-    ("paths", Kind::alone(paths::count)),
-    ("routes", Kind::alone(routes::measure)),
-    ("link-weights", Kind::alone(link_weights::measure)),
-    ("messages", Kind::alone(|section, _| messages::measure(section))),
+const COMPUTATIONS: [(&str, Computation); 14] = [
+    ("throughput-fraction", Computation::alone(|section, _| throughput(section))),
+    ("allocation", Computation::alone(|section, _| allocation(section))),
+    ("broadcast-overhead", Computation::alone(|section, _| broadcast::overhead(section))),
+    ("broadcast-load", Computation::alone(|section, _| broadcast::load(section))),
+    ("controller-overhead", Computation::alone(|section, _| controller::overhead(section))),
+    (
+        "rate-overhead",
+        Computation::alone(|section, context| rate_overhead::measure(section, context.document)),
+    ),
+    ("rate-replay", Computation { compute: rate_replay::measure, has_experiment: true }),
+    ("forwarding-cost", Computation { compute: forwarding_cost::measure, has_experiment: true }),
+    ("selection", Computation::alone(|section, context| selection::compare(section, context.threads))),
+    ("header-limits", Computation::alone(|section, _| header_limits::read_off(section))),
+    ("paths", Computation::alone(paths::count)),
+    ("routes", Computation::alone(routes::measure)),
+    ("link-weights", Computation::alone(link_weights::measure)),
+    ("messages", Computation::alone(|section, _| messages::measure(section))),
 ];
 
 /// The numbers of a computed figure, a run each; `threads` share the work, which ends early if `stop` is set.
@@ -88,11 +93,11 @@ pub(super) fn compute(
     threads: usize,
     stop: &AtomicBool,
 ) -> Result<Option<Vec<Run>>, Problem> {
-    let mut root = Section::new(&document.root, "");
-    let Some(mut section) = root.section("compute")? else { return Ok(None) };
-    let kind = section.choice("kind", "computation", &KINDS, None)?;
+    let mut root = Section::new(&document.root, &ROOT);
+    let Some(mut section) = root.section(&COMPUTES)? else { return Ok(None) };
+    let kind = section.choose(&KIND, &COMPUTATIONS)?;
     if !kind.has_experiment {
-        for key in ["figure", "plot", "claim", "scale"] {
+        for key in FIGURE_TABLES {
             root.item(key);
         }
         root.finish()?;
@@ -107,22 +112,17 @@ fn run(labels: &[(&str, &str)], data: Data) -> Run {
     Run { labels: labels.iter().map(|&(sweep, label)| (sweep.to_owned(), label.to_owned())).collect(), data }
 }
 
-/// The elements of a list that must be there.
-fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a [Item], Problem> {
-    match section.item(key) {
-        Some(item) => list(item),
-        None => Err(section.missing(key, example)),
-    }
+/// The tables of a list that must be there.
+fn needed<'a>(section: &mut Section<'a>, key: &Key<Tables>) -> Result<Vec<Section<'a>>, Problem> {
+    if section.has(key) { section.sections(key) } else { Err(section.missing(key)) }
 }
 
 /// The grid of a section's `dims`, around which it is a torus or not. Rates and delays do not matter.
 fn grid(section: &mut Section<'_>, build: Build) -> Result<Topology, Problem> {
-    let dims: Vec<u32> = section.required("dims")?;
-    let some = !dims.is_empty() && !dims.contains(&0);
-    section.ensure(some, "dims", "a grid without nodes", "for example: dims = [8, 8]")?;
+    let dims = section.read(&DIMS)?;
     build(&dims, Rate::from_gbps(1), Duration::ZERO).map_err(|error| {
         let hint = "for example: dims = [8, 8]".to_owned();
-        Problem::at(section.at_key("dims"), Cause::OutOfRange { what: error.to_string(), hint })
+        Problem::at(section.at_key(&DIMS), Cause::OutOfRange { what: error.to_string(), hint })
     })
 }
 
@@ -133,14 +133,12 @@ fn fabrics(
 ) -> Result<Vec<(String, Arc<Topology>)>, Problem> {
     let files = Files::new(&context.document.folder);
     let mut fabrics = Vec::new();
-    for item in needed(section, "fabrics", "[{ label = \"k = 4\", topology = { kind = \"fat_tree\", … } }]")?
-    {
-        let mut fabric = Section::of(item, "compute.fabrics")?;
-        let label = fabric.required("label")?;
-        let Some(topology) = fabric.section("topology")? else {
-            return Err(fabric.missing("topology", "{ kind = \"fat_tree\", k = 4, … }"));
+    for mut fabric in needed(section, &FABRICS)? {
+        let label = fabric.read(&FABRIC_LABEL)?;
+        let Some(topology) = fabric.section(&FABRIC_TOPOLOGY)? else {
+            return Err(fabric.missing(&FABRIC_TOPOLOGY));
         };
-        let seed = fabric.or("seed", 1)?;
+        let seed = fabric.read(&FABRIC_SEED)?;
         let topology = TopologySpec::read(topology, &files, &context.document.registry)?.0.build(seed)?;
         fabric.finish()?;
         fabrics.push((label, topology));
@@ -160,7 +158,7 @@ fn mean_hops(
     mean(&Hops::of(topology)).filter(|&hops| hops > 0.0).ok_or_else(|| {
         let what = "one node has nobody to talk to".to_owned();
         let hint = "for example: dims = [8, 8]".to_owned();
-        Problem::at(section.at_key("dims"), Cause::OutOfRange { what, hint })
+        Problem::at(section.at_key(&DIMS), Cause::OutOfRange { what, hint })
     })
 }
 
@@ -172,21 +170,20 @@ fn torus(section: &mut Section<'_>) -> Result<Routing, Problem> {
 /// The routing protocols of the key `schemes`, with their labels.
 fn schemes(section: &mut Section<'_>) -> Result<Vec<(String, Protocol)>, Problem> {
     let mut schemes = Vec::new();
-    for item in needed(section, "schemes", "[{ label = \"RPS\", protocol = \"romm\" }]")? {
-        let mut scheme = Section::of(item, "compute.schemes")?;
-        schemes.push((scheme.required("label")?, protocol(&mut scheme)?));
+    for mut scheme in needed(section, &SCHEMES)? {
+        schemes.push((scheme.read(&SCHEME_LABEL)?, protocol(&mut scheme, &PROTOCOL)?));
         scheme.finish()?;
     }
     Ok(schemes)
 }
 
-/// The routing protocol of the key `protocol`.
-fn protocol(section: &mut Section<'_>) -> Result<Protocol, Problem> {
+/// The routing protocol that `key` names.
+fn protocol(section: &mut Section<'_>, key: &Key<Name>) -> Result<Protocol, Problem> {
     let names: Vec<(String, Protocol)> =
         Protocol::all().map(|protocol| (protocol.to_string(), protocol)).collect();
     let names: Vec<(&str, Protocol)> =
         names.iter().map(|(name, protocol)| (name.as_str(), *protocol)).collect();
-    section.choice("protocol", "routing protocol", &names, None)
+    section.choose(key, &names)
 }
 
 /// Every scheme under every pattern on a torus.
@@ -194,10 +191,8 @@ fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let routing = torus(section)?;
     let schemes = schemes(section)?;
     let mut patterns = Vec::new();
-    for item in needed(section, "patterns", "[{ label = \"UR\", pattern = \"uniform\" }]")? {
-        let mut pattern = Section::of(item, "compute.patterns")?;
-        let label: String = pattern.required("label")?;
-        patterns.push((label, pattern.choice("pattern", "pattern", &PATTERNS, None)?));
+    for mut pattern in needed(section, &PATTERN_LIST)? {
+        patterns.push((pattern.read(&PATTERN_LABEL)?, pattern.choose(&PATTERN, &PATTERNS)?));
         pattern.finish()?;
     }
     let mut runs = Vec::new();
@@ -213,23 +208,20 @@ fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
 /// Max-min rates of small examples: capacities by link, and cases of flows with their splits.
 fn allocation(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let mut links = Vec::new();
-    for item in needed(section, "links", "[{ label = \"1->4\", capacity = 1 }]")? {
-        let mut link = Section::of(item, "compute.links")?;
-        links.push((link.required::<String>("label")?, link.required::<f64>("capacity")?));
+    for mut link in needed(section, &LINKS)? {
+        links.push((link.read(&LINK_LABEL)?, link.read(&CAPACITY)?));
         link.finish()?;
     }
     let capacities: Vec<f64> = links.iter().map(|&(_, capacity)| capacity).collect();
     let mut runs = Vec::new();
-    for item in needed(section, "cases", "[{ label = \"…\", flows = […] }]")? {
-        let mut case = Section::of(item, "compute.cases")?;
-        let label: String = case.required("label")?;
+    for mut case in needed(section, &CASES)? {
+        let label = case.read(&CASE_LABEL)?;
         let mut flows = Flows::default();
         let mut names: Vec<String> = Vec::new();
-        for item in needed(&mut case, "flows", "[{ label = \"f1\", split = { \"1->4\" = 1 } }]")? {
-            let mut flow = Section::of(item, "compute.cases.flows")?;
-            names.push(flow.required("label")?);
-            let weight = flow.or("weight", 1.0)?;
-            let row = split(flow.item("split"), item, &links)?;
+        for mut flow in needed(&mut case, &CASE_FLOWS)? {
+            names.push(flow.read(&FLOW_LABEL)?);
+            let weight = flow.read(&WEIGHT)?;
+            let row = split(&mut flow, &links)?;
             flows.push(weight, 0, f64::INFINITY, row);
             flow.finish()?;
         }
@@ -242,11 +234,9 @@ fn allocation(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(runs)
 }
 
-fn split(split: Option<&Item>, flow: &Item, links: &[(String, f64)]) -> Result<Vec<(u32, f32)>, Problem> {
-    let Some(Item { value: Value::Table(table), .. }) = split else {
-        let cause =
-            Cause::WrongType { expected: "a flow with split = { \"1->4\" = 1 }", found: flow.value.kind() };
-        return Err(Problem::at(&flow.at, cause));
+fn split(flow: &mut Section<'_>, links: &[(String, f64)]) -> Result<Vec<(u32, f32)>, Problem> {
+    let Some(Item { value: Value::Table(table), .. }) = flow.item(&SPLIT) else {
+        return Err(flow.missing(&SPLIT));
     };
     let mut row = Vec::new();
     for entry in &table.entries {

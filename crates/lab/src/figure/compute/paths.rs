@@ -5,6 +5,7 @@
 //! edge switch the latter is the number of paths between an edge switch and all others. Of Clos networks also `uplinks of an edge
 //! switch` and `uplinks of an aggregation switch`.
 
+use super::keys::FABRICS;
 use super::{Context, fabrics, run};
 use crate::experiment::{Problem, Section};
 use crate::figure::runs::{Data, Run};
@@ -21,7 +22,7 @@ pub(super) fn count(section: &mut Section<'_>, context: &Context<'_>) -> Result<
         let hops = Hops::of(&topology);
         let (Some(mean), Some(most)) = (hops.mean_paths(), hops.most_paths()) else {
             let hint = "give a fabric of at least two hosts that are joined";
-            return Err(section.contradiction("fabrics", format!("`{label}` has no pair of hosts"), hint));
+            return Err(section.contradiction(&FABRICS, format!("`{label}` has no pair of hosts"), hint));
         };
         put("mean", mean);
         put("most", most);

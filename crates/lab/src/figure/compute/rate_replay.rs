@@ -2,35 +2,35 @@
 //! experiment heard in the packet engine. What is measured is a share of the interval: a `computation`, or the `lateness` at the p99
 //! of all that a node heard or woke up for on the real clock.
 
+use super::keys::{INTERVALS, KIND, NODES, SLOW};
 use super::{Context, run};
 use crate::analysis::rate_overhead::{Core, Measured, Recorded};
 use crate::experiment::{Cause, EngineKind, Problem, Section};
 use crate::figure::runs::{Data, Run};
-use raddle_core::Duration;
 
 /// Every core at every interval.
 pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
-    let nodes: u32 = section.or("nodes", 1)?;
-    let intervals: Vec<Duration> = section.required("intervals")?;
-    let slow: u32 = section.or("slow", 20)?;
-    let zero = intervals.contains(&Duration::ZERO);
-    section.ensure(!zero, "intervals", "the interval must be greater than 0", "for example: [\"500 us\"]")?;
-    section.ensure(slow > 0, "slow", "a core that is 0 times slower", "for example: slow = 20")?;
+    let (nodes, intervals, slow) = (section.read(&NODES)?, section.read(&INTERVALS)?, section.read(&SLOW)?);
 
     let mut prepared = context.document.prepare()?;
     let hosts = prepared.topology.hosts().count();
     let are_there = (1..=hosts).contains(&(nodes as usize));
-    section.ensure(are_there, "nodes", "no such number of nodes", "from 1 to the hosts of the fabric")?;
+    section.ensure(
+        are_there,
+        &NODES,
+        "the fabric does not have this number of nodes",
+        "from 1 to the hosts of the fabric",
+    )?;
     let experiment = &prepared.experiment;
     if experiment.scheme.transport.info.name != "r2c2" || experiment.engine.kind != EngineKind::Packet {
         let what = "flow events are those of R2C2 in the packet engine".to_owned();
         let hint = "choose transport = \"r2c2\" in [scheme] and kind = \"packet\" in [engine]".to_owned();
-        return Err(Problem::at(section.at_key("kind"), Cause::Contradiction { what, hint }));
+        return Err(Problem::at(section.at_key(&KIND), Cause::Contradiction { what, hint }));
     }
     if !prepared.changes.is_empty() || experiment.errors.is_some() {
         let what = "a replayed node hears nothing of links that fail or damage packets".to_owned();
         let hint = "leave [[failure]], [faults] and [errors] out".to_owned();
-        return Err(Problem::at(section.at_key("kind"), Cause::Contradiction { what, hint }));
+        return Err(Problem::at(section.at_key(&KIND), Cause::Contradiction { what, hint }));
     }
     let Some(recorded) = Recorded::of(&mut prepared, nodes as usize, || !context.is_stopped()) else {
         return Ok(Vec::new());
@@ -113,7 +113,7 @@ kind = "rate-replay"
         assert!(refused("tcp-newreno", "intervals = [\"50 us\"]").contains("flow events are those of R2C2"));
         assert!(refused("r2c2", "intervals = [\"0 us\"]").contains("greater than 0"));
         assert!(refused("r2c2", "intervals = []\nnodes = 10").contains("number of nodes"));
-        assert!(refused("r2c2", "intervals = []\nslow = 0").contains("slower"));
+        assert!(refused("r2c2", "intervals = []\nslow = 0").contains("`slow` must be greater than 0"));
         assert!(refused("r2c2", "").contains("intervals"));
         assert!(refused("r2c2", errors).contains("fail or damage"), "{}", refused("r2c2", errors));
     }

@@ -3,6 +3,7 @@
 //! Quantities: `longest`, the hops of the longest route; `mean`, the mean hops of a packet over ordered pairs of nodes; `weights`, the
 //! bytes of the link weights of one node's flows to all others (R2C2 §4.2), as rate computations of routing selection keep them.
 
+use super::keys::FABRICS;
 use super::{Context, fabrics, run, schemes};
 use crate::experiment::{Problem, Section};
 use crate::figure::runs::{Data, Run};
@@ -20,7 +21,7 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
         let routing = Routing::new(topology);
         for (scheme, protocol) in schemes.iter().filter(|(_, protocol)| routing.supports(*protocol).is_ok()) {
             let weights = weight_bytes(&routing, *protocol).map_err(|error| {
-                section.contradiction("fabrics", format!("`{fabric}`: {error}"), "give nodes that are joined")
+                section.contradiction(&FABRICS, format!("`{fabric}`: {error}"), "give nodes that are joined")
             })?;
             for (quantity, number) in [
                 ("longest", routing.longest_route(*protocol) as f64),

@@ -1,6 +1,7 @@
 //! Figures of routing selection: what a genetic search finds for the long flows of random permutations, against one
 //! protocol for all and against chance.
 
+use super::keys::{FRACTIONS, GENERATIONS, INSTANCES, SCHEMES, SEED, SELECTION_HEADROOM};
 use super::{schemes, torus};
 use crate::experiment::{Fraction, Problem, Section};
 use crate::figure::runs::{Data, Labels, Run};
@@ -32,19 +33,9 @@ struct Permutations<'a> {
 pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<Run>, Problem> {
     let routing = torus(section)?;
     let schemes = schemes(section)?;
-    let fractions: Vec<Fraction> = section.required("fractions")?;
-    let hint = "a share of the nodes above 0 and up to 1, such as 0.5";
-    let positive = !fractions.is_empty() && fractions.iter().all(|fraction| fraction.0 > 0.0);
-    section.ensure(positive, "fractions", "a permutation of no nodes", hint)?;
-    let headroom = section.or("headroom", Fraction(0.0))?.0;
-    section.ensure(
-        headroom < 1.0,
-        "headroom",
-        "headroom that leaves nothing",
-        "a share below 1, such as 0.05",
-    )?;
-    let instances: u64 = section.required("instances")?;
-    section.ensure(instances > 0, "instances", "no instances to take a mean of", "at least 1")?;
+    let fractions = section.read(&FRACTIONS)?;
+    let Fraction(headroom) = section.read(&SELECTION_HEADROOM)?;
+    let instances = section.read(&INSTANCES)?;
     let topology = routing.topology();
     let rate = |slot| topology.link(LinkId::of(slot)).map_or(Rate::ZERO, |link| link.rate);
     let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
@@ -56,12 +47,15 @@ pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<R
         protocols: schemes.iter().map(|&(_, protocol)| protocol).collect(),
         fractions: fractions.iter().map(|fraction| fraction.0).collect(),
         instances,
-        seed: section.or("seed", 1)?,
-        search: Genetic { generations: section.or("generations", 60)?, ..Genetic::default() },
+        seed: section.read(&SEED)?,
+        search: Genetic { generations: section.read(&GENERATIONS)?, ..Genetic::default() },
     };
     let labels: Vec<&str> =
         schemes.iter().map(|(label, _)| label.as_str()).chain([RANDOM, ADAPTIVE]).collect();
-    let sums = permutations.sums(threads).map_err(|error| section.contradiction("schemes", error, hint))?;
+    let sums = permutations.sums(threads).map_err(|error| {
+        let hint = "choose larger `fractions`, or other `schemes`";
+        section.contradiction(&SCHEMES, error, hint)
+    })?;
     Ok(runs(&labels, &permutations, &sums))
 }
 

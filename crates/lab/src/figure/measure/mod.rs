@@ -9,9 +9,11 @@ pub(super) use stat::Stat;
 use super::condition::Where;
 use super::over_time::Window;
 use super::runs::{Data, Labels, Run, Seeds, read_labels, replicas};
+use crate::experiment::keys::{Any, Key, Name, keys};
 use crate::experiment::{Problem, Section};
 use crate::run::records::{FlowRow, LinkRow, Records};
 use of::Of;
+use raddle_core::{Duration, Rate};
 use raddle_records::stats;
 
 /// Fewer flows than this have no p99.9 worth the name.
@@ -72,32 +74,71 @@ pub(crate) struct Measure {
     relative_where: Option<Where>,
 }
 
+keys! {
+    /// The number that is measured of each run. Its keys stand in `[[plot]]`, in the `measure` of a claim, and in `[search]`.
+    pub(crate) MEASURE = "claim.measure" {
+        /// The quantity.
+        OF: Name = Key::new("of").or("\"value\"").example("\"fct\"").registered("measure", |_| {
+            Of::NAMES.iter().map(|&(name, of)| (name.to_owned(), of.words().0)).collect()
+        });
+        /// The statistic of flows, links or samples.
+        STAT: Name = Key::new("stat").or("\"mean\"").example("\"p99\"").registered("statistic", |_| {
+            Stat::names().map(|(name, _)| (name.to_owned(), "")).collect()
+        });
+        /// Lower bound of the share that `stat = "share"` measures.
+        LEAST: f64 = Key::new("least").example("0.5");
+        /// Upper bound of the share that `stat = "share"` measures.
+        MOST: f64 = Key::new("most").example("2.0");
+        /// The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`,
+        /// `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14`, `tier = tor` or `tier = aggregation`.
+        WHERE: String = Key::new("where").example("\"size < 100 KB\"");
+        /// The statistic is divided by that of the flows or links of this condition, in the same run.
+        RELATIVE_WHERE: String = Key::new("relative_where").example("\"size < 100 KB\"");
+        /// Begin of the window of simulated time that is measured.
+        FROM: Duration = Key::new("from").computed("the start of the run").example("\"2 ms\"");
+        /// End of the window of simulated time that is measured. A rate needs one.
+        TO: Duration = Key::new("to").computed("the end of the run").example("\"12 ms\"");
+        /// Rates are shares of this rate.
+        SHARE_OF: Rate = Key::new("share_of").above_zero();
+        /// Labels of another run. Each flow or link is measured by its relative distance from its value in that run.
+        AGAINST: Any = Key::new("against").example("{ tau = \"1 us\" }");
+        /// Labels of another run. Each flow or link is measured by its ratio to its value in that run.
+        RATIO_TO: Any = Key::new("ratio_to").example("{ tau = \"1 us\" }");
+        /// Labels of another run, whose statistic is subtracted.
+        BEYOND: Any = Key::new("beyond").example("{ scheme = \"ECMP\" }");
+        /// Labels of another run, by whose statistic the number is divided.
+        RELATIVE: Any = Key::new("relative").example("{ scheme = \"ECMP\" }");
+        /// Labels of another run. The number is the Kolmogorov-Smirnov distance from its distribution.
+        DISTANCE_TO: Any = Key::new("distance_to").example("{ engine = \"packet\" }");
+    }
+}
+
 impl Measure {
     /// Reads the keys `of`, `stat`, `least`, `most`, `where`, `from`, `to`, `share_of`, `against` or `ratio_to`, `beyond`,
     /// `relative`, `distance_to` and `relative_where` of a section.
     pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
-        let of = section.choice("of", "measure", &Of::NAMES, Some("value"))?;
+        let of = section.choose(&OF, &Of::NAMES)?;
         let stat = Stat::read(section)?;
-        let wanted = Self::read_where(section, "where", of)?;
-        let relative_where = Self::read_where(section, "relative_where", of)?;
+        let wanted = Self::read_where(section, &WHERE, of)?;
+        let relative_where = Self::read_where(section, &RELATIVE_WHERE, of)?;
         let window = Window::read(section, of.is_rate(), of.is_timed())?;
         let (mut against, ratio_to) =
-            (read_labels(section.item("against"))?, read_labels(section.item("ratio_to"))?);
+            (read_labels(section.item(&AGAINST))?, read_labels(section.item(&RATIO_TO))?);
         let mut comparison = Comparison::Deviation;
         if !ratio_to.is_empty() {
             let hint = "keep `against` for how far, or `ratio_to` for how many times";
-            section.ensure(against.is_empty(), "ratio_to", "flows held against others twice", hint)?;
+            section.ensure(against.is_empty(), &RATIO_TO, "both `against` and `ratio_to`", hint)?;
             (against, comparison) = (ratio_to, Comparison::Ratio);
         }
-        let beyond = read_labels(section.item("beyond"))?;
-        let relative = read_labels(section.item("relative"))?;
-        let distance_to = read_labels(section.item("distance_to"))?;
+        let beyond = read_labels(section.item(&BEYOND))?;
+        let relative = read_labels(section.item(&RELATIVE))?;
+        let distance_to = read_labels(section.item(&DISTANCE_TO))?;
         let hint = "a distance is of whole distributions: leave `stat` out";
-        let has_stat = section.item("stat").is_some();
+        let has_stat = section.has(&STAT);
         section.ensure(
             distance_to.is_empty() || !has_stat,
-            "distance_to",
-            "a distance of a statistic",
+            &DISTANCE_TO,
+            "`distance_to` does not go with `stat`",
             hint,
         )?;
         Ok(Self {
@@ -145,8 +186,8 @@ impl Measure {
     }
 
     /// Reads a key such as `where` of a section, which must be a condition on what is measured.
-    fn read_where(section: &mut Section<'_>, key: &str, of: Of) -> Result<Option<Where>, Problem> {
-        let Some(text) = section.optional::<String>(key)? else { return Ok(None) };
+    fn read_where(section: &mut Section<'_>, key: &Key<String>, of: Of) -> Result<Option<Where>, Problem> {
+        let Some(text) = section.get(key)? else { return Ok(None) };
         let wanted = Where::read(&text, section.at_key(key))?;
         let fits = match wanted {
             Where::Tier(_) => of == Of::Imbalance,
@@ -154,13 +195,13 @@ impl Measure {
             _ => of.is_of_flows(),
         };
         let hint = "sizes, numbers and ends are of flows, tiers of imbalance, links of data_bytes, control_bytes, peak_queue, queue_length and paused";
-        section.ensure(fits, key, "a condition on what is not measured", hint)?;
+        section.ensure(fits, key, "this condition does not fit the quantity of `of`", hint)?;
         Ok(Some(wanted))
     }
 
     /// The same of other flows or links: those of the key `where` of a section.
     pub(super) fn read_of_those(&self, section: &mut Section<'_>) -> Result<Self, Problem> {
-        Ok(Self { wanted: Self::read_where(section, "where", self.of)?, ..self.clone() })
+        Ok(Self { wanted: Self::read_where(section, &WHERE, self.of)?, ..self.clone() })
     }
 
     /// Refuses a rate over a time that nobody has said the end of, in the section that it was read from.
@@ -168,8 +209,8 @@ impl Measure {
         let closed = !self.of.is_rate() || self.window.is_closed();
         section.ensure(
             closed,
-            "of",
-            "a rate over a time without end",
+            &OF,
+            "a rate needs the end of its window, `to`",
             "for example: from = \"2 ms\", to = \"12 ms\"",
         )
     }

@@ -1,5 +1,7 @@
 //! Statistics: one number of a sample.
 
+use super::{LEAST, MOST, STAT};
+use crate::experiment::keys::Declared;
 use crate::experiment::{Cause, Item, Problem, Read, Section, list};
 use raddle_records::stats;
 
@@ -41,15 +43,19 @@ impl Stat {
         ("max", Self::Percentile(100.0)),
     ];
 
+    /// All statistics by name.
+    pub(super) fn names() -> impl Iterator<Item = (&'static str, Self)> {
+        let share = ("share", Self::Share { least: f64::NEG_INFINITY, most: f64::INFINITY });
+        Self::NAMES.into_iter().chain([share])
+    }
+
     /// Reads the key `stat` of a section, and of a share its bounds `least` and `most`.
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
-        let share = ("share", Self::Share { least: f64::NEG_INFINITY, most: f64::INFINITY });
-        let names: Vec<_> = Self::NAMES.into_iter().chain([share]).collect();
-        let stat = section.choice("stat", "statistic", &names, Some("mean"))?;
+        let stat = section.choose(&STAT, &Self::names().collect::<Vec<_>>())?;
         let Self::Share { least, most } = stat else { return Ok(stat) };
-        let (given, other) = (section.optional("least")?, section.optional("most")?);
+        let (given, other) = (section.get(&LEAST)?, section.get(&MOST)?);
         let hint = "for example: stat = \"share\", most = 0.5";
-        section.ensure(given.is_some() || other.is_some(), "stat", "a share of everything", hint)?;
+        section.ensure(given.is_some() || other.is_some(), &STAT, "a share needs `least` or `most`", hint)?;
         Ok(Self::Share { least: given.unwrap_or(least), most: other.unwrap_or(most) })
     }
 
@@ -67,9 +73,12 @@ impl Stat {
         }
     }
 
-    /// Reads the list at the key `stats`: statistics by name; none if the key is not there.
-    pub(in crate::figure) fn list(section: &mut Section<'_>) -> Result<Vec<(String, Self)>, Problem> {
-        let Some(item) = section.item("stats") else { return Ok(Vec::new()) };
+    /// Reads the list at `key`: statistics by name; none if the key is not there.
+    pub(in crate::figure) fn list(
+        section: &mut Section<'_>,
+        key: &dyn Declared,
+    ) -> Result<Vec<(String, Self)>, Problem> {
+        let Some(item) = section.item(key) else { return Ok(Vec::new()) };
         let stat = |item: &Item| {
             let name = String::read(item)?;
             match Self::NAMES.iter().find(|(known, _)| *known == name) {

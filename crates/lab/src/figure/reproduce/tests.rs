@@ -244,7 +244,7 @@ fn what_cannot_be_repeated_or_taken_together_is_refused() {
         Err(Error::Problem(problem)) => problem.to_string(),
         other => panic!("a problem, not {other:?}"),
     };
-    assert!(refused("seeds = 0", SCHEMES).contains("no run at all"));
+    assert!(refused("seeds = 0", SCHEMES).contains("`seeds` must be greater than 0"));
     let sweep = "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [1, 2]\n";
     assert!(refused("seeds = 2", sweep).contains("sweep called `seed`"));
     let over = claim("x", r#"of = "fct", over = { flows = ["200", "400"] }"#);
@@ -254,7 +254,7 @@ fn what_cannot_be_repeated_or_taken_together_is_refused() {
     let lost = claim("x", r#"of = "fct", over = { flows = ["200", "300"] }, take = "least""#);
     assert!(refused("", &format!("{SCHEMES}{lost}")).contains("300"));
     let links = claim("x", r#"of = "peak_queue", where = "size < 1 KB""#);
-    assert!(refused("", &format!("{SCHEMES}{links}")).contains("condition on what is not measured"));
+    assert!(refused("", &format!("{SCHEMES}{links}")).contains("this condition does not fit the quantity"));
 }
 
 #[test]
@@ -365,15 +365,20 @@ fn measures_over_time_that_mean_nothing_are_refused() {
         other => panic!("{other:?}"),
     };
     let claim = |measure: &str| refused(&claim_in("x", measure, "[0, 1]"));
-    assert!(claim("of = \"throughput\", from = \"1 ms\"").contains("a rate over a time without end"));
+    assert!(claim("of = \"throughput\", from = \"1 ms\"").contains("a rate needs the end of its window"));
     assert!(claim("of = \"throughput\", from = \"2 ms\", to = \"1 ms\"").contains("ends before it begins"));
-    assert!(claim("of = \"fct\", to = \"1 ms\"").contains("a window of what is not measured over time"));
-    assert!(claim("of = \"port_changes\", share_of = \"10 Gbps\"").contains("what is no rate"));
     assert!(
-        claim("of = \"queue_length\", where = \"dst = 4\"").contains("condition on what is not measured")
+        claim("of = \"fct\", to = \"1 ms\"").contains("only quantities over simulated time have a window")
+    );
+    assert!(
+        claim("of = \"port_changes\", share_of = \"10 Gbps\"").contains("needs a quantity that is a rate")
+    );
+    assert!(
+        claim("of = \"queue_length\", where = \"dst = 4\"")
+            .contains("this condition does not fit the quantity")
     );
     let plot = "\n[[plot]]\nkind = \"series\"\nof = \"fct\"\ntitle = \"Series\"\n";
-    assert!(refused(plot).contains("what is not measured over time"));
+    assert!(refused(plot).contains("a series needs a quantity over simulated time"));
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Locks that one process holds while it writes a directory.
 //!
-//! The kernel releases a lock when its process ends, however it ends. It knows nothing of process numbers, so that
-//! processes in different containers, which can have the same number, exclude each other too.
+//! The kernel releases a lock when its process ends, however it ends. Locks do not depend on process numbers, so
+//! processes in different containers, whose numbers can be equal, exclude each other too.
 
 use crate::Error;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How the names of lock files end.
+/// The end of the name of a lock file.
 pub(super) const ENDING: &str = "raddle-lock";
 
 /// A lock that is held until it is dropped.
@@ -20,7 +20,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Locks the file at `path`, which stands for `directory`.
+    /// Locks the file at `path`, which represents `directory`.
     ///
     /// # Errors
     /// If another process holds the lock, or the file cannot be created.
@@ -31,7 +31,7 @@ impl Lock {
             let file = file.map_err(Error::io("create", &path))?;
             match file.try_lock() {
                 Ok(()) if is_at(&file, &path) => return Ok(Self { path, file: Some(file) }),
-                // The last holder removed the file between the two steps, so that this lock excludes nobody.
+                // The previous holder removed the file between the two steps, so this lock excludes no other process.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     let what = format!("another process is writing {}", directory.display());
@@ -46,7 +46,7 @@ impl Lock {
         }
     }
 
-    /// Locks a folder into which many directories go, and creates it if need be.
+    /// Locks a folder that holds many directories, and creates the folder if it does not exist.
     ///
     /// # Errors
     /// If another process holds the lock, or the folder cannot be created.
@@ -55,7 +55,7 @@ impl Lock {
         Self::take(folder.join(format!(".{ENDING}")), folder)
     }
 
-    /// Whether no other process holds the lock for certain.
+    /// True if this lock certainly excludes other processes.
     pub(super) fn excludes_others(&self) -> bool {
         self.file.is_some()
     }
@@ -63,14 +63,14 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A file that somebody wrote into is not Raddle's. A lock file that stays is in nobody's way.
+        // Keep a file with content: somebody else wrote it. A leftover lock file does no harm.
         if self.file.as_ref().is_some_and(|file| file.metadata().is_ok_and(|file| file.len() == 0)) {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Whether `path` leads to this open file.
+/// True if `path` still names this open file.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -78,7 +78,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (file.dev(), file.ino()))
 }
 
-/// An open file cannot be removed.
+/// On this system an open file cannot be removed.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true

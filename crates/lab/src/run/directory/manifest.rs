@@ -1,4 +1,4 @@
-//! `manifest.json`: what a directory of results was made from, and which files Raddle put into it.
+//! `manifest.json`: the origin of the results in a directory, and the digests of the files that Raddle wrote there.
 
 use super::MARKER;
 use crate::digest;
@@ -10,25 +10,26 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path};
 
-/// The manifest's name in a directory.
+/// The file name of the manifest.
 pub(crate) const MANIFEST: &str = "manifest.json";
 
-/// What results were made from.
+/// The inputs of the results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
-    /// What the directory is: a run, a search or a figure.
+    /// The kind of results: a run, a search or a figure.
     kind: String,
     /// Raddle's version.
     version: String,
     /// The digest of the resolved experiment.
     experiment: String,
-    /// The digest of the resolved experiment, the bytes of every file that it names, Raddle's version, and the
-    /// program's own bytes: results that agree in it are the same.
+    /// The digest of the resolved experiment, the bytes of every file that it names, Raddle's version, and the bytes of
+    /// the program. Equal digests mean equal results.
     pub(crate) inputs: String,
 }
 
 impl Origin {
-    /// The origin of results of the kind `kind`, of an experiment that was read with these files, by their digests.
+    /// The origin of results of this `kind`. `resolved` is the resolved experiment, and `files` are the digests of its
+    /// input files.
     ///
     /// # Errors
     /// If the program cannot read its own executable.
@@ -46,7 +47,7 @@ impl Origin {
 pub(crate) struct Manifest {
     #[serde(flatten)]
     origin: Origin,
-    /// Whether the results are all that was asked for; those of a run that was interrupted are not.
+    /// True if the results are complete; those of an interrupted run are not.
     complete: bool,
     /// The digest of each file, by its path in the directory with `/` between folders.
     files: BTreeMap<String, String>,
@@ -67,7 +68,7 @@ impl Manifest {
         Ok(write_file(&directory.join(MANIFEST), text.as_bytes())?)
     }
 
-    /// The manifest of `directory`, if it has one that can be read.
+    /// The manifest of `directory`; `None` if it has none or the manifest is invalid.
     fn read(directory: &Path) -> Option<Self> {
         let text = fs::read_to_string(directory.join(MANIFEST)).ok()?;
         let manifest: Self = serde_json::from_str(&text).ok()?;
@@ -77,8 +78,8 @@ impl Manifest {
         manifest.files.keys().all(inside).then_some(manifest)
     }
 
-    /// Deletes the files that the manifest lists, their folders, the manifest, and the directory. A file that it does
-    /// not list stays, and its folders with it.
+    /// Deletes the listed files, their folders, the manifest, and the directory. A file that the manifest does not list
+    /// is kept, and so are its folders.
     ///
     /// # Errors
     /// If a listed file cannot be deleted.
@@ -90,7 +91,7 @@ impl Manifest {
             folders.extend(Path::new(name).ancestors().skip(1).map(Path::to_path_buf));
         }
         let manifest = directory.join(MANIFEST);
-        // The deepest first, and the directory itself, which is the empty path here, last.
+        // Remove the deepest folders first. The directory itself (here the empty path) is removed last.
         for folder in folders.iter().rev().filter(|folder| !folder.as_os_str().is_empty()) {
             let folder = directory.join(folder);
             gone(if_empty(fs::remove_dir(&folder))).map_err(Error::io("remove", &folder))?;
@@ -100,15 +101,15 @@ impl Manifest {
     }
 }
 
-/// What is in a directory, held against its manifest.
+/// The files in a directory, compared with its manifest.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(super) manifest: Option<Manifest>,
     /// Files, links and empty folders that the manifest does not list.
     foreign: Vec<String>,
-    /// Files that are not as they were written.
+    /// Files that have changed since they were written.
     changed: Vec<String>,
-    /// Files that are not there any more.
+    /// Listed files that no longer exist.
     missing: Vec<String>,
 }
 
@@ -142,35 +143,35 @@ impl Contents {
         self.manifest.is_none() && self.foreign.is_empty()
     }
 
-    /// The manifest, if all that the directory holds is as Raddle wrote it.
+    /// The manifest, if the directory holds only files that Raddle wrote, and none has changed.
     pub(super) fn into_untouched(self) -> Option<Manifest> {
         self.manifest.filter(|_| self.foreign.is_empty() && self.changed.is_empty())
     }
 
-    /// Whether all that Raddle wrote is there.
+    /// True if every listed file exists and is unchanged.
     pub(super) fn is_whole(&self) -> bool {
         self.manifest.is_some() && self.changed.is_empty() && self.missing.is_empty()
     }
 
-    /// Whether the results were all that was asked for when they were written.
+    /// True if the results were complete when they were written.
     pub(super) fn is_complete(&self) -> bool {
         self.manifest.as_ref().is_some_and(|manifest| manifest.complete)
     }
 
-    /// Whether these are the whole results of that origin. Files that others put beside them do not matter.
+    /// True if these are complete, unchanged results of that origin. Additional files do not matter.
     pub(crate) fn is_finished(&self, origin: &Origin) -> bool {
         let same = |manifest: &Manifest| manifest.origin == *origin;
         self.is_complete() && self.is_whole() && self.manifest.as_ref().is_some_and(same)
     }
 
-    /// Whether these are results of the same experiment of which only tables and captures are not as they were written.
+    /// True if these are results of the same experiment in which only tables and captures have changed.
     pub(crate) fn is_damaged(&self, origin: &Origin) -> bool {
         let table = |name: &String| name.ends_with(".parquet") || name.ends_with(".pcapng");
         let damaged = !self.changed.is_empty() && self.changed.iter().all(table);
         damaged && self.foreign.is_empty() && self.other(origin).is_none()
     }
 
-    /// Why results of that origin may not replace these.
+    /// The reason why results of that origin may not replace these; `None` if they may.
     pub(super) fn refusal(&self, origin: &Origin) -> Option<String> {
         let listed = |names: &[String]| {
             let more = if names.len() > 3 { ", and more" } else { "" };
@@ -187,7 +188,8 @@ impl Contents {
         (!self.changed.is_empty()).then(changed)
     }
 
-    /// Why these are other results than those of that origin made anew.
+    /// The reason why these are not results of the same kind, version and experiment as that origin; `None` if they
+    /// are.
     fn other(&self, origin: &Origin) -> Option<String> {
         let Some(Manifest { origin: there, .. }) = &self.manifest else {
             return (!self.is_empty()).then(|| format!("has no {MANIFEST}, so Raddle did not make it"));
@@ -215,15 +217,15 @@ enum Kind {
     Other,
 }
 
-/// Something in a directory that has nothing in it.
+/// A file, a link or an empty folder in a directory.
 struct Entry {
     /// Its path in the directory, with `/` between folders.
     name: String,
     kind: Kind,
 }
 
-/// All files, links and empty folders in a directory and the folders in it, in order of names; without its manifest
-/// and the marker of a directory in the making.
+/// All files, links and empty folders in a directory and its subfolders, sorted by name. The manifest and the marker of
+/// an unfinished directory are left out.
 fn entries(directory: &Path) -> Result<Vec<Entry>, Error> {
     fn walk(folder: &Path, prefix: &str, found: &mut Vec<Entry>) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
@@ -248,12 +250,12 @@ fn entries(directory: &Path) -> Result<Vec<Entry>, Error> {
     Ok(found)
 }
 
-/// A file that is not there any more is as good as removed.
+/// Ignores the error if the file does not exist.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// A folder with something else in it stays.
+/// Ignores the error if the folder is not empty.
 fn if_empty(removed: io::Result<()>) -> io::Result<()> {
     removed
         .or_else(|error| if error.kind() == io::ErrorKind::DirectoryNotEmpty { Ok(()) } else { Err(error) })

@@ -1,37 +1,39 @@
-//! Run directories. A run is one directory that describes itself:
+//! Run directories. Each run has one directory that describes itself:
 //!
 //! | file | holds |
 //! |---|---|
-//! | `experiment.toml` | the experiment with every default, which runs again as it is |
-//! | `flows.parquet` | a row a flow |
-//! | `links.parquet` | a row a directed link |
+//! | `experiment.toml` | the experiment with every default; it can be run again |
+//! | `flows.parquet` | one row per flow |
+//! | `links.parquet` | one row per directed link |
 //! | `queues.parquet` | with `record.queues`: a histogram of each port's queue |
 //! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
-//! | `throughput.parquet` | with `record.throughput`: what receivers got of each flow in each interval |
-//! | `queue_lengths.parquet` | with `record.queue_lengths`: how much waited at ports, from time to time |
-//! | `flow_control.parquet` | if links have flow control: a row a directed link |
+//! | `throughput.parquet` | with `record.throughput`: packets and bytes received of each flow in each interval |
+//! | `queue_lengths.parquet` | with `record.queue_lengths`: samples of the backlog at ports |
+//! | `flow_control.parquet` | if links have flow control: one row per directed link |
 //! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
-//! | `ranks.parquet` | if the workload is a program: a row a rank |
+//! | `ranks.parquet` | if the workload is a program: one row per rank |
 //! | `summary.json` | seed, version, digests of the results and of their inputs, totals, percentiles |
-//! | `log.txt` | what was run, and what the run said at its end |
-//! | `manifest.json` | what the run was made from, and the digest of every file above |
+//! | `log.txt` | the experiment and the result of the run, as text |
+//! | `manifest.json` | the inputs of the run, and the digest of every file above |
 //!
-//! Runs, searches and figures are written in the same way, with these promises:
+//! Runs, searches and figures are written in the same way, with these guarantees:
 //!
-//! - **A name belongs to whole results.** A directory grows under a temporary name beside its own (`.NAME.part-RANDOM`),
-//!   which nobody can guess and which is created exclusively. Its files and folders are synced before it gets its name;
-//!   the exchange with earlier results is one step. If the process is killed at any instant, the earlier or the new
-//!   results have the name, and they are whole. (File systems that cannot exchange names need three steps.)
-//! - **Raddle deletes only what it wrote.** Earlier results are replaced if their manifest says that they are of the same
-//!   kind, version and experiment, and if every file is as the manifest lists it. Anything else is refused, before
-//!   anything runs and again before it is replaced. With `--force` other results are replaced too; a directory that holds
-//!   a file that Raddle did not write, or one that was changed, is renamed to `NAME.old-RANDOM`. New results that cannot
-//!   have the name at their end are kept as `NAME.new-RANDOM`, partial ones in place of complete ones among them.
-//! - **One process writes a directory.** It holds a lock (`.NAME.raddle-lock`) meanwhile, which the kernel releases
-//!   however the process ends; another process is refused. Temporary directories of processes that were killed are known
-//!   by their name and the file `.raddle-part`, and the next process that has the lock removes them.
-//! - **Results are finished only if they are whole and of the same inputs**: the resolved experiment, the bytes of
-//!   every file that it names, Raddle's version and the bytes of the program.
+//! - **The name always refers to whole results.** A directory is written under a temporary name beside its own
+//!   (`.NAME.part-RANDOM`). The temporary name cannot be guessed, and the directory is created exclusively. Its files
+//!   and folders are synced before it gets its name, and the exchange with earlier results is one step. If the process
+//!   is killed at any instant, the name refers to either the earlier or the new results, and they are whole. (File
+//!   systems that cannot exchange names need three steps.)
+//! - **Raddle deletes only files that it wrote.** Earlier results are replaced if their manifest has the same kind,
+//!   version and experiment, and if every file matches the manifest. Otherwise the run is refused: before it starts,
+//!   and again before it replaces anything. With `--force` other results are replaced too; a directory with a file that
+//!   Raddle did not write, or with a changed file, is renamed to `NAME.old-RANDOM`. If new results cannot get the name
+//!   when they are done, they are kept as `NAME.new-RANDOM`. This includes partial results that would replace complete
+//!   ones.
+//! - **Only one process writes a directory at a time.** It holds a lock (`.NAME.raddle-lock`), which the kernel
+//!   releases however the process ends; another process is refused. A killed process leaves a temporary directory,
+//!   recognized by its name and the file `.raddle-part`. The next process that has the lock removes it.
+//! - **Results count as finished only if they are whole and have the same inputs**: the resolved experiment, the bytes
+//!   of every file that it names, Raddle's version and the bytes of the program.
 
 mod lock;
 mod manifest;
@@ -54,48 +56,48 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The summary's name in a run directory.
+/// File name of the summary.
 pub const SUMMARY: &str = "summary.json";
 
-/// The flows' name in a run directory.
+/// File name of the table of flows.
 pub(crate) const FLOWS: &str = "flows.parquet";
 
-/// The links' name in a run directory.
+/// File name of the table of links.
 pub(crate) const LINKS: &str = "links.parquet";
 
-/// The name of what flow control did to links in a run directory.
+/// File name of the table of flow control on links.
 pub(crate) const FLOW_CONTROL: &str = "flow_control.parquet";
 
-/// The name of samples of imbalance in a run directory.
+/// File name of the samples of uplink imbalance.
 pub(crate) const IMBALANCE: &str = "imbalance.parquet";
 
-/// The name of what receivers got in intervals in a run directory.
+/// File name of the table of throughput per flow and interval.
 pub(crate) const THROUGHPUT: &str = "throughput.parquet";
 
-/// The name of what waited at ports in a run directory.
+/// File name of the samples of queue lengths.
 pub(crate) const QUEUE_LENGTHS: &str = "queue_lengths.parquet";
 
-/// The capture's name in a run directory.
+/// File name of the packet capture.
 pub(crate) const PACKETS: &str = "packets.pcapng";
 
-/// The ranks' name in a run directory.
+/// File name of the table of ranks.
 pub(crate) const RANKS: &str = "ranks.parquet";
 
-/// The resolved experiment's name in a run directory.
+/// File name of the resolved experiment.
 pub const EXPERIMENT: &str = "experiment.toml";
 
 impl Prepared {
-    /// What results of a run are made from.
+    /// The inputs of this run's results.
     pub(crate) fn origin(&self) -> Result<Origin, Error> {
         Origin::new("run", &self.experiment.resolved.to_string(), &self.experiment.files)
     }
 }
 
-/// Runs a prepared experiment into a directory; `title` is what the run is called.
+/// Runs a prepared experiment into a directory; `title` is the run's title in messages and in the summary.
 ///
 /// # Errors
-/// If what the directory holds may not be replaced, if another process writes it, if a file cannot be written, or if the
-/// run fails.
+/// If the directory's contents may not be replaced, if another process writes it, if a file cannot be written, or if
+/// the run fails.
 pub fn run_into<'a>(
     prepared: Prepared,
     out: impl Into<Out<'a>>,
@@ -160,7 +162,7 @@ pub fn run_into<'a>(
     Ok(summary)
 }
 
-/// How tables are written at the end of a run.
+/// Settings for the tables that are written at the end of a run.
 struct Written<'a> {
     part: &'a Part<'a>,
     complete: bool,
@@ -168,7 +170,7 @@ struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// Writes the table `name` of these rows, if it is wanted.
+    /// Writes these rows as the table `name`, if `wanted`.
     fn write<R: Row>(&self, name: &str, wanted: bool, rows: &[R]) -> Result<(), Error> {
         if wanted {
             let mut table = TableWriter::create(&self.part.file(name))?;
@@ -179,20 +181,20 @@ impl Written<'_> {
     }
 }
 
-/// Marks a directory in the making.
+/// File that marks an unfinished directory.
 const MARKER: &str = ".raddle-part";
 
-/// Random letters and digits in the name of a directory in the making.
+/// Number of random letters and digits in the name of an unfinished directory.
 const RANDOM: usize = 12;
 
-/// Syncs the names in a folder.
+/// Syncs the directory entries of a folder.
 #[cfg(unix)]
 fn sync_folder(folder: &Path) -> Result<(), Error> {
     let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(Error::io("sync", folder))
 }
 
-/// Folders cannot be opened, and the system syncs names itself.
+/// On this system folders cannot be opened, and the system syncs directory entries itself.
 #[cfg(not(unix))]
 fn sync_folder(_: &Path) -> Result<(), Error> {
     Ok(())

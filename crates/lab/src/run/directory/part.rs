@@ -1,4 +1,4 @@
-//! Directories in the making.
+//! Directories that are being written.
 
 use super::lock::Lock;
 use super::manifest::{Manifest, Origin};
@@ -12,8 +12,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempDir};
 
-/// A directory in the making, under a temporary name beside its own. Dropped before it is finished, it leaves nothing
-/// behind.
+/// A directory that is being written, under a temporary name beside its own. If it is dropped before it is finished, it
+/// is removed.
 pub(crate) struct Part<'a> {
     out: Out<'a>,
     origin: Origin,
@@ -25,10 +25,11 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Begins a directory of results of that origin.
+    /// Begins a directory for results of that origin.
     ///
     /// # Errors
-    /// If another process writes it, if the results may not replace what is there, or if a file cannot be created.
+    /// If another process writes it, if the results may not replace the existing directory, or if a file cannot be
+    /// created.
     pub(crate) fn create(out: Out<'a>, origin: Origin) -> Result<Self, Error> {
         let graceful = Graceful::begin();
         let place = Place::of(out.path)?;
@@ -48,12 +49,12 @@ impl<'a> Part<'a> {
         Ok(Self { out, origin, place, folder: Folder(folder), _lock: lock, _graceful: graceful })
     }
 
-    /// The directory, for now.
+    /// The directory's temporary path.
     pub(crate) fn path(&self) -> &Path {
         self.folder.0.path()
     }
 
-    /// The path of a file in it.
+    /// The path of a file in the directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
@@ -62,14 +63,13 @@ impl<'a> Part<'a> {
         Ok(write_file(&self.file(name), text.as_bytes())?)
     }
 
-    /// Gives the directory its name, in place of earlier results. `complete` says whether the results are all that was
-    /// asked for.
+    /// Gives the directory its name, in place of earlier results. `complete` says whether the results are complete.
     ///
     /// # Errors
-    /// If what is there may not be replaced any more, or is complete and these results are not; they are kept under
-    /// another name then. If a file cannot be written.
+    /// If the existing results may not be replaced, or are complete while these are partial; the new results are then
+    /// kept under another name. If a file cannot be written.
     pub(crate) fn finish(self, complete: bool) -> Result<(), Error> {
-        // The lock is released last.
+        // The lock is dropped last.
         let Self { _graceful, _lock, out, origin, place, mut folder } = self;
         let path = folder.0.path().to_owned();
         Manifest::write(&path, &origin, complete)?;
@@ -91,18 +91,18 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A temporary folder. Dropped before it is whole, it is removed.
+/// A temporary folder, which is removed if it is dropped before it is complete.
 struct Folder(TempDir);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Failing to tidy up is no reason to fail: the next process that has the lock tries again.
+        // Ignore an error here: the next process that has the lock tries again.
         let _ = discard(self.0.path());
     }
 }
 
-/// Removes a directory in the making. Its marker goes last, so that the directory is still known for an orphan if the
-/// process is killed meanwhile.
+/// Removes an unfinished directory. The marker is removed last, so that the directory is still recognized as an orphan
+/// if the process is killed meanwhile.
 pub(super) fn discard(folder: &Path) -> io::Result<()> {
     let marker = folder.join(MARKER);
     if !marker.exists() {
@@ -120,7 +120,7 @@ pub(super) fn discard(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder)
 }
 
-/// Syncs the folders in `folder`: their files were synced when they were written.
+/// Syncs the subfolders of `folder`. Their files were synced when they were written.
 fn sync_folders(folder: &Path) -> Result<(), Error> {
     for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
         let entry = entry.map_err(Error::io("read", folder))?;

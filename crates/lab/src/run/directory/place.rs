@@ -1,4 +1,4 @@
-//! Where a directory of results goes, and what may happen to what is there already.
+//! The location of a directory of results, and the rules for replacing an existing directory.
 
 use super::MARKER;
 use super::lock::{self, Lock};
@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Hears of the warnings about a run, of which it gets the title. An error refuses the run.
+/// Called with the title of a run and its warnings. An error refuses the run.
 pub type Warned<'a> = dyn Fn(&str, &[Warning]) -> Result<(), Error> + Sync + 'a;
 
 /// Where a command puts its results.
@@ -19,12 +19,12 @@ pub type Warned<'a> = dyn Fn(&str, &[Warning]) -> Result<(), Error> + Sync + 'a;
 pub struct Out<'a> {
     /// The directory.
     pub path: &'a Path,
-    /// Whether the results replace whatever the directory holds. Only files that Raddle wrote are deleted: a directory
-    /// that holds others is renamed.
+    /// True if the results replace any existing contents. Only files that Raddle wrote are deleted: a directory that
+    /// holds other files is renamed.
     pub force: bool,
-    /// Hears of directories that were renamed: the old name and the new one.
+    /// Called with the old and the new name of each renamed directory.
     pub renamed: &'a (dyn Fn(&Path, &Path) + Sync),
-    /// Hears of the warnings about a run before it begins, of which it gets the title. An error refuses the run.
+    /// Called with the title of a run and its warnings before the run begins. An error refuses the run.
     pub warned: &'a Warned<'a>,
 }
 
@@ -35,34 +35,34 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Out<'a> {
 }
 
 impl Out<'_> {
-    /// Refuses results of that origin if they may not replace what is there.
+    /// Checks that results of that origin may replace the existing directory.
     ///
     /// # Errors
-    /// If they may not, or the directory cannot be read.
+    /// If they may not replace it, or it cannot be read.
     pub(crate) fn check(self, origin: &Origin) -> Result<(), Error> {
         Place::of(self.path)?.permit(origin, self.force).map(|_| ())
     }
 
-    /// What is there.
+    /// The contents of the existing directory; `None` if there is none.
     ///
     /// # Errors
-    /// If it is no place for results, or cannot be read.
+    /// If the path cannot hold results, or cannot be read.
     pub(crate) fn contents(self) -> Result<Option<Contents>, Error> {
         Place::of(self.path)?.contents()
     }
 }
 
-/// A directory's place in its parent.
+/// The location of a directory in its parent.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// As the user calls the directory.
+    /// The path as the user wrote it.
     shown: PathBuf,
     parent: PathBuf,
     name: OsString,
 }
 
 impl Place {
-    /// The place that the user calls `path`. Links are followed, so that a link to a directory stays one.
+    /// The location of `path`. Symbolic links are followed, so that a link to a directory is kept.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let refuse = |why: &str| {
             let hint = "name a directory that is not there yet".to_owned();
@@ -105,7 +105,7 @@ impl Place {
         self.parent.join(&self.name)
     }
 
-    /// The name of a hidden neighbour: `.NAME.ENDING`.
+    /// The name of a hidden file beside the directory: `.NAME.ENDING`.
     pub(super) fn hidden(&self, ending: &str) -> OsString {
         let mut name = OsString::from(".");
         name.push(&self.name);
@@ -114,7 +114,7 @@ impl Place {
         name
     }
 
-    /// A neighbour that users see, named after `folder`, a temporary one: `NAME.WORD-RANDOM`.
+    /// A visible path beside the directory: `NAME.WORD-RANDOM`. The random part comes from the temporary folder's name.
     fn beside(&self, word: &str, folder: &Path) -> PathBuf {
         let folder = folder.as_os_str().to_string_lossy();
         let random = folder.rsplit('-').next().unwrap_or_default();
@@ -128,7 +128,7 @@ impl Place {
         Lock::take(self.parent.join(self.hidden(lock::ENDING)), &self.shown)
     }
 
-    /// What is there; `None` if there is nothing.
+    /// The contents of the directory; `None` if it does not exist.
     fn contents(&self) -> Result<Option<Contents>, Error> {
         let path = self.path();
         match fs::symlink_metadata(&path) {
@@ -142,7 +142,7 @@ impl Place {
         }
     }
 
-    /// What is there, if results of that origin may replace it.
+    /// The contents of the directory, if results of that origin may replace it.
     pub(super) fn permit(&self, origin: &Origin, force: bool) -> Result<Option<Contents>, Error> {
         let contents = self.contents()?;
         match contents.as_ref().and_then(|contents| contents.refusal(origin)) {
@@ -156,9 +156,10 @@ impl Place {
         }
     }
 
-    /// Gives the whole results in `folder`, a neighbour of this place, their name. At any instant the name belongs to
-    /// the whole earlier results or to the whole new ones; on file systems that cannot exchange names, it belongs to
-    /// nobody for an instant. Returns the manifest of earlier results that are in `folder` now and may be removed.
+    /// Gives the whole results in `folder`, which is beside this place, their name. At any instant the name refers to
+    /// either the whole earlier or the whole new results. On file systems that cannot exchange names, the name is
+    /// missing for an instant. Returns the manifest of the earlier results if they are now in `folder` and may be
+    /// removed.
     pub(super) fn put(
         &self,
         folder: &Path,
@@ -181,11 +182,12 @@ impl Place {
             exchange(folder, &path).map_err(failed())?;
             return Ok(Some(manifest));
         }
-        // The new results take the name under which the old directory will be kept, so that one step does both.
+        // The new results first take the name under which the old directory will be kept, so that one exchange does
+        // both.
         let aside = self.beside("old", folder);
         fs::rename(folder, &aside).map_err(failed())?;
         let exchanged = exchange(&aside, &path).inspect_err(|_| {
-            // If this fails too, the first error says why.
+            // If this fails too, the first error is returned.
             let _ = fs::rename(&aside, folder);
         });
         exchanged.map_err(failed())?;
@@ -193,13 +195,13 @@ impl Place {
         Ok(None)
     }
 
-    /// Removes earlier results from `folder`, after others have taken their name.
+    /// Removes earlier results from `folder`, after the new results have taken their name.
     pub(super) fn remove(&self, manifest: &Manifest, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         manifest.remove(folder)?;
         self.keep_rest(folder, out)
     }
 
-    /// Renames a directory that was to be removed and holds something that Raddle did not write, so that users see it.
+    /// Makes a directory visible that should be removed but still holds files that Raddle did not write.
     fn keep_rest(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         if folder.exists() {
             let aside = self.beside("old", folder);
@@ -209,14 +211,14 @@ impl Place {
         Ok(())
     }
 
-    /// Renames whole results that could not get their name, so that the next run does not take them for an orphan.
+    /// Renames whole results that could not get their name, so that the next run does not treat them as an orphan.
     pub(super) fn keep(&self, folder: &Path) -> PathBuf {
         let kept = self.beside("new", folder);
         if fs::rename(folder, &kept).is_ok() { kept } else { folder.to_owned() }
     }
 
-    /// Removes the temporary directories of processes that ended before their results had their name. Must be called
-    /// by the holder of the lock: no other process writes such a directory then.
+    /// Removes the temporary directories of processes that ended before they gave their results a name. The caller must
+    /// hold the lock, so that no other process is writing such a directory.
     pub(super) fn remove_orphans(&self, out: Out<'_>) -> Result<(), Error> {
         let prefix = self.hidden("part-");
         let random = |name: &OsStr| {
@@ -239,8 +241,8 @@ impl Place {
         Ok(())
     }
 
-    /// Removes whole results without their name: new ones that did not get it yet, or old ones that had it until an
-    /// instant ago. They get it back if nobody has it.
+    /// Removes whole results that have no name: new results that did not get the name yet, or old results that lost it
+    /// in the exchange. If no directory has the name, these results get it back.
     fn remove_whole_orphan(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         let contents = Contents::read(folder)?;
         let path = self.path();
@@ -261,7 +263,7 @@ fn exchange(new: &Path, old: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     match renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE) {
-        // The kernel or the file system has no such exchange.
+        // The kernel or the file system does not support the exchange.
         Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => exchange_by_turns(new, old),
         done => Ok(done?),
     }
@@ -272,8 +274,8 @@ fn exchange(new: &Path, old: &Path) -> io::Result<()> {
     exchange_by_turns(new, old)
 }
 
-/// Exchanges the names of two directories in three steps. If the process ends between them, the earlier one keeps a name
-/// that users see: `NAME.before-RANDOM`.
+/// Exchanges the names of two directories in three steps. If the process ends between them, the earlier directory keeps
+/// a visible name: `NAME.before-RANDOM`.
 fn exchange_by_turns(new: &Path, old: &Path) -> io::Result<()> {
     let mut aside = old.as_os_str().to_owned();
     aside.push(format!(
@@ -283,13 +285,13 @@ fn exchange_by_turns(new: &Path, old: &Path) -> io::Result<()> {
     let aside = PathBuf::from(aside);
     fs::rename(old, &aside)?;
     fs::rename(new, old).inspect_err(|_| {
-        // Better the earlier results than none; if this fails too, the first error says why.
+        // Restore the earlier results. If this fails too, the first error is returned.
         let _ = fs::rename(&aside, old);
     })?;
     fs::rename(&aside, new)
 }
 
-/// Whether a file system is mounted at `path`, so that it cannot be renamed.
+/// True if `path` is a mount point, which cannot be renamed.
 #[cfg(target_os = "linux")]
 fn is_mounted(path: &Path) -> bool {
     use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
@@ -319,7 +321,7 @@ mod tests {
         Origin::new("run", experiment, &[]).expect("a program")
     }
 
-    /// A directory of results with one file, which says `word`.
+    /// Writes a directory of results with one file that contains `word`.
     fn write(directory: &Path, word: &str) {
         let part = Part::create(directory.into(), origin("the same")).expect("created");
         part.write("log.txt", word).expect("written");
@@ -351,7 +353,7 @@ mod tests {
         exchange(&new, &old).expect("exchanged");
         assert_eq!([word(&old), word(&new)], ["old", "new"]);
         assert_eq!(names(folder.path()), [".run.part-abcdefghijkl", "run"]);
-        // If there is nothing to exchange with, the earlier results keep their name.
+        // If the new directory does not exist, the earlier results keep their name.
         exchange_by_turns(&folder.path().join("nothing-new"), &old).expect_err("there is nothing");
         assert_eq!(word(&old), "old");
     }
@@ -365,7 +367,7 @@ mod tests {
         let out = Out::from(&run);
         Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("tidied");
         assert_eq!((word(&run), names(folder.path())), ("first".to_owned(), vec!["run".to_owned()]));
-        // The name is taken: results of the same experiment are made again if need be.
+        // The name is taken, so the orphan is removed: the same experiment can be run again.
         fs::rename(&run, &orphan).expect("renamed");
         fs::create_dir(&run).expect("created");
         fs::write(run.join("log.txt"), "mine").expect("written");

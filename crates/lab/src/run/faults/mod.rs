@@ -1,4 +1,4 @@
-//! What breaks, as engines take it: from the failures, faults and errors of an experiment to links and times.
+//! Converts the failures, faults and errors of an experiment into links and times for the engines.
 
 mod random_links;
 
@@ -8,10 +8,10 @@ use raddle_packet_sim::Change;
 use raddle_topology::Topology;
 use std::collections::BTreeSet;
 
-/// More random failures than this are a mistake in a unit.
+/// Largest expected number of random failures. A larger number is most likely a mistake in a unit.
 const MOST_FAULTS: f64 = 100_000.0;
 
-/// The fabric without what is down from the start to the end.
+/// The fabric without the links that are down for the whole run.
 pub(crate) fn lasting(topology: &Topology, changes: &[Change]) -> Topology {
     let repaired = changes.iter().filter(|change| change.up).flat_map(|change| &change.links);
     let repaired: BTreeSet<LinkId> = repaired.copied().collect();
@@ -21,7 +21,7 @@ pub(crate) fn lasting(topology: &Topology, changes: &[Change]) -> Topology {
     topology.surviving(|link| !down.contains(&link))
 }
 
-/// Failures and repairs, those that an experiment lists and those that its seed draws, in order of time.
+/// All failures and repairs, sorted by time: those that the experiment lists, and those drawn from its seed.
 pub(crate) fn changes(
     failures: &[Failure],
     faults: Option<&Faults>,
@@ -51,7 +51,7 @@ pub(crate) fn changes(
     Ok(changes)
 }
 
-/// Links that go down, and perhaps come up again.
+/// Links that go down, and come up again if `repair` is given.
 fn outage(
     changes: &mut Vec<Change>,
     links: Vec<LinkId>,
@@ -63,8 +63,8 @@ fn outage(
     changes.extend(repair.map(|at| Change { at, links, up: true, discovery }));
 }
 
-/// Draws the random failures: of each link and of each node a renewal process of its own, so that neither another
-/// link nor another frequency moves them.
+/// Draws the random failures. Each link and each node has its own renewal process, so its failures do not depend on
+/// other links or other frequencies.
 fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u64) -> Result<(), Problem> {
     let cables: Vec<(LinkId, LinkId)> =
         topology.links().map(|(id, _)| (id, topology.reverse(id))).filter(|(id, back)| id < back).collect();
@@ -77,7 +77,7 @@ fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u
         return Err(Problem::at(&faults.place, Cause::OutOfRange { what, hint }));
     }
     let mut renew = |mut stream: Stream, mean_gap_ps: f64, links: &[LinkId]| {
-        // Casts saturate: what never happens happens after the end.
+        // Casts saturate: an infinite time becomes a time after the end.
         let mut after = |from: Time, mean: f64| {
             Time::from_ps(from.as_ps().saturating_add(stream.exponential(mean).round() as u64))
         };
@@ -103,7 +103,7 @@ fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u
     Ok(())
 }
 
-/// What links do to packets.
+/// The error processes of links.
 pub(crate) fn link_errors(
     errors: Option<&Errors>,
     topology: &Topology,
@@ -128,7 +128,7 @@ fn no_such(place: &At, what: String, topology: &Topology) -> Problem {
     Problem::at(place, Cause::OutOfRange { what, hint })
 }
 
-/// The links between two nodes, in both directions; there must be some.
+/// The links between two nodes, in both directions. There must be at least one.
 fn links_between(topology: &Topology, a: NodeId, b: NodeId, place: &At) -> Result<Vec<LinkId>, Problem> {
     let links = links_at(topology, a, |other| other == b);
     if links.is_empty() {
@@ -137,7 +137,7 @@ fn links_between(topology: &Topology, a: NodeId, b: NodeId, place: &At) -> Resul
     Ok(links)
 }
 
-/// The links, in both directions and by id, between `node` and those of its neighbours that `other` accepts.
+/// The links in both directions between `node` and the neighbours that `other` accepts, sorted by id.
 pub(super) fn links_at(topology: &Topology, node: NodeId, other: impl Fn(NodeId) -> bool) -> Vec<LinkId> {
     if node.index() >= topology.node_count() {
         return Vec::new();

@@ -1,21 +1,22 @@
-//! Links of a Clos network that the seed chooses to fail (specs/expeditus.md §9, Fig 15).
+//! Random failures of links in a Clos network (specs/expeditus.md §9, Fig 15).
 
 use crate::experiment::{At, Cause, Problem, RandomLinks, Tier};
 use raddle_core::{LinkId, NodeId, Stream};
 use raddle_topology::{Clos, Shape, Topology};
 use std::collections::BTreeMap;
 
-/// A link both ways, and the switches at its ends.
+/// The two directions of a link, and the switches at its ends.
 type Cable = ([LinkId; 2], [NodeId; 2]);
 
-/// Chooses the links. Of one stream, fewer links are nearly always the first of more.
+/// Chooses the links. The same seed draws the links in the same order, so a run with fewer failures nearly always fails
+/// a prefix of the links.
 pub(super) fn choose(
     random: &RandomLinks,
     topology: &Topology,
     mut stream: Stream,
     place: &At,
 ) -> Result<Vec<LinkId>, Problem> {
-    /// An order in which the limit comes too early says nothing about others.
+    /// Number of orders to try: in one order the limit per switch can be reached too early, in another it may not.
     const ORDERS: usize = 1_000;
     let refuse = |what: String, hint: &str| {
         Err(Problem::at(place, Cause::Contradiction { what, hint: hint.to_owned() }))
@@ -40,7 +41,7 @@ pub(super) fn choose(
     refuse(what, "fewer `links`, more `most_a_switch`, or all pods")
 }
 
-/// The links that may be chosen.
+/// The links from which the failures are chosen.
 fn cables(random: &RandomLinks, topology: &Topology, clos: &Clos) -> Vec<Cable> {
     let lower = match random.tier {
         Tier::Uplink => clos.nodes_of(1),
@@ -56,7 +57,7 @@ fn cables(random: &RandomLinks, topology: &Topology, clos: &Clos) -> Vec<Cable> 
         .collect()
 }
 
-/// The first so many that keep the limit a switch, if there are.
+/// The first `random.links` links that keep the limit per switch; `None` if there are too few.
 fn first(cables: &[Cable], random: &RandomLinks) -> Option<Vec<LinkId>> {
     let mut failed: BTreeMap<NodeId, u32> = BTreeMap::new();
     let mut links = Vec::new();
@@ -94,7 +95,7 @@ mod tests {
         clos(ClosSize::fat_tree(12), ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).unwrap()
     }
 
-    /// specs/expeditus.md §9, Fig 15: failures in one pod, at most two a switch.
+    /// specs/expeditus.md §9, Fig 15: failures in one pod, at most two per switch.
     #[test]
     fn links_are_of_their_tier_and_pod_and_few_a_switch() {
         let (topology, network) = (k12(), Clos::new(ClosSize::fat_tree(12)));

@@ -1,4 +1,4 @@
-//! What passed over links, waited at their ports, and for how long their ports were paused.
+//! Per-link results: bytes carried, peak queues, and pause times.
 
 use crate::Error;
 use crate::run::directory;
@@ -9,15 +9,15 @@ use std::path::Path;
 /// A directed link.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LinkRow {
-    /// The nodes that it joins.
+    /// The nodes at its ends: from, to.
     pub(crate) ends: (u64, u64),
-    /// Bytes of packets with application bytes that crossed it, headers included.
+    /// Bytes of packets with application bytes, headers included.
     pub(crate) data_bytes: f64,
-    /// Bytes of the other packets.
+    /// Bytes of all other packets.
     pub(crate) control_bytes: f64,
-    /// Most bytes in its egress queue at once, the packet in service included.
+    /// Largest number of bytes in its egress queue, the packet in service included.
     pub(crate) peak_queue_bytes: f64,
-    /// The share of the run in which its port was paused; `None` if it has no flow control.
+    /// The share of the run in which its port was paused; `None` without flow control.
     pub(crate) paused: Option<f64>,
 }
 

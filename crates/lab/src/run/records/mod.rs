@@ -1,4 +1,4 @@
-//! What a run left, read back from its directory.
+//! Reads the results of a run from its directory.
 
 mod links;
 mod over_time;
@@ -12,10 +12,10 @@ use raddle_live::rack::Verdict;
 use raddle_records::{FlowRecord, Table};
 use std::path::Path;
 
-/// A flow, in columns' units as they are measured.
+/// A flow, in the units in which measures are shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FlowRow {
-    /// Its place in the order of arrivals.
+    /// Its number in the order of arrival.
     pub(crate) id: u64,
     /// Sending node.
     pub(crate) src: u64,
@@ -23,19 +23,19 @@ pub(crate) struct FlowRow {
     pub(crate) dst: u64,
     /// Application bytes.
     pub(crate) size: u64,
-    /// When it arrives.
+    /// Arrival time.
     pub(crate) start_us: f64,
     /// `None` if it never finished.
     pub(crate) fct_us: Option<f64>,
-    /// As its sender sees it; `None` if it never finished.
+    /// The FCT seen by the sender; `None` if it never finished.
     pub(crate) sender_fct_us: Option<f64>,
-    /// Whether it was in time, if it has a deadline.
+    /// True if it met its deadline, if it has one.
     pub(crate) met: Option<bool>,
-    /// FCT over that of the flow alone.
+    /// FCT over the FCT of the flow alone.
     pub(crate) slowdown: Option<f64>,
-    /// Most packets that waited for an earlier one.
+    /// Largest number of packets that waited for an earlier packet.
     pub(crate) reorder: f64,
-    /// Mean over its life of the rate that it was assigned, if it ever was.
+    /// Mean assigned rate over its lifetime, if a rate was ever assigned.
     pub(crate) assigned_gbps: Option<f64>,
 }
 
@@ -57,21 +57,21 @@ impl From<&FlowRecord> for FlowRow {
     }
 }
 
-/// What a run left, in order of arrival.
+/// The results of a run, with flows in order of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     pub(crate) flows: Vec<FlowRow>,
     pub(crate) links: Vec<LinkRow>,
-    /// Tier and imbalance of switches, if it was sampled, from the first flow's arrival to the last one's, or to the
-    /// end if they arrive at once: what drains afterwards is a few flows on a few links.
+    /// Tier and imbalance of switches, if sampled. Samples are from the first flow's arrival to the last one's, or to
+    /// the end if all flows arrive at once. Later samples are left out: they show only a few flows on a few links.
     pub(crate) imbalance: Vec<(u64, f64)>,
-    /// What receivers got, if it was counted.
+    /// Throughput of flows in intervals, if recorded.
     pub(crate) intervals: Vec<Interval>,
-    /// What waited at ports, if they were looked at.
+    /// Samples of queue lengths, if recorded.
     pub(crate) queue_lengths: Vec<QueueLength>,
-    /// When the last rank came to its end, if the workload was a program and all did.
+    /// End of the last rank, if the workload was a program and all ranks finished.
     pub(crate) makespan_ms: Option<f64>,
-    /// The [verdict](raddle_live::rack::Verdict) on a live run; `None` of other runs.
+    /// The [verdict](raddle_live::rack::Verdict) on a live run; `None` for other runs.
     pub(crate) verdict: Option<String>,
 }
 
@@ -96,13 +96,13 @@ impl Records {
         })
     }
 
-    /// Flows of a class that never finished.
+    /// Number of flows of a class that never finished.
     pub(crate) fn unfinished(&self, class: SizeClass) -> usize {
         self.flows.iter().filter(|flow| flow.fct_us.is_none() && class.holds(flow.size)).count()
     }
 }
 
-/// When the last rank came to its end, if there is such a file and all did.
+/// End of the last rank; `None` if there is no such file, or if a rank did not finish.
 fn makespan_ms(file: &Path) -> Result<Option<f64>, Error> {
     if !file.exists() {
         return Ok(None);
@@ -112,23 +112,23 @@ fn makespan_ms(file: &Path) -> Result<Option<f64>, Error> {
     Ok(finished.and_then(|finished| finished.into_iter().max()).map(|last| last as f64 / 1e9))
 }
 
-/// Whether a directory holds a live run that was not faithful.
+/// True if the directory holds a live run that was not faithful.
 pub(crate) fn is_unfaithful(directory: &Path) -> Result<bool, Error> {
     Ok(verdict(directory)?.is_some_and(|verdict| !is_faithful(&verdict)))
 }
 
-/// Whether the verdict on a live run says that it measured the fabric, and not the machine.
+/// True if the verdict says that the run measured the fabric rather than the machine.
 pub(crate) fn is_faithful(verdict: &str) -> bool {
     verdict == Verdict::Faithful.to_string()
 }
 
-/// The verdict on the live run that a directory holds, if it holds one.
+/// The verdict on the run in this directory; `None` if it was not a live run.
 fn verdict(directory: &Path) -> Result<Option<String>, Error> {
     let summary = kept_summary::read(directory)?;
     Ok(summary["fidelity"]["verdict"].as_str().map(str::to_owned))
 }
 
-/// Tier and imbalance from the first to the last arrival, if there is such a file.
+/// Tier and imbalance from the first to the last arrival. Empty if there is no such file.
 fn imbalance(file: &Path, (first, last): (u64, u64)) -> Result<Vec<(u64, f64)>, Error> {
     if !file.exists() {
         return Ok(Vec::new());

@@ -1,10 +1,10 @@
-//! What a run left of simulated time: what receivers got in intervals, and what waited at ports.
+//! Results over simulated time: throughput of flows in intervals, and queue lengths at ports.
 
 use crate::Error;
 use raddle_records::Table;
 use std::path::Path;
 
-/// What the receiver of a flow got in an interval.
+/// Throughput of a flow in an interval, as its receiver saw it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Interval {
     pub(crate) flow: u64,
@@ -12,23 +12,23 @@ pub(crate) struct Interval {
     pub(crate) to_ps: u64,
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
-    /// `None` where the receiver did not tell.
+    /// `None` if the receiver made no report.
     pub(crate) in_order_bytes: Option<u64>,
-    /// `None` where the receiver did not tell.
+    /// `None` if the receiver made no report.
     pub(crate) late: Option<u64>,
     pub(crate) port_changes: u64,
 }
 
-/// What waited at the port of a directed link at a time.
+/// The backlog at the port of a directed link at one time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueLength {
     pub(crate) at_ps: u64,
-    /// The nodes that the link joins.
+    /// The nodes at the link's ends: from, to.
     pub(crate) ends: (u64, u64),
     pub(crate) bytes: u64,
 }
 
-/// In the order of time, if there is such a file.
+/// The intervals in order of time. Empty if there is no such file.
 pub(super) fn intervals(file: &Path) -> Result<Vec<Interval>, Error> {
     if !file.exists() {
         return Ok(Vec::new());
@@ -53,7 +53,7 @@ pub(super) fn intervals(file: &Path) -> Result<Vec<Interval>, Error> {
     Ok((0..table.rows).filter_map(interval).collect())
 }
 
-/// In the order of time, if there is such a file.
+/// The samples in order of time. Empty if there is no such file.
 pub(super) fn queue_lengths(file: &Path) -> Result<Vec<QueueLength>, Error> {
     if !file.exists() {
         return Ok(Vec::new());

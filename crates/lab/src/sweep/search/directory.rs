@@ -1,5 +1,6 @@
-//! Search directories: `experiment.toml` with every default, which searches again as it is, and `search.json` with what was
-//! found. Both are there only once the search is done. They are kept as [runs](crate::run::directory) are.
+//! Search directories: `experiment.toml` with every default, which can be searched again, and `search.json` with the
+//! result. Both exist only once the search is done. The directories are kept like those of
+//! [runs](crate::run::directory).
 
 use super::{Found, Search};
 use crate::experiment::{Cell, Document};
@@ -13,10 +14,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// What was found, in a search's directory.
+/// File name of the result in a search's directory.
 const SEARCH: &str = "search.json";
 
-/// What `search.json` holds.
+/// The content of `search.json`.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     version: String,
@@ -24,11 +25,11 @@ struct Kept {
     found: Found,
 }
 
-/// Searches into a directory, or reads what a search of the same experiment left there.
+/// Searches into a directory, or reads the result of an earlier search of the same experiment from it.
 ///
 /// # Errors
-/// If the experiment is wrong, what the directory holds may not be replaced, another process writes it, a file cannot be
-/// written, a run fails, or somebody wants it to stop.
+/// If the experiment is wrong, the directory's contents may not be replaced, another process writes it, a file cannot
+/// be written, a run fails, or the search is stopped.
 pub fn run_into<'a>(
     search: &Search,
     document: &Document,
@@ -50,7 +51,8 @@ pub fn run_into<'a>(
 }
 
 impl Search {
-    /// The warnings that hold at every value of the key: those about the key, or about a table that holds it, are left out.
+    /// The warnings that hold at every value of the key. Warnings about the key, or about a table that contains it, are
+    /// left out.
     pub(super) fn warnings(&self, mut warnings: Vec<Warning>) -> Vec<Warning> {
         let holds_key = |about: &str| {
             self.key.strip_prefix(about).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'.', ..]))
@@ -59,7 +61,7 @@ impl Search {
         warnings
     }
 
-    /// The resolved experiment with its search, and what its results are made from.
+    /// The resolved experiment with its search, and the origin of its results.
     fn origin(&self, document: &Document) -> Result<(String, Origin), Error> {
         let experiment = self.document(document, 1)?.experiment()?;
         let mut resolved = experiment.resolved;
@@ -70,7 +72,7 @@ impl Search {
     }
 }
 
-/// The result of the finished search that is kept in `directory`.
+/// Reads the result of the finished search in `directory`.
 fn kept(directory: &Path) -> Result<Found, Error> {
     let path = directory.join(SEARCH);
     let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
@@ -78,8 +80,9 @@ fn kept(directory: &Path) -> Result<Found, Error> {
     Ok(kept.found)
 }
 
-/// Searches in each cell of a sweep, on `threads` threads, as [`sweep`](crate::sweep::sweep()) runs cells: into folders of
-/// `out`, without what is there already. `progress` is told how far the run is that a cell's search is making.
+/// Runs the search in each cell of a sweep, on `threads` threads, into subfolders of `out`. Like
+/// [`sweep`](crate::sweep::sweep()), it skips finished cells. `progress` gets the index of a cell and the state of the
+/// run that its search is making.
 ///
 /// # Errors
 /// As [`sweep`](crate::sweep::sweep()), or if a search fails or is stopped.

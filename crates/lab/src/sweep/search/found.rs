@@ -1,51 +1,51 @@
-//! What a search finds.
+//! The result of a search.
 
 use crate::run::summary;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a search looked at, and what it found.
+/// The values that a search tried, and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// The key that was varied.
     pub key: String,
-    /// The greatest value that holds, without its unit: the search's first one if none above it does.
+    /// The greatest value that holds, without its unit. If no tried value holds, it is the first value of the range.
     pub value: f64,
-    /// The same as an experiment would write it.
+    /// The value as written in an experiment.
     pub shown: String,
-    /// Whether it is the greatest that was allowed, so that a greater one may hold as well.
+    /// True if the value is the last of the range, so that a greater one may hold as well.
     pub at_end: bool,
-    /// What the measure had to come to.
+    /// The threshold for the measure.
     pub at_least: f64,
-    /// Runs at each value.
+    /// Number of seeds (runs) at each value.
     pub seeds: u64,
     /// The values that were tried, in order.
     pub probes: Vec<Probe>,
-    /// Of the results of all runs.
+    /// The digest of all runs' results.
     pub digest: String,
 }
 
-/// A value that was tried.
+/// A value that was tried, with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
-    /// The value as an experiment would write it.
+    /// The value as written in an experiment.
     pub shown: String,
-    /// The measure's mean over the runs made.
+    /// Mean of the measure over the runs made.
     pub measured: f64,
-    /// Runs made: less than there are seeds if the mean over all could not have been large enough any more.
+    /// Number of runs made. It is less than the number of seeds if the mean could no longer reach the threshold.
     pub runs: usize,
-    /// Whether it was large enough.
+    /// True if the measure reached the threshold.
     pub holds: bool,
 }
 
 impl Found {
-    /// What to bear in mind of the value, if anything.
+    /// A caveat about the value, if there is one.
     #[must_use]
     pub fn remark(&self) -> Option<&'static str> {
         self.at_end.then_some("the greatest value allowed: more may hold")
     }
 
-    /// Runs made in all.
+    /// Total number of runs made.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.probes.iter().map(|probe| probe.runs).sum()
@@ -74,7 +74,7 @@ impl fmt::Display for Found {
     }
 }
 
-/// What searches of these names found, a line each.
+/// A table with a row for each search: its name and its result.
 #[must_use]
 pub fn table(found: &[(String, Found)]) -> String {
     let mut rows = vec![["search", "found", "runs", ""].map(str::to_owned).to_vec()];

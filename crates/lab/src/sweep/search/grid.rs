@@ -1,21 +1,22 @@
-//! The values that a search may find.
+//! The range of values that a search tries.
 
+use crate::experiment::keys::{Key, keys};
 use crate::experiment::{At, Item, Problem, Read, Section, Value, list, out_of_range};
 
-/// Evenly spaced values: the first is taken to hold and never run.
+/// Evenly spaced values. The first value is assumed to hold and is never run.
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
     from: Number,
     step: Number,
-    /// The place of the greatest value.
+    /// The index of the greatest value.
     last: u64,
-    /// What follows a value's number where the experiment writes it, such as `/ s`.
+    /// The unit that follows the number in the experiment, such as `/ s`.
     unit: Option<String>,
-    /// Where the experiment says so.
+    /// The location of the range in the experiment's file.
     at: At,
 }
 
-/// A number as TOML has it.
+/// A number in TOML.
 #[derive(Debug, Clone, Copy)]
 enum Number {
     Integer(i64),
@@ -45,34 +46,51 @@ impl Number {
     }
 }
 
+keys! {
+    /// The values among which a search chooses.
+    pub(super) GRID = "search" {
+        /// First and last value. The first is taken to hold and never run.
+        RANGE: Vec<f64> = Key::new("range").required().example("[0, 64]");
+        /// Distance between values. Only a range of whole numbers may leave it out.
+        STEP: f64 = Key::new("step").computed("1 of whole numbers").example("0.1");
+        /// Unit that the experiment writes after the number.
+        UNIT: String = Key::new("unit").example("\"/ s\"");
+    }
+}
+
 impl Grid {
     /// Reads the keys `range`, `step` and `unit` of a section.
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
-        let Some(range) = section.item("range") else { return Err(section.missing("range", "[0, 64]")) };
+        let Some(range) = section.item(&RANGE) else { return Err(section.missing(&RANGE)) };
         let [from, to] = list(range)? else {
             return Err(out_of_range(&range.at, "a range is two numbers", "for example: range = [0, 64]"));
         };
         let (from, to) = (Number::read(from)?, Number::read(to)?);
-        section.resolve("range", vec![from.show(), to.show()]);
+        section.resolve(&RANGE, vec![from.show(), to.show()]);
         let whole = matches!((from, to), (Number::Integer(_), Number::Integer(_)));
-        let step = match section.item("step") {
+        let step = match section.item(&STEP) {
             None if whole => Number::Integer(1),
-            None => return Err(section.missing("step", "0.1")),
+            None => return Err(section.missing(&STEP)),
             Some(item) => Number::read(item)?,
         };
-        section.resolve("step", step.show());
+        section.resolve(&STEP, step.show());
         let some = step.real() > 0.0;
-        section.ensure(some, "step", "steps that lead nowhere", "give a step above zero")?;
+        section.ensure(some, &STEP, "`step` must be greater than 0", "give a step above zero")?;
         let steps = (to.real() - from.real()) / step.real();
         let hint = "the second number is at least a step above the first, and at most 2^32 of them";
-        section.ensure((1.0..=4_294_967_296.0).contains(&steps), "range", "a search of no range", hint)?;
+        section.ensure(
+            (1.0..=4_294_967_296.0).contains(&steps),
+            &RANGE,
+            "`range` must have from 2 to 2^32 values",
+            hint,
+        )?;
         // A last step that falls short of the end by rounding is one.
         let last = (steps + 1e-9).floor() as u64;
-        let unit = section.optional("unit")?;
+        let unit = section.get(&UNIT)?;
         Ok(Self { from, step, last, unit, at: range.at.clone() })
     }
 
-    /// The place of the greatest value; the first is 0.
+    /// The index of the greatest value; the first value has index 0.
     pub(super) fn last(&self) -> u64 {
         self.last
     }
@@ -86,12 +104,12 @@ impl Grid {
         }
     }
 
-    /// The value at a place, without its unit.
+    /// The value at an index, without its unit.
     pub(super) fn number(&self, place: u64) -> f64 {
         self.at_place(place).real()
     }
 
-    /// The value at a place as the experiment would write it.
+    /// The value at an index, as written in an experiment.
     pub(super) fn shown(&self, place: u64) -> String {
         let number = match self.at_place(place) {
             Number::Integer(number) => number.to_string(),
@@ -100,7 +118,7 @@ impl Grid {
         self.unit.as_ref().map_or(number.clone(), |unit| format!("{number} {unit}"))
     }
 
-    /// The value at a place, as if it stood in the experiment.
+    /// The value at an index, as an item of the experiment.
     pub(super) fn item(&self, place: u64) -> Item {
         let value = match (self.at_place(place), &self.unit) {
             (_, Some(_)) => Value::String(self.shown(place)),

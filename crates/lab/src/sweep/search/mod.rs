@@ -1,11 +1,12 @@
-//! Searches: the greatest value of one key of an experiment at which a measure of its flows is still large enough, such as
-//! the most flows of which 99% meet their deadline (specs/pdq.md §10).
+//! A search finds the greatest value of one key of an experiment at which a measure of its flows is still large enough.
+//! An example is the largest number of flows of which 99% meet their deadline (specs/pdq.md §10).
 //!
-//! The measure is supposed to fall along the key: whatever holds at a value holds at all below. It is averaged over seeds,
-//! the same ones at every value, so that neighbouring values see the same draws. Where the supposition fails, the value
-//! found is one that holds and whose next one does not, not always the greatest of these. It fails of few seeds where the
-//! mean over many does fall: one seed's bad luck at a value lasts for many values above. More seeds help; a scan for
-//! the greatest value that holds would find the luckiest.
+//! The search assumes that the measure falls along the key: if it holds at a value, it holds at all smaller values. The
+//! measure is averaged over seeds. The seeds are the same at every value, so that neighbouring values have the same
+//! random draws. If the assumption fails, the value found still holds and the next value does not, but a greater value
+//! may hold as well. With few seeds the assumption can fail although the mean over many seeds falls: one seed's bad
+//! luck at a value persists for many greater values. More seeds help. A scan for the greatest value that holds would
+//! find the luckiest one.
 
 mod directory;
 mod found;
@@ -14,56 +15,68 @@ mod grid;
 pub use directory::{run_into, sweep};
 pub use found::{Found, Probe, table};
 
-use crate::experiment::{Document, Problem, Section};
-use crate::figure::measure::Measure;
+use crate::experiment::keys::{Key, keys};
+use crate::experiment::{Document, Problem, ROOT, SEARCHES, Section};
+use crate::figure::measure::{MEASURE, Measure, OF};
 use crate::figure::runs::{Data, Run, Seeds};
 use crate::run::records::{FlowRow, Records};
 use crate::run::{Control, run};
 use crate::{Error, RunState};
-use grid::Grid;
+use grid::{GRID, Grid};
 use raddle_records::{Digest, FlowRecord};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// `[search]`: what is searched for, and how.
+/// The `[search]` section.
 #[derive(Debug, Clone)]
 pub struct Search {
     /// The key that is varied.
     key: String,
     grid: Grid,
     measure: Measure,
-    /// What the measure must come to.
+    /// The threshold for the measure.
     at_least: f64,
-    /// Runs at each value.
+    /// Number of runs at each value.
     seeds: u64,
     /// The table with every default.
     resolved: toml::Table,
 }
 
+keys! {
+    /// A search for the greatest value of one key at which a measure of the flows is still large enough.
+    pub(crate) SEARCH = "search" {
+        /// The dotted key that is searched.
+        KEY: String = Key::new("key").required().example("\"workload.flows\"");
+        /// Least mean over seeds of the measure at which a value holds.
+        AT_LEAST: f64 = Key::new("at_least").required().example("0.99");
+        /// Number of runs at each value.
+        SEEDS: u64 = Key::new("seeds").or("1").above_zero();
+        ..&GRID, &MEASURE;
+    }
+}
+
 impl Search {
-    /// The search that an experiment's file asks for, if it does.
+    /// The search in an experiment's file; `None` if the file has none.
     ///
     /// # Errors
-    /// If the table is wrong, or asks for what is not measured of flows.
+    /// If the section is wrong, or its measure is not one of flows alone.
     pub fn read(document: &Document) -> Result<Option<Self>, Problem> {
-        let mut root = Section::new(&document.root, "");
-        let Some(mut section) = root.section("search")? else { return Ok(None) };
-        let key: String = section.required("key")?;
+        let mut root = Section::new(&document.root, &ROOT);
+        let Some(mut section) = root.section(&SEARCHES)? else { return Ok(None) };
+        let key = section.read(&KEY)?;
         let grid = Grid::read(&mut section)?;
-        if section.item("of").is_none() {
-            return Err(section.missing("of", "\"met\""));
+        if !section.has(&OF) {
+            return Err(section.missing(&OF));
         }
         let measure = Measure::read(&mut section)?;
         let alone = measure.is_of_flows() && !measure.is_timed() && measure.bases().next().is_none();
         let hint = "for example: of = \"met\"";
-        section.ensure(alone, "of", "a search is by what is measured of a run's flows", hint)?;
-        let at_least = section.required("at_least")?;
-        let seeds = section.or("seeds", 1)?;
-        section.ensure(seeds > 0, "seeds", "no run at all", "leave `seeds` out to run each value once")?;
+        section.ensure(alone, &OF, "a search needs a quantity of flows", hint)?;
+        let (at_least, seeds) = (section.read(&AT_LEAST)?, section.read(&SEEDS)?);
         let resolved = section.finish()?;
         Ok(Some(Self { key, grid, measure, at_least, seeds, resolved }))
     }
 
-    /// The experiment at a place of the grid.
+    /// The experiment with the key set to the value at an index of the grid.
     fn document(&self, document: &Document, place: u64) -> Result<Document, Problem> {
         let mut document = document.clone();
         let item = self.grid.item(place);
@@ -71,10 +84,10 @@ impl Search {
         Ok(document)
     }
 
-    /// Searches. `control` is told how far the run is that is being made.
+    /// Runs the search. `control` gets the state of the run in progress.
     ///
     /// # Errors
-    /// If the experiment is wrong, a run fails or measures nothing, or somebody wants it to stop.
+    /// If the experiment is wrong, a run fails or measures nothing, or the search is stopped.
     pub fn run(&self, document: &Document, mut control: Control<'_>) -> Result<Found, Error> {
         let (mut probes, mut digest) = (Vec::new(), Digest::default());
         let holds = |place| {
@@ -96,8 +109,8 @@ impl Search {
         })
     }
 
-    /// The measure at a place of the grid. Once no further seed could lift the mean to where it must be, it looks at no
-    /// further seed.
+    /// The measure at an index of the grid. It stops before the last seed once no result of the remaining seeds could
+    /// lift the mean to the threshold.
     fn probe(
         &self,
         document: &Document,
@@ -127,7 +140,7 @@ impl Search {
         Ok(Probe { shown: self.grid.shown(place), measured, runs: numbers.len(), holds })
     }
 
-    /// The measure of one run; `None` if it has nothing to measure.
+    /// The measure of one run; `None` if the run has nothing to measure.
     fn measured(
         &self,
         document: &Document,
@@ -151,15 +164,16 @@ impl Search {
     }
 }
 
-/// Ends a search that somebody wants to stop: what is half done tells nothing.
+/// Ends the search if it has been stopped: a partial run gives no result.
 fn refuse_stopped(stop: &AtomicBool) -> Result<(), Error> {
     if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
 }
 
-/// The greatest place up to `last` that `holds`, if all below one that does hold as well. Place 0 is taken to hold.
+/// The greatest index up to `last` that `holds`, if every index below one that holds does so too. Index 0 is assumed to
+/// hold.
 ///
-/// It goes up in strides that double and then halves what is left: large values are those that take long to run, and the
-/// answer is most often far from the largest.
+/// The search doubles its stride upwards and then bisects. Large values take long to run, and the answer is usually far
+/// below the largest.
 fn greatest<E>(last: u64, mut holds: impl FnMut(u64) -> Result<bool, E>) -> Result<u64, E> {
     let (mut low, mut stride) = (0, 1);
     let mut high = loop {

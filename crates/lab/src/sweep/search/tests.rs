@@ -1,9 +1,9 @@
-//! The search itself on functions, and on small runs.
+//! Tests the search on functions and on small runs.
 
 use super::*;
 use crate::experiment::Document;
 
-/// What is found where `truth` holds, and what was tried.
+/// The result of a search where `truth` holds, and the values tried.
 fn find(last: u64, truth: impl Fn(u64) -> bool) -> (u64, Vec<u64>) {
     let mut tried = Vec::new();
     let found = greatest(last, |place| {
@@ -41,8 +41,8 @@ fn whatever_holds_the_value_found_does_and_the_next_does_not() {
     }
 }
 
-/// Flows of 125 KB to one host of 10 Gbps, 0.1 ms each, all due after 1.05 ms: ten are in time at most, if
-/// they all end together.
+/// Flows of 125 KB to one host with a 10 Gbps link, 0.1 ms each, all due after 1.05 ms. If all flows end at the same
+/// time, at most ten meet the deadline.
 const BURST: &str = r#"
 [topology]
 kind = "single_switch"
@@ -111,9 +111,9 @@ fn searches_that_make_no_sense_are_refused() {
         Err(problem) => problem.to_string(),
         Ok(_) => panic!("{search} passes"),
     };
-    assert!(refused(&FLOWS.replace("40", "0")).contains("no range"));
-    assert!(refused(&format!("{FLOWS}step = 0\n")).contains("lead nowhere"));
-    assert!(refused(&format!("{FLOWS}seeds = 0\n")).contains("no run"));
+    assert!(refused(&FLOWS.replace("40", "0")).contains("`range` must have from 2 to 2^32 values"));
+    assert!(refused(&format!("{FLOWS}step = 0\n")).contains("`step` must be greater than 0"));
+    assert!(refused(&format!("{FLOWS}seeds = 0\n")).contains("`seeds` must be greater than 0 (got 0)"));
     assert!(refused(&FLOWS.replace("met", "peak_queue")).contains("flows"));
     assert!(refused(&FLOWS.replace("of = \"met\"", "")).contains("`of`"));
     assert!(refused(&format!("{FLOWS}tolerance = 1\n")).contains("tolerance"));

@@ -1,10 +1,10 @@
-//! Random choices of the kinds that an experiment is made of.
+//! Random values of the types that occur in an experiment.
 
 use raddle_core::{Bytes, Duration, Rate, Stream};
 use raddle_schemes::parameter::{Parameter, Value as Setting};
 use toml::Value;
 
-/// The random choices of one experiment.
+/// The random number generator of one experiment.
 pub(super) struct Dice(Stream);
 
 impl Dice {
@@ -17,7 +17,7 @@ impl Dice {
         self.0.unit() < probability
     }
 
-    /// One of these, all alike.
+    /// One of these, with equal probability.
     pub(super) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len() as u64) as usize]
     }
@@ -26,7 +26,7 @@ impl Dice {
         self.0.below(bound)
     }
 
-    /// A number from `least` to `most`, all alike.
+    /// A number from `least` to `most`, uniformly distributed.
     pub(super) fn between(&mut self, least: u64, most: u64) -> u64 {
         least + self.0.below(most - least + 1)
     }
@@ -36,13 +36,13 @@ impl Dice {
         Value::Integer(i64::try_from(self.between(least, most)).expect("drawn numbers are small"))
     }
 
-    /// A number from `least`, above 0, to `most`: all magnitudes between them alike.
+    /// A number from `least`, which must be above 0, to `most`. Each doubling within this range is equally likely.
     pub(super) fn log_between(&mut self, least: u64, most: u64) -> u64 {
         let power = least << self.below(u64::from((most / least).ilog2()) + 1);
         (power + self.below(power)).min(most)
     }
 
-    /// A span of time: any, or a round one, with which events meet at the same instant.
+    /// A time span. It is often round, so that events coincide.
     pub(super) fn span(&mut self, least: Duration, most: Duration) -> Value {
         let ps = self.log_between(least.as_ps().max(1), most.as_ps());
         let step = self.pick(&[1, 1_000, 100_000, 1_000_000]);
@@ -54,7 +54,7 @@ impl Dice {
         Bytes(self.log_between(least, most)).to_string().into()
     }
 
-    /// A share from 0 to `most`, to a thousandth of it.
+    /// A fraction from 0 to `most`, in steps of a thousandth of `most`.
     pub(super) fn share(&mut self, most: f64) -> Value {
         (most * self.below(1_001) as f64 / 1_000.0).into()
     }
@@ -69,7 +69,7 @@ impl Dice {
         items
     }
 
-    /// A value that the parameter allows: mostly near its default, sometimes an end of its range.
+    /// A value within the parameter's range: mostly near its default, sometimes an end of the range.
     pub(super) fn parameter(&mut self, parameter: &Parameter) -> Value {
         let (least, most) = parameter.range;
         let mut near = |default: u64, if_none: u64| {

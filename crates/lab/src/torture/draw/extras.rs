@@ -1,4 +1,4 @@
-//! Whatever an experiment may have besides a fabric, flows and a scheme.
+//! Optional parts of an experiment, besides a fabric, flows and a scheme.
 
 use super::dice::Dice;
 use super::{set, table};
@@ -8,19 +8,19 @@ use toml::{Table, Value};
 
 const US: Duration = Duration::from_us(1);
 
-/// The experiment so far, as far as what is added depends on it.
+/// The properties of the experiment so far that affect optional parts.
 pub(super) struct Around<'a> {
     pub(super) registry: &'a Registry,
-    /// The links of the fabric, by their ends.
+    /// The links of the fabric, as pairs of nodes.
     pub(super) links: &'a [(u32, u32)],
-    /// When the run ends at the latest.
+    /// The time limit of the run.
     pub(super) limit: Duration,
 }
 
-/// Adds something to an experiment.
+/// Adds an optional part to an experiment.
 type Extra = fn(&mut Dice, &Around<'_>, &mut Table);
 
-/// The probability with which each is offered.
+/// The optional parts, each with the probability of being offered.
 pub(super) const EXTRAS: [(f64, Extra); 15] = [
     (0.5, parameters),
     (0.3, limits),
@@ -39,12 +39,12 @@ pub(super) const EXTRAS: [(f64, Extra); 15] = [
     (0.2, |dice, _, experiment| set(experiment, "engine.watchdog", dice.span(US * 10, US * 1_000))),
 ];
 
-/// An interval of which the run has not too many.
+/// A sampling interval that gives at most 100 samples in the run.
 fn interval(dice: &mut Dice, around: &Around<'_>) -> Value {
     dice.span(around.limit / 100, around.limit)
 }
 
-/// Other values of some parameters of the schemes that the experiment chooses.
+/// New values for some parameters of the schemes in the experiment.
 fn parameters(dice: &mut Dice, around: &Around<'_>, experiment: &mut Table) {
     let chosen: Vec<String> = experiment["scheme"].as_table().map_or_else(Vec::new, |scheme| {
         let kind = |value: &Value| value.get("kind").unwrap_or(value).as_str().map(str::to_owned);

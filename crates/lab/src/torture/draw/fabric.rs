@@ -7,12 +7,13 @@ use raddle_core::Duration;
 use raddle_schemes::registry::Registry;
 use toml::{Table, Value};
 
-/// The kind that stands for graphs in files. A drawn experiment is one file; readers of graphs are fuzzed instead.
+/// The kind for graphs in files. It is not drawn, since an experiment here is a single file. The graph parsers are
+/// fuzzed separately.
 const IN_FILES: &str = "file";
 
 /// The kinds that can be drawn.
 pub(super) fn kinds(registry: &Registry) -> Vec<&'static str> {
-    let own = topology_kinds().iter().map(|&(name, _)| name).filter(|&name| name != IN_FILES);
+    let own = topology_kinds().map(|(name, _)| name).filter(|&name| name != IN_FILES);
     own.chain(registry.topologies().iter().map(|kind| kind.info.name)).collect()
 }
 
@@ -25,7 +26,8 @@ pub(super) fn draw(dice: &mut Dice, kind: &str, registry: &Registry) -> Table {
         return fabric;
     }
     fabric.insert("link_rate".into(), dice.rate());
-    // Threads meet once a delay, so short ones take long, and without any there is one thread.
+    // Threads synchronize once per propagation delay, so short delays make runs slow. With a delay of 0 only one thread
+    // runs.
     let delay = match dice.below(20) {
         0 => "0 ns".into(),
         1 => dice.span(Duration::from_ps(1), Duration::from_ns(100)),
@@ -40,11 +42,11 @@ pub(super) fn draw(dice: &mut Dice, kind: &str, registry: &Registry) -> Table {
     fabric
 }
 
-/// Rates besides `link_rate`, and the kinds that have them.
+/// Optional keys of rates besides `link_rate`, and the kinds that have them.
 const RATES: [(&str, &[&str]); 2] =
     [("uplink_rate", &["folded_clos", "fat_tree", "clos"]), ("bottleneck_rate", &["dumbbell"])];
 
-/// The numbers of a kind. A kind that is not here has none, and is refused if it needs some.
+/// The integer keys of a kind. Kinds that are not listed get none; the checks refuse them if they need some.
 fn sizes(dice: &mut Dice, kind: &str) -> Table {
     let mut numbers = |keys: &[(&'static str, u64, u64)]| {
         table(keys.iter().map(|&(key, least, most)| (key, dice.number(least, most))))

@@ -14,11 +14,11 @@ const US: Duration = Duration::from_us(1);
 /// Draws a workload between these hosts.
 type Way = fn(&mut Dice, &[u32]) -> Table;
 
-/// Ways of drawing a workload, each with its share of a hundred.
+/// The ways of drawing a workload, each with its share in percent.
 const WAYS: [(u64, Way); 6] =
     [(45, listed), (30, generated), (6, long), (4, hotspot), (10, collective), (5, skeleton)];
 
-/// Flows between these hosts, of which there are two at least.
+/// Draws a workload between these hosts. There must be at least two hosts.
 pub(super) fn draw(dice: &mut Dice, hosts: &[u32]) -> Table {
     let mut left = dice.below(WAYS.iter().map(|(share, _)| share).sum());
     let way = WAYS.iter().find(|(share, _)| {
@@ -36,7 +36,7 @@ pub(super) fn draw(dice: &mut Dice, hosts: &[u32]) -> Table {
     drawn
 }
 
-/// One flow, which every scheme carries.
+/// A single flow, which every scheme can carry.
 pub(super) fn simplest(hosts: &[u32]) -> Table {
     let [src, dst] = [hosts[0], hosts[hosts.len() - 1]].map(|host| Value::Integer(host.into()));
     let flow = table([("src", src), ("dst", dst), ("size", "10 KB".into())]);
@@ -80,7 +80,7 @@ fn kind(name: &'static str) -> Table {
 }
 
 fn one_of(dice: &mut Dice, role: &str) -> Table {
-    let all: Vec<_> = names(role).map(|(name, _)| name).collect();
+    let all: Vec<_> = names(role).collect();
     kind(dice.pick(&all))
 }
 
@@ -124,13 +124,13 @@ fn arrivals(dice: &mut Dice) -> Table {
     arrivals
 }
 
-/// A share of a link, above none.
+/// A load above 0 and up to 1.
 fn load(dice: &mut Dice) -> Value {
     (dice.between(1, 100) as f64 / 100.0).into()
 }
 
 fn sizes(dice: &mut Dice) -> Value {
-    let own = names("sizes").map(|(name, _)| name).filter(|&name| name != "cdf");
+    let own = names("sizes").filter(|&name| name != "cdf");
     let all: Vec<_> = own.chain(PUBLISHED.iter().map(|published| published.name)).collect();
     let mut sizes = kind(dice.pick(&all));
     let more: Vec<(&str, Value)> = match sizes["kind"].as_str().unwrap_or_default() {

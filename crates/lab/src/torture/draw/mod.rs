@@ -1,5 +1,5 @@
-//! Draws an experiment from its seed: a transport and a routing of the registry, a fabric and ports that suit them, flows, and
-//! whatever else an experiment can have. An experiment is made part by part: a part that the checks refuse is left out.
+//! Draws an experiment from its seed: a transport and a routing of the registry, a fabric and ports that suit them,
+//! flows, and optional parts. An experiment is built part by part: a part that the checks refuse is left out.
 
 mod dice;
 mod extras;
@@ -18,20 +18,20 @@ use raddle_topology::Topology;
 use std::sync::Arc;
 use toml::{Table, Value};
 
-/// Most fabrics and ports that are tried for a transport and a routing.
+/// Largest number of fabrics and ports to try for a transport and a routing.
 const ATTEMPTS: u32 = 600;
 
-/// An experiment that the checks accept, if one was found, and how many parts were offered for it beside its fabric and scheme.
+/// An experiment that passes the checks, if one was found, and counts of its optional parts.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     pub(super) experiment: Option<Table>,
-    /// Parts that were offered.
+    /// Number of parts offered, besides the fabric and the scheme.
     pub(super) offered: u64,
-    /// Those of them that the checks refused.
+    /// Number of these parts that the checks refused.
     pub(super) refused: u64,
 }
 
-/// The experiment of that seed. What is being checked lies on the `bench`.
+/// Draws the experiment of that seed. The experiment being checked is stored in `bench`.
 pub(super) fn draw(seed: u64, registry: &Arc<Registry>, bench: &Bench) -> Drawn {
     let mut dice = Dice::new(seed);
     let mut drawing = Drawing { registry, bench, drawn: Drawn::default() };
@@ -74,14 +74,14 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// The fabric of the experiment, if the checks accept it.
+    /// The fabric of the experiment, if it passes the checks.
     fn fabric(&self, experiment: &Table) -> Option<Arc<Topology>> {
         self.bench.put(experiment);
         let prepared = parse(experiment, self.registry).and_then(|document| document.prepare());
         prepared.ok().map(|prepared| prepared.topology)
     }
 
-    /// True if the checks accept an experiment with one part more than one that they accept.
+    /// True if the experiment with one more part still passes the checks.
     fn accepts(&mut self, experiment: &Table) -> bool {
         self.drawn.offered += 1;
         let accepted = self.fabric(experiment).is_some();
@@ -89,7 +89,7 @@ impl Drawing<'_> {
         accepted
     }
 
-    /// A fabric and ports on which the transport runs with that routing, and one flow.
+    /// A fabric and ports on which the transport runs with that routing, and a single flow.
     fn world(
         &mut self,
         dice: &mut Dice,
@@ -102,7 +102,7 @@ impl Drawing<'_> {
             let kind = kinds[attempt as usize % kinds.len()];
             let mut experiment = Table::new();
             experiment.insert("topology".into(), fabric::draw(dice, kind, self.registry).into());
-            // TOML's numbers have a sign.
+            // TOML integers are signed, so the top bit of the seed is shifted out.
             set(&mut experiment, "engine.seed", Value::Integer((seed >> 1) as i64));
             if matches!(transport.make, Make::Fluid { .. })
                 || (transport.fluid.is_some() && dice.chance(0.05))
@@ -128,7 +128,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Queues, flow control and congestion points of the registry, or none of them.
+/// Randomly chosen queues, flow control and congestion points of the registry; each is often left out.
 fn ports(dice: &mut Dice, registry: &Registry) -> Table {
     let mut ports = Table::new();
     let mut choose =
@@ -150,7 +150,7 @@ fn table<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Table {
     entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Sets a dotted key, and makes the tables on the way.
+/// Sets a dotted key, and creates missing tables on the way.
 fn set(root: &mut Table, key: &str, value: Value) {
     match key.split_once('.') {
         None => {

@@ -2,7 +2,7 @@ use super::*;
 use crate::experiment::workload_names as names;
 use std::collections::BTreeSet;
 
-/// Every word that stands in an experiment as a value.
+/// All strings that occur as values in an experiment.
 fn words(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::String(word) => drop(found.insert(word.clone())),
@@ -12,8 +12,8 @@ fn words(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// A new scheme, fabric or kind of workload is drawn without anybody's doing; one that needs keys that nobody draws is
-/// never accepted, and fails here.
+/// A new scheme, fabric or kind of workload is drawn automatically. This test fails if it needs keys that no code
+/// draws, since the checks then never accept it.
 #[test]
 fn everything_that_can_be_named_is_drawn() {
     let registry = Arc::new(Registry::builtin());
@@ -26,7 +26,7 @@ fn everything_that_can_be_named_is_drawn() {
         match drawn.experiment {
             Some(experiment) => words(&Value::Table(experiment), &mut found),
             None => {
-                // The first choices of `draw`.
+                // The same first choices as in `draw`.
                 let mut dice = Dice::new(seed);
                 let transport = dice.pick(registry.transports());
                 none.push((transport.info.name, dice.pick(&registry.routings_of(&transport))));
@@ -36,11 +36,11 @@ fn everything_that_can_be_named_is_drawn() {
     let schemes = registry.schemes().map(|info| info.name);
     let own = registry.transports().iter().flat_map(|transport| registry.routings_of(transport));
     let roles = ["arrivals", "sizes", "pairs", "process", "deadlines"];
-    let kinds = roles.into_iter().flat_map(names).map(|(name, _)| name).filter(|&name| name != "cdf");
+    let kinds = roles.into_iter().flat_map(names).filter(|&name| name != "cdf");
     let all = schemes.chain(own).chain(fabric::kinds(&registry)).chain(kinds);
     let missing: BTreeSet<_> = all.filter(|&name| !found.contains(name)).collect();
     assert!(missing.is_empty(), "never drawn: {missing:?}");
-    // Switch AR goes by the congestion points of QCN, and DCQCN has its own.
+    // Switch AR needs the congestion points of QCN, but DCQCN has its own.
     none.retain(|&pair| pair != ("dcqcn", "switch-ar"));
     assert!(none.is_empty(), "no fabric was found for {none:?}");
     assert!(refused * 2 < offered, "{refused} of {offered} parts were refused");

@@ -1,4 +1,4 @@
-//! One rank as a state machine: it computes, sends and receives as its program says (specs/cee.md §6.5).
+//! One rank as a state machine: it computes, sends and receives as its program specifies (specs/cee.md §6.5).
 
 use super::matching::Waiting;
 use super::order::{Order, Slot};
@@ -9,29 +9,29 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// Bytes of a request to send and of its answer.
+/// Bytes of a request to send, and of the reply to it.
 const HANDSHAKE: u64 = 64;
 
-/// How ranks speak.
+/// How ranks exchange messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Messages smaller than this are sent at once, without asking (eagerly); others once the receiver has posted its
-    /// receive (rendezvous).
+    /// Messages smaller than this many bytes are sent at once (eager). All others are sent only after the receiver
+    /// has posted its receive (rendezvous).
     pub eager: u64,
-    /// What message sizes are multiplied by.
+    /// Factor by which message sizes are multiplied.
     pub scale: u64,
-    /// Statements that a rank reads ahead of what it lets begin.
+    /// Number of statements that a rank reads ahead of the operations that it begins.
     pub window: u64,
 }
 
 impl Default for Settings {
-    /// Up to 16 KB eagerly, sizes as they are, 4,096 statements (specs/cee.md §6.5).
+    /// Eager below 16 KB, sizes unscaled, a window of 4,096 statements (specs/cee.md §6.5).
     fn default() -> Self {
         Self { eager: 16_000, scale: 1, window: 4_096 }
     }
 }
 
-/// What one rank tells another. It travels as a flow of so many bytes.
+/// A message between ranks. It travels as a flow with the size of the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) from: u32,
@@ -40,7 +40,7 @@ pub(super) struct Message {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A whole message, sent without asking.
+    /// A whole message, sent without a request.
     Eager(Envelope),
     /// A request to send a message.
     Request {
@@ -48,70 +48,69 @@ pub(super) enum Kind {
         /// The sender's operation.
         send: Slot,
     },
-    /// The answer to a request: the receiver is ready.
+    /// The reply to a request: the receiver is ready.
     Clear { send: Slot, receive: Slot },
-    /// The message that was asked for.
+    /// The message that a request announced.
     Data {
         /// The receiver's operation.
         receive: Slot,
     },
 }
 
-/// By what a message is matched.
+/// The fields by which a message is matched with a receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Envelope {
-    /// Its place among those from this sender to this receiver: they are matched in the order in which they were sent,
-    /// in whatever order they come.
+    /// Sequence number among the messages from this sender to this receiver. Messages are matched in the order in which
+    /// they were sent, whatever the order of arrival.
     number: u64,
     tag: Option<u32>,
 }
 
-/// Something for the network.
+/// A message that is handed to the network.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outgoing {
     pub(super) to: u32,
     pub(super) bytes: u64,
     pub(super) message: Message,
-    /// The operation that has finished when the sender is done with it.
+    /// The send operation that finishes when the sender's flow is closed; `None` if no operation waits for it.
     pub(super) send: Option<Slot>,
 }
 
-/// What a rank has done so far.
+/// Statistics of a rank so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Account {
-    /// When its program came to its end.
+    /// When the rank's program finished; `None` before that.
     pub finished: Option<Time>,
-    /// How long its streams computed, in all.
+    /// Total time that the rank's streams computed.
     pub computed: Duration,
-    /// Messages that it sent, requests and answers aside.
+    /// Number of messages that the rank sent, without requests and replies.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: u64,
 }
 
-/// Envelopes from one sender that came before others that it had sent before.
+/// Messages of one sender that arrived before an earlier one of the same sender.
 #[derive(Debug, Default)]
 struct Incoming {
     next: u64,
     early: BTreeMap<u64, Arrived>,
 }
 
-/// A message, or the request to send one, that has come.
+/// A message, or a request to send one, that has arrived.
 #[derive(Debug, Clone, Copy)]
 struct Arrived {
     from: u32,
     tag: Option<u32>,
-    /// The sender's operation, if the sender asks.
+    /// The sender's operation, if this is a request.
     request: Option<Slot>,
 }
 
-/// One rank.
 pub(super) struct Rank {
     number: u32,
     settings: Settings,
     order: Order<Program>,
     computing: BinaryHeap<Reverse<(Time, Slot)>>,
-    /// Messages sent to each rank.
+    /// Number of messages sent to each rank.
     sent: FxHashMap<u32, u64>,
     incoming: FxHashMap<u32, Incoming>,
     posted: Waiting<Slot>,
@@ -119,7 +118,7 @@ pub(super) struct Rank {
     outbox: VecDeque<Outgoing>,
     account: Account,
     failure: Option<Misread>,
-    /// Whether something has happened since it last went as far as it could.
+    /// True if an event has happened since the rank last advanced.
     stirred: bool,
 }
 
@@ -141,7 +140,7 @@ impl Rank {
         }
     }
 
-    /// Goes as far as it can at `now`. Returns whether it had anything to do.
+    /// Begins and finishes every operation that it can at `now`. Returns whether there was anything to do.
     pub(super) fn advance(&mut self, now: Time) -> bool {
         while let Some(&Reverse((end, slot))) = self.computing.peek()
             && end <= now
@@ -168,17 +167,17 @@ impl Rank {
         true
     }
 
-    /// When it has something to do by itself.
+    /// When the next computation finishes.
     pub(super) fn wake(&self) -> Time {
         self.computing.peek().map_or(Time::NEVER, |&Reverse((end, _))| end)
     }
 
-    /// The next thing for the network.
+    /// The next message for the network.
     pub(super) fn next_outgoing(&mut self) -> Option<Outgoing> {
         self.outbox.pop_front()
     }
 
-    /// What it has done so far.
+    /// Statistics of the rank so far.
     pub(super) fn account(&self) -> Account {
         self.account
     }
@@ -211,7 +210,7 @@ impl Rank {
         *number += 1;
         let from = self.number;
         if to == from {
-            // Through its own memory.
+            // A message to the rank itself goes through its own memory.
             self.finish(slot);
             self.arrive(from, envelope, None);
         } else if bytes < self.settings.eager {
@@ -224,7 +223,7 @@ impl Rank {
         }
     }
 
-    /// Something has come from the network.
+    /// Handles a message that has arrived from the network.
     pub(super) fn receive(&mut self, Message { from, kind }: Message) {
         match kind {
             Kind::Eager(envelope) => self.arrive(from, envelope, None),
@@ -242,7 +241,7 @@ impl Rank {
         }
     }
 
-    /// An envelope has come: it is matched when all that were sent before it have come.
+    /// Handles an envelope that has arrived. It is matched once all earlier envelopes of the same sender have arrived.
     fn arrive(&mut self, from: u32, Envelope { number, tag }: Envelope, request: Option<Slot>) {
         let incoming = self.incoming.entry(from).or_default();
         incoming.early.insert(number, Arrived { from, tag, request });
@@ -257,7 +256,7 @@ impl Rank {
         }
     }
 
-    /// A receive has got its message, or the request to send it.
+    /// Handles a receive that is matched with a message or with a request to send it.
     fn join(&mut self, receive: Slot, arrived: Arrived) {
         let Some(send) = arrived.request else { return self.finish(receive) };
         let message = Message { from: self.number, kind: Kind::Clear { send, receive } };
@@ -265,7 +264,7 @@ impl Rank {
         self.stirred = true;
     }
 
-    /// The sender of a message that was asked for is done with it.
+    /// The sender of a requested message has finished sending it.
     pub(super) fn is_sent(&mut self, send: Slot) {
         self.finish(send);
     }
@@ -275,7 +274,7 @@ impl Rank {
         self.stirred = true;
     }
 
-    /// What it waits for, in words, if it has not come to its end.
+    /// Describes what the rank waits for; `None` if its program has finished.
     pub(super) fn waits_for(&self) -> Option<String> {
         if self.order.is_finished() {
             return None;

@@ -1,16 +1,16 @@
-//! Ranks that speak over a network of the test's own.
+//! Tests of ranks that communicate over a network simulated by the test.
 
 use super::*;
 use crate::goal::Line;
 use crate::goal::tests::{EXAMPLE, trace};
 
-/// Delivers each message after a time of the test's choice, and tells the sender at once that it is done.
+/// Delivers each message after a delay chosen by the test, and tells the sender at once that it has been sent.
 struct Network {
     ranks: Vec<Rank>,
     now: u64,
-    /// Arrivals and their places, in ns.
+    /// Messages in flight, by arrival time in ns and message number.
     under_way: BTreeMap<(u64, usize), (u32, Message)>,
-    /// What has been sent, in order: when, from whom to whom, bytes.
+    /// All messages sent, in order: time in ns, sender, receiver, bytes.
     sent: Vec<(u64, u32, u32, u64)>,
 }
 
@@ -30,7 +30,7 @@ impl Network {
         }
     }
 
-    /// Runs to rest. `delay` gives the ns that the message with that number and so many bytes takes.
+    /// Runs until no event is left. `delay` gives the delay in ns for a message number and its size in bytes.
     fn run(&mut self, delay: impl Fn(usize, u64) -> u64) {
         loop {
             for rank in 0..self.ranks.len() {
@@ -63,7 +63,7 @@ impl Network {
         }
     }
 
-    /// When each rank finished, in ns.
+    /// When each rank finished, in ns; `None` if it did not.
     fn finished(&self) -> Vec<Option<u64>> {
         let finished = |rank: &Rank| rank.account().finished.map(|at| at.as_ps() / 1_000);
         self.ranks.iter().map(finished).collect()
@@ -76,7 +76,7 @@ fn run(text: &str, settings: Settings, delay: impl Fn(usize, u64) -> u64) -> Net
     network
 }
 
-/// Two ranks with these statements.
+/// A program of two ranks with these statements.
 fn two(first: &str, second: &str) -> String {
     format!("num_ranks 2\nrank 0 {{\n{first}\n}}\nrank 1 {{\n{second}\n}}")
 }
@@ -110,9 +110,9 @@ fn a_large_message_is_asked_for_first_and_sent_when_its_receive_is_posted() {
     );
     let network = run(&text, Settings::default(), |_, _| 100);
     assert_eq!(network.sent, [(0, 0, 1, 64), (700, 1, 0, 64), (800, 0, 1, 20_000)]);
-    // The sender has finished when the data have left, the receiver when they have come.
+    // The sender finishes when the data has been sent, the receiver when it has arrived.
     assert_eq!(network.finished(), [Some(805), Some(900)]);
-    // The limit itself is not below the limit; without a limit all is sent at once.
+    // A message of exactly the limit is not eager; with the largest limit every message is eager.
     let sizes = |bytes: u64, eager| {
         let text = two(&format!("send {bytes}b to 1"), &format!("recv {bytes}b from 0"));
         run(&text, Settings { eager, ..Settings::default() }, |_, _| 1).sent.len()
@@ -151,7 +151,7 @@ fn a_send_that_blocks_before_its_partner_receives_is_a_deadlock_that_names_both(
     );
 }
 
-/// Rank 1 receives two messages and computes 100 ns after the first that it names, 10 after the second.
+/// Rank 1 posts two receives. It computes 100 ns after the first completes and 10 ns after the second.
 fn in_which_order(first: &str, second: &str, delay: impl Fn(usize, u64) -> u64) -> Option<u64> {
     let receive = format!(
         "l1: recv 1b from {first}\nl2: calc 100\nl2 requires l1\nl3: recv 1b from {second}\nl4: calc 10 cpu 1\nl4 requires l3"
@@ -161,11 +161,11 @@ fn in_which_order(first: &str, second: &str, delay: impl Fn(usize, u64) -> u64) 
 
 #[test]
 fn messages_match_in_the_order_in_which_they_were_sent_whatever_the_order_in_which_they_come() {
-    // In order: the first receive ends at 50, the second at 70.
+    // In order: the first receive completes at 50 ns, the second at 70 ns.
     assert_eq!(in_which_order("0 tag 5", "0 tag 5", |number, _| [50, 70][number]), Some(150));
-    // The second message overtakes the first, which comes at 90: both receives end then.
+    // The second message overtakes the first, which arrives at 90 ns: both receives complete then.
     assert_eq!(in_which_order("0 tag 5", "0 tag 5", |number, _| [90, 10][number]), Some(190));
-    // A wildcard takes what was sent first too.
+    // A wildcard also takes the message that was sent first.
     assert_eq!(in_which_order("-1 tag -1", "0 tag 5", |number, _| [90, 10][number]), Some(190));
 }
 
@@ -173,7 +173,7 @@ fn messages_match_in_the_order_in_which_they_were_sent_whatever_the_order_in_whi
 fn wildcards_take_what_comes_first() {
     let text = "num_ranks 3\nrank 0 { l1: calc 100; l2: send 1b to 2 tag 1; l2 requires l1 }\nrank 1 { send 1b to 2 tag 2 }\n\
         rank 2 { l1: recv 1b from -1 tag -1; l2: calc 1000; l2 requires l1; l3: recv 1b from 0 tag -1; l4: calc 10 cpu 1; l4 requires l3 }";
-    // Rank 1's message comes first and is the wildcard's, although the other would match as well.
+    // Rank 1's message arrives first and the wildcard takes it, although rank 0's message would match as well.
     assert_eq!(run(text, Settings::default(), |_, _| 50).finished(), [Some(100), Some(0), Some(1_050)]);
     let posted_late = "num_ranks 2\nrank 0 { send 1b to 1 tag 9; send 2b to 1 tag 4 }\n\
         rank 1 { l1: calc 500; l2: recv 1b from 0 tag 4; l2 requires l1; l3: recv 1b from -1 tag -1; l3 requires l2 }";
@@ -222,7 +222,7 @@ fn a_posted_receive_lets_others_compute_until_they_wait_for_it() {
         "l1: recv 1b from 0\nl2: calc 200\nl2 irequires l1\nl3: calc 50\nl3 requires l1\nl3 requires l2",
     );
     assert_eq!(run(&text, Settings::default(), |_, _| 0).finished(), [Some(300), Some(350)]);
-    // What irequires an operation waits for its beginning.
+    // With `irequires`, an operation waits until the other begins.
     let late = "num_ranks 1\nrank 0 { l1: calc 100; l2: calc 10; l3: calc 1 cpu 1; l2 requires l1; l3 irequires l2 }";
     assert_eq!(run(late, Settings::default(), |_, _| 0).finished(), [Some(110)]);
 }
@@ -239,7 +239,7 @@ fn a_program_is_read_no_further_than_its_window() {
     for ns in 0..100 {
         rank.advance(at(ns));
         let read = read.load(std::sync::atomic::Ordering::Relaxed) as u64;
-        // The operation that computes, the next, and the window behind it.
+        // The operation that computes, the next one, and the window after it.
         assert_eq!(read, ns + 22);
     }
     assert_eq!(rank.order.unfinished().len(), 22);

@@ -1,4 +1,4 @@
-//! The algorithms by name, as programs that do nothing else.
+//! Collective algorithms by name, and programs that run one of them repeatedly.
 
 use super::{Group, binomial, bruck, dissemination, pairwise, recursive_doubling, ring};
 use crate::WorkloadError;
@@ -10,16 +10,16 @@ use raddle_core::Duration;
 /// An algorithm for a collective operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Algorithm {
-    /// The operation.
+    /// The collective operation.
     pub operation: &'static str,
-    /// The algorithm.
+    /// The name of the algorithm.
     pub name: &'static str,
-    /// It is for powers of two of ranks only.
+    /// True if the algorithm requires the number of ranks to be a power of two.
     pub powers_of_two: bool,
     steps: fn(Group, u64) -> Steps,
 }
 
-/// All algorithms, the first of each operation its usual one. Trees have the first rank as their root.
+/// All algorithms. The first of each operation is its usual one. Trees have the first rank as root.
 pub const ALGORITHMS: [Algorithm; 12] = [
     algorithm("barrier", "dissemination", |group, _| Box::new(dissemination::barrier(group))),
     algorithm("broadcast", "binomial", |group, bytes| Box::new(binomial::broadcast(group, 0, bytes))),
@@ -46,7 +46,7 @@ const fn algorithm(operation: &'static str, name: &'static str, steps: fn(Group,
     Algorithm { operation, name, powers_of_two: false, steps }
 }
 
-/// All ranks do one collective operation, again and again.
+/// A program in which all ranks perform one collective operation repeatedly.
 #[derive(Debug, Clone, Copy)]
 pub struct Collective {
     algorithm: Algorithm,
@@ -55,11 +55,12 @@ pub struct Collective {
 }
 
 impl Collective {
-    /// Once, with `bytes` a rank (of a barrier: whatever it is): what is combined or handed on, or what each gives each.
+    /// A program with one operation per iteration. `bytes` is the size that each rank contributes or distributes, or
+    /// that each rank sends to each other. A barrier ignores it.
     ///
     /// # Errors
-    /// If the ranks are fewer than 2, or more than 2^20, or no power of two where the algorithm needs one, or if all their
-    /// bytes together are more than 2^60.
+    /// If there are fewer than 2 ranks or more than 2^20, if the algorithm needs a power of two of ranks, or if the
+    /// bytes of all ranks together exceed 2^60.
     pub fn new(algorithm: Algorithm, ranks: u32, bytes: u64) -> Result<Self, WorkloadError> {
         let refuse = |need| Err(WorkloadError::parameter("number of ranks", &ranks, need));
         check_ranks(ranks.into())?;

@@ -1,4 +1,5 @@
-//! Collectives along a binomial tree: counted from the root, member `r` hangs below `r` without its lowest bit.
+//! Collectives along a binomial tree. Members are counted from the root; the parent of member `r` is `r` with its
+//! lowest set bit cleared.
 
 use super::{Group, tag};
 use crate::mpi::Step;
@@ -8,16 +9,16 @@ use crate::mpi::Step;
 struct Place {
     group: Group,
     root: u32,
-    /// Places after the root, round the group.
+    /// Position after the root, modulo the size of the group.
     relative: u32,
-    /// Number of children: one a bit below the lowest of `relative`, as far as there are members.
+    /// Number of children: one per bit below the lowest set bit of `relative`, as far as there are members.
     children: u32,
 }
 
 /// The other end of an edge of the tree.
 struct Edge {
     rank: u32,
-    /// Members at and below the edge's lower end.
+    /// Number of members in the subtree at the edge's lower end.
     members: u64,
     tag: u32,
 }
@@ -31,7 +32,7 @@ impl Place {
         Self { group, root, relative, children }
     }
 
-    /// The child that this bit leads to.
+    /// The child that is reached by setting this bit.
     fn child(self, bit: u32) -> Edge {
         let child = self.relative + (1 << bit);
         self.edge(child, child, bit)
@@ -47,7 +48,7 @@ impl Place {
         Edge { rank: self.group.rank(self.root + end), members: u64::from(members), tag: tag(bit) }
     }
 
-    /// Towards the root: hears its children, the smallest subtree first, then tells its parent.
+    /// Towards the root: receives from its children, the smallest subtree first, then sends to its parent.
     fn up(self, bytes: impl Fn(u64) -> u64 + Copy + Send) -> impl Iterator<Item = Step> + Send {
         let hear = move |bit| {
             let edge = self.child(bit);
@@ -57,7 +58,7 @@ impl Place {
         (0..self.children).map(hear).chain(self.parent().map(tell))
     }
 
-    /// From the root: hears its parent, then tells its children, the largest subtree first.
+    /// From the root: receives from its parent, then sends to its children, the largest subtree first.
     fn down(self, bytes: impl Fn(u64) -> u64 + Copy + Send) -> impl Iterator<Item = Step> + Send {
         let hear = move |edge: Edge| Step::default().receiving(edge.rank, bytes(edge.members), edge.tag);
         let tell = move |bit| {
@@ -68,22 +69,22 @@ impl Place {
     }
 }
 
-/// `bytes` of the member at place `root` reach everybody.
+/// The member at place `root` sends the same `bytes` to all members.
 pub fn broadcast(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).down(move |_| bytes)
 }
 
-/// `bytes` of everybody are combined on the way to the member at place `root`.
+/// `bytes` of each member are combined on the way to the member at place `root`.
 pub fn reduce(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).up(move |_| bytes)
 }
 
-/// `bytes` of everybody are collected at the member at place `root`.
+/// `bytes` of each member are collected at the member at place `root`.
 pub fn gather(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).up(move |members| members * bytes)
 }
 
-/// The member at place `root` gives everybody `bytes` of their own.
+/// The member at place `root` sends each member its own `bytes`.
 pub fn scatter(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).down(move |members| members * bytes)
 }

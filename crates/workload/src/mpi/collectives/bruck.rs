@@ -1,9 +1,9 @@
-//! The algorithms of Bruck, Ho, Kipnis, Upfal and Weathersby (1997): fewest rounds for any number of members.
+//! The algorithms of Bruck, Ho, Kipnis, Upfal and Weathersby (1997): the fewest rounds for any number of members.
 
 use super::{Group, rounds, tag};
 use crate::mpi::Step;
 
-/// Everybody has the `bytes` of all: what a member has doubles in each round.
+/// Each member receives the `bytes` of all. The data that a member holds doubles in each round.
 pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance: u32 = 1 << round;
@@ -13,7 +13,7 @@ pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
     })
 }
 
-/// Everybody gives everybody `bytes` of their own: in round k the blocks that have bit k in the distance still to go.
+/// Each member sends each other member `bytes`. In round k it sends the blocks whose remaining distance has bit k set.
 pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance: u32 = 1 << round;

@@ -1,9 +1,10 @@
-//! The barrier by dissemination (Hensgen, Finkel and Manber, 1988): after round k everybody has heard of 2^(k+1) members.
+//! Dissemination barrier (Hensgen, Finkel and Manber, 1988): after round k each member knows that 2^(k+1) members have
+//! arrived.
 
 use super::{Group, rounds, tag};
 use crate::mpi::Step;
 
-/// Nobody leaves before everybody has come.
+/// No member leaves the barrier before all members have entered it.
 pub fn barrier(group: Group) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance = 1 << round;

@@ -1,6 +1,6 @@
 //! The members of a communicator.
 
-/// Ranks at even distances, as one of them sees them: all ranks of a run, or a row or column of a grid of ranks.
+/// Ranks at a constant stride, from the view of one of them: all ranks of a run, or a row or column of a grid of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
     first: u32,
@@ -10,13 +10,13 @@ pub struct Group {
 }
 
 impl Group {
-    /// All `ranks` of a run, for the one that is `rank`.
+    /// All `ranks` ranks of a run, from the view of `rank`.
     #[must_use]
     pub fn world(rank: u32, ranks: u32) -> Self {
         Self { first: 0, stride: 1, size: ranks, me: rank }
     }
 
-    /// `size` ranks from `first` on, `stride` apart, for the one whose place among them is `me`.
+    /// `size` ranks from `first` on, `stride` apart, from the view of the member at place `me`.
     #[must_use]
     pub fn every(stride: u32, first: u32, size: u32, me: u32) -> Self {
         Self { first, stride, size, me }
@@ -34,18 +34,18 @@ impl Group {
         self.me
     }
 
-    /// The rank of the member at a place, counted round the group.
+    /// The rank of the member at a place, modulo the size of the group.
     #[must_use]
     pub fn rank(&self, place: u32) -> u32 {
         self.first + self.stride * (place % self.size)
     }
 
-    /// The rank of the member `steps` places after this one, round the group.
+    /// The rank of the member `steps` places after this one, modulo the size of the group.
     pub(super) fn after(&self, steps: u32) -> u32 {
         self.rank(self.me + steps)
     }
 
-    /// The rank of the member `steps` places before this one, round the group.
+    /// The rank of the member `steps` places before this one, modulo the size of the group.
     pub(super) fn before(&self, steps: u32) -> u32 {
         self.rank(self.me + self.size - steps % self.size)
     }

@@ -1,5 +1,6 @@
-//! Collective operations as messages between ranks, by their standard algorithms (specs/cee.md §6.5; Thakur, Rabenseifner
-//! and Gropp, "Optimization of Collective Communication Operations in MPICH", 2005). Every function is what one member does.
+//! Collective operations as messages between ranks, by their standard algorithms (specs/cee.md §6.5; Thakur,
+//! Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", 2005). Each function returns
+//! the steps of one member.
 
 mod algorithm;
 pub mod binomial;
@@ -15,15 +16,15 @@ mod tests;
 pub use algorithm::{ALGORITHMS, Algorithm, Collective};
 pub use group::Group;
 
-/// Tags from here on belong to collectives.
+/// Collectives use tags from this value on.
 pub const TAGS: u32 = 1_000_000;
 
-/// The tag of a round. Later collectives use it again: messages of one pair and tag keep their order.
+/// The tag of a round. Later collectives reuse it: messages of one pair and tag keep their order.
 fn tag(round: u32) -> u32 {
     TAGS + round
 }
 
-/// The rounds of an algorithm that doubles something until it reaches `size`.
+/// The rounds of an algorithm that doubles a quantity until it reaches `size`.
 fn rounds(size: u32) -> std::ops::Range<u32> {
     0..size.next_power_of_two().trailing_zeros()
 }

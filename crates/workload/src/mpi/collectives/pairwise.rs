@@ -1,15 +1,16 @@
-//! All-to-all by pairwise exchange: every member meets every other in a round of its own.
+//! All-to-all by pairwise exchange: each member exchanges data with each other member in a separate round.
 
 use super::{Group, tag};
 use crate::mpi::Step;
 
-/// Everybody gives everybody `bytes` of their own.
+/// Each member sends each other member `bytes`.
 pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     alltoallv(group, move |_, _| bytes)
 }
 
-/// The member at one place gives the member at another `bytes(one, other)`. Round r: among powers of two the member whose
-/// place differs by an exclusive or with r, else r places on and r places back (specs/cee.md §6.5).
+/// The member at place `a` sends the member at place `b` `bytes(a, b)`. If the number of members is a power of two, the
+/// partner in round r is the place xor r. Otherwise a member sends to the place r further on and receives from the
+/// place r before (specs/cee.md §6.5).
 pub fn alltoallv(group: Group, bytes: impl Fn(u32, u32) -> u64 + Send) -> impl Iterator<Item = Step> + Send {
     let (me, size) = (group.me(), group.size());
     (1..size).map(move |round| {

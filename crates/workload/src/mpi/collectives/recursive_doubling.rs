@@ -1,18 +1,19 @@
-//! Collectives by recursive doubling: in round k members whose places differ in bit k exchange what they have.
+//! Collectives by recursive doubling: in round k, members whose places differ in bit k exchange all the data that they
+//! hold.
 
 use super::{Group, rounds, tag};
 use crate::mpi::Step;
 
-/// Everybody has `bytes` combined from all. Where the members are no power of two, the first few tell their neighbour
-/// first, which takes part for both, and are told the result.
+/// Each member gets `bytes` combined from all. If the number of members is not a power of two, some of the first
+/// members hand their data to a neighbour, which takes part for both and returns the result.
 pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
-    /// The rounds in which members that take no part tell, and are told.
+    /// Round numbers in which members that do not take part send their data, and receive the result.
     const FOLD: u32 = 30;
     const UNFOLD: u32 = 31;
     let doubled: u32 = 1 << group.size().ilog2();
     let folded = group.size() - doubled;
     let me = group.me();
-    // Of the first 2 x folded members the even ones hand over to the odd ones.
+    // Among the first 2 x `folded` members, the even ones hand over to the odd ones.
     let hands_over = me < 2 * folded && me.is_multiple_of(2);
     let takes_over = me < 2 * folded && !me.is_multiple_of(2);
     let told = |peer: u32, round| Step::default().receiving(group.rank(peer), bytes, tag(round));
@@ -30,10 +31,10 @@ pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
     before.into_iter().chain((0..exchanges).map(exchange)).chain(after)
 }
 
-/// Everybody has the `bytes` of all.
+/// Each member receives the `bytes` of all.
 ///
 /// # Panics
-/// If the members are no power of two: Bruck's algorithm and the ring know no such limit.
+/// If the number of members is not a power of two. Bruck's algorithm and the ring have no such limit.
 pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     assert!(group.size().is_power_of_two(), "recursive doubling of {} members", group.size());
     rounds(group.size()).map(move |round| {

@@ -1,15 +1,16 @@
-//! Collectives round a ring, each member sending to the next: the least bytes a link, in as many rounds as members.
+//! Collectives around a ring, in which each member sends to the next: the fewest bytes per link, but about as many
+//! rounds as members.
 
 use super::{Group, tag};
 use crate::mpi::Step;
 
-/// Everybody has the `bytes` of all: in each round a member passes on what it last heard.
+/// Each member receives the `bytes` of all. In each round a member forwards the block that it received last.
 pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     (1..group.size()).map(move |round| pass(group, round, bytes, bytes))
 }
 
-/// Everybody has `bytes` combined from all: they are cut into a part a member, the parts are combined on one way round,
-/// and handed out on another.
+/// Each member gets `bytes` combined from all. The data is divided into one part per member. The parts are combined
+/// during a first pass around the ring and distributed during a second.
 pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     let members = u64::from(group.size());
     let part = move |place: u64| {
@@ -18,7 +19,7 @@ pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
         end(part + 1) - end(part)
     };
     (0..2 * group.size().saturating_sub(1)).map(move |round| {
-        // In round r a member passes on the part r places before its own, and hears the one before that.
+        // In round r a member sends the part r places before its own, and receives the part before that.
         let sent = u64::from(group.me()) + 2 * members - u64::from(round);
         pass(group, round, part(sent), part(sent - 1))
     })

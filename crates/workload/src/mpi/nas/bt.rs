@@ -1,5 +1,5 @@
-//! BT: block-tridiagonal solver by multipartition. The cube is cut into as many slabs a dimension as a row of the square of
-//! ranks is long; each rank has a cell of every slab of every dimension, so that all are at work in every sweep.
+//! BT: block-tridiagonal solver by multipartition. Each dimension of the cube is cut into as many slabs as the square
+//! of ranks has rows. Each rank has one cell in every slab of every dimension, so all ranks compute during every sweep.
 
 use super::{Class, DOUBLE, measured};
 use crate::WorkloadError;
@@ -8,18 +8,17 @@ use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 use std::iter::once;
 
-/// Points in a dimension and time steps of the classes.
+/// Points per dimension, and time steps, of the classes.
 const CLASSES: [(u32, u32); 6] = [(12, 60), (24, 200), (64, 200), (102, 200), (162, 200), (408, 250)];
-/// Picoseconds of a point and time step: 4.6 ms for 64 x 64 x 64 / 64 of class A.
+/// Picoseconds per point and time step: 4.6 ms for 64 x 64 x 64 / 64 in class A.
 const WORK: u64 = 1_117_000;
-/// Of a hundred parts of a step's computing: measured shares of the update, the right-hand side, the sweeps forward and
-/// those backward.
+/// Percent of a time step's computation, measured: update, right-hand side, forward sweeps, backward sweeps.
 const UPDATE: u64 = 6;
 const RIGHT_HAND_SIDE: u64 = 11;
 const FORWARD: u64 = 69;
 const BACKWARD: u64 = 14;
 
-/// Variables of a point, and the coefficients that a sweep forward carries with them.
+/// Variables per point, and the coefficients that a forward sweep carries with them.
 const VARIABLES: u64 = 5;
 const COEFFICIENTS: u64 = VARIABLES * VARIABLES;
 /// Layers of points that a cell copies from its neighbours.
@@ -29,15 +28,15 @@ const LAYERS: u64 = 2;
 #[derive(Debug, Clone, Copy)]
 pub struct Bt {
     class: Class,
-    /// Slabs a dimension, and ranks in a row and a column.
+    /// Number of slabs per dimension; also ranks per row and per column.
     side: u32,
 }
 
 impl Bt {
-    /// BT on a square of ranks.
+    /// BT on a square number of ranks.
     ///
     /// # Errors
-    /// If their number is no square from 4 on, or a cell would have fewer than 3 points a dimension.
+    /// If the number of ranks is not a square of at least 4, or a cell would have fewer than 3 points per dimension.
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let side = ranks.isqrt();
         if side < 2 || side * side != ranks {
@@ -51,7 +50,7 @@ impl Bt {
         Ok(Self { class, side })
     }
 
-    /// The neighbours of a rank down and up each dimension, round it: the same for all its cells.
+    /// The neighbours of a rank, down and up in each dimension, with wrap-around. They are the same for all its cells.
     fn neighbours(self, rank: u32) -> [[u32; 2]; 3] {
         let side = self.side;
         let (column, row) = (rank % side, rank / side);
@@ -64,7 +63,8 @@ impl Bt {
         ]
     }
 
-    /// The slabs in which a rank's cell lies: its cells go up the third dimension, up the first and down the second.
+    /// The slabs that contain a rank's cell. From one cell to the next, the slab increases in the third and the first
+    /// dimension and decreases in the second.
     fn slabs(self, rank: u32, cell: u32) -> [u32; 3] {
         let side = self.side;
         [(rank % side + cell) % side, (rank / side + side - cell) % side, cell]
@@ -80,7 +80,7 @@ impl Bt {
         cells.map(area).sum::<u64>() * LAYERS * VARIABLES * DOUBLE
     }
 
-    /// Every rank fills the layers around its neighbours' cells.
+    /// Each rank sends the layers around its neighbours' cells.
     fn copy_faces(self, rank: u32) -> Step {
         let neighbours = self.neighbours(rank);
         (0..3).fold(Step::default(), |step, axis| {
@@ -93,8 +93,8 @@ impl Bt {
         })
     }
 
-    /// A sweep through the slabs of a dimension, in each of which a rank computes for `compute` on one cell and then
-    /// passes `bytes` of the cell's face on to the next.
+    /// A sweep through the slabs of a dimension. In each slab a rank computes for `compute` on one cell, then sends
+    /// `bytes` of the cell's face to the next rank.
     fn sweep(
         self,
         [from, to]: [u32; 2],
@@ -105,15 +105,15 @@ impl Bt {
         let last = self.side - 1;
         (0..=last).map(move |slab| {
             let step = Step::computing(compute);
-            // What the next cell needs comes while this one's results leave.
+            // The data for the next cell arrives while the results of this cell are sent.
             if slab < last { step.sending(to, bytes, tag).receiving(from, bytes, tag) } else { step }
         })
     }
 
-    /// The solution along a dimension: elimination up, substitution down.
+    /// The solution along a dimension: elimination upward, substitution downward.
     fn solve(self, rank: u32, axis: usize, compute: Duration) -> impl Iterator<Item = Step> + Send {
         let [down, up] = self.neighbours(rank)[axis];
-        // The buffers have room for the largest cell of any class, and are sent whole.
+        // The buffers are sized for the largest cell of the class and are always sent whole.
         let face = u64::from(self.class.of(&CLASSES).0 / self.side + 1).pow(2);
         let part = |share: u64| compute * share / 100 / (3 * u64::from(self.side));
         let forward = face * (COEFFICIENTS + VARIABLES) * DOUBLE;

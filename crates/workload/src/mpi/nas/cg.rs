@@ -1,4 +1,5 @@
-//! CG: conjugate gradients on a sparse matrix, in blocks over a grid of ranks of as many columns as rows, or twice as many.
+//! CG: conjugate gradients on a sparse matrix, in blocks over a grid of ranks with as many columns as rows, or twice as
+//! many.
 
 use super::{Class, DOUBLE, measured, power_of_two};
 use crate::WorkloadError;
@@ -7,7 +8,7 @@ use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 use std::iter::once;
 
-/// Rows, nonzeros a row and outer iterations of the classes.
+/// Rows, nonzeros per row and outer iterations of the classes.
 const CLASSES: [(u32, u64, u32); 6] = [
     (1_400, 7, 15),
     (7_000, 8, 15),
@@ -16,14 +17,14 @@ const CLASSES: [(u32, u64, u32); 6] = [
     (150_000, 15, 75),
     (1_500_000, 21, 100),
 ];
-/// Inner iterations of an outer one.
+/// Inner iterations per outer iteration.
 const INNER: u32 = 25;
-/// Products of matrix and vector in an outer iteration: one each inner iteration and the residual.
+/// Matrix-vector products per outer iteration: one per inner iteration, and one for the residual.
 const PRODUCTS: u64 = INNER as u64 + 1;
-/// Picoseconds of a stored nonzero and outer iteration: 9.5 ms for 75,000 x 14 x 14 / 64 of class B.
+/// Picoseconds per stored nonzero and outer iteration: 9.5 ms for 75,000 x 14 x 14 / 64 in class B.
 const WORK: u64 = 41_500;
 
-/// Tags: rounds of sums, of vectors, and the transposition.
+/// Tags of the rounds of scalar sums, of the rounds of vector sums, and of the transposition.
 const SUM: u32 = 100;
 const VECTOR: u32 = 200;
 const TRANSPOSE: u32 = 300;
@@ -40,7 +41,7 @@ impl Cg {
     /// CG on a power of two of ranks.
     ///
     /// # Errors
-    /// If they are none, or more than the matrix has rows for.
+    /// If the number of ranks is not a power of two, or the grid has more columns than the matrix has rows.
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let grid_rows = 1 << (power_of_two(ranks)?.ilog2() / 2);
         let cg = Self { class, grid_rows, grid_columns: ranks / grid_rows };
@@ -55,8 +56,8 @@ impl Cg {
         Ok(cg)
     }
 
-    /// Bytes of the vector's part that a rank holds after its row of ranks has summed it: the part of its row of the
-    /// matrix, of which two neighbours hold a half each if there are twice as many columns as rows.
+    /// Bytes of the vector part that a rank holds after its row of ranks has summed it: the part of its row of the
+    /// matrix. If there are twice as many columns as rows, two neighbouring ranks hold one half each.
     fn part(self, rank: u32) -> u64 {
         let (rows, ..) = self.class.of(&CLASSES);
         let row = rank / self.grid_columns;
@@ -69,7 +70,8 @@ impl Cg {
         u64::from(held) * DOUBLE
     }
 
-    /// With whom a rank sums in a round, of which there are as many as bits in the number of columns, the widest first.
+    /// The partner with which a rank sums in a round. There are as many rounds as bits in the number of columns; the
+    /// first has the most distant partner.
     fn partner(self, rank: u32, round: u32) -> u32 {
         rank ^ (self.grid_columns >> (round + 1))
     }
@@ -78,7 +80,7 @@ impl Cg {
         self.grid_columns.ilog2()
     }
 
-    /// The rank that holds the transposed block, maybe the rank itself.
+    /// The rank that holds the transposed block; it may be the rank itself.
     fn transposed(self, rank: u32) -> u32 {
         let rows = self.grid_rows;
         if self.grid_columns == rows {
@@ -88,7 +90,7 @@ impl Cg {
         }
     }
 
-    /// A sum of scalars over the row of ranks.
+    /// The rounds of a sum of scalars over a row of ranks.
     fn sum(self, rank: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
         (0..self.rounds()).map(move |round| {
             let peer = self.partner(rank, round);
@@ -96,19 +98,19 @@ impl Cg {
         })
     }
 
-    /// The product of matrix and vector, in which a rank computes for `compute`: summed over the row of ranks, then handed
-    /// to the ranks of the column.
+    /// A matrix-vector product, in which a rank computes for `compute`. The result is summed over the row of ranks,
+    /// then exchanged with the rank of the transposed block.
     fn product(self, rank: u32, compute: Duration) -> impl Iterator<Item = Step> + Send {
         let held = self.part(rank);
         let exchanges = (0..self.rounds()).rev().map(move |round| {
             let (peer, tag) = (self.partner(rank, round), VECTOR + round);
-            // Each gives the part that the other will hold.
+            // Each rank sends the part that its partner will hold.
             Step::default().receiving(peer, held, tag).sending(peer, self.part(peer), tag)
         });
         let peer = self.transposed(rank);
         let transpose =
             Step::default().receiving(peer, self.part(peer), TRANSPOSE).sending(peer, held, TRANSPOSE);
-        // Measured: three quarters multiply, one quarter is for the vectors.
+        // Measured: three quarters of the time are for the product, one quarter for vector operations.
         after(compute * 3 / 4, exchanges.chain(once(transpose)).chain(once(Step::computing(compute / 4))))
     }
 }
@@ -131,7 +133,8 @@ impl Communication for Cg {
     fn iteration(&self, rank: u32, compute: Duration) -> Steps {
         let cg = *self;
         let compute = compute / PRODUCTS;
-        // Each inner iteration sums two products of vectors: direction with image, and the new residual.
+        // Each inner iteration sums two dot products: that of the direction and its image, and that of the new
+        // residual.
         let inner = move |_| {
             let sums = cg.sum(rank, DOUBLE).chain(cg.sum(rank, DOUBLE));
             cg.product(rank, compute).chain(sums)

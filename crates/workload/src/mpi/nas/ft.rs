@@ -1,4 +1,4 @@
-//! FT: a three-dimensional Fourier transform, in slabs, or in pencils where there are more ranks than planes.
+//! FT: a three-dimensional Fourier transform, in slabs, or in pencils if there are more ranks than planes.
 
 use super::{COMPLEX, Class, measured, power_of_two};
 use crate::WorkloadError;
@@ -7,7 +7,7 @@ use crate::mpi::step::after;
 use crate::mpi::{Communication, Steps};
 use raddle_core::Duration;
 
-/// Points in each dimension and iterations of the classes.
+/// Points in each dimension, and iterations, of the classes.
 const CLASSES: [([u64; 3], u32); 6] = [
     ([64, 64, 64], 6),
     ([128, 128, 32], 6),
@@ -16,14 +16,14 @@ const CLASSES: [([u64; 3], u32); 6] = [
     ([512, 512, 512], 20),
     ([2048, 1024, 1024], 25),
 ];
-/// Picoseconds of a point and iteration: 18.8 ms for 512 x 256 x 256 / 64 of class B.
+/// Picoseconds per point and iteration: 18.8 ms for 512 x 256 x 256 / 64 in class B.
 const WORK: u64 = 35_800;
 
 /// The skeleton of FT.
 #[derive(Debug, Clone, Copy)]
 pub struct Ft {
     class: Class,
-    /// Ranks among which planes are transposed, and among which lines are.
+    /// Number of ranks among which planes are transposed; `lines` is the number among which lines are.
     planes: u32,
     lines: u32,
 }
@@ -32,7 +32,7 @@ impl Ft {
     /// FT on a power of two of ranks.
     ///
     /// # Errors
-    /// If they are none, or more than the problem has lines for.
+    /// If the number of ranks is not a power of two, or exceeds the number of lines of the problem.
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let ([_, y, z], _) = class.of(&CLASSES);
         let planes = u64::from(power_of_two(ranks)?).min(z) as u32;
@@ -48,13 +48,13 @@ impl Ft {
         points.iter().product::<u64>() / u64::from(self.planes * self.lines)
     }
 
-    /// A transform of all three dimensions: some of the computing, a transposition, and the rest.
+    /// A transform of all three dimensions: part of the computation, a transposition, then the rest.
     fn transform(self, rank: u32, compute: Duration) -> Steps {
         let Self { planes, lines, .. } = self;
         let bytes = self.points() * COMPLEX;
         let transpose = move |group: Group| pairwise::alltoall(group, bytes / u64::from(group.size()));
         let across = Group::every(lines, rank % lines, planes, rank / lines);
-        // Measured: two fifths before a transposition, three fifths after it.
+        // Measured: two fifths of the time before a transposition, three fifths after it.
         let (first, rest) = (compute * 2 / 5, compute * 3 / 5);
         if lines == 1 {
             return Box::new(after(first, transpose(across)).chain(after(rest, std::iter::empty())));
@@ -78,12 +78,12 @@ impl Communication for Ft {
         measured(WORK, self.points())
     }
 
-    /// The transform forward.
+    /// The forward transform.
     fn opening(&self, rank: u32, compute: Duration) -> Steps {
         self.transform(rank, compute)
     }
 
-    /// A transform back, and a checksum.
+    /// An inverse transform and a checksum.
     fn iteration(&self, rank: u32, compute: Duration) -> Steps {
         let world = Group::world(rank, self.ranks());
         Box::new(self.transform(rank, compute).chain(binomial::reduce(world, 0, COMPLEX)))

@@ -1,4 +1,4 @@
-//! IS: integers sorted by buckets. The ranks sum what is in the buckets, share the buckets out, and send each other keys.
+//! IS: integer sort by buckets. The ranks sum the bucket counts, assign buckets to ranks, and send each other keys.
 
 use super::keys::histograms;
 use super::{Class, measured, power_of_two};
@@ -9,15 +9,15 @@ use crate::mpi::{Communication, Steps};
 use raddle_core::Duration;
 use std::sync::Arc;
 
-/// Binary logarithms of the number of keys and of buckets of the classes.
+/// Binary logarithms of the number of keys and of the number of buckets, for each class.
 const CLASSES: [(u32, u32); 6] = [(16, 9), (20, 10), (23, 10), (25, 10), (27, 10), (31, 10)];
-/// Iterations, whatever the class.
+/// Iterations, the same for all classes.
 const ITERATIONS: u32 = 10;
-/// Keys that are looked up for verification, whose counts travel with the buckets'.
+/// Keys looked up for verification; their counts are sent with the bucket counts.
 const TESTED: u64 = 5;
 /// Bytes of a key and of a count.
 const INTEGER: u64 = 4;
-/// Picoseconds of a key and iteration: 2.2 ms for 2^25 / 64 of class B.
+/// Picoseconds per key and iteration: 2.2 ms for 2^25 / 64 in class B.
 const WORK: u64 = 4_200;
 
 /// The skeleton of IS.
@@ -25,15 +25,15 @@ const WORK: u64 = 4_200;
 pub struct Is {
     class: Class,
     ranks: u32,
-    /// Bytes that the first rank sends each other one, then the second, and so on.
+    /// Bytes that rank `i` sends to rank `j`, at index `i * ranks + j`.
     bytes: Arc<[u64]>,
 }
 
 impl Is {
-    /// IS on a power of two of ranks. The keys are drawn as the benchmark draws them, which takes some ten seconds for class D.
+    /// IS on a power of two of ranks. The keys are drawn as in the benchmark, which takes some ten seconds for class D.
     ///
     /// # Errors
-    /// If the ranks are none, or more than there are buckets.
+    /// If the number of ranks is not a power of two, or exceeds the number of buckets.
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let (key_bits, bucket_bits) = class.of(&CLASSES);
         if power_of_two(ranks)? > 1 << bucket_bits {
@@ -55,8 +55,8 @@ impl Is {
     }
 }
 
-/// The rank that each bucket belongs to: in order, each rank has buckets until the ranks up to it have their even `share`
-/// of all keys.
+/// The rank that owns each bucket. Buckets are assigned in order. A rank gets buckets until it and the ranks before it
+/// have their even `share` of all keys.
 fn share(histograms: &[Vec<u32>], share: u64) -> Vec<usize> {
     let buckets = histograms[0].len();
     let (mut owner, mut keys) = (0, 0);

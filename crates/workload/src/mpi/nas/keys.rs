@@ -1,12 +1,13 @@
-//! The keys that IS sorts: which rank draws how many for which bucket.
+//! The keys that IS sorts: how many keys each rank draws for each bucket.
 
-/// The generator's multiplier, 5^13, its first state, and its modulus as a mask of bits.
+/// The generator's multiplier, 5^13; then its initial state, and its modulus as a bit mask.
 const MULTIPLIER: u64 = 1_220_703_125;
 const SEED: u64 = 314_159_265;
 const MASK: u64 = (1 << 46) - 1;
 
-/// For each rank the number of its keys in each of `1 << bucket_bits` buckets, of `1 << key_bits` keys in all that the
-/// ranks, a power of two of them, draw in turn. A key is the sum of four draws, so that the middle buckets are full.
+/// For each rank, the number of its keys in each of `1 << bucket_bits` buckets. The ranks, a power of two of them, draw
+/// `1 << key_bits` keys in all, each rank its successive part of one sequence. A key is the sum of four draws, so the
+/// middle buckets get the most keys.
 pub(super) fn histograms(key_bits: u32, bucket_bits: u32, ranks: u32) -> Vec<Vec<u32>> {
     let keys = (1_u64 << key_bits) / u64::from(ranks);
     let step = power(MULTIPLIER, 4 * keys);
@@ -29,7 +30,7 @@ pub(super) fn histograms(key_bits: u32, bucket_bits: u32, ranks: u32) -> Vec<Vec
 }
 
 fn product(a: u64, b: u64) -> u64 {
-    // The low 46 bits of a product are those of its low 64.
+    // The wrapping product keeps the low 64 bits, which include the 46 bits needed.
     a.wrapping_mul(b) & MASK
 }
 

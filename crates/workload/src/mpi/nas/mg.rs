@@ -1,5 +1,6 @@
-//! MG: multigrid on a cube with wrap-around, in blocks. Every level exchanges the faces of its blocks; on levels with fewer
-//! points than ranks in a dimension some ranks have nothing, and are given what they need by a neighbour that has.
+//! MG: multigrid on a cube with wrap-around, in blocks. On each level the ranks exchange the faces of their blocks. On
+//! levels with fewer points than ranks in a dimension, some ranks have no points. They later receive their data from a
+//! neighbour that has points.
 
 use super::{Class, DOUBLE, measured, power_of_two};
 use crate::WorkloadError;
@@ -8,9 +9,9 @@ use crate::mpi::step::after;
 use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 
-/// Binary logarithm of the points in a dimension, and iterations, of the classes.
+/// Binary logarithm of the points per dimension, and iterations, of the classes.
 const CLASSES: [(u32, u32); 6] = [(5, 4), (7, 4), (8, 4), (8, 20), (9, 20), (10, 50)];
-/// Picoseconds of a point of the finest level and iteration: 4.8 ms for 256 x 256 x 256 / 64 of class B.
+/// Picoseconds per point of the finest level and iteration: 4.8 ms for 256 x 256 x 256 / 64 in class B.
 const WORK: u64 = 18_400;
 
 /// The skeleton of MG.
@@ -21,18 +22,18 @@ pub struct Mg {
     grid: [u32; 3],
 }
 
-/// A rank's place in one dimension of a level.
+/// A rank's position in one dimension of a level.
 #[derive(Debug, Clone, Copy)]
 struct Axis {
-    /// Planes of its block, two of them copies of its neighbours'.
+    /// Planes of its block, two of them copies of the neighbours' planes.
     planes: u64,
-    /// The next ranks that have points there, down and up, round the dimension.
+    /// The nearest ranks with points on this level, down and up the dimension, with wrap-around.
     neighbours: [u32; 2],
-    /// It has points.
+    /// True if the rank has points on this level.
     present: bool,
-    /// It still has points on the level below, and a neighbour has not.
+    /// True if the rank also has points on the level below while some neighbour has none there.
     gives: bool,
-    /// It has no points on the level below.
+    /// True if the rank has points on this level but none on the level below.
     takes: bool,
 }
 
@@ -40,7 +41,7 @@ impl Mg {
     /// MG on a power of two of ranks.
     ///
     /// # Errors
-    /// If they are none, or more in a dimension than points.
+    /// If the number of ranks is not a power of two, or a dimension has more ranks than points.
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let bits = power_of_two(ranks)?.ilog2();
         let x = bits / 3;
@@ -58,13 +59,14 @@ impl Mg {
         self.class.of(&CLASSES).0
     }
 
-    /// The place of a rank on a level, from 1 to the finest.
+    /// The position of a rank on a level, from 1 to the finest.
     fn axes(self, rank: u32, level: u32) -> [Axis; 3] {
         let [x, y, _] = self.grid;
         let place = [rank % x, rank / x % y, rank / (x * y)];
         std::array::from_fn(|axis| {
             let (size, at) = (self.grid[axis], place[axis]);
-            // Where there are fewer points than ranks, each one is the last's of so many ranks.
+            // If a dimension has fewer points than ranks, each point belongs to the last rank of a group of `spacing`
+            // ranks.
             let spacing = |level: u32| (size >> level).max(1);
             let present = |level: u32| (at + 1).is_multiple_of(spacing(level));
             let points = if present(level) { (1 << level) / u64::from(size / spacing(level)) } else { 0 };
@@ -85,13 +87,13 @@ impl Mg {
         })
     }
 
-    /// Every rank that has points on a level exchanges the faces of its block, one dimension after the other.
+    /// Each rank with points on a level exchanges the faces of its block, one dimension after the other.
     fn exchange(self, rank: u32, level: u32, compute: Duration) -> impl Iterator<Item = Step> + Send {
         let axes = self.axes(rank, level);
         let present = axes.iter().all(|axis| axis.present);
         let faces = (0..3).filter(move |_| present).map(move |axis: usize| {
             let [down, up] = axes[axis].neighbours;
-            // Copies of dimensions that have had their turn are sent along.
+            // The copied planes of dimensions that have already been exchanged are included.
             let bytes = DOUBLE
                 * match axis {
                     0 => (axes[1].planes - 2) * (axes[2].planes - 2),
@@ -105,11 +107,11 @@ impl Mg {
                 .sending(up, bytes, rising)
                 .sending(down, bytes, falling)
         });
-        // The finest level does most: in an iteration each level is computed and exchanged three times.
+        // The finest level takes most of the time. In an iteration each level is computed and exchanged three times.
         after(compute * 7 / 24 / (1 << (3 * (self.finest() - level))), faces)
     }
 
-    /// Ranks that have points on a level give the planes that they made from the level below to neighbours that had none.
+    /// Ranks with points on the level below send the planes interpolated from it to neighbours without points there.
     fn give(self, rank: u32, level: u32) -> impl Iterator<Item = Step> + Send {
         let axes = self.axes(rank, level);
         (0..3).filter_map(move |axis: usize| {
@@ -125,25 +127,25 @@ impl Mg {
         })
     }
 
-    /// One descent to the coarsest level and back, and the residual on the finest.
+    /// One descent to the coarsest level and back, and the residual on the finest level.
     fn cycle(self, rank: u32, compute: Duration) -> impl Iterator<Item = Step> + Send {
         let finest = self.finest();
         let exchange = move |level| self.exchange(rank, level, compute);
-        // Down: the residual of each level but the finest; at the bottom one smoothing.
+        // Down: the residual of each level except the finest, then one smoothing on the coarsest.
         let down = (1..finest).rev().flat_map(exchange).chain(exchange(1));
         // Up: interpolation, residual, smoothing.
         let rise = move |level| self.give(rank, level).chain(exchange(level)).chain(exchange(level));
         down.chain((2..=finest).flat_map(rise)).chain(exchange(finest))
     }
 
-    /// The norms of the residual: a sum and a largest value.
+    /// The norms of the residual: a sum and a maximum.
     fn norms(self, rank: u32) -> impl Iterator<Item = Step> + Send {
         let world = Group::world(rank, self.ranks());
         (0..2).flat_map(move |_| recursive_doubling::allreduce(world, DOUBLE))
     }
 }
 
-/// The tags of messages down and up a dimension.
+/// The tags of messages that go down and up a dimension.
 fn tags(axis: usize) -> [u32; 2] {
     [2 * axis as u32, 2 * axis as u32 + 1]
 }

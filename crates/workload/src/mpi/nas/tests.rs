@@ -2,7 +2,7 @@ use super::{Bt, Cg, Class, Ft, Is, Mg};
 use crate::mpi::testing::{play, sent};
 use crate::mpi::{Amount, Communication, Skeleton};
 
-/// One opening, iteration and closing.
+/// One opening, one iteration and one closing.
 fn once_round(application: &dyn Communication, rank: u32) -> crate::mpi::Steps {
     let compute = application.compute();
     let opening = application.opening(rank, compute);
@@ -46,7 +46,7 @@ fn ranks_that_a_decomposition_cannot_have_are_refused() {
     );
 }
 
-/// specs/cee.md §6.5, sizes by arithmetic.
+/// specs/cee.md §6.5: sizes computed by hand.
 #[test]
 fn oracle_6_5_sizes_by_arithmetic() {
     let largest = |application: &dyn Communication| {
@@ -76,7 +76,8 @@ fn oracle_6_5_partners_of_cg() {
     }
 }
 
-/// FT of more ranks than planes transposes twice; all of a rank's points are in each transposition, less its own share.
+/// With more ranks than planes, FT transposes twice. Each transposition sends all of a rank's points except its own
+/// share.
 #[test]
 fn pencils_are_transposed_twice() {
     let ft = Ft::new(Class::W, 128).unwrap();
@@ -102,8 +103,8 @@ fn computing_is_all_of_the_time_given_to_it() {
     }
 }
 
-/// Messages and bytes of the main loops of recorded runs (tests/recorded.rs compares each pair of ranks with them). IS
-/// changes two of the first rank's keys in each iteration, which the skeleton does not.
+/// Messages and bytes of the main loops of recorded runs (tests/recorded.rs compares each pair of ranks). IS changes
+/// two of the first rank's keys in each iteration; the skeleton does not.
 #[test]
 fn oracle_6_5_totals_of_recorded_runs() {
     let total = |skeleton, iterations| Skeleton { iterations, ..skeleton }.traffic().total();

@@ -1,15 +1,16 @@
-//! Permutations of `k^b` hosts by the `b` digits of their numbers in radix `k` (Dally & Towles, §3.2; Duato et al., §9.2;
-//! specs/cee.md §6.2). With radix 2 the digits are bits, as the patterns' names say.
+//! Permutations of `k^b` hosts by the `b` digits of their numbers in radix `k` (Dally & Towles, §3.2; Duato et al.,
+//! §9.2; specs/cee.md §6.2). With radix 2 the digits are bits, as in the patterns' names.
 
 use super::{grid, nonempty};
 use crate::WorkloadError;
 use raddle_core::NodeId;
 use raddle_topology::{Shape, Topology};
 
-/// What becomes of a sender's digits: `s_i` is the sender's digit `i`, `d_i` the receiver's, 0 the least significant.
+/// How a receiver's digits follow from the sender's: `s_i` is digit `i` of the sender, `d_i` of the receiver; digit 0
+/// is the least significant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
-    /// `d_i = k - 1 - s_i`; on a grid, coordinate by coordinate.
+    /// `d_i = k - 1 - s_i`; on a grid, each coordinate is complemented.
     Complement,
     /// `d_i = s_{b-1-i}`.
     Reversal,
@@ -17,15 +18,14 @@ pub enum Digits {
     Rotation,
     /// `d_i = s_{i-1}`, the indices modulo `b`: the perfect shuffle.
     Shuffle,
-    /// `d_i = s_{i + floor(b/2)}`, the indices modulo `b`, which for even `b` swaps the number's halves; on a grid of
-    /// equal sizes coordinates rotated, `(x, y)` to `(y, x)`, `(x, y, z)` to `(y, z, x)`.
+    /// `d_i = s_{i + floor(b/2)}`, the indices modulo `b`; for even `b` this swaps the halves of the number. On a grid
+    /// of equal dimensions the coordinates are rotated: `(x, y)` to `(y, x)`, `(x, y, z)` to `(y, z, x)`.
     Transpose,
     /// Digits 0 and `b - 1` swapped.
     Butterfly,
 }
 
 impl Digits {
-    /// The pattern's name.
     const fn name(self) -> &'static str {
         match self {
             Self::Complement => "bit-complement",
@@ -37,7 +37,7 @@ impl Digits {
         }
     }
 
-    /// The pattern on `hosts`, which are `radix^b`; of a k-ary tree `k`, else 2 if `radix` is `None`.
+    /// The pattern's pairs. There must be `radix^b` hosts. If `radix` is `None`, it is `k` of a k-ary tree, else 2.
     pub(super) fn pairs(
         self,
         topology: &Topology,
@@ -64,7 +64,7 @@ impl Digits {
         nonempty(self.name(), hosts.iter().enumerate().map(|(i, &src)| (src, to(i))))
     }
 
-    /// The number to which `number` of `count` digits is mapped.
+    /// The number to which the pattern maps `number`, which has `count` digits.
     fn map(self, number: usize, radix: usize, count: u32) -> usize {
         let digit = |i: u32| number / radix.pow(i) % radix;
         let moved = |i: u32| match self {
@@ -81,7 +81,7 @@ impl Digits {
     }
 }
 
-/// The children of a switch, if all have as many, else 2.
+/// Children per switch in a tree, if equal at all levels; else 2.
 fn natural_radix(topology: &Topology) -> u32 {
     match topology.shape() {
         Shape::Xgft(size) if size.children.iter().all(|&k| k == size.children[0]) => size.children[0],
@@ -89,13 +89,13 @@ fn natural_radix(topology: &Topology) -> u32 {
     }
 }
 
-/// The `b` of `count = radix^b`.
+/// The exponent `b` with `count = radix^b`, if there is one.
 fn digits(count: usize, radix: usize) -> Option<u32> {
     let digits = count.ilog(radix);
     (radix.pow(digits) == count).then_some(digits)
 }
 
-/// Host `i` to host `i xor by`, of 2^b hosts.
+/// Host `i` sends to host `i xor by`; the number of hosts must be a power of two.
 pub(super) fn exchange(hosts: &[NodeId], by: u32) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
     const PATTERN: &str = "exchange";
     if !hosts.len().is_power_of_two() {

@@ -25,9 +25,9 @@ fn each(pairs: &Pairs, topology: &Topology, seed: u64) -> Vec<(u32, u32)> {
     pairs.into_iter().map(|(src, dst)| (src.0, dst.0)).collect()
 }
 
-/// The links that D-mod-k takes in the 2-ary 5-tree, each by its direction, the level it is above or below, and what else
-/// tells it from others (specs/cee.md §1.1, §5.1): a switch of level `l` on the way up is above the source, in the plane of
-/// the destination's low `l - 1` digits, and leaves by the next.
+/// The links that D-mod-k takes in the 2-ary 5-tree (specs/cee.md §1.1, §5.1). Each link is given by its direction, the
+/// level below it, and two numbers that identify it within the level. On the way up, a switch of level `l` is above the
+/// source, in the plane given by the low `l - 1` digits of the destination; the next digit chooses its uplink.
 fn path(src: u32, dst: u32) -> impl Iterator<Item = (bool, u32, u32, u32)> {
     let meet = 32 - (src ^ dst).leading_zeros();
     let low = move |level: u32| dst % (1 << level);
@@ -35,7 +35,8 @@ fn path(src: u32, dst: u32) -> impl Iterator<Item = (bool, u32, u32, u32)> {
     up.chain((0..meet).map(move |level| (false, level, dst >> level, low(level))))
 }
 
-/// The most flows on a link, and what flows of 0.9 of a link get of that by max-min, as a share of it.
+/// The largest number of flows on a link, and the relative throughput: the mean max-min rate of flows that each demand
+/// 0.9 of a link, divided by that demand.
 fn contention(pairs: &[(u32, u32)]) -> (u32, f64) {
     let mut load = BTreeMap::new();
     for link in pairs.iter().flat_map(|&(src, dst)| path(src, dst)) {
@@ -51,7 +52,7 @@ fn contention(pairs: &[(u32, u32)]) -> (u32, f64) {
     (load.into_values().max().unwrap(), rates.iter().sum::<f64>() / (0.9 * pairs.len() as f64))
 }
 
-/// The table of specs/cee.md §6.2: fixed points, most flows on a link, relative throughput by max-min.
+/// The table of specs/cee.md §6.2: fixed points, largest number of flows on a link, relative throughput under max-min.
 #[test]
 fn oracle_6_2_permutations_of_32_hosts_under_d_mod_k() {
     let tree = tree();
@@ -79,7 +80,8 @@ fn oracle_6_2_permutations_of_32_hosts_under_d_mod_k() {
     }
 }
 
-/// specs/cee.md §6.2: of 200 random permutations the relative throughput is 0.68 in the mean and 0.51 to 0.86.
+/// specs/cee.md §6.2: over 200 random permutations, the relative throughput is 0.68 on average and between 0.51 and
+/// 0.86.
 #[test]
 fn oracle_6_2_random_permutations_under_d_mod_k() {
     let tree = tree();
@@ -113,7 +115,7 @@ fn digits_move_as_their_rules_say() {
     // Radix 3, 021 = 7: complement 201 = 19, reversal 120 = 15.
     assert_eq!(Digits::Complement.map(7, 3, 3), 19);
     assert_eq!(Digits::Reversal.map(7, 3, 3), 15);
-    // Of an even number of bits transpose swaps the halves: (1, 2) to (2, 1) of 4 x 4.
+    // With an even number of bits, transpose swaps the halves: (1, 2) to (2, 1) on 4 x 4.
     assert_eq!(Digits::Transpose.map(1 + 4 * 2, 2, 4), 2 + 4);
 }
 
@@ -124,7 +126,8 @@ fn the_radix_is_the_trees_unless_it_is_given() {
     assert!(each(&digits(Digits::Complement), &star(16), 1).contains(&(1, 14)));
     let quaternary = Pairs::Digits { pattern: Digits::Rotation, radix: Some(4) };
     assert!(each(&quaternary, &star(16), 1).contains(&(1 + 4 * 2, 2 + 4)));
-    // On a torus of 3 x 3 coordinates are complemented, of which 9 is a power; bits of 4 x 4 only if asked for.
+    // On a 3 x 3 torus coordinates are complemented, although 9 is no power of 2; bits are used only with an explicit
+    // radix.
     assert!(each(&digits(Digits::Complement), &torus(&[3, 3]), 1).contains(&(0, 8)));
     let bits = Pairs::Digits { pattern: Digits::Transpose, radix: Some(2) };
     assert_eq!(each(&bits, &torus(&[4, 4, 4]), 1).len(), 56);

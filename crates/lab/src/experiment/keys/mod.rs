@@ -1,0 +1,429 @@
+//! The keys of an experiment's file, each declared once: name, type, default, range and words. The engines that do not
+//! heed a key are in `run/capabilities.rs`.
+//!
+//! A [`Section`](super::Section) reads a table by its declaration. The book's [page] of all keys, `raddle explain`,
+//! `raddle list keys` and the JSON [`schema()`] are made from the same declarations. The declaration of a table stands
+//! in the file that reads the table:
+//!
+//! ```text
+//! keys! {
+//!     /// How the experiment runs.
+//!     pub(super) ENGINE = "engine" {
+//!         /// Seed from which all random streams derive.
+//!         SEED: u64 = Key::new("seed").or("1");
+//!         /// The flow engine recomputes rates only at multiples of this time.
+//!         GRID: Duration = Key::new("grid").above_zero();
+//!     }
+//! }
+//! ```
+
+mod named;
+mod nested;
+mod reference;
+mod schema;
+
+pub use named::{Name, Named};
+pub use nested::{Any, Inner, Kinded, Tables};
+pub(crate) use reference::{default_of, described};
+pub use reference::{explain, names, page};
+pub use schema::schema;
+
+use super::problem::Problem;
+use super::section::{Read, out_of_range};
+use super::value::Item;
+use raddle_schemes::registry::Registry;
+
+/// Declares a table and its keys. Doc comments are the words of the book.
+macro_rules! keys {
+    ($(
+        $(#[doc = $words:literal])+
+        $visibility:vis $table:ident = $path:literal {
+            $( $(#[doc = $doc:literal])+ $key:ident: $type:ty = $declared:expr; )*
+            $( ..$($others:expr),+; )?
+        }
+    )+) => {$(
+        $( $(#[doc = $doc])+ $visibility static $key: $crate::experiment::keys::Key<$type> = $declared.says(concat!($($doc),+)); )*
+        $(#[doc = $words])+
+        $visibility static $table: $crate::experiment::keys::Keys = $crate::experiment::keys::Keys {
+            path: $path,
+            words: concat!($($words),+),
+            keys: &[$(&$key),*],
+            others: &[$($($others),+)?],
+        };
+    )+};
+}
+pub(crate) use keys;
+
+/// Declares keys that tables of some kinds have. Doc comments are the words of the book.
+macro_rules! key {
+    ($( $(#[doc = $doc:literal])+ $visibility:vis $key:ident: $type:ty = $declared:expr; )+) => {$(
+        $(#[doc = $doc])+
+        $visibility static $key: $crate::experiment::keys::Key<$type> = $declared.says(concat!($($doc),+));
+    )+};
+}
+pub(crate) use key;
+
+/// The declared keys of a table.
+#[derive(Debug)]
+pub struct Keys {
+    /// The table's name, dotted; `[[…]]` tables have no brackets here.
+    pub path: &'static str,
+    /// What the table is for.
+    pub words: &'static str,
+    /// Its keys, in the order of the book.
+    pub keys: &'static [&'static dyn Declared],
+    /// Declarations whose keys stand in this table too, because several tables share them.
+    pub others: &'static [&'static Keys],
+}
+
+impl Keys {
+    /// All keys of the table: its own, and those that it shares with other tables.
+    pub fn all(&self) -> impl Iterator<Item = &'static dyn Declared> {
+        let shared: Vec<_> = self.others.iter().flat_map(|others| others.all()).collect();
+        self.keys.iter().copied().chain(shared)
+    }
+
+    /// The key of that name, kinds' keys included.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&'static dyn Declared> {
+        let of_kinds =
+            |key: &'static dyn Declared| key.kinds().iter().flat_map(|kind| kind.keys.iter().copied());
+        self.all().flat_map(|key| std::iter::once(key).chain(of_kinds(key))).find(|key| key.name() == name)
+    }
+}
+
+/// One of the kinds that a key chooses from, with the keys that the table has beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub words: &'static str,
+    /// The keys of this kind.
+    pub keys: &'static [&'static dyn Declared],
+}
+
+/// Names that a key can have, each with words.
+pub type Choices = Vec<(String, &'static str)>;
+
+/// A key of a table, whose values have the type `T`.
+pub struct Key<T> {
+    name: &'static str,
+    words: &'static str,
+    need: Need,
+    limit: Limit<T>,
+    example: Option<&'static str>,
+    /// The thing that kinds and names in the registry are, for "unknown … `name`".
+    chosen: &'static str,
+    kinds: &'static [Kind],
+    /// Names that the registry of schemes has.
+    registered: Option<fn(&Registry) -> Choices>,
+    table: Option<&'static Keys>,
+}
+
+/// The need for a key, and its value if it is left out.
+#[derive(Debug, Clone, Copy)]
+enum Need {
+    /// It may be left out, which means what the words say.
+    Optional,
+    /// It must be there.
+    Required,
+    /// The value as TOML.
+    Or(&'static str),
+    /// The value depends on others, as these words say.
+    Computed(&'static str),
+}
+
+/// Values that a key may have.
+enum Limit<T> {
+    Any,
+    Such { allows: fn(&T) -> bool, words: &'static str },
+    Range { number: fn(&T) -> f64, least: f64, most: f64 },
+}
+
+impl<T> Key<T> {
+    /// A key of this name, which may be left out.
+    pub(crate) const fn new(name: &'static str) -> Self {
+        let (words, need, limit, example) = ("", Need::Optional, Limit::Any, None);
+        Self { name, words, need, limit, example, chosen: "", kinds: &[], registered: None, table: None }
+    }
+
+    /// The same key, which must be given.
+    pub(crate) const fn required(mut self) -> Self {
+        self.need = Need::Required;
+        self
+    }
+
+    /// The same key, which has this value, in TOML, if it is left out.
+    pub(crate) const fn or(mut self, default: &'static str) -> Self {
+        self.need = Need::Or(default);
+        self
+    }
+
+    /// The same key. The words say which value it has if it is left out.
+    pub(crate) const fn computed(mut self, words: &'static str) -> Self {
+        self.need = Need::Computed(words);
+        self
+    }
+
+    /// The same key with an example of a value, in TOML.
+    pub(crate) const fn example(mut self, example: &'static str) -> Self {
+        self.example = Some(example);
+        self
+    }
+
+    /// The same key, whose values are these kinds of what `chosen` names.
+    pub(crate) const fn of(mut self, chosen: &'static str, kinds: &'static [Kind]) -> Self {
+        (self.chosen, self.kinds) = (chosen, kinds);
+        self
+    }
+
+    /// The same key, whose values are names in the registry, each with a line of description.
+    pub(crate) const fn registered(mut self, chosen: &'static str, names: fn(&Registry) -> Choices) -> Self {
+        (self.chosen, self.registered) = (chosen, Some(names));
+        self
+    }
+
+    /// The kinds that it declares.
+    pub(crate) const fn own_kinds(&self) -> &'static [Kind] {
+        self.kinds
+    }
+
+    /// The thing that its values name.
+    pub(crate) const fn chosen(&self) -> &'static str {
+        self.chosen
+    }
+
+    /// The same key, whose value is a table with these keys, or a list of such tables.
+    pub(crate) const fn table(mut self, keys: &'static Keys) -> Self {
+        self.table = Some(keys);
+        self
+    }
+
+    /// The same key, whose values must be `allows`; the words continue "must be …".
+    pub(crate) const fn such(mut self, words: &'static str, allows: fn(&T) -> bool) -> Self {
+        self.limit = Limit::Such { allows, words };
+        self
+    }
+
+    /// The same key with its words.
+    pub(crate) const fn says(mut self, words: &'static str) -> Self {
+        self.words = words;
+        self
+    }
+
+    /// Its name.
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The declaration of the table that is its value.
+    ///
+    /// # Panics
+    /// If none is declared.
+    pub(crate) fn inner(&self) -> &'static Keys {
+        self.table.unwrap_or_else(|| panic!("`{}` has no declared table", self.name))
+    }
+}
+
+impl<T: Default + PartialOrd> Key<T> {
+    /// The same key, whose values must be above zero.
+    pub(crate) const fn above_zero(self) -> Self {
+        self.such("greater than 0", |value| *value > T::default())
+    }
+}
+
+/// A type that is a number.
+pub trait Number {
+    /// The number.
+    fn number(&self) -> f64;
+}
+
+impl Number for u64 {
+    fn number(&self) -> f64 {
+        *self as f64
+    }
+}
+
+impl Number for u32 {
+    fn number(&self) -> f64 {
+        f64::from(*self)
+    }
+}
+
+impl Number for f64 {
+    fn number(&self) -> f64 {
+        *self
+    }
+}
+
+impl<T: Number> Key<T> {
+    /// The same key, whose values must be from `least` to `most`, both allowed.
+    pub(crate) const fn within(mut self, least: f64, most: f64) -> Self {
+        self.limit = Limit::Range { number: T::number, least, most };
+        self
+    }
+}
+
+impl<T: Read> Key<T> {
+    /// A value as it might be written.
+    fn shown_example(&self) -> String {
+        if let Some(example) = self.example {
+            return example.to_owned();
+        }
+        match (self.need, self.kinds.first()) {
+            (Need::Or(default), _) => default.to_owned(),
+            (_, Some(kind)) => format!("\"{}\"", kind.name),
+            _ => T::EXAMPLE.to_owned(),
+        }
+    }
+
+    /// Reads a value of the key.
+    ///
+    /// # Errors
+    /// If the item has another type, or a value that the key cannot have.
+    pub(crate) fn read(&self, item: &Item) -> Result<T, Problem> {
+        let value = T::read(item)?;
+        if self.allows(&value) {
+            return Ok(value);
+        }
+        let limit = self.limit().unwrap_or_default();
+        let what = format!("`{}` must be {limit} (got {})", self.name, shown(&value.show()));
+        Err(out_of_range(&item.at, what, format!("for example: {} = {}", self.name, self.shown_example())))
+    }
+
+    fn allows(&self, value: &T) -> bool {
+        match self.limit {
+            Limit::Any => true,
+            Limit::Such { allows, .. } => allows(value),
+            Limit::Range { number, least, most } => (least..=most).contains(&number(value)),
+        }
+    }
+
+    /// Its value if it is left out.
+    pub(crate) fn default(&self) -> Option<T> {
+        let Need::Or(text) = self.need else { return None };
+        let read = Item::constant(text).and_then(|item| self.read(&item));
+        Some(read.unwrap_or_else(|problem| panic!("the default of `{}` cannot be: {problem}", self.name)))
+    }
+}
+
+/// A value as a message shows it: text without quotes.
+fn shown(value: &toml::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A declared key, whatever the type of its values.
+pub trait Declared: Sync + std::fmt::Debug {
+    /// Its name.
+    fn name(&self) -> &'static str;
+    /// What it means.
+    fn words(&self) -> &'static str;
+    /// The type of its values in words.
+    fn what(&self) -> String;
+    /// A value as it might be written in TOML.
+    fn example(&self) -> String;
+    /// True if it must be given.
+    fn is_required(&self) -> bool;
+    /// The value that it has if it is left out, as TOML or in words; `None` if it must be given or its words say.
+    fn left_out(&self) -> Option<String>;
+    /// The values that it can have, as words that continue "must be …"; `None` if its type says all.
+    fn limit(&self) -> Option<String>;
+    /// The kinds from which it chooses.
+    fn kinds(&self) -> &'static [Kind];
+    /// The names from which it chooses, each with words.
+    fn choices(&self, registry: &Registry) -> Choices;
+    /// The keys of the table that is its value.
+    fn inner(&self) -> Option<&'static Keys>;
+    /// The JSON Schema of a single value, without that of its [table](Self::inner).
+    fn schema(&self) -> serde_json::Value;
+    /// Reads its default and its example, and fails if one of them is refused.
+    #[cfg(test)]
+    fn check(&self);
+}
+
+impl<T> std::fmt::Debug for Key<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl<T: Read> Declared for Key<T> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn words(&self) -> &'static str {
+        self.words.trim()
+    }
+
+    fn what(&self) -> String {
+        T::what()
+    }
+
+    fn example(&self) -> String {
+        self.shown_example()
+    }
+
+    fn is_required(&self) -> bool {
+        matches!(self.need, Need::Required)
+    }
+
+    fn left_out(&self) -> Option<String> {
+        match self.need {
+            Need::Or(text) => Some(format!("`{text}`")),
+            Need::Computed(words) => Some(words.to_owned()),
+            Need::Optional | Need::Required => None,
+        }
+    }
+
+    fn limit(&self) -> Option<String> {
+        match self.limit {
+            Limit::Any => None,
+            Limit::Such { words, .. } => Some(words.to_owned()),
+            Limit::Range { least, most, .. } => Some(format!("from {least} to {most}")),
+        }
+    }
+
+    fn kinds(&self) -> &'static [Kind] {
+        self.kinds
+    }
+
+    fn choices(&self, registry: &Registry) -> Choices {
+        if let Some(names) = self.registered {
+            return names(registry);
+        }
+        match self.kinds {
+            [] => T::choices(),
+            kinds => kinds.iter().map(|kind| (kind.name.to_owned(), kind.words)).collect(),
+        }
+    }
+
+    fn inner(&self) -> Option<&'static Keys> {
+        self.table
+    }
+
+    fn schema(&self) -> serde_json::Value {
+        let mut schema = T::schema();
+        if let (Limit::Range { least, most, .. }, Some(object)) = (&self.limit, schema.as_object_mut())
+            && object.get("type").is_some_and(|kind| kind == "integer" || kind == "number")
+        {
+            object.insert("minimum".to_owned(), (*least).into());
+            object.insert("maximum".to_owned(), (*most).into());
+        }
+        schema
+    }
+
+    #[cfg(test)]
+    fn check(&self) {
+        let _ = self.default();
+        let example = self.shown_example();
+        if !example.contains('…') {
+            let read = Item::constant(&example).and_then(|item| self.read(&item).map(drop));
+            assert!(read.is_ok(), "`{} = {example}`: {read:?}", self.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

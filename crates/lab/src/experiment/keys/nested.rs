@@ -1,0 +1,59 @@
+//! Values that are tables, which declare keys of their own.
+
+use super::super::problem::Problem;
+use super::super::section::{Read, wrong_type};
+use super::super::value::{Item, Value};
+use serde_json::json;
+
+/// A table, `[key]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Inner;
+
+/// A list of tables, `[[key]]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Tables;
+
+/// A table such as `{ kind = "pareto", shape = 1.05 }`, for which its kind alone may stand: `"uniform"`.
+#[derive(Debug, Clone, Copy)]
+pub struct Kinded;
+
+macro_rules! nested {
+    ($type:ty, $pattern:pat, $what:literal, $example:literal, $schema:tt) => {
+        impl Read for $type {
+            const EXAMPLE: &'static str = $example;
+
+            fn read(item: &Item) -> Result<Self, Problem> {
+                let fits = matches!(&item.value, $pattern);
+                if fits { Ok(Self) } else { Err(wrong_type(item, $what)) }
+            }
+
+            fn show(&self) -> toml::Value {
+                toml::Table::new().into()
+            }
+
+            fn what() -> String {
+                $what.to_owned()
+            }
+
+            fn schema() -> serde_json::Value {
+                json!($schema)
+            }
+        }
+    };
+}
+
+nested!(Inner, Value::Table(_), "a table", "{ … }", { "type": "object" });
+nested!(Tables, Value::Array(_), "a list", "[{ … }]", { "type": "array", "items": { "type": "object" } });
+nested!(
+    Kinded,
+    Value::Table(_) | Value::String(_),
+    "a kind, or a table with `kind` and its parameters",
+    "{ kind = \"…\" }",
+    { "type": ["string", "object"] }
+);
+
+/// A value of any type, which the code that reads it checks.
+#[derive(Debug, Clone, Copy)]
+pub struct Any;
+
+nested!(Any, _, "value", "…", {});

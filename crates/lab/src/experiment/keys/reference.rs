@@ -1,0 +1,266 @@
+//! The declared keys as text: the book's page of all keys, and `raddle explain` of a key.
+
+use super::super::ROOT;
+use super::{Declared, Keys, Kind};
+use crate::run::capabilities;
+use raddle_core::Bytes;
+use raddle_schemes::parameter::{Parameter, Value as Setting};
+use raddle_schemes::registry::Registry;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+
+/// A kind with its keys on one line: `wrap-around grid: dims = [8, 8, 8]`.
+pub(crate) fn described(kind: &Kind) -> String {
+    let keys: Vec<_> = kind.keys.iter().map(|key| format!("{} = {}", key.name(), key.example())).collect();
+    if keys.is_empty() { kind.words.to_owned() } else { format!("{}: {}", kind.words, keys.join(", ")) }
+}
+
+/// A declared key and the table that has it.
+struct Place {
+    table: &'static Keys,
+    /// The kind that the table must have for the key.
+    kind: Option<&'static Kind>,
+    key: &'static dyn Declared,
+}
+
+impl Place {
+    /// The key with the names of its tables, such as `engine.grid`.
+    fn path(&self) -> String {
+        if self.table.path.is_empty() {
+            self.key.name().to_owned()
+        } else {
+            format!("{}.{}", self.table.path, self.key.name())
+        }
+    }
+}
+
+/// The table and all tables within it, each once, in the order of their keys.
+fn tables(of: &'static Keys) -> Vec<&'static Keys> {
+    let mut tables: Vec<&'static Keys> = Vec::new();
+    let mut left = vec![of];
+    while let Some(table) = left.pop() {
+        if tables.iter().any(|other| std::ptr::eq(*other, table)) {
+            continue;
+        }
+        tables.push(table);
+        let inner: Vec<_> = places(table).iter().filter_map(|place| place.key.inner()).collect();
+        left.extend(inner.into_iter().rev());
+    }
+    tables
+}
+
+/// The keys of a table, those of its kinds after the key that chooses the kind.
+fn places(table: &'static Keys) -> Vec<Place> {
+    let mut places = Vec::new();
+    for key in table.all() {
+        places.push(Place { table, kind: None, key });
+        for kind in key.kinds() {
+            places.extend(kind.keys.iter().map(|&key| Place { table, kind: Some(kind), key }));
+        }
+    }
+    places
+}
+
+/// The dotted names of all keys, each with the first sentence about it. Parameters of schemes are not among them.
+#[must_use]
+pub fn names() -> Vec<(String, String)> {
+    let mut names: Vec<(String, String)> = Vec::new();
+    for place in tables(&ROOT).into_iter().flat_map(places) {
+        let path = place.path();
+        if !names.iter().any(|(other, _)| *other == path) {
+            names.push((path, first_sentence(place.key.words()).to_owned()));
+        }
+    }
+    names
+}
+
+fn first_sentence(words: &str) -> &str {
+    words.split_once(". ").map_or(words, |(first, _)| first).trim_end_matches('.')
+}
+
+/// All that is declared of the key of that dotted name, such as `engine.grid`, as text and as JSON; `None` if there is none.
+#[must_use]
+pub fn explain(path: &str, registry: &Registry) -> Option<(String, Value)> {
+    let (mut text, mut entries) = (String::new(), Vec::new());
+    for place in tables(&ROOT).into_iter().flat_map(places).filter(|place| place.path() == path) {
+        let Place { key, kind, .. } = place;
+        let gap = if text.is_empty() { "" } else { "\n" };
+        let of_kind = kind.map_or(String::new(), |kind| format!(" (kind = \"{}\")", kind.name));
+        let _ = writeln!(text, "{gap}{path}{of_kind}\n{}\n", key.words());
+        let facts = facts(&place);
+        for (name, value) in &facts {
+            let _ = writeln!(text, "{name:<9} {value}");
+        }
+        let example = format!("{} = {}", key.name(), key.example());
+        let _ = writeln!(text, "{:<9} {example}", "example");
+        let choices = key.choices(registry);
+        let mut inner: Vec<_> = key.inner().into_iter().flat_map(places).collect();
+        let mut seen = Vec::new();
+        inner.retain(|place| {
+            let is_new = !seen.contains(&(place.key.name(), place.key.words()));
+            seen.push((place.key.name(), place.key.words()));
+            is_new
+        });
+        listed(&mut text, "values", choices.iter().map(|(name, words)| (&name[..], *words)));
+        let keys = inner.iter().map(|inner| (inner.key.name(), first_sentence(inner.key.words())));
+        listed(&mut text, "keys", keys);
+        let facts: Map<String, Value> =
+            facts.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+        let value = |(name, words): &(String, &str)| json!({ "name": name, "words": words });
+        entries.push(json!({
+            "key": path, "kind": kind.map(|kind| kind.name), "words": key.words(), "facts": facts, "example": example,
+            "values": choices.iter().map(value).collect::<Vec<_>>(),
+            "keys": inner.iter().map(|inner| inner.key.name()).collect::<Vec<_>>(),
+        }));
+    }
+    (!entries.is_empty()).then_some((text, Value::Array(entries)))
+}
+
+/// Names in a column, each with words.
+fn listed<'a>(text: &mut String, title: &str, names: impl Iterator<Item = (&'a str, &'a str)> + Clone) {
+    let Some(width) = names.clone().map(|(name, _)| name.len()).max() else { return };
+    let _ = writeln!(text, "\n{title}");
+    for (name, words) in names {
+        let _ = writeln!(text, "{}", format!("  {name:<width$}  {words}").trim_end());
+    }
+}
+
+/// The facts about a key that are not in its words.
+fn facts(place: &Place) -> Vec<(&'static str, String)> {
+    let key = place.key;
+    let mut facts = vec![("type", key.what())];
+    match key.left_out() {
+        Some(default) => facts.push(("default", default)),
+        None if key.is_required() => facts.push(("default", "none: the key is required".to_owned())),
+        None => {}
+    }
+    facts.extend(key.limit().map(|limit| ("range", limit)));
+    let engines = capabilities::engines_of(&place.path());
+    if !engines.is_empty() {
+        facts.push(("engines", engines.iter().map(|engine| engine.name()).collect::<Vec<_>>().join(", ")));
+    }
+    facts
+}
+
+/// The page of the book with all keys and the parameters of all schemes.
+#[must_use]
+pub fn page(registry: &Registry) -> String {
+    let mut page = String::from(
+        "# All keys\n\n\
+         Every key of an experiment's file, generated from the declarations by which the file is read (`raddle explain KEY` \
+         shows one, `raddle schema` gives them to an editor). A key without a default may be left out unless it is *required*. \
+         \"Engines\" names the engines that heed a key if not all do. Ways to write values: [Experiments](experiments.md).\n",
+    );
+    for table in tables(&ROOT) {
+        let title = if table.path.is_empty() { "The file".to_owned() } else { format!("`[{}]`", table.path) };
+        let _ = write!(page, "\n## {title}\n\n{}\n\n", table.words.trim());
+        let here = |key: &dyn Declared| !shared(table).any(|other| other.name() == key.name());
+        let own = |place: &Place| place.kind.is_none() && here(place.key);
+        rows(&mut page, places(table).into_iter().filter(own), registry);
+        for others in table.others.iter().filter(|others| others.path != table.path) {
+            let names: Vec<_> = others.all().map(|key| format!("`{}`", key.name())).collect();
+            let _ = write!(page, "\nAnd, as in `[{}]`: {}.\n", others.path, names.join(", "));
+        }
+        let kinds: Vec<&'static Kind> =
+            table.all().filter(|key| here(*key)).flat_map(Declared::kinds).collect();
+        for kinds in kinds.chunk_by(|kind, next| have_the_same_keys(kind, next)) {
+            let (kind, names) =
+                (kinds[0], kinds.iter().map(|kind| format!("`{}` ({})", kind.name, kind.words)));
+            if !kind.keys.is_empty() {
+                let _ = write!(page, "\nWith {}:\n\n", names.collect::<Vec<_>>().join(", "));
+                rows(
+                    &mut page,
+                    kind.keys.iter().map(|&key| Place { table, kind: Some(kind), key }),
+                    registry,
+                );
+            }
+        }
+    }
+    page.push_str(
+        "\n## Parameters of schemes\n\nA scheme's parameters stand in the table `[scheme.NAME]`.\n",
+    );
+    for info in registry.schemes().filter(|info| !info.parameters.is_empty()) {
+        let _ = write!(page, "\n### `[scheme.{}]`\n\n{}.\n\n", info.name, info.summary.trim_end_matches('.'));
+        page.push_str("| key | default | range | meaning |\n|---|---|---|---|\n");
+        for parameter in info.parameters {
+            let _ = writeln!(page, "{}", row(parameter));
+        }
+    }
+    page
+}
+
+fn row(parameter: &Parameter) -> String {
+    let range = match parameter.default {
+        Setting::Choice(_) => {
+            parameter.choices.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        }
+        Setting::Eight(_) | Setting::Flag(_) => String::new(),
+        _ => parameter.limits(),
+    };
+    let Parameter { name, doc, .. } = parameter;
+    format!("| `{name}` | `{}` | {} | {} |", default_of(parameter), cell(&range), cell(doc))
+}
+
+/// The keys that the table has because it shares them with a table of another name.
+fn shared(table: &'static Keys) -> impl Iterator<Item = &'static dyn Declared> {
+    table.others.iter().filter(|others| others.path != table.path).flat_map(|others| others.all())
+}
+
+fn have_the_same_keys(kind: &Kind, other: &Kind) -> bool {
+    let names = |kind: &Kind| kind.keys.iter().map(|key| (key.name(), key.words())).collect::<Vec<_>>();
+    names(kind) == names(other)
+}
+
+/// A table of keys.
+fn rows(page: &mut String, places: impl Iterator<Item = Place>, registry: &Registry) {
+    page.push_str("| key | type | default | meaning |\n|---|---|---|---|\n");
+    for place in places {
+        let key = place.key;
+        let default = match key.left_out() {
+            Some(default) => default,
+            None if key.is_required() => "*required*".to_owned(),
+            None => String::new(),
+        };
+        let mut words = key.words().to_owned();
+        if let Some(limit) = key.limit() {
+            let _ = write!(words, " Must be {limit}.");
+        }
+        let names: Vec<_> = key.choices(registry).into_iter().map(|(name, _)| format!("`{name}`")).collect();
+        if !names.is_empty() {
+            let _ = write!(words, " One of {}.", names.join(", "));
+        }
+        let engines = capabilities::engines_of(&place.path());
+        if !engines.is_empty() {
+            let names: Vec<_> = engines.iter().map(|engine| engine.name()).collect();
+            let _ = write!(words, " Engines: {}.", names.join(", "));
+        }
+        let _ = write!(words, " Example: `{} = {}`", key.name(), key.example());
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} | {} |",
+            key.name(),
+            cell(&key.what()),
+            cell(&default),
+            cell(&words)
+        );
+    }
+}
+
+/// Text in a cell of a Markdown table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+/// A parameter's default as it is written in an experiment.
+pub(crate) fn default_of(parameter: &Parameter) -> String {
+    match parameter.default {
+        Setting::Duration(span) => format!("\"{span}\""),
+        Setting::Rate(rate) => format!("\"{rate}\""),
+        Setting::Bytes(bytes) => format!("\"{}\"", Bytes(bytes)),
+        Setting::Count(count) => count.to_string(),
+        Setting::Fraction(fraction) => fraction.to_string(),
+        Setting::Eight(numbers) => format!("{numbers:?}"),
+        Setting::Flag(flag) => flag.to_string(),
+        Setting::Choice(word) => format!("\"{word}\""),
+    }
+}

@@ -1,0 +1,100 @@
+//! The declared keys as a JSON Schema, by which an editor completes and checks an experiment's file.
+
+use super::super::ROOT;
+use super::{Declared, Keys, default_of};
+use raddle_schemes::parameter::{Parameter, Value as Setting};
+use raddle_schemes::registry::Registry;
+use serde_json::{Map, Value, json};
+
+/// The JSON Schema (draft 2020-12) of an experiment's file, with the parameters of all schemes of the registry.
+#[must_use]
+pub fn schema(registry: &Registry) -> Value {
+    let mut schema = table(&ROOT, registry);
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = "A Raddle experiment".into();
+    let parts = registry.schemes().filter(|info| !info.parameters.is_empty());
+    for info in parts {
+        let parameters = info.parameters.iter().map(|parameter| (parameter.name.to_owned(), of(parameter)));
+        let parameters: Map<String, Value> = parameters.collect();
+        schema["properties"]["scheme"]["properties"][info.name] = json!({
+            "type": "object",
+            "description": info.summary,
+            "properties": parameters,
+            "additionalProperties": false,
+        });
+    }
+    schema
+}
+
+/// The schema of a table. A key that several kinds declare may have the values of any of them.
+fn table(keys: &'static Keys, registry: &Registry) -> Value {
+    let mut properties: Map<String, Value> = Map::new();
+    let mut add = |key: &'static dyn Declared| {
+        let schema = value(key, registry);
+        match properties.get_mut(key.name()) {
+            None => drop(properties.insert(key.name().to_owned(), schema)),
+            Some(other) => match other.get_mut("anyOf").and_then(Value::as_array_mut) {
+                Some(any) => any.push(schema),
+                None => *other = json!({ "anyOf": [other.clone(), schema] }),
+            },
+        }
+    };
+    for key in keys.all() {
+        add(key);
+        key.kinds().iter().flat_map(|kind| kind.keys).for_each(|key| add(*key));
+    }
+    let required: Vec<_> = keys.all().filter(|key| key.is_required()).map(Declared::name).collect();
+    // Topologies of other crates bring keys of their own.
+    let closed = keys.path != "topology";
+    json!({
+        "type": "object",
+        "description": keys.words.trim(),
+        "properties": properties,
+        "required": required,
+        "additionalProperties": !closed,
+    })
+}
+
+/// The schema of a key's value.
+fn value(key: &'static dyn Declared, registry: &Registry) -> Value {
+    let mut schema = key.schema();
+    let inner = key.inner().map(|inner| table(inner, registry));
+    let names: Vec<_> = key.choices(registry).into_iter().map(|(name, _)| name).collect();
+    if let Some(inner) = inner {
+        schema = match schema["type"].as_str() {
+            Some("array") if schema["items"]["type"] == "object" => {
+                json!({ "type": "array", "items": inner })
+            }
+            Some("array") => json!({ "type": "array" }),
+            Some(_) => inner,
+            None => {
+                let kinds = inner["properties"]["kind"].clone();
+                json!({ "anyOf": [kinds, inner] })
+            }
+        };
+    } else if !names.is_empty() {
+        schema["enum"] = names.into();
+    }
+    schema["description"] = key.words().into();
+    if let Some(default) = key.left_out() {
+        schema["description"] = format!("{} (default: {default})", key.words()).into();
+    }
+    schema
+}
+
+/// The schema of a scheme's parameter.
+fn of(parameter: &Parameter) -> Value {
+    let kind = match parameter.default {
+        Setting::Duration(_) | Setting::Rate(_) | Setting::Bytes(_) => json!({ "type": "string" }),
+        Setting::Choice(_) => json!({ "enum": parameter.choices }),
+        Setting::Count(_) => json!({ "type": "integer", "minimum": 0 }),
+        Setting::Fraction(_) => json!({ "type": ["number", "string"] }),
+        Setting::Eight(_) => {
+            json!({ "type": "array", "items": { "type": "integer" }, "minItems": 8, "maxItems": 8 })
+        }
+        Setting::Flag(_) => json!({ "type": "boolean" }),
+    };
+    let mut schema = kind;
+    schema["description"] = format!("{} (default: {})", parameter.doc, default_of(parameter)).into();
+    schema
+}

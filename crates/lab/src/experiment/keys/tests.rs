@@ -1,0 +1,160 @@
+//! Tests of the declarations: that they can be read, are in the book, and describe the files that Raddle ships.
+
+use super::super::ROOT;
+use super::{page, schema};
+use raddle_schemes::registry::Registry;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn the_page_of_all_keys_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/keys.md");
+    let page = page(&Registry::builtin());
+    if std::env::var_os("RADDLE_WRITE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == page,
+        "RADDLE_WRITE=1 cargo test -p raddle-lab --lib page_of_all_keys writes docs/src/keys.md anew"
+    );
+}
+
+#[test]
+fn defaults_and_examples_of_all_keys_can_be_read() {
+    let mut left = vec![&ROOT];
+    let mut seen: Vec<*const super::Keys> = Vec::new();
+    let mut keys = 0;
+    while let Some(table) = left.pop() {
+        if seen.contains(&std::ptr::from_ref(table)) {
+            continue;
+        }
+        seen.push(table);
+        for key in table.all().flat_map(|key| {
+            std::iter::once(key).chain(key.kinds().iter().flat_map(|kind| kind.keys.iter().copied()))
+        }) {
+            key.check();
+            assert!(key.words().ends_with(['.', ')', '`']), "{}.{}: {}", table.path, key.name(), key.words());
+            left.extend(key.inner());
+            keys += 1;
+        }
+    }
+    assert!(keys > 200, "only {keys} keys are declared");
+}
+
+/// The places at which `value` does not fit `schema`, each with the reason. It knows the words of JSON Schema that ours has.
+fn misfits(value: &Value, schema: &Value, path: &str, found: &mut Vec<String>) {
+    if let Some(any) = schema["anyOf"].as_array() {
+        let fits = |schema: &&Value| {
+            let mut found = Vec::new();
+            misfits(value, schema, path, &mut found);
+            found.is_empty()
+        };
+        if !any.iter().any(|schema| fits(&schema)) {
+            found.push(format!("{path}: fits none of {}", schema["anyOf"]));
+        }
+        return;
+    }
+    let types: Vec<&str> = match &schema["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let is = |name: &&str| match *name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
+        _ => value.is_number(),
+    };
+    if !types.is_empty() && !types.iter().any(is) {
+        return found.push(format!("{path}: {value} is none of {types:?}"));
+    }
+    if schema["enum"].as_array().is_some_and(|names| !names.contains(value)) {
+        found.push(format!("{path}: {value} is none of {}", schema["enum"]));
+    }
+    let beyond = |bound: &Value, is: fn(f64, f64) -> bool| {
+        value.as_f64().zip(bound.as_f64()).is_some_and(|(value, bound)| is(value, bound))
+    };
+    if beyond(&schema["minimum"], |value, least| value < least)
+        || beyond(&schema["maximum"], |value, most| value > most)
+    {
+        found.push(format!("{path}: {value} is out of range"));
+    }
+    for (i, item) in value.as_array().into_iter().flatten().enumerate() {
+        misfits(item, &schema["items"], &format!("{path}[{i}]"), found);
+    }
+    let Some(object) = value.as_object() else { return };
+    for key in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if !object.contains_key(key) {
+            found.push(format!("{path} lacks {key}"));
+        }
+    }
+    for (key, value) in object {
+        match schema["properties"].get(key) {
+            Some(schema) => misfits(value, schema, &format!("{path}.{key}"), found),
+            None if schema["additionalProperties"] == false => found.push(format!("{path}.{key} is unknown")),
+            None => {}
+        }
+    }
+}
+
+/// All TOML files below a folder.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "toml") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_schema_describes_all_experiments_that_raddle_ships() {
+    let (root, mut found) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), Vec::new());
+    for folder in ["papers", "docs/examples"] {
+        files(&root.join(folder), &mut found);
+    }
+    let schema = schema(&Registry::builtin());
+    let mut experiments = 0;
+    for path in found {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let value: Value = toml::from_str(&text).unwrap();
+        if value["statement"].is_array() {
+            continue; // statements of a paper
+        }
+        let mut found = Vec::new();
+        misfits(&value, &schema, "", &mut found);
+        // A topology of another crate is described only where that crate is registered.
+        assert!(found.is_empty(), "{}: {found:#?}", path.display());
+        experiments += 1;
+    }
+    assert!(experiments > 100, "only {experiments} experiments were checked");
+}
+
+#[test]
+fn the_schema_refuses_what_the_reader_refuses() {
+    let schema = schema(&Registry::builtin());
+    let misfits = |text: &str| {
+        let mut found = Vec::new();
+        misfits(&toml::from_str(text).unwrap(), &schema, "", &mut found);
+        found
+    };
+    let topology =
+        "topology = { kind = \"torus\", dims = [4, 4], link_rate = \"1 Gbps\", link_delay = \"1 us\" }\n";
+    assert!(misfits(topology).is_empty());
+    for wrong in [
+        "engine = { seeds = 1 }",
+        "engine = { kind = \"pcket\" }",
+        "engine = { seed = -1 }",
+        "engine = { grid = 1 }",
+        "workload = { priority = 16 }",
+        "scheme = { routing = \"ecmp\" }",
+        "scheme = { transport = \"r2c2\", r2c2 = { hedroom = 0.1 } }",
+    ] {
+        assert!(!misfits(&format!("{topology}{wrong}")).is_empty(), "{wrong}");
+    }
+}

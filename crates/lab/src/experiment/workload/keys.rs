@@ -1,0 +1,429 @@
+//! The keys of `[workload]`.
+
+use super::hotspot::Degree;
+use super::ranks::{Eager, Placement};
+use crate::experiment::frequency::Frequency;
+use crate::experiment::keys::{Choices, Inner, Key, Kind, Kinded, Name, Tables, key, keys};
+use crate::experiment::section::Fraction;
+use raddle_core::{Bytes, Duration, Rate};
+use raddle_schemes::registry::Registry;
+use raddle_workload::PUBLISHED;
+use raddle_workload::mpi::KNOWN;
+use raddle_workload::mpi::collectives::ALGORITHMS;
+use raddle_workload::mpi::nas::Class;
+
+keys! {
+    /// The flows, in one of these ways: drawn (`arrivals`, `sizes`, `pairs`), long flows at a `load`, a `hotspot`, a `list`, a
+    /// `file`, or the messages of a program (`goal`, `skeleton`, `collective`).
+    pub(crate) WORKLOAD = "workload" {
+        /// Starts of drawn flows.
+        ARRIVALS: Kinded = Key::new("arrivals").table(&ARRIVALS_KEYS).example("{ kind = \"poisson\", mean_gap = \"1 us\" }");
+        /// Sizes of drawn flows.
+        SIZES: Kinded = Key::new("sizes").table(&SIZES_KEYS).example("{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }");
+        /// Sources and destinations of drawn flows and of long flows.
+        PAIRS: Kinded = Key::new("pairs").table(&PAIRS_KEYS).example("\"uniform\"");
+        /// Number of drawn flows. Give `flows`, `duration` or `once`.
+        FLOWS: u32 = Key::new("flows").above_zero().example("1000");
+        /// Drawn flows start until this time. Long flows and hotspots send until this time.
+        DURATION: Duration = Key::new("duration").above_zero().example("\"10 ms\"");
+        /// If true, each pair has one flow.
+        ONCE: bool = Key::new("once").computed("`false`").example("true");
+        /// Deadlines of drawn flows. If left out, there are none.
+        DEADLINES: Kinded = Key::new("deadlines").table(&DEADLINES_KEYS).example("{ kind = \"fixed\", deadline = \"1 ms\" }");
+        /// Share of the sender's link that one long flow for each pair sends from time 0 on.
+        LOAD: f64 = Key::new("load").example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
+        /// Many hosts that send to one, alone or beside the flows of `pairs`.
+        HOTSPOT: Inner = Key::new("hotspot").table(&HOTSPOT_KEYS).example("{ type = \"input\" }");
+        /// Flows one by one.
+        LIST: Tables = Key::new("list").table(&FLOW_KEYS).example("[{ src = 0, dst = 1, size = \"1 MB\" }]");
+        /// A file of flows, relative to the experiment's file.
+        FILE: String = Key::new("file").example("\"trace.txt\"");
+        /// Format of the file. If left out, the ending says it: `.txt` or `.cm`.
+        FORMAT: Name = Key::new("format").of("format", &[
+            Kind { name: "hpcc", words: "flow file of HPCC's simulator", keys: &[] },
+            Kind { name: "htsim", words: "connection matrix of htsim", keys: &[] },
+        ]);
+        /// A GOAL file, which may be compressed (`.zst`): a program whose ranks send messages.
+        GOAL: String = Key::new("goal").example("\"is.B.64.goal\"");
+        /// A collective operation of all ranks.
+        COLLECTIVE: Name = Key::new("collective").example("\"allreduce\"").registered("collective operation", collectives);
+        /// Algorithm of the collective operation.
+        ALGORITHM: Name = Key::new("algorithm")
+            .computed("the first of the operation")
+            .example("\"ring\"")
+            .registered("algorithm", algorithms);
+        /// Bytes of a collective operation.
+        SIZE: Bytes = Key::new("size").above_zero().example("\"1 MB\"");
+        /// Size from which a sender asks the receiver before it sends a message (rendezvous), or `always` for none.
+        EAGER: Eager = Key::new("eager").or("\"16 KB\"");
+        /// Statements of a GOAL file that each rank reads ahead.
+        LOOKAHEAD: u64 = Key::new("lookahead").or("4096").above_zero();
+        /// The hosts on which ranks run.
+        PLACEMENT: Placement = Key::new("placement").or("\"random\"");
+        ..&SKELETON_KEYS, &FLOW_TRAITS;
+    }
+
+    /// Starts of drawn flows. The kind alone may stand for the table.
+    pub(super) ARRIVALS_KEYS = "workload.arrivals" {
+        /// The kind of arrivals.
+        ARRIVALS_KIND: Name = Key::new("kind").required().of("kind of arrivals", ARRIVALS_KINDS);
+    }
+
+    /// Sizes of drawn flows. The kind alone may stand for the table.
+    pub(super) SIZES_KEYS = "workload.sizes" {
+        /// The kind of sizes, or the name of a published distribution.
+        SIZES_KIND: Name = Key::new("kind").required().of("kind of sizes", SIZES_KINDS).registered("kind of sizes", sizes);
+        /// Size of a packet, in published distributions that count packets.
+        UNIT: Bytes = Key::new("unit").computed("the published one").above_zero().example("\"1460 B\"");
+        /// Share of flows, the largest ones, that a distribution leaves out.
+        TRUNCATE: Fraction = Key::new("truncate").example("\"1%\"").such("less than 1", |share: &Fraction| share.0 < 1.0);
+    }
+
+    /// Pairs of sources and destinations. The kind alone may stand for the table.
+    pub(super) PAIRS_KEYS = "workload.pairs" {
+        /// The kind of pairs.
+        PAIRS_KIND: Name = Key::new("kind").required().of("kind of pairs", PAIRS_KINDS);
+    }
+
+    /// Deadlines of drawn flows. The kind alone may stand for the table.
+    pub(super) DEADLINES_KEYS = "workload.deadlines" {
+        /// The kind of deadlines.
+        DEADLINES_KIND: Name = Key::new("kind").required().of("kind of deadlines", DEADLINES_KINDS);
+    }
+
+    /// Process by which an application produces frames. The kind alone may stand for the table.
+    pub(super) PROCESS_KEYS = "workload.process" {
+        /// The kind of process.
+        PROCESS_KIND: Name = Key::new("kind").required().of("kind of process", PROCESS_KINDS);
+    }
+
+    /// Many hosts that send to one (CEE), and victims that share links with them.
+    pub(super) HOTSPOT_KEYS = "workload.hotspot" {
+        /// The kind of hotspot: `input`, or `output` for slow links of the topology. It sets the other defaults.
+        HOTSPOT_TYPE: Name = Key::new("type").or("\"input\"").of("type of hotspot", &[
+            Kind { name: "input", words: "more arrives for a host than its link carries", keys: &[] },
+            Kind { name: "output", words: "links of the topology are slow", keys: &[] },
+        ]);
+        /// The host to which the sources send.
+        DESTINATION: u32 = Key::new("destination").computed("that of the type").example("31");
+        /// The hosts that send.
+        SOURCES: Vec<u32> = Key::new("sources").example("[0, 8]");
+        /// Number or share of hosts that send, in place of `sources`.
+        DEGREE: Degree = Key::new("degree").computed("that of the type").example("4");
+        /// Sum of the sources' rates over the rate of the destination's link.
+        SEVERITY: f64 = Key::new("severity").computed("that of the type").above_zero().example("1.8");
+        /// Time at which the sources begin.
+        HOTSPOT_START: Duration = Key::new("start").computed("that of the type").example("\"10 ms\"");
+        /// Time for which they send.
+        HOTSPOT_DURATION: Duration = Key::new("duration").computed("that of the type").above_zero().example("\"20 ms\"");
+        /// Flows that share links with the hotspot.
+        VICTIMS: Tables = Key::new("victims")
+            .computed("those of the type")
+            .table(&VICTIM_KEYS)
+            .example("[{ src = 1, dst = 30, load = 0.95 }]");
+    }
+
+    /// A flow that shares links with a hotspot.
+    pub(super) VICTIM_KEYS = "workload.hotspot.victims" {
+        /// Its source.
+        VICTIM_SRC: u32 = Key::new("src").required().example("1");
+        /// Its destination.
+        VICTIM_DST: u32 = Key::new("dst").required().example("30");
+        /// Share of its sender's link.
+        VICTIM_LOAD: f64 =
+            Key::new("load").required().example("0.95").such(SHARE_OF_A_LINK, is_share_of_a_link);
+    }
+
+    /// One flow.
+    pub(super) FLOW_KEYS = "workload.list" {
+        /// The source.
+        SRC: u32 = Key::new("src").required().example("0");
+        /// The destination.
+        DST: u32 = Key::new("dst").required().example("1");
+        /// The size.
+        FLOW_SIZE: Bytes = Key::new("size").required().above_zero().example("\"1 MB\"");
+        /// The start.
+        START: Duration = Key::new("start").or("\"0 ns\"");
+        /// Time from the start by which the flow should be complete. If left out, there is no deadline.
+        FLOW_DEADLINE: Duration = Key::new("deadline").above_zero().example("\"1 ms\"");
+        ..&FLOW_TRAITS;
+    }
+
+    /// The keys of a skeleton.
+    pub(crate) SKELETON_KEYS = "workload" {
+        /// The communication of a known program, or of neighbours on a grid (`halo`).
+        SKELETON: Name = Key::new("skeleton").example("\"cg\"").registered("skeleton", skeletons);
+        /// Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
+        RANKS: u32 = Key::new("ranks").above_zero().example("64");
+        /// Class of NAS's problem sizes.
+        CLASS: Name = Key::new("class").computed("the published one").example("\"D\"").registered("class", classes);
+        /// Sizes of the grid of `halo`: one to three numbers.
+        GRID: Vec<u32> = Key::new("grid").example("[16, 16]").such("one to three numbers above 0", |dims: &Vec<u32>| {
+            (1..=3).contains(&dims.len()) && !dims.contains(&0)
+        });
+        /// Size of a message for each exchange of an iteration of `halo`.
+        HALO_SIZES: Vec<Bytes> =
+            Key::new("sizes").example("[\"97 KB\"]").such("one or more sizes", |sizes: &Vec<Bytes>| !sizes.is_empty());
+        /// If true, the grid of `halo` wraps around.
+        WRAPS: bool = Key::new("wraps").or("false");
+        /// If true, ranks of `halo` also send to neighbours across corners.
+        CORNERS: bool = Key::new("corners").or("false");
+        /// Number of iterations of a skeleton or a collective operation.
+        ITERATIONS: u32 = Key::new("iterations").computed("the program's own").above_zero().example("10");
+        /// Time for which ranks compute in each iteration.
+        COMPUTE: Duration = Key::new("compute").computed("the program's own, as measured").example("\"10 ms\"");
+        /// If true, messages are scaled by the published factor of the skeleton.
+        SCALED: bool = Key::new("scaled").or("false");
+        /// Factor by which the sizes of messages are multiplied.
+        SCALE: u64 = Key::new("scale").or("1").above_zero();
+    }
+
+    /// What applications ask for their flows.
+    pub(super) FLOW_TRAITS = "workload" {
+        /// Rate at which the application of each flow produces bytes. If left out, all bytes are there at the start.
+        APP_RATE: Rate = Key::new("app_rate").above_zero();
+        /// Process by which an application with `app_rate`, `load` or a hotspot produces frames.
+        PROCESS: Kinded = Key::new("process").computed("`\"constant\"`").table(&PROCESS_KEYS).example("\"poisson\"");
+        /// Weight of each flow in the allocation of rates.
+        WEIGHT: u64 = Key::new("weight").or("1").within(1.0, 255.0);
+        /// Priority of each flow; 0 is served first.
+        PRIORITY: u64 = Key::new("priority").or("0").within(0.0, 15.0);
+    }
+}
+
+/// The words of [`is_share_of_a_link`].
+const SHARE_OF_A_LINK: &str = "above 0 and at most 1, a share of the sender's link";
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "keys hand out references")]
+fn is_share_of_a_link(load: &f64) -> bool {
+    *load > 0.0 && *load <= 1.0
+}
+
+key! {
+    /// Mean time between two starts in the whole fabric.
+    pub(super) MEAN_GAP: Duration = Key::new("mean_gap").above_zero().example("\"1 us\"");
+    /// Mean number of starts in a time, in place of `mean_gap`.
+    pub(super) RATE: Frequency = Key::new("rate").example("\"5000 / s\"").such(
+        "above 0 and at most one in a picosecond",
+        |rate: &Frequency| rate.per_second() > 0.0 && rate.mean_gap_ps().round() >= 1.0,
+    );
+    /// Load of the senders' links, divided by the fabric's oversubscription, in place of `mean_gap`.
+    pub(super) ARRIVALS_LOAD: f64 = Key::new("load").above_zero().example("0.5");
+    /// Mean size by which the load is converted to starts.
+    pub(super) MEAN_SIZE: Bytes = Key::new("mean_size").computed("the mean of `sizes`").above_zero().example("\"100 KB\"");
+    /// If true, the starts are stretched until the drawn flows offer exactly the load.
+    pub(super) EXACT: bool = Key::new("exact").or("false");
+    /// Time between two starts.
+    pub(super) GAP: Duration = Key::new("gap").required().above_zero().example("\"1 us\"");
+    /// Flows start at a random time up to this one.
+    pub(super) JITTER: Duration = Key::new("jitter").or("\"0 ns\"").example("\"1 us\"");
+    /// Share of its link that each sender sends.
+    pub(super) SENDER_LOAD: f64 =
+        Key::new("load").required().example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
+    /// Size of a frame, which is a flow (CEE's evaluation has 1500 B).
+    pub(super) FRAME: Bytes = Key::new("frame").or("\"1500 B\"").above_zero();
+    /// Mean number of frames in a burst.
+    pub(super) BURST: u32 = Key::new("burst").required().above_zero().example("10");
+    /// Size of each flow.
+    pub(super) FIXED_SIZE: Bytes = Key::new("size").required().above_zero().example("\"1 MB\"");
+    /// Shape of the Pareto distribution.
+    pub(super) SHAPE: f64 = Key::new("shape").required().example("1.05").such(
+        "greater than 1, so that the mean is finite",
+        |shape: &f64| *shape > 1.0,
+    );
+    /// Mean size.
+    pub(super) MEAN: Bytes = Key::new("mean").required().above_zero().example("\"100 KB\"");
+    /// Smallest size.
+    pub(super) MIN: Bytes = Key::new("min").required().above_zero().example("\"2 KB\"");
+    /// Largest size.
+    pub(super) MAX: Bytes = Key::new("max").required().example("\"198 KB\"");
+    /// A file of points, each with bytes and percent, relative to the experiment's file.
+    pub(super) CDF: String = Key::new("file").required().example("\"web.cdf\"");
+    /// Share of the hosts that take part.
+    pub(super) FRACTION: Fraction = Key::new("fraction").or("1.0").such("above 0", |share: &Fraction| share.0 > 0.0);
+    /// Number of permutations.
+    pub(super) TIMES: u32 = Key::new("times").or("1").above_zero();
+    /// The pods between which flows run. If left out, all.
+    pub(super) PODS: Vec<u32> =
+        Key::new("pods").example("[0, 1]").such("at least two pods", |pods: &Vec<u32>| pods.len() > 1);
+    /// Probability that the destination is in the source's rack.
+    pub(super) EDGE: Fraction = Key::new("edge").required().example("0.2");
+    /// Probability that the destination is in the source's pod, but not in its rack.
+    pub(super) POD: Fraction = Key::new("pod").required().example("0.3");
+    /// Radix of the digits of hosts' numbers.
+    pub(super) RADIX: u32 = Key::new("radix").computed("2, or the arity of k-ary trees").example("2").such("at least 2", |&radix| radix > 1);
+    /// The number by which hosts' numbers are combined.
+    pub(super) BY: u32 = Key::new("by").required().above_zero().example("1");
+    /// Number of senders.
+    pub(super) SENDERS: u32 = Key::new("senders").required().above_zero().example("8");
+    /// The receiver. If left out, it is drawn.
+    pub(super) RECEIVER: u32 = Key::new("receiver").example("0");
+    /// Time from the start of each flow by which it should be complete.
+    pub(super) DEADLINE: Duration = Key::new("deadline").required().above_zero().example("\"1 ms\"");
+    /// Mean time from the start of a flow by which it should be complete.
+    pub(super) MEAN_DEADLINE: Duration = Key::new("mean").required().above_zero().example("\"20 ms\"");
+    /// Least such time: shorter ones are raised to it.
+    pub(super) MIN_DEADLINE: Duration = Key::new("min").or("\"0 ns\"").example("\"3 ms\"");
+    /// Only flows below this size have deadlines.
+    pub(super) BELOW: Bytes = Key::new("below").above_zero().example("\"40 KB\"");
+    /// Mean number of frames in a burst.
+    pub(super) PROCESS_BURST: u32 = Key::new("burst").required().above_zero().example("10");
+}
+
+static ARRIVALS_KINDS: &[Kind] = &[
+    Kind {
+        name: "poisson",
+        words: "random starts over the whole fabric",
+        keys: &[&MEAN_GAP, &RATE, &ARRIVALS_LOAD, &MEAN_SIZE, &EXACT],
+    },
+    Kind { name: "fixed", words: "evenly spaced starts", keys: &[&GAP] },
+    Kind { name: "all_at_once", words: "all flows start at time 0, or soon after", keys: &[&JITTER] },
+    Kind {
+        name: "cbr",
+        words: "each sender sends one-frame flows, evenly spaced from a random phase on",
+        keys: &[&SENDER_LOAD, &FRAME],
+    },
+    Kind {
+        name: "bernoulli",
+        words: "each sender sends one-frame flows, in each slot of its link with the same probability",
+        keys: &[&SENDER_LOAD, &FRAME],
+    },
+    Kind {
+        name: "on_off",
+        words: "each sender sends one-frame flows in geometric bursts at its link's rate, with silences between",
+        keys: &[&SENDER_LOAD, &FRAME, &BURST],
+    },
+    Kind {
+        name: "bursty",
+        words: "as on_off, but each burst is one flow to one destination",
+        keys: &[&SENDER_LOAD, &FRAME, &BURST],
+    },
+];
+
+static SIZES_KINDS: &[Kind] = &[
+    Kind { name: "fixed", words: "all flows have the same size", keys: &[&FIXED_SIZE] },
+    Kind { name: "pareto", words: "heavy-tailed", keys: &[&SHAPE, &MEAN] },
+    Kind { name: "exponential", words: "exponential", keys: &[&MEAN] },
+    Kind { name: "uniform", words: "uniform between two sizes", keys: &[&MIN, &MAX] },
+    Kind { name: "cdf", words: "a distribution in a file", keys: &[&CDF] },
+];
+
+static PAIRS_KINDS: &[Kind] = &[
+    Kind { name: "uniform", words: "every ordered pair of distinct hosts is equally likely", keys: &[] },
+    Kind {
+        name: "permutation",
+        words: "each host sends to one other and receives from one",
+        keys: &[&FRACTION, &TIMES],
+    },
+    Kind { name: "all_to_all", words: "every host sends to every other", keys: &[] },
+    Kind {
+        name: "inter_pod",
+        words: "Clos: every ordered pair of hosts of different pods is equally likely",
+        keys: &[&PODS],
+    },
+    Kind {
+        name: "bijection",
+        words: "Clos: each host sends to one host of another pod and receives from one",
+        keys: &[],
+    },
+    Kind {
+        name: "random_other_pod",
+        words: "Clos: each host sends to a random host of another pod",
+        keys: &[],
+    },
+    Kind {
+        name: "staggered",
+        words: "Clos: each host sends to a random host of its rack, of its pod or outside",
+        keys: &[&EDGE, &POD],
+    },
+    Kind { name: "nearest_neighbour", words: "grids: each node sends to its neighbours", keys: &[] },
+    Kind {
+        name: "bit_complement",
+        words: "grids: x sends to k - 1 - x in each dimension; otherwise the digits of hosts' numbers are complemented",
+        keys: &[&RADIX],
+    },
+    Kind { name: "bit_reversal", words: "the digits of hosts' numbers are reversed", keys: &[&RADIX] },
+    Kind {
+        name: "bit_rotation",
+        words: "the digits of hosts' numbers are rotated, the lowest to the top",
+        keys: &[&RADIX],
+    },
+    Kind {
+        name: "perfect_shuffle",
+        words: "the digits of hosts' numbers are rotated, the highest to the bottom",
+        keys: &[&RADIX],
+    },
+    Kind {
+        name: "transpose",
+        words: "grids: (x, y) sends to (y, x), (x, y, z) to (y, z, x); otherwise the digits of hosts' numbers are rotated by half",
+        keys: &[&RADIX],
+    },
+    Kind {
+        name: "butterfly",
+        words: "the lowest and the highest digit of hosts' numbers are swapped",
+        keys: &[&RADIX],
+    },
+    Kind {
+        name: "tornado",
+        words: "host i of n sends to host i + ceil(n / 2) - 1; grids: just under half way round the first dimension",
+        keys: &[],
+    },
+    Kind { name: "neighbor", words: "host i sends to host i + 1", keys: &[] },
+    Kind { name: "stride", words: "host i sends to host i + by", keys: &[&BY] },
+    Kind { name: "exchange", words: "host i sends to host i xor by", keys: &[&BY] },
+    Kind {
+        name: "random_permutation",
+        words: "a random permutation of the hosts; a host that is mapped to itself is silent",
+        keys: &[],
+    },
+    Kind { name: "incast", words: "several hosts send to one", keys: &[&SENDERS, &RECEIVER] },
+];
+
+static PROCESS_KINDS: &[Kind] = &[
+    Kind { name: "constant", words: "evenly spaced frames", keys: &[] },
+    Kind { name: "poisson", words: "frames with exponential gaps", keys: &[] },
+    Kind {
+        name: "bernoulli",
+        words: "a frame with the same probability in each slot of the link",
+        keys: &[],
+    },
+    Kind {
+        name: "on_off",
+        words: "geometric bursts at the link's rate, with silences between",
+        keys: &[&PROCESS_BURST],
+    },
+];
+
+static DEADLINES_KINDS: &[Kind] = &[
+    Kind { name: "none", words: "flows have no deadlines", keys: &[] },
+    Kind { name: "fixed", words: "the same time after the start for all flows", keys: &[&DEADLINE, &BELOW] },
+    Kind {
+        name: "exponential",
+        words: "exponential times after the start",
+        keys: &[&MEAN_DEADLINE, &MIN_DEADLINE, &BELOW],
+    },
+];
+
+fn sizes(_: &Registry) -> Choices {
+    let kinds = SIZES_KINDS.iter().map(|kind| (kind.name.to_owned(), kind.words));
+    kinds.chain(PUBLISHED.iter().map(|published| (published.name.to_owned(), published.summary))).collect()
+}
+
+fn skeletons(_: &Registry) -> Choices {
+    let known = KNOWN.iter().map(|known| (known.name.to_owned(), known.summary));
+    known.chain([(super::skeleton::HALO.to_owned(), "neighbours on a grid of ranks")]).collect()
+}
+
+fn collectives(_: &Registry) -> Choices {
+    let mut names: Vec<_> = ALGORITHMS.iter().map(|algorithm| (algorithm.operation.to_owned(), "")).collect();
+    names.dedup();
+    names
+}
+
+fn algorithms(_: &Registry) -> Choices {
+    ALGORITHMS.iter().map(|algorithm| (algorithm.name.to_owned(), algorithm.operation)).collect()
+}
+
+fn classes(_: &Registry) -> Choices {
+    Class::ALL.iter().map(|&(letter, _)| (letter.to_owned(), "")).collect()
+}

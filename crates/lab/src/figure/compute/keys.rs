@@ -1,0 +1,269 @@
+//! The keys of `[compute]`.
+
+use crate::experiment::keys::{Any, Inner, Key, Kind, Name, Tables, key, keys};
+use crate::experiment::{Fraction, SKELETON_KEYS, TOPOLOGY, WORKLOAD};
+use raddle_core::{Bytes, Duration};
+use raddle_topology::routing::{Pattern, Protocol};
+
+keys! {
+    /// A computation whose numbers a figure shows in place of runs.
+    pub(crate) COMPUTE = "compute" {
+        /// The kind of computation.
+        KIND: Name = Key::new("kind").required().of("computation", KINDS);
+    }
+
+    /// A fabric with a label.
+    pub(super) FABRIC = "compute.fabrics" {
+        /// Label of the fabric.
+        FABRIC_LABEL: String = Key::new("label").required().example("\"k = 4\"");
+        /// The fabric.
+        FABRIC_TOPOLOGY: Inner =
+            Key::new("topology").required().table(&TOPOLOGY).example("{ kind = \"fat_tree\", k = 4, … }");
+        /// Seed of the fabric.
+        FABRIC_SEED: u64 = Key::new("seed").or("1");
+    }
+
+    /// A torus or a mesh with a label.
+    pub(super) GRID_FABRIC = "compute.fabrics" {
+        /// Label of the fabric.
+        GRID_LABEL: String = Key::new("label").required().example("\"3D torus\"");
+        /// The kind of fabric.
+        GRID_KIND: Name = Key::new("fabric").required().of("fabric", &[
+            Kind { name: "torus", words: "wrap-around grid", keys: &[] },
+            Kind { name: "mesh", words: "grid without wrap-around", keys: &[] },
+        ]);
+        /// The routing of data. If left out, shortest paths.
+        GRID_PROTOCOL: Name = Key::new("protocol").example("\"rps\"").registered("routing protocol", |_| protocols());
+        ..&GRID;
+    }
+
+    /// A grid of nodes.
+    pub(super) GRID = "compute" {
+        /// Number of nodes in each dimension.
+        DIMS: Vec<u32> = Key::new("dims")
+            .required()
+            .example("[8, 8]")
+            .such("one or more numbers above 0", |dims: &Vec<u32>| !dims.is_empty() && !dims.contains(&0));
+    }
+
+    /// A routing protocol with a label.
+    pub(super) SCHEME = "compute.schemes" {
+        /// Label of the protocol.
+        SCHEME_LABEL: String = Key::new("label").required().example("\"RPS\"");
+        /// The protocol.
+        PROTOCOL: Name =
+            Key::new("protocol").required().example("\"rps\"").registered("routing protocol", |_| protocols());
+    }
+
+    /// A traffic pattern with a label.
+    pub(super) PATTERN_KEYS = "compute.patterns" {
+        /// Label of the pattern.
+        PATTERN_LABEL: String = Key::new("label").required().example("\"UR\"");
+        /// The pattern.
+        PATTERN: Name = Key::new("pattern").required().example("\"uniform\"").registered("pattern", |_| {
+            PATTERNS.iter().map(|&(name, _)| (name.to_owned(), "")).collect()
+        });
+    }
+
+    /// A link of an example.
+    pub(super) LINK = "compute.links" {
+        /// Label of the link.
+        LINK_LABEL: String = Key::new("label").required().example("\"1->4\"");
+        /// Its capacity.
+        CAPACITY: f64 = Key::new("capacity").required().example("1");
+    }
+
+    /// An example: flows that share the links.
+    pub(super) CASE = "compute.cases" {
+        /// Label of the example.
+        CASE_LABEL: String = Key::new("label").required().example("\"a\"");
+        /// Its flows.
+        CASE_FLOWS: Tables = Key::new("flows")
+            .required()
+            .table(&CASE_FLOW)
+            .example("[{ label = \"f1\", split = { \"1->4\" = 1 } }]");
+    }
+
+    /// A flow of an example.
+    pub(super) CASE_FLOW = "compute.cases.flows" {
+        /// Label of the flow.
+        FLOW_LABEL: String = Key::new("label").required().example("\"f1\"");
+        /// Weight of the flow.
+        WEIGHT: f64 = Key::new("weight").or("1.0");
+        /// Links that the flow crosses, each with the share of the flow that crosses it.
+        SPLIT: Any = Key::new("split").required().example("{ \"1->4\" = 1 }");
+    }
+
+    /// A trace of flows.
+    pub(super) TRACE = "compute.traces" {
+        /// Label of the trace.
+        TRACE_LABEL: String = Key::new("label").required().example("\"10 MB\"");
+        /// Number of computations of the slow reference algorithms.
+        REFERENCE_TICKS: u32 = Key::new("reference_ticks").computed("`ticks`").example("10");
+        /// The flows.
+        TRACE_WORKLOAD: Inner =
+            Key::new("workload").required().table(&WORKLOAD).example("{ pairs = \"uniform\", … }");
+    }
+
+    /// A program with a label. Its other keys are those of a skeleton.
+    pub(super) PROGRAM = "compute.programs" {
+        /// Label of the program.
+        PROGRAM_LABEL: String = Key::new("label").required().example("\"CG\"");
+        ..&SKELETON_KEYS;
+    }
+}
+
+key! {
+    /// The fabrics.
+    pub(super) FABRICS: Tables = Key::new("fabrics")
+        .required()
+        .table(&FABRIC)
+        .example("[{ label = \"k = 4\", topology = { kind = \"fat_tree\", … } }]");
+    /// The fabrics.
+    pub(super) GRID_FABRICS: Tables = Key::new("fabrics")
+        .required()
+        .table(&GRID_FABRIC)
+        .example("[{ label = \"3D torus\", fabric = \"torus\", dims = [8, 8, 8] }]");
+    /// The routing protocols.
+    pub(super) SCHEMES: Tables =
+        Key::new("schemes").required().table(&SCHEME).example("[{ label = \"RPS\", protocol = \"romm\" }]");
+    /// The traffic patterns.
+    pub(super) PATTERN_LIST: Tables = Key::new("patterns")
+        .required()
+        .table(&PATTERN_KEYS)
+        .example("[{ label = \"UR\", pattern = \"uniform\" }]");
+    /// The links.
+    pub(super) LINKS: Tables = Key::new("links").required().table(&LINK).example("[{ label = \"1->4\", capacity = 1 }]");
+    /// The examples.
+    pub(super) CASES: Tables =
+        Key::new("cases").required().table(&CASE).example("[{ label = \"…\", flows = […] }]");
+    /// Size of small flows.
+    pub(super) SMALL: Bytes = Key::new("small").required().above_zero().example("\"10 KB\"");
+    /// Size of large flows.
+    pub(super) LARGE: Bytes = Key::new("large").required().above_zero().example("\"35 MB\"");
+    /// Shares of the bytes that are in small flows.
+    pub(super) SHARES: Vec<Fraction> = Key::new("shares").required().example("[0, 0.05, 1]");
+    /// Bytes of a controller's message beside its rates.
+    pub(super) HEADER: Bytes = Key::new("header").required().example("\"16 B\"");
+    /// Bytes of a rate in a controller's message.
+    pub(super) RATE: Bytes = Key::new("rate").required().example("\"4 B\"");
+    /// Time between two messages of the controller.
+    pub(super) INTERVAL: Duration = Key::new("interval").required().above_zero().example("\"500 us\"");
+    /// Mean time between two flows.
+    pub(super) MEAN_GAP: Duration = Key::new("mean_gap").required().example("\"1 us\"");
+    /// Numbers of flows that each node sources.
+    pub(super) FLOWS: Vec<u32> = Key::new("flows").required().example("[1, 5, 10]");
+    /// The fabric.
+    pub(super) RATE_TOPOLOGY: Inner =
+        Key::new("topology").required().table(&TOPOLOGY).example("{ kind = \"torus\", dims = [8, 8, 8] }");
+    /// Share of each link that rates leave free.
+    pub(super) RATE_HEADROOM: Fraction = Key::new("headroom").or("0.05").example("\"5%\"");
+    /// Seed of all random streams.
+    pub(super) SEED: u64 = Key::new("seed").or("1");
+    /// Number of rate computations.
+    pub(super) TICKS: u32 = Key::new("ticks").required().above_zero().example("100");
+    /// Intervals between rate computations.
+    pub(super) INTERVALS: Vec<Duration> = Key::new("intervals")
+        .required()
+        .example("[\"500 us\"]")
+        .such("times greater than 0", |intervals: &Vec<Duration>| !intervals.contains(&Duration::ZERO));
+    /// The traces.
+    pub(super) TRACES: Tables =
+        Key::new("traces").required().table(&TRACE).example("[{ label = \"10 MB\", workload = { … } }]");
+    /// Number of nodes whose computations are replayed.
+    pub(super) NODES: u32 = Key::new("nodes").or("1").above_zero();
+    /// Factor by which the slow core is slower than this one.
+    pub(super) SLOW: u32 = Key::new("slow").or("20").above_zero();
+    /// The switch whose decisions are timed.
+    pub(super) SWITCH: u32 = Key::new("switch").required().example("8");
+    /// The routings.
+    pub(super) ROUTINGS: Vec<String> = Key::new("routings")
+        .required()
+        .example("[\"ecmp\"]")
+        .such("one or more names", |routings: &Vec<String>| !routings.is_empty());
+    /// Shares of the nodes that take part in a permutation.
+    pub(super) FRACTIONS: Vec<Fraction> = Key::new("fractions").required().example("[0.5]").such(
+        "one or more shares above 0",
+        |fractions: &Vec<Fraction>| !fractions.is_empty() && fractions.iter().all(|fraction| fraction.0 > 0.0),
+    );
+    /// Share of each link that rates leave free.
+    pub(super) SELECTION_HEADROOM: Fraction = Key::new("headroom").or("0.0").example("\"5%\"").such("less than 1", |share: &Fraction| share.0 < 1.0);
+    /// Number of permutations of each share.
+    pub(super) INSTANCES: u64 = Key::new("instances").required().above_zero().example("10");
+    /// Number of generations of the genetic search.
+    pub(super) GENERATIONS: u32 = Key::new("generations").or("60");
+    /// Bytes of an announcement packet.
+    pub(super) PACKET: Bytes = Key::new("packet").or("\"1500 B\"");
+    /// The source of the flow.
+    pub(super) SRC: u32 = Key::new("src").required().example("0");
+    /// The destination of the flow.
+    pub(super) DST: u32 = Key::new("dst").required().example("1");
+    /// The programs.
+    pub(super) PROGRAMS: Tables = Key::new("programs")
+        .required()
+        .table(&PROGRAM)
+        .example("[{ label = \"CG\", skeleton = \"cg\", ranks = 128 }]");
+}
+
+/// Traffic patterns by name.
+pub(super) const PATTERNS: [(&str, Pattern); 6] = [
+    ("nearest-neighbour", Pattern::NearestNeighbour),
+    ("uniform", Pattern::Uniform),
+    ("bit-complement", Pattern::BitComplement),
+    ("transpose", Pattern::Transpose),
+    ("tornado", Pattern::Tornado),
+    ("worst-case", Pattern::WorstCase),
+];
+
+fn protocols() -> Vec<(String, &'static str)> {
+    Protocol::all().map(|protocol| (protocol.to_string(), protocol.summary())).collect()
+}
+
+static KINDS: &[Kind] = &[
+    Kind {
+        name: "throughput-fraction",
+        words: "throughput of oblivious routing on a torus, as a fraction of the bisection",
+        keys: &[&DIMS, &SCHEMES, &PATTERN_LIST],
+    },
+    Kind { name: "allocation", words: "max-min rates of small examples", keys: &[&LINKS, &CASES] },
+    Kind {
+        name: "broadcast-overhead",
+        words: "bytes of flow events for each byte of data",
+        keys: &[&SMALL, &LARGE, &SHARES, &GRID_FABRICS],
+    },
+    Kind { name: "broadcast-load", words: "bytes of flow events on a link of a torus", keys: &[&DIMS] },
+    Kind {
+        name: "controller-overhead",
+        words: "bytes of flow events with a central controller",
+        keys: &[&DIMS, &HEADER, &RATE, &INTERVAL, &MEAN_GAP, &FLOWS],
+    },
+    Kind {
+        name: "rate-overhead",
+        words: "time of rate computations, as a share of the interval between them",
+        keys: &[&RATE_TOPOLOGY, &RATE_HEADROOM, &SEED, &TICKS, &INTERVALS, &TRACES],
+    },
+    Kind {
+        name: "rate-replay",
+        words: "time and lateness of the rate computations of nodes in the file's own experiment",
+        keys: &[&NODES, &INTERVALS, &SLOW],
+    },
+    Kind {
+        name: "forwarding-cost",
+        words: "processor time of a switch's decisions in the file's own live experiment",
+        keys: &[&SWITCH, &ROUTINGS],
+    },
+    Kind {
+        name: "selection",
+        words: "assignments that routing selection finds for permutations",
+        keys: &[&DIMS, &SCHEMES, &FRACTIONS, &SELECTION_HEADROOM, &INSTANCES, &SEED, &GENERATIONS],
+    },
+    Kind { name: "header-limits", words: "numbers that the fields of headers hold", keys: &[&PACKET] },
+    Kind { name: "paths", words: "numbers of shortest paths", keys: &[&FABRICS] },
+    Kind {
+        name: "routes",
+        words: "lengths of routes and bytes of link weights",
+        keys: &[&FABRICS, &SCHEMES],
+    },
+    Kind { name: "link-weights", words: "link weights of one flow", keys: &[&SRC, &DST, &FABRICS, &SCHEMES] },
+    Kind { name: "messages", words: "sizes of the messages of programs", keys: &[&PROGRAMS] },
+];
