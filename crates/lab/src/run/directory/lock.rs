@@ -72,15 +72,15 @@ impl Drop for Lock {
 
 /// True if `path` still names this open file.
 #[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let Ok(file) = file.metadata() else { return false };
     fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (file.dev(), file.ino()))
 }
 
-/// On this system an open file cannot be removed.
+/// On this system an open file cannot be removed, and a directory cannot be opened.
 #[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
+pub(super) fn is_at(_: &File, _: &Path) -> bool {
     true
 }
 

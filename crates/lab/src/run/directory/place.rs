@@ -7,7 +7,7 @@ use super::part::discard;
 use crate::Error;
 use crate::lint::Warning;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -129,7 +129,28 @@ impl Place {
     }
 
     /// The contents of the directory; `None` if it does not exist.
+    ///
+    /// The caller need not hold the lock. Another process can then replace the directory while this one reads it, and
+    /// the manifest of one result would be compared with the files of another. In that case the directory is read
+    /// again.
     fn contents(&self) -> Result<Option<Contents>, Error> {
+        let path = self.path();
+        loop {
+            // While the directory is open, no other directory gets its inode.
+            let held = File::open(&path).ok();
+            let contents = self.read_once();
+            let replaced = match held {
+                Some(held) => !lock::is_at(&held, &path),
+                None => cfg!(unix) && matches!(contents, Ok(Some(_))),
+            };
+            if !replaced {
+                return contents;
+            }
+        }
+    }
+
+    /// The contents of the directory, if no other process replaces it at the same time.
+    fn read_once(&self) -> Result<Option<Contents>, Error> {
         let path = self.path();
         match fs::symlink_metadata(&path) {
             Ok(there) if there.is_dir() => Contents::read(&path).map(Some),
@@ -387,6 +408,25 @@ mod tests {
         assert!(Out::from(&run).check(&origin("the same")).is_err());
         write_with_force(&run);
         assert_eq!(fs::read_to_string(mine).expect("a file"), "first");
+    }
+
+    #[test]
+    fn a_directory_that_is_replaced_while_it_is_read_is_never_taken_for_changed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = folder.path().join("run");
+        write(&run, "first");
+        let written = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for turn in 0..200 {
+                    write(&run, &format!("turn {turn}"));
+                }
+                written.store(true, std::sync::atomic::Ordering::Relaxed);
+            });
+            while !written.load(std::sync::atomic::Ordering::Relaxed) {
+                Out::from(&run).check(&origin("the same")).expect("it may be replaced");
+            }
+        });
     }
 
     fn write_with_force(directory: &Path) {
