@@ -133,7 +133,7 @@ fn what_pages_include_is_there() {
 /// begins with the section's number.
 #[test]
 fn cited_specifications_and_sections_exist() {
-    let folder = root().join("docs/src/specs");
+    let folder = root().join("docs/src/specifications");
     let mut headings = BTreeMap::<String, BTreeSet<String>>::new();
     for spec in files(&folder, "md") {
         let number = |line: &str| {
@@ -153,10 +153,10 @@ fn cited_specifications_and_sections_exist() {
             }
             // A citation may span two lines of a comment.
             let all = text(&source).replace("\n//! ", " ").replace("\n/// ", " ").replace("\n# ", " ");
-            for cited in all.split("specs/").skip(1) {
+            for cited in all.split("specifications/").skip(1) {
                 let Some((name, rest)) = cited.split_once(".md") else { continue };
                 let Some(sections) = headings.get(name) else {
-                    dead.push(format!("{}: specs/{name}.md", source.display()));
+                    dead.push(format!("{}: specifications/{name}.md", source.display()));
                     continue;
                 };
                 let section = rest.strip_prefix(" §").map(|rest| {
@@ -166,7 +166,7 @@ fn cited_specifications_and_sections_exist() {
                 if let Some(section) =
                     section.filter(|&section| !section.is_empty() && !sections.contains(section))
                 {
-                    dead.push(format!("{}: specs/{name}.md §{section}", source.display()));
+                    dead.push(format!("{}: specifications/{name}.md §{section}", source.display()));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Times at which the frames of an application with a rate are produced (specs/cee.md §6.1).
+//! Times at which the frames of an application with a rate are produced (specifications/cee.md §6.1).
 
 use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 
@@ -39,8 +39,8 @@ pub struct Births {
 }
 
 impl Births {
-    /// Frames of `frame` bytes from `start` on, with the mean rate `rate`; a rate above the line rate counts as the line
-    /// rate.
+    /// Frames of `frame` bytes from `start` on, with the mean rate `rate`; a rate above the line rate counts as the
+    /// line rate.
     ///
     /// # Panics
     /// If a rate, the size or the mean burst is zero.
@@ -65,8 +65,8 @@ impl Births {
         Self { process, load, frame, tick, ticks: 0, begin, midway, left: 0, stream }
     }
 
-    /// The birth of the first frame of the next burst, and the number of its frames. In processes other than on/off, each
-    /// frame is a burst. The rest of the present burst is skipped.
+    /// The birth of the first frame of the next burst, and the number of its frames. In processes other than on/off,
+    /// each frame is a burst. The rest of the present burst is skipped.
     pub fn next_burst(&mut self) -> (Time, u64) {
         self.ticks += self.left;
         let (ticks, frames) = match self.process {
@@ -119,7 +119,7 @@ mod tests {
 
     const LINE: Rate = Rate::from_gbps(10);
     const FRAME: Bytes = Bytes(1_500);
-    /// Time of a frame, in ps (specs/cee.md §6.1).
+    /// Time of a frame, in ps (specifications/cee.md §6.1).
     const SLOT: u64 = 1_200_000;
     const ON_OFF: Process = Process::OnOff { burst: 20 };
     const ALL: [Process; 4] = [Process::Constant, Process::Poisson, Process::Bernoulli, ON_OFF];
@@ -135,7 +135,7 @@ mod tests {
         births.windows(2).map(|pair| pair[1].since(pair[0]).as_ps()).collect()
     }
 
-    /// specs/cee.md §6.1.
+    /// specifications/cee.md §6.1.
     #[test]
     fn oracle_6_1_every_process_makes_its_load() {
         for process in ALL {

@@ -3,7 +3,7 @@
 use crate::{Bytes, Duration, FlowId, NodeId, Rate, Time};
 
 /// The process by which an application with a rate produces its bytes, in frames of the transport's full size
-/// (specs/cee.md §6.1). [`Births`](crate::Births) defines each process in slots.
+/// (specifications/cee.md §6.1). [`Births`](crate::Births) defines each process in slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Process {
     /// Frames at equal distances.

@@ -1,4 +1,4 @@
-//! Scenarios small enough for calculation by hand (specs/pdq.md §11 and §13), under max-min fair sharing.
+//! Scenarios small enough for calculation by hand (specifications/pdq.md §11 and §13), under max-min fair sharing.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -27,7 +27,7 @@ const CONFIG: Config = Config {
     time_limit: None,
 };
 
-/// RCP, and D3 without deadlines, as in specs/pdq.md.
+/// RCP, and D3 without deadlines, as in specifications/pdq.md.
 const RATED: Config = Config { handshake: true, acknowledged: true, ..CONFIG };
 
 fn ms(ms: f64) -> Time {

@@ -71,7 +71,7 @@ impl FlowRecord {
         self.fct_ps.and(self.sender_done_ps)
     }
 
-    /// True if the sender knew by the deadline that the flow was complete (specs/pdq.md §10). `None` without a
+    /// True if the sender knew by the deadline that the flow was complete (specifications/pdq.md §10). `None` without a
     /// deadline. A flow that was given up or is not done has missed its deadline.
     #[must_use]
     pub fn meets_deadline(&self) -> Option<bool> {

@@ -191,9 +191,9 @@ mod tests {
         arrived
     }
 
-    /// specs/expeditus.md §11.6: six links of 10 Gbps and 2 us; SYN and SYN-ACK, then the data. In the formula there, a
-    /// shorter last packet crosses the links after the first without waiting for the full packet before it. No FIFO
-    /// does that, so our value is larger by exactly this wait.
+    /// specifications/expeditus.md §11.6: six links of 10 Gbps and 2 us; SYN and SYN-ACK, then the data. In the formula
+    /// there, a shorter last packet crosses the links after the first without waiting for the full packet before it. No
+    /// FIFO does that, so our value is larger by exactly this wait.
     #[test]
     fn oracle_11_6_ideal_fct_between_pods() {
         let ethernet = Framing { overhead: 38, least: 84, ..FRAMING };

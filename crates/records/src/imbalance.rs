@@ -2,9 +2,9 @@
 
 use crate::{Cell, Column, Row};
 
-/// Throughput imbalance (specs/expeditus.md §9): (max - min) / mean of the bytes that a switch's uplinks sent in one
-/// interval. It is 0 if all uplinks sent the same, and the number of uplinks if one sent everything. `None` if they
-/// sent nothing.
+/// Throughput imbalance (specifications/expeditus.md §9): (max - min) / mean of the bytes that a switch's uplinks sent
+/// in one interval. It is 0 if all uplinks sent the same, and the number of uplinks if one sent everything. `None` if
+/// they sent nothing.
 #[must_use]
 pub fn imbalance(sent: &[u64]) -> Option<f64> {
     let (most, least) = (sent.iter().max()?, sent.iter().min()?);
@@ -46,7 +46,7 @@ impl Row for ImbalanceRecord {
 mod tests {
     use super::*;
 
-    /// specs/expeditus.md §11.7.
+    /// specifications/expeditus.md §11.7.
     #[test]
     fn oracle_11_7_imbalance_of_known_rates() {
         let near = |sent: &[u64], expected: f64| {

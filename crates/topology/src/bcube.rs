@@ -1,11 +1,11 @@
 //! Coordinates in BCube: servers that are neighbours through a switch, and the paths between servers.
 //!
 //! `BCube(n, k)` of Guo et al., "BCube: A High Performance, Server-centric Network Architecture for Modular Data
-//! Centers" (SIGCOMM 2009), §3; specs/pdq.md §12. A server has k + 1 digits of base n, and one port per digit. Its port
-//! i leads to the switch of level i whose number is the server's number without digit i. Port c of that switch leads to
-//! the server whose digit i is c. Servers that differ in one digit are neighbours through one switch. Servers forward
-//! packets of others. Servers are the first nodes, in the order of their digits read as one number; switches follow,
-//! level by level. All results are arithmetic on ids; there is no table.
+//! Centers" (SIGCOMM 2009), §3; specifications/pdq.md §12. A server has k + 1 digits of base n, and one port per digit.
+//! Its port i leads to the switch of level i whose number is the server's number without digit i. Port c of that switch
+//! leads to the server whose digit i is c. Servers that differ in one digit are neighbours through one switch. Servers
+//! forward packets of others. Servers are the first nodes, in the order of their digits read as one number; switches
+//! follow, level by level. All results are arithmetic on ids; there is no table.
 
 use raddle_core::{NodeId, PortId};
 use std::ops::Range;

@@ -1,9 +1,9 @@
 //! Random regular graphs of switches for Jellyfish.
 //!
-//! Singla et al., "Jellyfish: Networking Data Centers Randomly" (NSDI 2012), §3; specs/pdq.md §12. Random pairs of
-//! switches that are not neighbours and have free ports are joined until no such pair is left. A switch with two free
-//! ports then breaks a random link and joins both of its ends. Two neighbours with one free port each do the same
-//! together. Every port is then used, except one if the number of ports is odd.
+//! Singla et al., "Jellyfish: Networking Data Centers Randomly" (NSDI 2012), §3; specifications/pdq.md §12. Random
+//! pairs of switches that are not neighbours and have free ports are joined until no such pair is left. A switch with
+//! two free ports then breaks a random link and joins both of its ends. Two neighbours with one free port each do the
+//! same together. Every port is then used, except one if the number of ports is odd.
 
 use raddle_core::Stream;
 use rustc_hash::FxHashSet;

@@ -1,4 +1,4 @@
-//! Oversubscription of the tiers of a Clos network (specs/expeditus.md §1.2).
+//! Oversubscription of the tiers of a Clos network (specifications/expeditus.md §1.2).
 
 use crate::builders::ClosRates;
 use crate::{ClosSize, Shape, Topology};
@@ -76,7 +76,7 @@ mod tests {
         ClosSize { pods, edges, aggregations, cores, hosts }
     }
 
-    /// The table of specs/expeditus.md §1.3: p, r, n, m, H; hosts, cores, paths between pods, O_T, O_C.
+    /// The table of specifications/expeditus.md §1.3: p, r, n, m, H; hosts, cores, paths between pods, O_T, O_C.
     #[test]
     fn oracle_named_instances() {
         let equal = ClosRates::all(TEN);
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(ClosSize::fat_tree(12), clos_size([12, 6, 6, 6, 6]));
     }
 
-    /// The counts of specs/expeditus.md §11.9.
+    /// The counts of specifications/expeditus.md §11.9.
     #[test]
     fn oracle_counts_of_the_baseline() {
         let size = clos_size([12, 6, 6, 3, 6]);

@@ -1,4 +1,4 @@
-//! The data frame of a converged-Ethernet fabric (specs/cee.md §4.1):
+//! The data frame of a converged-Ethernet fabric (specifications/cee.md §4.1):
 //!
 //! | byte | bits | field |
 //! |---|---|---|

@@ -1,5 +1,5 @@
-//! The congestion notification message of 802.1Qau (IEEE 802.1Q clauses 30 to 33; specs/cee.md §4.3). Both tags are
-//! optional:
+//! The congestion notification message of 802.1Qau (IEEE 802.1Q clauses 30 to 33; specifications/cee.md §4.3). Both
+//! tags are optional:
 //!
 //! | byte | bits | field |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! CONGA's overlay header (SIGCOMM 2014 §3.1; specs/expeditus.md §6.3), in the 16 bits of a [`Shim`](crate::Shim):
+//! CONGA's overlay header (SIGCOMM 2014 §3.1; specifications/expeditus.md §6.3), in the 16 bits of a
+//! [`Shim`](crate::Shim):
 //!
 //! ```text
 //! bit 15    12   11   9      8         7        4   3         1      0

@@ -1,5 +1,5 @@
-//! The credit of per-flow back-pressure (PFQ; specs/r2c2.md §8.2), sent from one end of a link to the other. A credit
-//! says that a packet which arrived over the link has left the node, so that its buffer is free.
+//! The credit of per-flow back-pressure (PFQ; specifications/r2c2.md §8.2), sent from one end of a link to the other. A
+//! credit says that a packet which arrived over the link has left the node, so that its buffer is free.
 //!
 //! | byte | bits | field |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! D3's packet (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specs/pdq.md §1, §6): the [common
+//! D3's packet (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specifications/pdq.md §1, §6): the [common
 //! part](crate::rated) of rate-controlled packets, followed by a rate request.
 //!
 //! | byte | bits | field |

@@ -1,5 +1,5 @@
 //! Ethernet frames (IEEE 802.3) as bytes: insertion and removal of Expeditus's tag, and the Exp-response to an
-//! Exp-request (specs/expeditus.md §4.5).
+//! Exp-request (specifications/expeditus.md §4.5).
 //!
 //! A frame here is its addresses, its EtherType and its packet, without preamble and frame check sequence. The tag
 //! follows the addresses. Insertion and removal move the bytes behind the tag and do not change them. The sender pads

@@ -1,4 +1,4 @@
-//! Expeditus's tag on the packets that select a path (SoCC 2016 §4.1; specs/expeditus.md §4).
+//! Expeditus's tag on the packets that select a path (SoCC 2016 §4.1; specifications/expeditus.md §4).
 //!
 //! It stands between an Ethernet frame's source address and its original EtherType:
 //!

@@ -1,4 +1,4 @@
-//! Locally administered Ethernet addresses of hosts and of switch ports (specs/cee.md §4.1):
+//! Locally administered Ethernet addresses of hosts and of switch ports (specifications/cee.md §4.1):
 //!
 //! ```text
 //! host         06 : 00           : 00    : number, 24 bits

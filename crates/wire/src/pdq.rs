@@ -1,4 +1,4 @@
-//! PDQ's packet (Hong, Caesar, Godfrey, SIGCOMM 2012, §3; specs/pdq.md §1): the [common part](crate::rated) of
+//! PDQ's packet (Hong, Caesar, Godfrey, SIGCOMM 2012, §3; specifications/pdq.md §1): the [common part](crate::rated) of
 //! rate-controlled packets, followed by the scheduling header.
 //!
 //! | byte | bits | forward | back |

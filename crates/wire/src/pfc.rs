@@ -1,4 +1,4 @@
-//! The frame of priority-based flow control (IEEE 802.1Qbb, 802.3 Annex 31D; specs/cee.md §4.2):
+//! The frame of priority-based flow control (IEEE 802.1Qbb, 802.3 Annex 31D; specifications/cee.md §4.2):
 //!
 //! | byte | bits | field |
 //! |---|---|---|

@@ -1,6 +1,6 @@
 //! The common part of PDQ's, D3's and RCP's packets: flow, direction and kind. Twenty bytes of the scheme follow, in
-//! which the routers on the path write the rate that they grant (specs/pdq.md §1). The headers have forty bytes in all,
-//! the same as TCP over IPv4, so that the schemes compare with TCP.
+//! which the routers on the path write the rate that they grant (specifications/pdq.md §1). The headers have forty
+//! bytes in all, the same as TCP over IPv4, so that the schemes compare with TCP.
 //!
 //! | byte | bits | field |
 //! |---|---|---|

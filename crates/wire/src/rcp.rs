@@ -1,5 +1,5 @@
-//! RCP's packet (Dukkipati, 2008; specs/pdq.md §1, §7): the [common part](crate::rated) of rate-controlled packets,
-//! followed by the rate of the bottleneck.
+//! RCP's packet (Dukkipati, 2008; specifications/pdq.md §1, §7): the [common part](crate::rated) of rate-controlled
+//! packets, followed by the rate of the bottleneck.
 //!
 //! | byte | bits | field |
 //! |---|---|---|

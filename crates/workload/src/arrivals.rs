@@ -13,7 +13,7 @@ pub enum Arrivals {
     },
     /// A Poisson process from time 0 on, with the rate that offers a given load. A load of 1 is the sum of the link
     /// rates of all hosts that may send. In a Clos network this sum is divided by the
-    /// [oversubscription](raddle_topology::Oversubscription::total) (specs/expeditus.md §8.9).
+    /// [oversubscription](raddle_topology::Oversubscription::total) (specifications/expeditus.md §8.9).
     Load {
         /// The load, more than 0.
         load: f64,

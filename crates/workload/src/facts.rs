@@ -11,7 +11,7 @@ pub struct Facts {
     pub flows: usize,
     /// Sum of sizes in bytes.
     pub bytes: u128,
-    /// Mean size in bytes. For heavy tails it is well below the mean of the distribution (specs/r2c2.md §10).
+    /// Mean size in bytes. For heavy tails it is well below the mean of the distribution (specifications/r2c2.md §10).
     pub mean_size: f64,
     /// Time from the first start to the last.
     pub span: Duration,
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// specs/r2c2.md §10: the nominal load of set-up S is 15.7% at tau = 1 us.
+    /// specifications/r2c2.md §10: the nominal load of set-up S is 15.7% at tau = 1 us.
     #[test]
     fn oracle_nominal_load_of_set_up_s() {
         let dims = [8, 8, 8];
@@ -109,7 +109,7 @@ mod tests {
         assert!((facts.fabric_load.unwrap() - 0.157).abs() < 0.002, "{facts:?}");
     }
 
-    /// specs/r2c2.md §10: samples of 1e6 flows have a mean near 48 KB, not 100 KB, about 7% load.
+    /// specifications/r2c2.md §10: samples of 1e6 flows have a mean near 48 KB, not 100 KB, about 7% load.
     #[test]
     fn oracle_realised_mean_of_set_up_s_is_far_below_nominal() {
         let topology = torus(&[8, 8, 8]);

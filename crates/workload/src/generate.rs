@@ -45,8 +45,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// `flows` flows over `pairs` as in set-up S (specs/r2c2.md §10): Poisson arrivals with a mean gap of 1 us, Pareto
-    /// sizes with shape 1.05 and mean 100 KB, all bytes available at the start, one class.
+    /// `flows` flows over `pairs` as in set-up S (specifications/r2c2.md §10): Poisson arrivals with a mean gap of 1
+    /// us, Pareto sizes with shape 1.05 and mean 100 KB, all bytes available at the start, one class.
     #[must_use]
     pub fn new(pairs: Pairs, flows: usize) -> Self {
         Self {
@@ -303,7 +303,7 @@ mod tests {
         assert!(expected.contains(&None) && expected.iter().any(Option::is_some));
     }
 
-    /// specs/pdq.md §10: f flows from n senders, floor(f / n) or ceil(f / n) from each, all within 1 us.
+    /// specifications/pdq.md §10: f flows from n senders, floor(f / n) or ceil(f / n) from each, all within 1 us.
     #[test]
     fn oracle_10_query_aggregation() {
         let pairs = Pairs::Incast { senders: 11, receiver: Some(NodeId(3)) };
@@ -330,7 +330,7 @@ mod tests {
         Workload { arrivals, sizes, amount, ..Workload::new(pairs, 0) }
     }
 
-    /// specs/expeditus.md §8.9: flows per second of the examples.
+    /// specifications/expeditus.md §8.9: flows per second of the examples.
     #[test]
     fn oracle_rates_of_loads() {
         let ten = [10_000; 3];
@@ -362,7 +362,7 @@ mod tests {
         }
     }
 
-    /// specs/expeditus.md §11.8; §8.9 for the share of the leaf-spine.
+    /// specifications/expeditus.md §11.8; §8.9 for the share of the leaf-spine.
     #[test]
     fn oracle_load_generator() {
         let tree = clos(BASELINE, [10_000; 3]);
@@ -409,8 +409,8 @@ mod tests {
 
     #[test]
     fn a_load_is_that_of_the_hosts_that_send() {
-        // Between two pods of a fabric without oversubscription, 72 of the 432 hosts send (specs/expeditus.md §9, Fig
-        // 15).
+        // Between two pods of a fabric without oversubscription, 72 of the 432 hosts send (specifications/expeditus.md
+        // §9, Fig 15).
         let tree = clos([12, 6, 6, 6, 6], [10_000; 3]);
         let two = Pairs::InterPod { pods: vec![3, 8] };
         let flows = list(&loaded(0.5, published("web_search", 1460), two), &tree, 1);
@@ -443,7 +443,8 @@ mod tests {
         assert_eq!(error, "number of flows is 5000000000, but must be less than 2^32");
     }
 
-    /// specs/expeditus.md §8.10, the stress test: one flow per host, started one after another in random order.
+    /// specifications/expeditus.md §8.10, the stress test: one flow per host, started one after another in random
+    /// order.
     #[test]
     fn one_flow_a_pair_is_in_an_order_that_arrivals_do_not_change() {
         let topology = clos([4, 2, 2, 2, 2], [10_000; 3]);

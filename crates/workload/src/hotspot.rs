@@ -1,5 +1,5 @@
-//! The hotspot benchmark (specs/cee.md §6.3, §6.4; Crisan, Gusat and Minkenberg, Comparative Evaluation of CEE-based Switch
-//! Adaptive Routing, Figures 8 and 9).
+//! The hotspot benchmark (specifications/cee.md §6.3, §6.4; Crisan, Gusat and Minkenberg, Comparative Evaluation of
+//! CEE-based Switch Adaptive Routing, Figures 8 and 9).
 //!
 //! A hotspot is *input-generated* if hosts offer more to one destination than its link carries. It is
 //! *output-generated* if they offer less, but a link on the path is slower than others; the topology slows that link.
@@ -8,7 +8,7 @@
 //! congestion without having caused it.
 //!
 //! # Differs from the paper
-//! The paper names neither hosts nor times; specs/cee.md §6.3 reconstructs them.
+//! The paper names neither hosts nor times; specifications/cee.md §6.3 reconstructs them.
 
 use crate::long_flows::{Span, link_share};
 use crate::pairs::check_pair;
@@ -67,8 +67,8 @@ pub struct Victim {
 }
 
 impl Hotspot {
-    /// The hotspot of Figure 8 (specs/cee.md §6.3), for 32 hosts. Four of them send to host 31 at 45% of a link each,
-    /// from 10 ms to 30 ms of a 50 ms run. Host 1 sends to host 30 at 95% for the whole run.
+    /// The hotspot of Figure 8 (specifications/cee.md §6.3), for 32 hosts. Four of them send to host 31 at 45% of a
+    /// link each, from 10 ms to 30 ms of a 50 ms run. Host 1 sends to host 30 at 95% for the whole run.
     #[must_use]
     pub fn input_generated() -> Self {
         Self {
@@ -85,8 +85,8 @@ impl Hotspot {
         }
     }
 
-    /// The hotspot of Figure 9 (specs/cee.md §6.4), for a 2-ary 3-tree in which the links from the roots toward the
-    /// destination are slowed. Host 0 sends to host 4 at 90% of a link for 50 ms.
+    /// The hotspot of Figure 9 (specifications/cee.md §6.4), for a 2-ary 3-tree in which the links from the roots
+    /// toward the destination are slowed. Host 0 sends to host 4 at 90% of a link for 50 ms.
     #[must_use]
     pub fn output_generated() -> Self {
         let run = Duration::from_ms(50);
@@ -199,7 +199,7 @@ mod tests {
         flows.iter().map(row).collect()
     }
 
-    /// specs/cee.md §6.3.
+    /// specifications/cee.md §6.3.
     #[test]
     fn oracle_6_3_the_input_generated_hotspot() {
         let flows = Hotspot::input_generated().generate(&star(32)).unwrap();
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(Rate::from_gbps(10).time_for(offered), Duration::from_ms(36));
     }
 
-    /// specs/cee.md §6.4.
+    /// specifications/cee.md §6.4.
     #[test]
     fn oracle_6_4_the_output_generated_hotspot() {
         let flows = Hotspot::output_generated().generate(&star(8)).unwrap();

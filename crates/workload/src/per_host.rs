@@ -1,4 +1,4 @@
-//! Flows of one frame or of one burst, which every sender produces independently (specs/cee.md §6.1).
+//! Flows of one frame or of one burst, which every sender produces independently (specifications/cee.md §6.1).
 
 use crate::pairs::{Source, To};
 use crate::{WorkloadError, facts};
@@ -134,8 +134,8 @@ mod tests {
             .collect()
     }
 
-    /// specs/cee.md §6.1: in every process each flow is one frame, destinations are uniform over the other hosts, and
-    /// every host offers the load.
+    /// specifications/cee.md §6.1: in every process each flow is one frame, destinations are uniform over the other
+    /// hosts, and every host offers the load.
     #[test]
     fn oracle_6_1_every_host_makes_its_load_to_all_others() {
         for process in ALL {

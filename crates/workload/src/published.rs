@@ -1,5 +1,5 @@
 //! Published flow-size distributions measured in data centers. Load balancing and congestion control schemes are
-//! compared on them (specs/expeditus.md §8.2-8.7).
+//! compared on them (specifications/expeditus.md §8.2-8.7).
 //!
 //! Several digitisations of one measurement are in use, and their means differ. Each has its own name here.
 
@@ -335,7 +335,7 @@ const SOLAR: Points = &[
     (262_144.0, 1.0),
 ];
 
-/// Not a measurement but our own substitute: small flows with a heavy tail (specs/pdq.md §10, workload iii).
+/// Not a measurement but our own substitute: small flows with a heavy tail (specifications/pdq.md §10, workload iii).
 const EDU1_SUBSTITUTE: Points = &[
     (100.0, 0.0),
     (300.0, 0.2),
@@ -355,7 +355,7 @@ mod tests {
         Published::named(name).unwrap().sizes(Bytes(unit))
     }
 
-    /// specs/expeditus.md §8.2-8.7.
+    /// specifications/expeditus.md §8.2-8.7.
     #[test]
     fn oracle_means() {
         let means = [
@@ -403,7 +403,7 @@ mod tests {
         assert!((got - want).abs() <= within, "{what}: {got}, not {want}");
     }
 
-    /// specs/expeditus.md §8.8; for web search in other units, §8.2.
+    /// specifications/expeditus.md §8.8; for web search in other units, §8.2.
     #[test]
     fn oracle_class_shares() {
         for (name, unit, mice, elephants, bytes) in [
@@ -426,7 +426,7 @@ mod tests {
         }
     }
 
-    /// specs/expeditus.md §8.3: the three tables of data mining differ above 35 MB.
+    /// specifications/expeditus.md §8.3: the three tables of data mining differ above 35 MB.
     #[test]
     fn oracle_giants_of_data_mining() {
         for (name, unit, flows, bytes) in [

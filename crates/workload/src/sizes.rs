@@ -12,7 +12,8 @@ pub enum Sizes {
     Pareto {
         /// Tail index, more than 1. Up to 2 the variance is infinite.
         shape: f64,
-        /// Mean of the distribution. The mean of a sample with a heavy tail is well below it (specs/r2c2.md §10).
+        /// Mean of the distribution. The mean of a sample with a heavy tail is well below it (specifications/r2c2.md
+        /// §10).
         mean: Bytes,
     },
     /// Exponential.
@@ -92,7 +93,7 @@ mod tests {
         sample
     }
 
-    /// specs/r2c2.md §10, "Workload facts".
+    /// specifications/r2c2.md §10, "Workload facts".
     #[test]
     fn oracle_workload_facts_of_set_up_s() {
         let flows = 1_000_000;

@@ -1,4 +1,4 @@
-//! Topology discovery as a protocol (specs/live.md §4): nodes detect by themselves which links are down.
+//! Topology discovery as a protocol (specifications/live.md §4): nodes detect by themselves which links are down.
 //!
 //! All nodes know the fabric as it was built, and that all links are up at the start. A [`Discovery`] is one node's
 //! part of the protocol. It does no I/O, reads no clock, and tells its node by [effects](Effect) what to do.
@@ -116,9 +116,9 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Default time between two hellos (specs/live.md §4).
+    /// Default time between two hellos (specifications/live.md §4).
     pub const PERIOD: Duration = Duration::from_ms(1);
-    /// Number of whole periods without any packet after which a link is down (specs/live.md §4).
+    /// Number of whole periods without any packet after which a link is down (specifications/live.md §4).
     pub const MISSES: u8 = 3;
     /// Number of periods without a change or a loss after which all nodes of a component agree. It takes three misses,
     /// up to two periods until both ends have ticked, two hellos until both ends know that they hear each other, and

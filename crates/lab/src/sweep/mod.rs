@@ -21,7 +21,8 @@ pub struct CellRun {
     pub summary: Option<Summary>,
 }
 
-/// Number of tries of a live run until one is faithful, that is, not disturbed by the machine (specs/live.md §3).
+/// Number of tries of a live run until one is faithful, that is, not disturbed by the machine (specifications/live.md
+/// §3).
 const LIVE_TRIES: usize = 5;
 
 /// The folder name of a cell: its labels in lower case, joined by dashes; `run` if it has no label.

@@ -1,4 +1,4 @@
-//! Max-min fair rates by a sequence of linear programs (specs/r2c2.md §12, O5).
+//! Max-min fair rates by a sequence of linear programs (specifications/r2c2.md §12, O5).
 
 use crate::witness::{Case, Witness, at_most};
 use microlp::{ComparisonOp, OptimizationDirection, Problem};

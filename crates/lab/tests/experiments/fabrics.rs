@@ -1,5 +1,5 @@
-//! The fabrics of PDQ's evaluation (specs/pdq.md §10, §12), each in a few lines of an experiment. Other transports run
-//! on them too.
+//! The fabrics of PDQ's evaluation (specifications/pdq.md §10, §12), each in a few lines of an experiment. Other
+//! transports run on them too.
 
 use raddle_core::{Duration, NodeId, PortId, Rate};
 use raddle_lab::experiment::Document;

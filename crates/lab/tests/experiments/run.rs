@@ -239,7 +239,7 @@ fn a_fat_tree_read_from_a_file_gives_the_same_results() {
     }
 }
 
-/// specs/expeditus.md §9, Fig 15: before the first flow, routing knows the links that are down from the start.
+/// specifications/expeditus.md §9, Fig 15: before the first flow, routing knows the links that are down from the start.
 #[test]
 fn nothing_is_lost_to_failures_that_are_known_from_the_start() {
     let lost = |discovery: &str| {

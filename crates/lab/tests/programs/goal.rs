@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
-/// The example of specs/cee.md §6.6.
+/// The example of specifications/cee.md §6.6.
 const EXAMPLE: &str = "num_ranks 2
 rank 0 {
 l1: calc 1000

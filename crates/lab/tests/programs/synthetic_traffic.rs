@@ -71,7 +71,7 @@ fn a_load_is_one_long_flow_a_pair() {
     }
 }
 
-/// specs/cee.md §6.3: the hotspot written in full equals the default.
+/// specifications/cee.md §6.3: the hotspot written in full equals the default.
 #[test]
 fn oracle_6_3_the_hotspot_written_in_full_is_the_default() {
     let default = flows("hotspot = {}");
@@ -85,7 +85,7 @@ fn oracle_6_3_the_hotspot_written_in_full_is_the_default() {
     assert_eq!(flows("hotspot = { degree = 8, severity = 2, victims = [] }\nprocess = \"poisson\"").len(), 8);
 }
 
-/// specs/cee.md §6.4: an output-generated hotspot is one flow, which can also be listed.
+/// specifications/cee.md §6.4: an output-generated hotspot is one flow, which can also be listed.
 #[test]
 fn oracle_6_4_the_output_generated_hotspot_is_one_flow() {
     let hotspot = flows("hotspot = { type = \"output\" }\nprocess = \"poisson\"");

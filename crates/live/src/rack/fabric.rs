@@ -1,8 +1,8 @@
 //! The fabric under a thread's nodes: slots of shared memory, rings between nodes, and the clock.
 //!
 //! A node forwards a packet by putting the number of the packet's slot into a ring. A relay whose ring is full drops
-//! the packet and counts the drop; it never waits for room. So a cycle of full rings cannot deadlock (specs/live.md
-//! §2).
+//! the packet and counts the drop; it never waits for room. So a cycle of full rings cannot deadlock
+//! (specifications/live.md §2).
 
 use super::clock::Clock;
 use super::events::{Event, Events};

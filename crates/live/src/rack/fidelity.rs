@@ -1,5 +1,5 @@
 //! The fidelity of a live run: the lateness of packets, the processor time lost to others, and the verdict
-//! (specs/live.md §3).
+//! (specifications/live.md §3).
 
 use hdrhistogram::Histogram;
 use raddle_core::Duration;

@@ -1,5 +1,5 @@
 //! Links between machines: the sender writes packets into the receiver's data rings by one-sided libfabric writes
-//! (specs/live.md §2).
+//! (specifications/live.md §2).
 //!
 //! The nodes of a polling thread do not see data rings. The port of a link to another machine puts slots into a ring
 //! like any other port. The thread takes them out at once, writes their packets into the receiver's data ring, and

@@ -1,4 +1,5 @@
-//! Maze's rack: virtual nodes that move real bytes in real time (Costa et al., SIGCOMM 2015, §4.1; specs/live.md).
+//! Maze's rack: virtual nodes that move real bytes in real time (Costa et al., SIGCOMM 2015, §4.1;
+//! specifications/live.md).
 //!
 //! Nodes are those of the simulators. A link is a ring of slot numbers in shared memory; a packet's bytes stay in
 //! their slot from the sender to the receiver. Each packet carries the time at which it is due at the next node: the

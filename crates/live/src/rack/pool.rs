@@ -2,7 +2,7 @@
 //!
 //! A slot has one holder at a time: first the node that took it from the free list, then each node that takes its
 //! number from a ring. A relay does not copy a packet. Freed slots are reused last in, first out, so that the memory
-//! in use stays in the cache (specs/live.md §2).
+//! in use stays in the cache (specifications/live.md §2).
 
 use super::shared::{WORD, Words};
 use raddle_core::prefetch;

@@ -1,4 +1,4 @@
-//! The Ethernet addresses of a fabric's ports (specs/cee.md §4.1).
+//! The Ethernet addresses of a fabric's ports (specifications/cee.md §4.1).
 
 use crate::scheme::Unfit;
 use raddle_core::{NodeId, PortId};

@@ -1,5 +1,5 @@
 //! The capacity of a link that a rate controller shares out. It grows while bandwidth is spare, and shrinks while there
-//! is a standing queue. This is RCP's law (Dukkipati 2007), which D3 adopts (§5.2; specs/pdq.md §6 and §7).
+//! is a standing queue. This is RCP's law (Dukkipati 2007), which D3 adopts (§5.2; specifications/pdq.md §6 and §7).
 //!
 //! After an interval of length T, `C := C + (T/d) · (alpha · (line - y) - beta · q · 8/d)`. T is about the average
 //! round trip d of the flows on the link, and y is the arrival rate. q is the least backlog in bytes during the
@@ -20,7 +20,7 @@
 use crate::transport::explicit::Backlog;
 use raddle_core::{Duration, PortState, Rate, Time};
 
-/// Weight of the newest round trip in the average (specs/pdq.md §4.1).
+/// Weight of the newest round trip in the average (specifications/pdq.md §4.1).
 const RTT_GAIN: f64 = 0.05;
 
 const PS_PER_S: f64 = 1e12;

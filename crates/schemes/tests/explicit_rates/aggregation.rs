@@ -1,4 +1,5 @@
-//! The fabrics and flows of PDQ's evaluation (specs/pdq.md §10), for transports chosen by name, in the packet engine.
+//! The fabrics and flows of PDQ's evaluation (specifications/pdq.md §10), for transports chosen by name, in the packet
+//! engine.
 
 use raddle_core::{
     Bytes, DropReason, Duration, Flow, FlowId, FlowKey, LinkErrors, LinkId, NodeId, Packet, PortAgent,
@@ -50,7 +51,7 @@ pub(crate) fn query(seed: u64, count: u32, with_deadlines: bool) -> Vec<Flow> {
 }
 
 /// The mean completion time in milliseconds under an omniscient scheduler of the receiver's link. It serves the
-/// shortest flow first, without headers and start-up (specs/pdq.md §9).
+/// shortest flow first, without headers and start-up (specifications/pdq.md §9).
 pub(crate) fn least_mean_ms(flows: &[Flow]) -> f64 {
     let mut sizes: Vec<u64> = flows.iter().map(|flow| flow.size.0).collect();
     sizes.sort_unstable();

@@ -1,4 +1,5 @@
-//! PDQ in the packet engine: the oracles of specs/pdq.md §13, and the results of Figures 6, 7 and 9 of the paper.
+//! PDQ in the packet engine: the oracles of specifications/pdq.md §13, and the results of Figures 6, 7 and 9 of the
+//! paper.
 
 use crate::aggregation::{
     Bench, Case, DELAY, GBPS, Outcome, all_end, dumbbell, flow, least_mean_ms, query, tree,
@@ -312,7 +313,7 @@ fn losses_delay_flows_little() {
     assert!((1.05..1.25).contains(&(lossy / whole)), "{}", lossy / whole);
 }
 
-/// Completion times relative to an omniscient scheduler, and deadlines met: the snapshot of specs/pdq.md §13.
+/// Completion times relative to an omniscient scheduler, and deadlines met: the snapshot of specifications/pdq.md §13.
 #[test]
 fn completion_times_and_deadlines_are_those_of_the_calibration() {
     for (settings, ratios, met) in [(&[][..], [1.7, 1.55], [0.88, 0.8]), (LITERAL, [1.7, 1.75], [0.8, 0.7])] {
@@ -337,7 +338,7 @@ fn completion_times_and_deadlines_are_those_of_the_calibration() {
     }
 }
 
-/// No deadlock and no livelock (specs/pdq.md §4.5): with each variant every flow ends or is terminated early.
+/// No deadlock and no livelock (specifications/pdq.md §4.5): with each variant every flow ends or is terminated early.
 #[test]
 fn every_flow_of_a_thousand_random_cases_ends() {
     const VARIANTS: [&str; 4] = ["full", "es+et", "es", "basic"];

@@ -1,5 +1,5 @@
-//! RCP and D3 on the fabrics of PDQ's evaluation: results computed by hand (specs/pdq.md §13), and results measured
-//! with the specification's prototype.
+//! RCP and D3 on the fabrics of PDQ's evaluation: results computed by hand (specifications/pdq.md §13), and results
+//! measured with the specification's prototype.
 
 use crate::aggregation::{Bench, Case, GBPS, Outcome, all_end, dumbbell, flow, least_mean_ms, query, tree};
 use raddle_core::{Class, Duration, Flow, FlowId, LinkErrors, Packet, PortAgent, PortState, Stream, Time};

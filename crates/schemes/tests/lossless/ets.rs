@@ -1,4 +1,4 @@
-//! Shares of a port with enhanced transmission selection, in the packet engine (specs/cee.md §8.11, Fig. 4).
+//! Shares of a port with enhanced transmission selection, in the packet engine (specifications/cee.md §8.11, Fig. 4).
 
 use crate::ethernet::{Lossless, crossbar, pause, run, scripted, stream};
 use raddle_core::{Flow, Header, LinkId, Packet, Process, Time};

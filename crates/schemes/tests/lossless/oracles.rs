@@ -1,4 +1,4 @@
-//! Required behaviour of lossless fabrics, exact or within the bounds of fluid models (specs/cee.md §8).
+//! Required behaviour of lossless fabrics, exact or within the bounds of fluid models (specifications/cee.md §8).
 
 use crate::ethernet::{
     Counted, Lossless, RATE, assert_lossless, carried, crossbar, flow, pause, run, scripted, shares, stream,

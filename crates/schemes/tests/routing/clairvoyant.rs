@@ -1,4 +1,4 @@
-//! Clairvoyant in the packet engine (specs/expeditus.md §6.2).
+//! Clairvoyant in the packet engine (specifications/expeditus.md §6.2).
 
 use crate::clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, plan, run};
 use raddle_core::{Duration, Header, NodeId, Time};

@@ -1,4 +1,4 @@
-//! Expeditus in the packet engine: the exchange of loads and its times (specs/expeditus.md §§5.5, 11.5).
+//! Expeditus in the packet engine: the exchange of loads and its times (specifications/expeditus.md §§5.5, 11.5).
 
 use crate::clos::{
     AGGREGATIONS, CORES, Heard, LosesResponses, Seen, TESTBED, TORS, Traffic, datagram, fabric, plan, run,

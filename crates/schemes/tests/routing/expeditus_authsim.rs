@@ -1,4 +1,4 @@
-//! Expeditus with the protocol of the authors' simulation code (specs/expeditus.md §0.2).
+//! Expeditus with the protocol of the authors' simulation code (specifications/expeditus.md §0.2).
 
 use crate::clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, plan, run};
 use raddle_core::{Header, NodeId, PacketKind, Time};

@@ -1,4 +1,4 @@
-//! End-to-end selections, simulated switch by switch, with given loads (specs/expeditus.md §11.2).
+//! End-to-end selections, simulated switch by switch, with given loads (specifications/expeditus.md §11.2).
 
 use crate::clos::{AGGREGATIONS, CORES, TESTBED, TORS, datagram, fabric, plan};
 use raddle_core::{

@@ -76,7 +76,7 @@ fn flows(hosts: u32, count: u32) -> Vec<Flow> {
     (0..u64::from(count)).map(flow).collect()
 }
 
-/// specs/cee.md §5.5: flows on one path are never reordered; flows on several paths are.
+/// specifications/cee.md §5.5: flows on one path are never reordered; flows on several paths are.
 #[test]
 fn oracle_5_5_flows_on_one_path_stay_in_order() {
     let sizes = [

@@ -2,8 +2,8 @@
 //! use the same links in the opposite direction.
 //!
 //! Explicit-rate schemes (PDQ, D3, RCP) need such paths: an acknowledgement must pass the ports that its data passed,
-//! to tell the ports' agents the outcome (specs/pdq.md §12). A choice fits the 12 bits that headers reserve for it. The
-//! same choice gives the same path everywhere and in every engine.
+//! to tell the ports' agents the outcome (specifications/pdq.md §12). A choice fits the 12 bits that headers reserve
+//! for it. The same choice gives the same path everywhere and in every engine.
 //!
 //! Paths are computed on demand and cached up to a limit, so a fabric of 65,536 hosts takes no more memory than a small
 //! one.

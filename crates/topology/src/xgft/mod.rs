@@ -1,11 +1,11 @@
 //! Coordinates in extended generalized fat trees: parents and children, common ancestors of hosts, and ports.
 //!
-//! `XGFT(h; m1..mh; w1..wh)` of Öhring et al., "On Generalized Fat Trees" (IPPS 1995); specs/cee.md §1.1. Level 0 holds
-//! the hosts, levels 1 to h hold switches. A vertex of level l is `<l; p_h..p_{l+1}; u_l..u_1>`. The subtree digits p
-//! name the subtree of height l of which the vertex is a top. The plane digits u tell the tops of that subtree apart.
-//! Two vertices of adjacent levels are joined if all digits that both have agree. Ids are assigned level by level,
-//! hosts first. Within a level the order is that of the label read as one number, whose lowest digit is the last. All
-//! results are arithmetic on ids; there is no table.
+//! `XGFT(h; m1..mh; w1..wh)` of Öhring et al., "On Generalized Fat Trees" (IPPS 1995); specifications/cee.md §1.1.
+//! Level 0 holds the hosts, levels 1 to h hold switches. A vertex of level l is `<l; p_h..p_{l+1}; u_l..u_1>`. The
+//! subtree digits p name the subtree of height l of which the vertex is a top. The plane digits u tell the tops of that
+//! subtree apart. Two vertices of adjacent levels are joined if all digits that both have agree. Ids are assigned level
+//! by level, hosts first. Within a level the order is that of the label read as one number, whose lowest digit is the
+//! last. All results are arithmetic on ids; there is no table.
 
 use crate::Below;
 use raddle_core::{NodeId, PortId};

@@ -101,7 +101,7 @@ fn ancestors(topology: &Topology, tree: &Xgft, host: NodeId) -> Vec<NodeId> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// From the end of every path up, exactly one path leads down (specs/cee.md §8.1).
+    /// From the end of every path up, exactly one path leads down (specifications/cee.md §8.1).
     #[test]
     fn oracle_8_1_an_ancestor_reaches_a_host_by_one_path_down(size in sizes()) {
         let (topology, tree) = (built(size.clone()), Xgft::new(size));

@@ -1,4 +1,4 @@
-//! The hello, by which neighbours detect whether the link between them works (specs/live.md §4).
+//! The hello, by which neighbours detect whether the link between them works (specifications/live.md §4).
 //!
 //! | byte | bits | field |
 //! |---|---|---|

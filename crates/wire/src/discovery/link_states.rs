@@ -1,4 +1,5 @@
-//! States of links, which topology discovery floods and which neighbours exchange when they meet (specs/live.md §4).
+//! States of links, which topology discovery floods and which neighbours exchange when they meet
+//! (specifications/live.md §4).
 //!
 //! | byte | bits | field |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Topology discovery (specs/live.md §4): packets in which neighbours report the state of links.
+//! Topology discovery (specifications/live.md §4): packets in which neighbours report the state of links.
 //!
 //! A [`Hello`] says that its sender is alive, and whether the sender hears the receiver. [`LinkStates`] say which links
 //! have failed or recovered. They flood a change through the fabric, or tell a neighbour that missed some changes

@@ -1,5 +1,5 @@
 //! Programs of message-passing ranks: GOAL text (LogGOPSim, ATLAHS), and their replay over any transport
-//! (specs/cee.md §6.5, §6.6).
+//! (specifications/cee.md §6.5, §6.6).
 
 mod check;
 

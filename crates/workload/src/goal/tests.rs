@@ -3,7 +3,7 @@
 use super::{Label, Line, Operation, Statement, Trace};
 use std::io::Cursor;
 
-/// The example of specs/cee.md §6.6.
+/// The example of specifications/cee.md §6.6.
 pub(super) const EXAMPLE: &str = "num_ranks 2
 rank 0 {
 l1: calc 1000

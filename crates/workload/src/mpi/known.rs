@@ -20,8 +20,8 @@ pub struct Known {
     pub name: &'static str,
     /// A one-line description.
     pub summary: &'static str,
-    /// The factor by which message sizes are multiplied in specs/cee.md §6.5, Table II; `None` if the program is not in
-    /// it.
+    /// The factor by which message sizes are multiplied in specifications/cee.md §6.5, Table II; `None` if the program
+    /// is not in it.
     pub scale: Option<u64>,
     build: Build,
 }
@@ -33,7 +33,7 @@ impl Known {
         KNOWN.iter().find(|known| known.name == name)
     }
 
-    /// The default class, from specs/cee.md §6.5; `None` for programs without classes.
+    /// The default class, from specifications/cee.md §6.5; `None` for programs without classes.
     #[must_use]
     pub fn class(&self) -> Option<Class> {
         match self.build {
@@ -118,7 +118,7 @@ pub const KNOWN: [Known; 9] = [
 mod tests {
     use super::*;
 
-    /// specs/cee.md §6.5, Table II without its factors: mean and largest message, and the factors by which the
+    /// specifications/cee.md §6.5, Table II without its factors: mean and largest message, and the factors by which the
     /// skeletons' values are larger, at the paper's number of ranks. The largest messages agree except in IS: its sums
     /// of 1,024 buckets and 5 counts are larger than the messages of its sort. The means of BT, CG, FT and IS are
     /// larger and that of MG smaller: the paper's traces contained other messages, which it does not describe. LISO and

@@ -1,6 +1,6 @@
 //! Message-passing programs: collective operations as messages, and the communication skeletons of known programs, for
-//! any number of ranks (specs/cee.md §6.5). The ranks of a skeleton are [`crate::goal`] programs, generated statement
-//! by statement as they are read.
+//! any number of ranks (specifications/cee.md §6.5). The ranks of a skeleton are [`crate::goal`] programs, generated
+//! statement by statement as they are read.
 //!
 //! ```
 //! use raddle_workload::mpi::nas::{Cg, Class};

@@ -1,4 +1,5 @@
-//! Traffic patterns on the coordinates of a torus or mesh: `id = x0 + k0 (x1 + k1 (x2 + …))` (specs/r2c2.md §1.1).
+//! Traffic patterns on the coordinates of a torus or mesh: `id = x0 + k0 (x1 + k1 (x2 + …))` (specifications/r2c2.md
+//! §1.1).
 
 use super::nonempty;
 use crate::WorkloadError;

@@ -1,5 +1,6 @@
-//! Which hosts send to which: random pairs, the patterns of the interconnection-network literature (specs/r2c2.md §2.6;
-//! specs/cee.md §6.2; Dally & Towles, §3.2) and the patterns of data centers (specs/expeditus.md §8.10).
+//! Which hosts send to which: random pairs, the patterns of the interconnection-network literature
+//! (specifications/r2c2.md §2.6; specifications/cee.md §6.2; Dally & Towles, §3.2) and the patterns of data centers
+//! (specifications/expeditus.md §8.10).
 
 mod digits;
 mod grid;

@@ -1,5 +1,5 @@
-//! Traffic patterns on the pods of a Clos network (specs/expeditus.md §8.10). A leaf-spine is one pod, so each of its
-//! leaves counts as a pod.
+//! Traffic patterns on the pods of a Clos network (specifications/expeditus.md §8.10). A leaf-spine is one pod, so each
+//! of its leaves counts as a pod.
 
 use crate::WorkloadError;
 use raddle_core::{NodeId, Stream};

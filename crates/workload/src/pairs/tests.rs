@@ -46,7 +46,7 @@ fn a_permutation_sends_and_receives_once_a_host_and_never_to_itself() {
     assert_eq!(again[..16], again[16..], "regular arrivals take the pairs in turn");
 }
 
-/// specs/pdq.md §12: ten flows per server are ten independent derangements.
+/// specifications/pdq.md §12: ten flows per server are ten independent derangements.
 #[test]
 fn oracle_12_several_permutations_are_drawn_one_by_one() {
     let topology = torus(&[4, 4]);
@@ -74,7 +74,7 @@ fn each_pair_of_a_pattern_can_be_had_once() {
     assert!(each(&Pairs::Permutation { fraction: 1.5, times: 1 }, &torus).is_err());
 }
 
-/// The patterns of specs/r2c2.md §2.3 on the 8-ary 2-cube, from node (2, 1).
+/// The patterns of specifications/r2c2.md §2.3 on the 8-ary 2-cube, from node (2, 1).
 #[test]
 fn grid_patterns_map_coordinates_as_specified() {
     let topology = torus(&[8, 8]);
@@ -193,8 +193,8 @@ proptest! {
     }
 }
 
-/// Finding a bijection by rejection would take e^38 draws here (specs/expeditus.md §8.10). All other pods are equally
-/// likely.
+/// Finding a bijection by rejection would take e^38 draws here (specifications/expeditus.md §8.10). All other pods are
+/// equally likely.
 #[test]
 fn bijections_of_the_baseline_spread_over_all_other_pods() {
     let topology = clos(BASELINE, TEN_GBPS);

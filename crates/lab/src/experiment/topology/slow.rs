@@ -204,7 +204,8 @@ mod tests {
     use raddle_topology::Topology;
     use std::sync::Arc;
 
-    /// The links of a 2-ary 3-tree (hosts 0 to 7, switches 8 to 19) that are not as fast as they were, with their rates.
+    /// The links of a 2-ary 3-tree (hosts 0 to 7, switches 8 to 19) that are not as fast as they were, with their
+    /// rates.
     fn slow(tables: &str, seed: u64) -> Vec<(u32, u32, u64)> {
         let text = format!(
             "[topology]\nkind = \"k_ary_n_tree\"\nk = 2\nn = 3\nlink_rate = \"10 Gbps\"\nlink_delay = \"50 ns\"\n\n\
@@ -219,7 +220,7 @@ mod tests {
 
     #[test]
     fn named_links_are_slowed_one_way_or_both() {
-        // specs/cee.md §6.4: the four down-links of the roots towards the upper half.
+        // specifications/cee.md §6.4: the four down-links of the roots towards the upper half.
         let tables = [(16, 14, "rate = \"2.5 Gbps\""), (18, 14, "share = 0.1"), (17, 15, "share = \"10%\"")]
             .map(|(from, to, rate)| format!("[[topology.slow]]\nfrom = {from}\nto = {to}\n{rate}\n"))
             .join("\n");

@@ -331,8 +331,8 @@ fn claim_in(id: &str, measure: &str, accept: &str) -> String {
     )
 }
 
-/// specs/cee.md §8.6: one path is taken at its rate; equal parts are held back by the slowest once buffers are full, and
-/// then its queue is.
+/// specifications/cee.md §8.6: one path is taken at its rate; equal parts are held back by the slowest once buffers are
+/// full, and then its queue is.
 #[test]
 fn oracle_8_6_fluid_bounds_of_four_paths() {
     let window = "from = \"3 ms\", to = \"8 ms\"";

@@ -1,4 +1,4 @@
-//! Random failures of links in a Clos network (specs/expeditus.md §9, Fig 15).
+//! Random failures of links in a Clos network (specifications/expeditus.md §9, Fig 15).
 
 use crate::experiment::{At, Cause, Problem, RandomLinks, Tier};
 use raddle_core::{LinkId, NodeId, Stream};
@@ -95,7 +95,7 @@ mod tests {
         clos(ClosSize::fat_tree(12), ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).unwrap()
     }
 
-    /// specs/expeditus.md §9, Fig 15: failures in one pod, at most two per switch.
+    /// specifications/expeditus.md §9, Fig 15: failures in one pod, at most two per switch.
     #[test]
     fn links_are_of_their_tier_and_pod_and_few_a_switch() {
         let (topology, network) = (k12(), Clos::new(ClosSize::fat_tree(12)));

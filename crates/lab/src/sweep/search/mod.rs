@@ -1,5 +1,5 @@
 //! A search finds the greatest value of one key of an experiment at which a measure of its flows is still large enough.
-//! An example is the largest number of flows of which 99% meet their deadline (specs/pdq.md §10).
+//! An example is the largest number of flows of which 99% meet their deadline (specifications/pdq.md §10).
 //!
 //! The search assumes that the measure falls along the key: if it holds at a value, it holds at all smaller values. The
 //! measure is averaged over seeds. The seeds are the same at every value, so that neighbouring values have the same

@@ -1,5 +1,5 @@
-//! Linux at the hosts of a rack: each host has a network namespace with a TAP interface, whose programs reach those at the other
-//! hosts and know nothing of the rack (specs/live.md §4).
+//! Linux at the hosts of a rack: each host has a network namespace with a TAP interface, whose programs reach those at
+//! the other hosts and know nothing of the rack (specifications/live.md §4).
 //!
 //! Packets that leave the interface cross the rack in one of two ways:
 //!
@@ -7,7 +7,8 @@
 //! - [`FrameHost`]: an Ethernet frame goes unchanged to the forwarders of the node and of the switches: the kernel's
 //!   own transport runs over the scheme's routing.
 //!
-//! Host `n` has the address 10.0.0.0 + n + 1 in the network 10.0.0.0/8, and fd00:: + n + 1 in fd00::/64 where frames cross.
+//! Host `n` has the address 10.0.0.0 + n + 1 in the network 10.0.0.0/8, and fd00:: + n + 1 in fd00::/64 where frames
+//! cross.
 
 mod cores;
 mod frames;

@@ -1,6 +1,6 @@
 //! The processes that share a rack. Each process runs some of the rack's nodes. One process is the host: it listens,
 //! decides when time begins and when the run is over, and receives what the nodes of the other processes, its guests,
-//! report. If a process is gone, the run reports that and ends; no process waits for it (specs/live.md §2,
+//! report. If a process is gone, the run reports that and ends; no process waits for it (specifications/live.md §2,
 //! docs/src/live.md).
 //!
 //! - Processes of one machine meet at a Unix socket. The host creates the shared memory that holds the packets of all

@@ -1,5 +1,5 @@
 //! Priority-based flow control. If a port's ingress memory for a priority is nearly full, the port tells its neighbour
-//! to stop sending packets of that priority (IEEE 802.1Qbb, IEEE 802.3 Annex 31D; specs/cee.md §2.2).
+//! to stop sending packets of that priority (IEEE 802.1Qbb, IEEE 802.3 Annex 31D; specifications/cee.md §2.2).
 //!
 //! Every port has separate memory for each lossless priority. If the occupancy exceeds the upper watermark, the port
 //! sends a pause. The pause lasts for a limited time and is renewed before it expires. At the lower watermark the port

@@ -24,8 +24,8 @@ pub const FLOW_CONTROL: FlowControl = FlowControl {
     build,
 };
 
-/// A threshold for links of 10 Gb/s (specs/cee.md §0). It grows with the rate, because the number of bytes in flight
-/// does.
+/// A threshold for links of 10 Gb/s (specifications/cee.md §0). It grows with the rate, because the number of bytes in
+/// flight does.
 const fn threshold(name: &'static str, bytes: u64, doc: &'static str) -> Parameter {
     Parameter::new(name, Value::Bytes(bytes), doc).within(0.0, 2e9).growing(Rate::from_gbps(10), None)
 }
@@ -41,7 +41,7 @@ const BUFFER: Parameter =
         .growing(Rate::from_gbps(10), Some(Duration::from_us(1)));
 
 parameters! {
-    /// What a port does with its memory (specs/cee.md §0).
+    /// What a port does with its memory (specifications/cee.md §0).
     pub(crate) struct Params {
         buffer: u32 = BUFFER;
         xoff: u32 = XOFF;
@@ -53,11 +53,11 @@ parameters! {
     }
 }
 
-/// Bytes that may still arrive over a link once a pause is due (specs/cee.md §2.2). They include a packet that has just
-/// begun at the far end, and a packet that was charged before it has fully arrived. They also include all bytes that
-/// arrive during the following times: the serialization of a packet in front of the pause on the link `back`, the
-/// serialization of the pause, the propagation delays of both links, and the neighbour's reaction (60 units of 512 bit
-/// times, IEEE 802.3 Annex 31B.3.7).
+/// Bytes that may still arrive over a link once a pause is due (specifications/cee.md §2.2). They include a packet that
+/// has just begun at the far end, and a packet that was charged before it has fully arrived. They also include all
+/// bytes that arrive during the following times: the serialization of a packet in front of the pause on the link
+/// `back`, the serialization of the pause, the propagation delays of both links, and the neighbour's reaction (60 units
+/// of 512 bit times, IEEE 802.3 Annex 31B.3.7).
 #[must_use]
 pub fn headroom(link: &Link, back: &Link, packet_bytes: u32) -> u64 {
     let pause = Bytes(Pause::LEN as u64);

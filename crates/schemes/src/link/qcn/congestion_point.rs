@@ -1,4 +1,4 @@
-//! The congestion point: samples a queue and computes how congested it is (specs/cee.md §3.1).
+//! The congestion point: samples a queue and computes how congested it is (specifications/cee.md §3.1).
 //!
 //! The queue holds the frames of one priority at one egress port, including the frame in transmission. A sample is due
 //! after a certain number of bytes has joined the queue; the interval is shorter after greater feedback. A sample adds

@@ -2,10 +2,11 @@
 //! rates.
 //!
 //! Source: IEEE 802.1Qau (IEEE 802.1Q clauses 30 to 33), version 2.2 of the pseudo-code of R. Pan and B. Prabhakar, as
-//! used by Crisan et al. (specs/cee.md §3). A *congestion point* watches the queue of an egress port. It occasionally
-//! samples a frame and computes how far the queue is above its equilibrium and how fast it grows. It sends this
-//! feedback to the frame's source as a number of 6 bits. The source's adapter has one *reaction point* per destination.
-//! The reaction point cuts the rate according to the feedback, and raises it again by bytes sent and by time.
+//! used by Crisan et al. (specifications/cee.md §3). A *congestion point* watches the queue of an egress port. It
+//! occasionally samples a frame and computes how far the queue is above its equilibrium and how fast it grows. It sends
+//! this feedback to the frame's source as a number of 6 bits. The source's adapter has one *reaction point* per
+//! destination. The reaction point cuts the rate according to the feedback, and raises it again by bytes sent and by
+//! time.
 
 mod congestion_point;
 mod params;

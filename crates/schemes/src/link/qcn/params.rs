@@ -1,4 +1,4 @@
-//! QCN's parameters (specs/cee.md §0).
+//! QCN's parameters (specifications/cee.md §0).
 
 use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};

@@ -16,7 +16,7 @@ pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
             "parameters of rate limiters, which transports have, stand here too, as in the standard's tables",
             "the interval to the next sample begins at the frame sampled, as calibrated: full frames are sampled 1 in 10.5",
             "feedback is brought to 6 bits by 63, and the rate cut by that share of the gain, where the standard has 128",
-            "extra fast recovery is on and the target rate is not reduced, as calibrated (specs/cee.md §3.3)",
+            "extra fast recovery is on and the target rate is not reduced, as calibrated (specifications/cee.md §3.3)",
         ],
         view: View::Local,
         parameters: &Params::LIST,

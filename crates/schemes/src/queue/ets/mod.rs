@@ -1,5 +1,5 @@
 //! Enhanced transmission selection: strict traffic classes are served first, and the other classes share the remaining
-//! bandwidth by weight (IEEE 802.1Qaz, IEEE 802.1Q §8.6.8; specs/cee.md §4.4).
+//! bandwidth by weight (IEEE 802.1Qaz, IEEE 802.1Q §8.6.8; specifications/cee.md §4.4).
 //!
 //! Each priority belongs to a traffic class. Control frames go first, then the highest strict class that is backlogged
 //! and not paused. The other classes follow by deficit round robin in bytes (Shreedhar and Varghese, 1995). Each of

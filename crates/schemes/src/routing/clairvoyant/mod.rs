@@ -1,5 +1,5 @@
 //! Clairvoyant: the ideal Expeditus, which knows all loads of a Clos network at once (Expeditus §5.1;
-//! specs/expeditus.md §6.2).
+//! specifications/expeditus.md §6.2).
 //!
 //! When a flow's first packet reaches its edge switch, Clairvoyant reads the loads of all directed links of all its
 //! paths at that instant. The flow gets the path whose greatest link load is least. The entries of the edge switch and

@@ -1,5 +1,5 @@
 //! CONGA: congestion-aware load balancing per flowlet in leaf-spine networks (Alizadeh et al., SIGCOMM 2014;
-//! specs/expeditus.md §6.3-6.4).
+//! specifications/expeditus.md §6.3-6.4).
 //!
 //! Packets between leaves carry an overlay header. The source leaf writes the chosen uplink into the header. Each link
 //! on the path raises the header's CE field to its own load if that is greater. The destination leaf stores this load
@@ -39,7 +39,7 @@ pub(crate) const FLOW_ROUTING: Routing = Routing {
     info: Info {
         name: "conga-flow",
         summary: "CONGA with a gap so long that a flow hardly ever moves",
-        source: "CONGA (SIGCOMM 2014) §5; specs/expeditus.md §6.4",
+        source: "CONGA (SIGCOMM 2014) §5; specifications/expeditus.md §6.4",
         parameters: &with_defaults(Parameters::LIST, &[("t_fl", Value::Duration(Duration::from_ms(13)))]),
         ..INFO
     },
@@ -49,7 +49,7 @@ pub(crate) const FLOW_ROUTING: Routing = Routing {
 const INFO: Info = Info {
     name: "conga",
     summary: "Each flowlet of a leaf-spine on the uplink that is least congested, here and behind",
-    source: "CONGA (SIGCOMM 2014) §3; specs/expeditus.md §6.3",
+    source: "CONGA (SIGCOMM 2014) §3; specifications/expeditus.md §6.3",
     differs: &[
         "t_fl is 100 us and tau 200 us, as where Expeditus compares itself with it; CONGA's own evaluation has 500 us and \
          160 us",

@@ -1,5 +1,5 @@
 //! The aggregation switch. It measures its uplinks to cores for selections between pods, and selects a core for flows
-//! from its own pod (Expeditus §4.2; specs/expeditus.md §5.3).
+//! from its own pod (Expeditus §4.2; specifications/expeditus.md §5.3).
 //!
 //! Cost per packet: upwards, a hash of the five-tuple and a look-up; downwards, only the meter of the uplink.
 

@@ -1,4 +1,5 @@
-//! The edge switch of the authors' simulation code, whose protocol differs from the paper's (specs/expeditus.md §0.2).
+//! The edge switch of the authors' simulation code, whose protocol differs from the paper's
+//! (specifications/expeditus.md §0.2).
 //!
 //! A connection's SYN and SYN-ACK carry the loads; the protocol has no packets of its own. Between pods the SYN carries
 //! the source's loads. The destination's edge switch selects an uplink and pins the SYN-ACK to it. The SYN-ACK collects

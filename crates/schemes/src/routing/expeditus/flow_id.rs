@@ -1,4 +1,4 @@
-//! The id by which a switch identifies a flow: a hash of its five-tuple (specs/expeditus.md §3.8).
+//! The id by which a switch identifies a flow: a hash of its five-tuple (specifications/expeditus.md §3.8).
 
 use crate::routing::flow_hash::{mix, pick};
 use raddle_core::{HeaderInfo, Packet};

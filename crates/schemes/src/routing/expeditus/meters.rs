@@ -1,4 +1,5 @@
-//! A switch's congestion table: the loads of its uplinks in both directions (Expeditus §3.2; specs/expeditus.md §2).
+//! A switch's congestion table: the loads of its uplinks in both directions (Expeditus §3.2;
+//! specifications/expeditus.md §2).
 //!
 //! Uplinks have their own index, from 0. The j-th uplink of an edge switch leads to the j-th aggregation switch of its
 //! pod. The k-th uplink of an aggregation switch leads to the k-th core of its plane.

@@ -1,5 +1,5 @@
 //! Link load multipliers: the weight of an uplink's load when the switch above has lost some of its capacity (Expeditus
-//! §3.5; specs/expeditus.md §2.5).
+//! §3.5; specifications/expeditus.md §2.5).
 
 use super::meters::{Scale, both_ways};
 use crate::choices;

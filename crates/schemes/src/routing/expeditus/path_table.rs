@@ -1,5 +1,5 @@
 //! The path selection table: for each flow, the selected uplink, or a mark that the answer to the flow's request is
-//! pending (Expeditus §4.1; specs/expeditus.md §3).
+//! pending (Expeditus §4.1; specifications/expeditus.md §3).
 //!
 //! An entry that is idle for a timeout expires. After a finished entry expires, the flow's next packet selects a path
 //! again. A pending entry expires too, so that a lost request does not prevent its flow from selecting for ever (§3.6).

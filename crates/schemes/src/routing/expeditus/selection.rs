@@ -1,5 +1,5 @@
-//! One stage of a selection: finds the uplink with the least load, as seen from both of its ends (specs/expeditus.md
-//! §5.1).
+//! One stage of a selection: finds the uplink with the least load, as seen from both of its ends
+//! (specifications/expeditus.md §5.1).
 
 use super::flow_id::FlowHash;
 use raddle_core::Stream;

@@ -1,5 +1,5 @@
 //! The edge switch. It starts selections and answers the requests of other edge switches (Expeditus §4.2;
-//! specs/expeditus.md §5.2).
+//! specifications/expeditus.md §5.2).
 //!
 //! Cost per packet: upwards, a hash of the five-tuple and a look-up; downwards, only the meter of the uplink.
 

@@ -1,4 +1,5 @@
-//! Hashed routing in trees: a hash of the flow's identity determines the whole path upwards (specs/cee.md §5.4).
+//! Hashed routing in trees: a hash of the flow's identity determines the whole path upwards (specifications/cee.md
+//! §5.4).
 //!
 //! The scheme uses the hash-threshold of RFC 2992: the path is `CRC16(flow) * paths / 65536`, with one path per nearest
 //! common ancestor. The source of a converged Ethernet frame computes the hash once and writes the path into the frame.

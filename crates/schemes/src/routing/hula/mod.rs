@@ -1,5 +1,5 @@
 //! HULA: hop-by-hop load balancing in Clos networks, based on probes from edge switches (Katta et al., SOSR 2016;
-//! specs/expeditus.md §6.5).
+//! specifications/expeditus.md §6.5).
 //!
 //! An edge switch (ToR) periodically sends probes by all its uplinks. A switch that receives a probe raises the probe's
 //! utilisation to that of the link back to the sender, because data for the ToR takes that direction. It keeps the next
@@ -30,7 +30,7 @@ pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Le
 const INFO: Info = Info {
     name: "hula",
     summary: "Each flowlet, at every hop, by the port that probes found least utilised on the way to its edge switch",
-    source: "HULA (SOSR 2016) §3; specs/expeditus.md §6.5",
+    source: "HULA (SOSR 2016) §3; specifications/expeditus.md §6.5",
     differs: &[
         "an edge switch that no packet has passed for `ageing` sends no probes until the next packet: an idle fabric is at \
          rest",

@@ -1,4 +1,4 @@
-//! LetFlow: every flowlet takes a random port (Vanini et al., NSDI 2017; specs/expeditus.md §6.5).
+//! LetFlow: every flowlet takes a random port (Vanini et al., NSDI 2017; specifications/expeditus.md §6.5).
 //!
 //! No switch measures congestion. A congested path delays acknowledgements, so that its flows pause and split into more
 //! flowlets. Each new flowlet can move to another path, until the congested path carries only the load that it can
@@ -22,7 +22,7 @@ pub(crate) const ROUTING: Routing =
 const INFO: Info = Info {
     name: "letflow",
     summary: "Each flowlet on one shortest path, chosen at random at every hop",
-    source: "LetFlow, NSDI 2017; with `choice = \"hash\"`, the flowlet ECMP of specs/expeditus.md §6.5",
+    source: "LetFlow, NSDI 2017; with `choice = \"hash\"`, the flowlet ECMP of specifications/expeditus.md §6.5",
     differs: &["two flows whose hashes share a slot share their flowlets, as in the paper's switch"],
     view: View::Local,
     parameters: &Parameters::LIST,

@@ -1,4 +1,4 @@
-//! Forwarding along paths that flows keep; PDQ, D3 and RCP share it (specs/pdq.md §12).
+//! Forwarding along paths that flows keep; PDQ, D3 and RCP share it (specifications/pdq.md §12).
 //!
 //! A packet states its flow and the [choice](raddle_topology::paths) of path that its source made. Every node computes
 //! the same path from these. Acknowledgements go back over the same links, so that they pass the agents of the ports

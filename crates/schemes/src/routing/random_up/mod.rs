@@ -1,5 +1,6 @@
 //! Random routing in trees: every packet goes up by ports drawn at random and down by the only possible ports
-//! (specs/cee.md §5.3; Leiserson et al., "The Network Architecture of the Connection Machine CM-5", SPAA 1992).
+//! (specifications/cee.md §5.3; Leiserson et al., "The Network Architecture of the Connection Machine CM-5", SPAA
+//! 1992).
 //!
 //! There are two variants. Either each switch on the way up draws a port, or the source draws one of the nearest common
 //! ancestors. The source writes its choice into the frame, and each switch reads its digit of it. Both variants take

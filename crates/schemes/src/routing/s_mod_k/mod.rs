@@ -1,5 +1,5 @@
 //! S-mod-k: the source's number alone selects the ports upwards, so that all packets of a host go up to the same root
-//! (specs/cee.md §5.2; Rodriguez et al., CLUSTER 2009).
+//! (specifications/cee.md §5.2; Rodriguez et al., CLUSTER 2009).
 //!
 //! At a switch of level l the parent is `source / (w1 * .. * wl) mod w(l+1)`. All packets of a flow take one path.
 

@@ -1,4 +1,5 @@
-//! Congestion levels: a switch's estimate of the congestion of each up port, per destination (specs/cee.md §5.6).
+//! Congestion levels: a switch's estimate of the congestion of each up port, per destination (specifications/cee.md
+//! §5.6).
 //!
 //! Only up ports have levels: downwards there is a single port to each host, so there is no choice. A row holds one
 //! destination's ports side by side, 16 bytes each, so that a choice among four ports reads one or two cache lines.
@@ -38,8 +39,8 @@ choices! {
 choices! {
     /// The treatment of notices from the switch's own congestion points, compared with notices from other switches.
     ///
-    /// In the benchmark of specs/cee.md §6.4 the lock costs a tenth of the throughput with each of the cumulative
-    /// update rules: 0.6 instead of 0.7. The paper's 0.6 is with the lock.
+    /// In the benchmark of specifications/cee.md §6.4 the lock costs a tenth of the throughput with each of the
+    /// cumulative update rules: 0.6 instead of 0.7. The paper's 0.6 is with the lock.
     pub(super) enum Local {
         /// Local notices count. After the first one, only local notices count for its port and destination.
         Lock = "lock",

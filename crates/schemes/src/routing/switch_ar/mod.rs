@@ -3,8 +3,8 @@
 //!
 //! Source: C. Minkenberg et al., "Adaptive Routing in Data Center Bridges" (HOTI 2009) and "Adaptive routing for
 //! Convergence Enhanced Ethernet" (HPSR 2009), as evaluated by D. Crisan, M. Gusat and C. Minkenberg ("Comparative
-//! Evaluation of CEE-based Switch Adaptive Routing"). specs/cee.md §5.6 fills in the details that the papers leave
-//! open.
+//! Evaluation of CEE-based Switch Adaptive Routing"). specifications/cee.md §5.6 fills in the details that the papers
+//! leave open.
 //!
 //! A QCN notice ([`crate::link::qcn`]) travels from the congested queue to the source of the frame that met the
 //! congestion. A switch at which the notice arrives by an up port learns that frames to the same destination meet
@@ -44,7 +44,7 @@ const INFO: Info = Info {
     summary: "Each destination by the up port that the fewest congestion notices came in by",
     source: "Minkenberg et al., HPSR 2009 and HOTI 2009; Crisan et al.",
     differs: &[
-        "levels add up feedback, and a port's own notices lock out those that pass, as calibrated (specs/cee.md §5.6)",
+        "levels add up feedback, and a port's own notices lock out those that pass, as calibrated (specifications/cee.md §5.6)",
         "without congestion frames take D-mod-k's path, which the papers leave open",
         "where links have failed, frames take D-mod-k's path among those that are left",
         "receivers put segments back in order below TCP; converged Ethernet's hosts do so themselves",

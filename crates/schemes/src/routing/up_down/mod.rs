@@ -1,6 +1,6 @@
-//! Up*/down* routing in extended generalized fat trees (specs/cee.md §5). A switch above a packet's destination sends
-//! the packet down by the only port that leads there. Any other switch sends it up. Routing schemes differ in how they
-//! choose the port upwards; see [`Ascent`].
+//! Up*/down* routing in extended generalized fat trees (specifications/cee.md §5). A switch above a packet's
+//! destination sends the packet down by the only port that leads there. Any other switch sends it up. Routing schemes
+//! differ in how they choose the port upwards; see [`Ascent`].
 //!
 //! Packets never go up after they have gone down. Links can therefore be ordered: all links upwards by rising level,
 //! then all links downwards by falling level. In this order no cycle of links can wait for each other, so pauses cannot

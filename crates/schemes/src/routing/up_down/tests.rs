@@ -19,8 +19,8 @@ fn notice(to: u32, culprit_dst: u32) -> Packet {
     Packet::new(Notice::LEN as u32, Header::Cnm(notice))
 }
 
-/// specs/cee.md §8.12: notices go from the leaf of the culprit's destination back to its source, and cross each root
-/// equally often.
+/// specifications/cee.md §8.12: notices go from the leaf of the culprit's destination back to its source, and cross
+/// each root equally often.
 #[test]
 fn oracle_8_12_notices_cross_all_roots_whatever_the_routing() {
     for routing in ALL {
@@ -78,8 +78,8 @@ fn known_failures_are_avoided() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// specs/cee.md §5: for every tree, packet and routing, the packet goes up to a nearest common ancestor and down
-    /// again. The forwarders assert that no packet goes up after it has gone down.
+    /// specifications/cee.md §5: for every tree, packet and routing, the packet goes up to a nearest common ancestor
+    /// and down again. The forwarders assert that no packet goes up after it has gone down.
     #[test]
     fn paths_lead_up_and_then_down(
         levels in prop::collection::vec((1..4_u32, 1..4_u32), 1..4),

@@ -1,4 +1,4 @@
-//! The adapter of a host on lossless Ethernet (specs/cee.md §2.1). A sending adapter has one queue for each
+//! The adapter of a host on lossless Ethernet (specifications/cee.md §2.1). A sending adapter has one queue for each
 //! destination, or for each flow, and serves the queues in turn. Each queue has its own rate limiter if the protocol
 //! has one. A receiving adapter puts the frames back in order.
 //!

@@ -1,5 +1,5 @@
 //! The transport of converged enhanced Ethernet. Frames of flows wait in one queue per destination, are never lost and
-//! never retransmitted. The rate limiters of QCN are optional (specs/cee.md §2.1, §3.2).
+//! never retransmitted. The rate limiters of QCN are optional (specifications/cee.md §2.1, §3.2).
 //!
 //! A frame of 1,500 bytes carries 1,500 bytes of its flow: the headers are included, as in the paper.
 

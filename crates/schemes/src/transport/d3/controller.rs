@@ -1,5 +1,5 @@
 //! D3's link controller: it grants the rates that meet deadlines, first come, first served, and a fair share of the
-//! rest (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5; specs/pdq.md §6).
+//! rest (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5; specifications/pdq.md §6).
 //!
 //! Once per round trip each flow returns its grant and requests a new one. If enough capacity is left, the flow gets
 //! the desired rate plus an equal share of the capacity that no flow desires. The controller never takes a grant back

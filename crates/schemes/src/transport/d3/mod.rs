@@ -1,7 +1,7 @@
 //! D3, deadline-driven delivery: flows ask the switches for the rate that meets their deadline.
 //!
 //! Source: C. Wilson, H. Ballani, T. Karagiannis, A. Rowstron, "Better Never than Late: Meeting Deadlines in Datacenter
-//! Networks", SIGCOMM 2011, §4 and §5, with the change of PDQ's authors (specs/pdq.md §6).
+//! Networks", SIGCOMM 2011, §4 and §5, with the change of PDQ's authors (specifications/pdq.md §6).
 //!
 //! Once per round trip a sender puts a [request](raddle_wire::d3::Request) into a packet. Each [port](D3Port) on the
 //! path writes its [grant](Controller) into the request. The sender paces at the least grant that comes back. A flow

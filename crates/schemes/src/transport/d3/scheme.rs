@@ -18,7 +18,7 @@ pub const TRANSPORT: Transport = Transport {
     info: Info {
         name: "d3",
         summary: "D3: rates that meet deadlines, granted first come, first served, and a fair share of the rest",
-        source: "Wilson, Ballani, Karagiannis, Rowstron: Better Never than Late, SIGCOMM 2011; specs/pdq.md §6",
+        source: "Wilson, Ballani, Karagiannis, Rowstron: Better Never than Late, SIGCOMM 2011; specifications/pdq.md §6",
         differs: &[
             "a fair share is never negative, as in the comparison of PDQ (`clamp`)",
             "no grant exceeds what is left, also while flows have yet to return what they have too much",
@@ -61,7 +61,7 @@ parameters! {
 }
 
 /// D3 as a fluid: in order of arrival, flows get the rates that meet their deadlines. All flows share the rest by
-/// max-min fairness, at once (specs/pdq.md §11).
+/// max-min fairness, at once (specifications/pdq.md §11).
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let policy = Reservation::new(&capacities(plan.topology, 0.0));
     scheme::fluid(plan, Box::new(policy), Parameters::of(plan.settings).paths, Request::ROUTERS, |_| 1)

@@ -3,7 +3,7 @@
 use raddle_core::{Bytes, PortState, Time};
 
 /// The backlog of an egress port in bytes, without the packet that is leaving. At a round-trip time of ten packets,
-/// that packet alone would cost some percent of the link (specs/pdq.md §4.4, P1).
+/// that packet alone would cost some percent of the link (specifications/pdq.md §4.4, P1).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Backlog {
     /// Bytes of the packets that wait or are leaving.

@@ -241,9 +241,9 @@ impl<S> Outgoing<S> {
         Progress::Sending
     }
 
-    /// Moves the packets of paused subflows to the sending subflow with the least left (Multipath PDQ, specs/pdq.md
-    /// §5). A subflow without packets closes. The paper also does this periodically; after a move at each
-    /// acknowledgement, a periodic move would find nothing to do.
+    /// Moves the packets of paused subflows to the sending subflow with the least left (Multipath PDQ,
+    /// specifications/pdq.md §5). A subflow without packets closes. The paper also does this periodically; after a move
+    /// at each acknowledgement, a periodic move would find nothing to do.
     fn shift<P: Protocol<Sender = S>>(&mut self, protocol: &P) {
         if self.subflows.len() == 1 {
             return;

@@ -6,7 +6,7 @@ use raddle_wire::rated::{Kind, Segment};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Timeouts of a host that waits for acknowledgements (specs/pdq.md §2, rule 8).
+/// Timeouts of a host that waits for acknowledgements (specifications/pdq.md §2, rule 8).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timeouts {
     /// Timeout before the first measurement of the round trip.
@@ -174,8 +174,8 @@ impl Subflow {
     }
 
     /// Time of the next probe if no data leaves before. Without a rate, probes leave every `interval`; with a rate,
-    /// once per round trip, because a subflow with a tiny rate would otherwise rarely request another (specs/pdq.md §2,
-    /// rule 9).
+    /// once per round trip, because a subflow with a tiny rate would otherwise rarely request another
+    /// (specifications/pdq.md §2, rule 9).
     fn probe_due(&self, rate: Rate, interval: Duration) -> Time {
         match (rate, self.rtt) {
             (Rate::ZERO, _) => self.last_sent + interval,
@@ -327,7 +327,7 @@ impl Subflow {
     fn measured(&mut self, rtt: Duration) {
         (self.rtt, self.least_rtt) = match self.rtt {
             Duration::ZERO => (rtt, rtt),
-            smoothed => ((smoothed * 7 + rtt) / 8, self.least_rtt.min(rtt)), // gain 1/8, specs/pdq.md §2
+            smoothed => ((smoothed * 7 + rtt) / 8, self.least_rtt.min(rtt)), // gain 1/8, specifications/pdq.md §2
         };
     }
 

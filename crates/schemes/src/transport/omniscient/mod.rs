@@ -1,5 +1,5 @@
 //! The omniscient scheduler: it knows all flows and moves them as a fluid, at once. It is a bound for other schemes and
-//! sends no packets, so only the flow engine can run it (specs/pdq.md §9).
+//! sends no packets, so only the flow engine can run it (specifications/pdq.md §9).
 //!
 //! It is optimal on one bottleneck if all flows are there from the start. Then it meets the greatest possible number of
 //! deadlines (Moore and Hodgson), or has the least mean completion time (shortest flow first). If flows arrive later,
@@ -19,7 +19,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "omniscient",
         summary: "The best schedule of flows as fluids, by someone who knows them all; for the flow engine only",
-        source: "Moore, An n Job, One Machine Sequencing Algorithm, 1968; Hong, Caesar, Godfrey: PDQ, SIGCOMM 2012, §5.1; specs/pdq.md §9",
+        source: "Moore, An n Job, One Machine Sequencing Algorithm, 1968; Hong, Caesar, Godfrey: PDQ, SIGCOMM 2012, §5.1; specifications/pdq.md §9",
         differs: &[
             "where flows share more than one link there is no simple optimum: they go in order of deadline and size",
         ],

@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 /// Bits of a full packet; the least rate worth granting is one such packet per round trip.
 const PACKET_BITS: u128 = 12_000;
 
-/// The controller of one directed link (specs/pdq.md §4). It is at the egress port of the flows' packets, and sees
-/// their acknowledgements on the way back.
+/// The controller of one directed link (specifications/pdq.md §4). It is at the egress port of the flows' packets, and
+/// sees their acknowledgements on the way back.
 #[derive(Debug)]
 pub(crate) struct Controller {
     rules: Parameters,
@@ -62,7 +62,7 @@ impl Controller {
     pub(crate) fn forward(&mut self, now: Time, key: FlowKey, header: &mut Scheduling, waiting: u64) {
         let rtt = Duration::from_ns(header.rtt.get());
         if rtt > Duration::ZERO {
-            // Gain 0.05, specs/pdq.md §4.1.
+            // Gain 0.05, specifications/pdq.md §4.1.
             self.rtt = (self.rtt * 19 + rtt) / 20;
         }
         self.adapt(now, waiting);
@@ -138,7 +138,8 @@ impl Controller {
 
     /// Checks a flow that would start now, and pauses it if other flows have taken the free capacity since its request.
     /// The controller may never have seen a flow that another switch had paused and now releases. Without this check
-    /// all flows released at once would send for a round trip beside the flow that has the link (specs/pdq.md §4.5).
+    /// all flows released at once would send for a round trip beside the flow that has the link (specifications/pdq.md
+    /// §4.5).
     ///
     /// An unlisted flow joins the list with its next packet, not here: its data may be fully acknowledged and its TERM
     /// may already have passed.
@@ -201,8 +202,8 @@ impl Controller {
         }
     }
 
-    /// Maximum length of the list (specs/pdq.md §4.1): with trimming, twice the number of sending flows, so that as
-    /// many others are ready to take over; without, the configured length.
+    /// Maximum length of the list (specifications/pdq.md §4.1): with trimming, twice the number of sending flows, so
+    /// that as many others are ready to take over; without, the configured length.
     fn most_flows(&self) -> usize {
         if self.rules.trim {
             let sending = self.flows.entries().iter().filter(|entry| entry.rate > 0).count();
@@ -220,7 +221,7 @@ impl Controller {
 
     /// True if a paused flow must wait because another flow was accepted a moment ago and its packets have not arrived
     /// yet. Otherwise all flows that ask at once would get the same rate. The caller applies this to flows with rate
-    /// zero, not to flows that a switch has paused, or new flows would bypass it (specs/pdq.md §4.2).
+    /// zero, not to flows that a switch has paused, or new flows would bypass it (specifications/pdq.md §4.2).
     fn is_dampened(&self, now: Time, criticality: Criticality) -> bool {
         self.accepted.is_some_and(|(at, other)| {
             now < at + self.rules.dampening
@@ -229,8 +230,8 @@ impl Controller {
         })
     }
 
-    /// The rate controller (specs/pdq.md §4.4): every two round trips it lowers the capacity by the rate that drains
-    /// the queue within two round trips.
+    /// The rate controller (specifications/pdq.md §4.4): every two round trips it lowers the capacity by the rate that
+    /// drains the queue within two round trips.
     fn adapt(&mut self, now: Time, waiting: u64) {
         let interval = self.rtt * 2;
         if now < self.adapted + interval {

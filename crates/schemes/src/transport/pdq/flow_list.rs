@@ -5,8 +5,8 @@ use raddle_core::{Duration, FlowKey, Time};
 use raddle_wire::pdq::Scheduling;
 use rustc_hash::FxHashMap;
 
-/// Criticality of a flow; a lesser value is more critical (specs/pdq.md §4.1). Flows are compared by deadline (EDF),
-/// then by expected transmission time (SJF), then by key.
+/// Criticality of a flow; a lesser value is more critical (specifications/pdq.md §4.1). Flows are compared by deadline
+/// (EDF), then by expected transmission time (SJF), then by key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Criticality {
     /// As in [`Scheduling::deadline`].
@@ -132,9 +132,9 @@ impl FlowList {
         self.entries.iter().map(|entry| entry.rate).sum()
     }
 
-    /// The part of `capacity` that the flows before `index` leave free (Availbw, specs/pdq.md §4.2). With Early Start,
-    /// nearly complete flows do not count, as long as together they would not send for more than about 2K round trips.
-    /// A flow without a measured round trip counts with `rtt`.
+    /// The part of `capacity` that the flows before `index` leave free (Availbw, specifications/pdq.md §4.2). With
+    /// Early Start, nearly complete flows do not count, as long as together they would not send for more than about 2K
+    /// round trips. A flow without a measured round trip counts with `rtt`.
     #[must_use]
     pub(crate) fn available(&self, index: usize, capacity: u64, rtt: Duration, rules: &Parameters) -> u64 {
         let mut ignored = 0.0;

@@ -2,7 +2,7 @@
 //! the others wait.
 //!
 //! Source: C.-Y. Hong, M. Caesar, P. B. Godfrey, "Finishing Flows Quickly with Preemptive Scheduling", SIGCOMM 2012
-//! (specs/pdq.md §1 to §5).
+//! (specifications/pdq.md §1 to §5).
 //!
 //! Every packet states its flow's deadline, its remaining transmission time and its round-trip time. Each
 //! [controller](Controller) on the path keeps the [flows of its link](FlowList) in order of criticality. It grants the

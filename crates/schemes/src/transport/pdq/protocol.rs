@@ -1,4 +1,4 @@
-//! The headers that PDQ's senders and receivers write and read (specs/pdq.md §2, §3).
+//! The headers that PDQ's senders and receivers write and read (specifications/pdq.md §2, §3).
 
 use super::params::{Parameters, Ranking};
 use crate::transport::explicit::{Outlook, Precedence, Protocol, View};
@@ -141,8 +141,8 @@ impl Protocol for Pdq {
         self.parameters.is_fast().then(|| (deadline(view), self.expected(sender, view)))
     }
 
-    /// Early Termination (specs/pdq.md §2, rule 6). A host that does not know the size of a flow cannot tell whether
-    /// the flow will miss its deadline.
+    /// Early Termination (specifications/pdq.md §2, rule 6). A host that does not know the size of a flow cannot tell
+    /// whether the flow will miss its deadline.
     fn gives_up(&self, outlook: &Outlook) -> bool {
         let least = match self.parameters.ranking {
             Ranking::Exact => outlook.least_time(),

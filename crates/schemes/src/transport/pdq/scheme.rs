@@ -17,7 +17,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "pdq",
         summary: "PDQ: switches let the most critical flows send at full rate and pause the others, to meet deadlines and finish flows early",
-        source: "Hong, Caesar, Godfrey: Finishing Flows Quickly with Preemptive Scheduling, SIGCOMM 2012; specs/pdq.md §1-§5",
+        source: "Hong, Caesar, Godfrey: Finishing Flows Quickly with Preemptive Scheduling, SIGCOMM 2012; specifications/pdq.md §1-§5",
         differs: &[
             "a link that accepted a flow holds up others by their rate of zero, not by who pauses them: fresh flows would slip through",
             "unless `profile = \"l\"`: grants count as they are made, and dampening spares the more critical",
@@ -41,8 +41,8 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::NEEDS_SIZES,
 };
 
-/// PDQ as a fluid: flows get at once the schedule on which switches would settle (specs/pdq.md §11). Early Start,
-/// dampening, profiles and list lengths only affect the way to that schedule, and are left out.
+/// PDQ as a fluid: flows get at once the schedule on which switches would settle (specifications/pdq.md §11). Early
+/// Start, dampening, profiles and list lengths only affect the way to that schedule, and are left out.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let parameters = Parameters::of(plan.settings);
     if parameters.aging > 0.0 {

@@ -1,4 +1,4 @@
-//! Tests of the list and of the controller alone: the worked examples of specs/pdq.md §13.
+//! Tests of the list and of the controller alone: the worked examples of specifications/pdq.md §13.
 
 use super::flow_list::{Criticality, Entry, FlowList};
 use super::params::{Parameters, Profile, Variant};
@@ -307,8 +307,8 @@ fn who_is_not_heard_of_for_long_is_forgotten() {
 }
 
 /// Flows that ask once per round trip, in any order, settle. The number of round trips is at most one more than the
-/// number of more critical flows (specs/pdq.md §4.5). Then the link grants its capacity, and up to as much again to
-/// each nearly complete flow.
+/// number of more critical flows (specifications/pdq.md §4.5). Then the link grants its capacity, and up to as much
+/// again to each nearly complete flow.
 #[test]
 fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
     const FLOWS: u64 = 8;

@@ -1,4 +1,4 @@
-//! The numbers of routing protocols in R2C2's packets (specs/r2c2.md §7).
+//! The numbers of routing protocols in R2C2's packets (specifications/r2c2.md §7).
 
 use raddle_topology::routing::Protocol;
 

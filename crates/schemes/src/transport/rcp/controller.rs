@@ -1,5 +1,5 @@
 //! RCP's link controller: it counts the flows of its link exactly, and gives each flow an equal share of the capacity
-//! (specs/pdq.md §7).
+//! (specifications/pdq.md §7).
 //!
 //! PDQ's authors update `R := R + (T/d) (alpha (C - y) - beta q/d) / N`, and rescale R whenever the number N of flows
 //! changes. That equals `R = C_eff / N` with the [adapted capacity](crate::transport::adapted_capacity) C_eff, which

@@ -1,7 +1,8 @@
 //! RCP, the Rate Control Protocol: the switches tell all flows of a link the same rate.
 //!
 //! Source: N. Dukkipati, "Rate Control Protocol (RCP)", 2008, in the variant that the authors of PDQ (SIGCOMM 2012,
-//! §5.1) made for their comparison: switches count flows exactly instead of estimating their number (specs/pdq.md §7).
+//! §5.1) made for their comparison: switches count flows exactly instead of estimating their number
+//! (specifications/pdq.md §7).
 //!
 //! A sender writes the greatest rate that it can use into each packet. Every [port](RcpPort) on the path lowers the
 //! rate to its [share](Controller). The receiver sends the resulting rate back, and the sender paces at that rate at

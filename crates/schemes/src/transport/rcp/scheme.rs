@@ -16,7 +16,7 @@ pub const TRANSPORT: Transport = Transport {
     info: Info {
         name: "rcp",
         summary: "RCP with exact counts of flows, as PDQ was compared with: near max-min fair rates from the switches",
-        source: "Dukkipati, Rate Control Protocol, 2008; Hong, Caesar, Godfrey: PDQ, SIGCOMM 2012, §5.1; specs/pdq.md §7",
+        source: "Dukkipati, Rate Control Protocol, 2008; Hong, Caesar, Godfrey: PDQ, SIGCOMM 2012, §5.1; specifications/pdq.md §7",
         differs: &[
             "a link's capacity adapts to the least backlog of a round trip rather than to that of an instant",
             "an interval of that is at least as long as a packet of each flow takes, or else bursts pass for standing queues",
@@ -50,7 +50,7 @@ parameters! {
     }
 }
 
-/// RCP as a fluid: max-min fair shares at once (specs/pdq.md §11).
+/// RCP as a fluid: max-min fair shares at once (specifications/pdq.md §11).
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     scheme::fluid(plan, max_min(plan.topology, 0.0), Parameters::of(plan.settings).paths, MOST_LINKS, |_| 1)
 }

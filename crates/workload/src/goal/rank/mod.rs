@@ -1,4 +1,4 @@
-//! One rank as a state machine: it computes, sends and receives as its program specifies (specs/cee.md §6.5).
+//! One rank as a state machine: it computes, sends and receives as its program specifies (specifications/cee.md §6.5).
 
 use super::matching::Waiting;
 use super::order::{Order, Slot};
@@ -25,7 +25,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Eager below 16 KB, sizes unscaled, a window of 4,096 statements (specs/cee.md §6.5).
+    /// Eager below 16 KB, sizes unscaled, a window of 4,096 statements (specifications/cee.md §6.5).
     fn default() -> Self {
         Self { eager: 16_000, scale: 1, window: 4_096 }
     }

@@ -1,4 +1,4 @@
-//! Collective operations as messages between ranks, by their standard algorithms (specs/cee.md §6.5; Thakur,
+//! Collective operations as messages between ranks, by their standard algorithms (specifications/cee.md §6.5; Thakur,
 //! Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", 2005). Each function returns
 //! the steps of one member.
 

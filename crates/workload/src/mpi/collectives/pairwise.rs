@@ -10,7 +10,7 @@ pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
 
 /// The member at place `a` sends the member at place `b` `bytes(a, b)`. If the number of members is a power of two, the
 /// partner in round r is the place xor r. Otherwise a member sends to the place r further on and receives from the
-/// place r before (specs/cee.md §6.5).
+/// place r before (specifications/cee.md §6.5).
 pub fn alltoallv(group: Group, bytes: impl Fn(u32, u32) -> u64 + Send) -> impl Iterator<Item = Step> + Send {
     let (me, size) = (group.me(), group.size());
     (1..size).map(move |round| {

@@ -46,7 +46,7 @@ fn ranks_that_a_decomposition_cannot_have_are_refused() {
     );
 }
 
-/// specs/cee.md §6.5: sizes computed by hand.
+/// specifications/cee.md §6.5: sizes computed by hand.
 #[test]
 fn oracle_6_5_sizes_by_arithmetic() {
     let largest = |application: &dyn Communication| {
@@ -60,7 +60,7 @@ fn oracle_6_5_sizes_by_arithmetic() {
     assert_eq!(largest(&Bt::new(Class::C, 256).unwrap()), 123_360);
 }
 
-/// specs/cee.md §6.5: CG's partners on 8 rows of 16 columns.
+/// specifications/cee.md §6.5: CG's partners on 8 rows of 16 columns.
 #[test]
 fn oracle_6_5_partners_of_cg() {
     let cg = Cg::new(Class::D, 128).unwrap();

@@ -1,5 +1,5 @@
 //! Permutations of `k^b` hosts by the `b` digits of their numbers in radix `k` (Dally & Towles, §3.2; Duato et al.,
-//! §9.2; specs/cee.md §6.2). With radix 2 the digits are bits, as in the patterns' names.
+//! §9.2; specifications/cee.md §6.2). With radix 2 the digits are bits, as in the patterns' names.
 
 use super::{grid, nonempty};
 use crate::WorkloadError;

@@ -25,9 +25,10 @@ fn each(pairs: &Pairs, topology: &Topology, seed: u64) -> Vec<(u32, u32)> {
     pairs.into_iter().map(|(src, dst)| (src.0, dst.0)).collect()
 }
 
-/// The links that D-mod-k takes in the 2-ary 5-tree (specs/cee.md §1.1, §5.1). Each link is given by its direction, the
-/// level below it, and two numbers that identify it within the level. On the way up, a switch of level `l` is above the
-/// source, in the plane given by the low `l - 1` digits of the destination; the next digit chooses its uplink.
+/// The links that D-mod-k takes in the 2-ary 5-tree (specifications/cee.md §1.1, §5.1). Each link is given by its
+/// direction, the level below it, and two numbers that identify it within the level. On the way up, a switch of level
+/// `l` is above the source, in the plane given by the low `l - 1` digits of the destination; the next digit chooses its
+/// uplink.
 fn path(src: u32, dst: u32) -> impl Iterator<Item = (bool, u32, u32, u32)> {
     let meet = 32 - (src ^ dst).leading_zeros();
     let low = move |level: u32| dst % (1 << level);
@@ -52,7 +53,8 @@ fn contention(pairs: &[(u32, u32)]) -> (u32, f64) {
     (load.into_values().max().unwrap(), rates.iter().sum::<f64>() / (0.9 * pairs.len() as f64))
 }
 
-/// The table of specs/cee.md §6.2: fixed points, largest number of flows on a link, relative throughput under max-min.
+/// The table of specifications/cee.md §6.2: fixed points, largest number of flows on a link, relative throughput under
+/// max-min.
 #[test]
 fn oracle_6_2_permutations_of_32_hosts_under_d_mod_k() {
     let tree = tree();
@@ -80,8 +82,8 @@ fn oracle_6_2_permutations_of_32_hosts_under_d_mod_k() {
     }
 }
 
-/// specs/cee.md §6.2: over 200 random permutations, the relative throughput is 0.68 on average and between 0.51 and
-/// 0.86.
+/// specifications/cee.md §6.2: over 200 random permutations, the relative throughput is 0.68 on average and between
+/// 0.51 and 0.86.
 #[test]
 fn oracle_6_2_random_permutations_under_d_mod_k() {
     let tree = tree();

@@ -1,4 +1,4 @@
-//! The reaction point: the rate limiter of one adapter for one destination (specs/cee.md §3.3).
+//! The reaction point: the rate limiter of one adapter for one destination (specifications/cee.md §3.3).
 //!
 //! A notice cuts the *current rate*. If at least one byte cycle has ended since the previous notice, the rate before
 //! the cut also becomes the *target rate*. A byte cycle ends after a certain number of sent bytes, and a time cycle

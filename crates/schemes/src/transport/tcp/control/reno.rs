@@ -12,7 +12,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "tcp-reno",
         summary: "TCP Reno with a small retransmission timeout against incast, the baseline of PDQ",
-        source: "RFC 5681, 6298; Vasudevan et al., SIGCOMM 2009 (the timeout); specs/pdq.md §8 (the defaults)",
+        source: "RFC 5681, 6298; Vasudevan et al., SIGCOMM 2009 (the timeout); specifications/pdq.md §8 (the defaults)",
         differs: &[
             "after a timeout, duplicates of what was sent before it start no fast retransmit (RFC 6582 §3.2, step 1)",
             "opens with a handshake by default; MSS, window scale and SACK are known without options",
