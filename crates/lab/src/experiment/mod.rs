@@ -3,12 +3,14 @@
 //! [`Document`] is the text as a tree, with overrides and sweeps applied to it; [`Experiment`] is what it means;
 //! [`Problem`] is what is wrong with it.
 
+mod aliases;
 mod engine;
 mod faults;
 mod file;
 mod frequency;
 mod hosts;
 pub mod keys;
+mod meanings;
 mod problem;
 pub mod quantity;
 mod scheme;
@@ -18,6 +20,7 @@ mod topology;
 mod value;
 mod workload;
 
+pub(crate) use aliases::Note;
 pub use engine::{Engine, EngineKind, Pcap, QueueLengths, Record};
 pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub(crate) use file::Files;
@@ -150,12 +153,20 @@ impl Document {
         Ok(self)
     }
 
+    /// The same experiment with declared names in place of aliases, and the aliases that it had.
+    pub(crate) fn without_aliases(&self) -> (Self, Vec<Note>) {
+        let mut document = self.clone();
+        let notes = aliases::replace(&mut document.root, &self.registry);
+        (document, notes)
+    }
+
     /// The fabric alone, whatever else the experiment says but for its seed.
     ///
     /// # Errors
     /// If the table `[topology]` is not there, or it or `[engine]` is wrong.
     pub fn topology(&self) -> Result<Arc<Topology>, Problem> {
-        let mut root = Section::new(&self.root, &ROOT);
+        let (document, _) = self.without_aliases();
+        let mut root = Section::new(&document.root, &ROOT);
         let section = needed(&mut root, &TOPOLOGIES, "kind = \"torus\"")?;
         let (topology, _) = TopologySpec::read(section, &Files::new(&self.folder), &self.registry)?;
         let (engine, _) = read_engine(&mut root)?;
@@ -167,7 +178,7 @@ impl Document {
     /// # Errors
     /// With the first thing that is wrong.
     pub fn experiment(&self) -> Result<Experiment, Problem> {
-        Experiment::read(self)
+        Experiment::read(&self.without_aliases().0)
     }
 }
 
@@ -197,7 +208,8 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    fn read(document: &Document) -> Result<Self, Problem> {
+    /// Reads a document without aliases.
+    pub(crate) fn read(document: &Document) -> Result<Self, Problem> {
         let mut root = Section::new(&document.root, &ROOT);
         for key in OTHERS_KEYS {
             root.item(key);
