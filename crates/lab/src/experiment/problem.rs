@@ -200,7 +200,7 @@ fn elsewhere(key: &str, section: &str) -> Option<String> {
     let tables = meanings::elsewhere(key, section);
     let more = if tables.len() > NAMED { ", and of others" } else { "" };
     let named: Vec<_> = tables.iter().take(NAMED).map(String::as_str).collect();
-    (!named.is_empty()).then(|| format!("`{key}` is a key of {}{more}", named.join(", of ")))
+    (!named.is_empty()).then(|| format!("`{key}` is a key of {}{more}", named.join(" and of ")))
 }
 
 fn one_of(known: &[String]) -> String {
