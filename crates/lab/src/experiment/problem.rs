@@ -1,4 +1,4 @@
-//! What can be wrong with an experiment, and how it is shown: the place in the text, the cause, a hint.
+//! Errors in an experiment, and how they are shown: the place in the text, the cause, a hint.
 
 use super::value::{At, Source};
 use miette::{Diagnostic, LabeledSpan, Severity, SourceCode};
@@ -6,36 +6,36 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Something wrong with an experiment, at a place in its text.
+/// An error in an experiment, with its place in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// What is wrong.
+    /// The cause of the error.
     pub cause: Box<Cause>,
-    /// Where.
+    /// The place of the error.
     pub at: At,
     text: miette::NamedSource<String>,
 }
 
-/// The kinds of mistakes.
+/// The causes of errors in an experiment.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
     /// A file cannot be read.
     #[error("cannot read {file}: {why}")]
     Unreadable {
-        /// The file as it was named.
+        /// The path of the file as the experiment gives it.
         file: String,
-        /// The system's reason.
+        /// The reason that the system gives.
         why: String,
     },
-    /// A file named by the experiment is not what it should be.
+    /// The content of a file that the experiment names is not valid.
     #[error("{file} is not a valid {what}: {why}")]
     BadFile {
-        /// The file as it was named.
+        /// The path of the file as the experiment gives it.
         file: String,
-        /// What it should hold.
+        /// The expected content.
         what: &'static str,
-        /// What is wrong, and where in the file.
+        /// The error in the file, with its position.
         why: String,
     },
     /// The text is not TOML.
@@ -44,110 +44,110 @@ pub enum Cause {
     /// An override that is not `key=value`.
     #[error("an override has the form key=value")]
     BadOverride,
-    /// A key that means nothing here.
+    /// A key that this table does not have.
     #[error("unknown key `{key}` in {section}")]
     UnknownKey {
         /// The key.
         key: String,
         /// The table, as `[path]`.
         section: String,
-        /// The keys it takes.
+        /// The keys that the table has.
         known: Vec<String>,
     },
-    /// A key that must be there and is not.
+    /// A required key is missing.
     #[error("{section} needs the key `{key}`")]
     MissingKey {
         /// The key.
         key: String,
         /// The table, as `[path]`.
         section: String,
-        /// A line that would do.
+        /// A line that sets the key.
         example: String,
     },
-    /// A table that every experiment has, and this one has not.
+    /// A required table is missing.
     #[error("the experiment has no table [{name}]")]
     MissingTable {
         /// The table.
         name: &'static str,
-        /// How it may begin.
+        /// The beginning of the table, as an example.
         begins: &'static str,
     },
     /// A value of the wrong type.
     #[error("expected {expected}, found {found}")]
     WrongType {
-        /// What is wanted, with an example.
+        /// The expected type, with an example.
         expected: &'static str,
-        /// What is there.
+        /// The type that was found.
         found: &'static str,
     },
-    /// A quantity that is not understood.
+    /// A quantity, such as a rate or a time, that cannot be read.
     #[error(transparent)]
     Quantity(#[from] super::quantity::QuantityError),
-    /// A name that is not one of a known list.
+    /// A name that is not in the list of known names.
     #[error("unknown {what} `{name}`")]
     UnknownName {
-        /// What it should name.
+        /// The kind of thing that the name should denote.
         what: &'static str,
         /// The name.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: Vec<String>,
     },
-    /// A value that cannot be.
+    /// A value that is not allowed.
     #[error("{what}")]
     OutOfRange {
-        /// What is wrong with it.
+        /// The reason why the value is wrong.
         what: String,
-        /// What would be right.
+        /// The values that are allowed.
         hint: String,
     },
-    /// Two things that do not go together.
+    /// Two settings that contradict each other.
     #[error("{what}")]
     Contradiction {
-        /// What does not go with what.
+        /// The contradiction.
         what: String,
-        /// How to resolve it.
+        /// A way to resolve it.
         hint: String,
     },
-    /// A name given twice.
+    /// A name that is given twice.
     #[error("the {what} `{name}` is there twice")]
     Duplicate {
-        /// What has the name.
+        /// The kind of thing that has the name.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// A node that the topology does not have, or at which no flow can start or end.
+    /// A node that the topology does not have, or that is a switch, where no flow can start or end.
     #[error("{what}")]
     NoSuchHost {
-        /// What is wrong with it.
+        /// The reason why the node is refused.
         what: String,
-        /// Which nodes there are.
+        /// The nodes that are allowed.
         hint: String,
     },
     /// A flow from a node to itself.
     #[error("a flow from node {0} to itself crosses no link")]
     SelfFlow(u32),
-    /// A flow between nodes that no path joins.
+    /// A flow between two nodes without a path between them.
     #[error("no path leads from node {src} to node {dst}")]
     Unreachable {
-        /// From.
+        /// The source node.
         src: u32,
-        /// To.
+        /// The destination node.
         dst: u32,
     },
-    /// Routes that the scheme's header cannot hold.
+    /// Routes that are too long for the scheme's header.
     #[error("{what}")]
     RouteTooLong {
-        /// The longest route against the header's room.
+        /// The length of the longest route, and the length that the header can hold.
         what: String,
-        /// What would fit.
+        /// A change that would make the routes fit.
         hint: String,
     },
 }
 
 impl Cause {
-    /// What to do about it.
+    /// The advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -175,7 +175,7 @@ impl Cause {
     }
 }
 
-/// "did you mean …" where a known name is near, else the names there are.
+/// "did you mean …" if a known name is similar to `name`, else the list of known names.
 fn choices(name: &str, known: &[String]) -> String {
     match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -184,7 +184,7 @@ fn choices(name: &str, known: &[String]) -> String {
     }
 }
 
-/// The known name that a slip of the fingers may have meant.
+/// The most similar known name, if `name` may be a misspelling of it.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let slips = (name.chars().count() / 3).clamp(1, 3);
     known
@@ -194,7 +194,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         .map(|(_, candidate)| candidate)
 }
 
-/// Edit distance: letters added, dropped, replaced, or swapped with their neighbour (Damerau).
+/// Edit distance: letters added, dropped, replaced, or swapped with the adjacent letter (Damerau).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
@@ -214,14 +214,14 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 impl Problem {
-    /// A problem at a place.
+    /// A problem with `cause` at the place `at`.
     #[must_use]
     pub fn at(at: &At, cause: Cause) -> Self {
         let text = miette::NamedSource::new(&at.source.name, at.source.text.clone());
         Self { cause: Box::new(cause), at: at.clone(), text }
     }
 
-    /// A file that cannot be read, before there is any text to point at.
+    /// The problem that a file cannot be read. It shows no text, since none was read.
     #[must_use]
     pub fn unreadable(path: &Path, error: &std::io::Error) -> Self {
         let file = path.display().to_string();
@@ -245,7 +245,7 @@ impl Diagnostic for Problem {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         if self.at.source.text.is_empty() {
-            return None; // no text to correct
+            return None; // There is no text to correct.
         }
         self.cause.hint().map(|hint| Box::new(hint) as Box<dyn fmt::Display>)
     }
