@@ -21,9 +21,9 @@ pub struct QueueLimits {
     pub bytes: Option<Bytes>,
     /// Maximum number of packets, including the packet in service.
     pub packets: Option<u32>,
-    /// ECN threshold in bytes: a packet that joins a longer queue is marked.
+    /// ECN threshold in bytes. An arriving packet is marked if the queue with this packet is longer.
     pub mark: Option<Bytes>,
-    /// ECN threshold in packets.
+    /// ECN threshold in packets, counted in the same way.
     pub mark_packets: Option<u32>,
 }
 

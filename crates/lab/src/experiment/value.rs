@@ -122,9 +122,9 @@ impl Value {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// The place of the key.
     pub key_at: At,
-    /// Its value.
+    /// The value, with its place.
     pub item: Item,
 }
 

@@ -222,7 +222,7 @@ impl Number {
         Some((here - self.contrasted(&base, runs, seeds)?).abs())
     }
 
-    /// The stop whose contrast is subtracted from that of `stop`; `None` without `difference_to`.
+    /// The stop whose contrast is subtracted from the contrast at `stop`; `None` without `difference_to`.
     fn base(&self, stop: &Labels) -> Option<Labels> {
         let replaced = |sweep: &String| self.difference_to.iter().any(|(other, _)| other == sweep);
         let kept = stop.iter().filter(|(sweep, _)| !replaced(sweep)).chain(&self.difference_to);

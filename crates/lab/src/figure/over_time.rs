@@ -28,7 +28,7 @@ impl Received {
 }
 
 /// A window of simulated time, in picoseconds. It contains the intervals that lie entirely within it, and the samples
-/// from its begin to just before its end.
+/// from its start to just before its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     from_ps: u64,
@@ -114,7 +114,7 @@ impl Window {
         sums.into_iter().filter_map(value).collect()
     }
 
-    /// The sum over the flows in each interval, by the begin of the interval in picoseconds.
+    /// The sum over the flows in each interval, by the start of the interval in picoseconds.
     pub(super) fn series<'a>(
         &self,
         received: Received,

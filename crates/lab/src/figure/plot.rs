@@ -422,7 +422,7 @@ mod tests {
             series[0].points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>()
         };
         assert_eq!(places("kind = \"bars\""), [(0.0, 3.0), (1.0, 7.5)]);
-        // The ratio is 2.5, that of the means over seeds. The mean of the seeds' ratios would be 2.25.
+        // The ratio of the means over seeds is 2.5. The mean of the seeds' ratios would be 2.25.
         assert_eq!(places("kind = \"bars\"\nrelative_to = \"A\""), [(0.0, 1.0), (1.0, 2.5)]);
     }
 }

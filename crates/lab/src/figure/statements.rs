@@ -1,4 +1,4 @@
-//! The statements of the papers' evaluations (`papers/*/statements.toml`), and which of them hold.
+//! The statements of the papers' evaluations (`papers/*/statements.toml`), and the verdicts on them.
 
 use super::Scale;
 use super::ledger::{Judged, Ledger};

@@ -15,7 +15,7 @@ pub(super) struct Slow {
     rate: SlowRate,
     /// True if the links of the opposite direction are slowed too.
     both: bool,
-    /// The place of the links in the experiment's text, and below that of the rate.
+    /// The places of the links and of the rate in the experiment's text.
     place: At,
     rate_place: At,
 }

@@ -115,7 +115,7 @@ impl Permutations<'_> {
 
     /// The sums under each protocol alone, under a random assignment, and under the assignment that the search finds.
     fn instance(&self, share: usize, number: u64) -> Result<Vec<f64>, String> {
-        // The random stream depends on the instance's number alone, so fewer instances are a prefix of more.
+        // The stream depends on the fraction and the instance's number. Fewer instances are thus a prefix of more.
         let mut stream = Stream::new(self.seed, (share as u64) << 32 | number, "figure/permutation");
         let pattern = Pairs::Permutation { fraction: self.fractions[share], times: 1 };
         let pairs = pattern.each(self.routing.topology(), &mut stream);
