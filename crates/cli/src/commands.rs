@@ -504,8 +504,8 @@ impl Warned {
     }
 
     fn hear(&self, warnings: &[Warning]) -> Result<(), Error> {
-        if self.deny {
-            return lint::denied(warnings).map_or(Ok(()), Err);
+        if let Some(error) = lint::denied(warnings).filter(|_| self.deny) {
+            return Err(error);
         }
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         for warning in warnings.iter().map(ToString::to_string) {

@@ -4,12 +4,14 @@
 //! [`Document`] is the text as a tree, after overrides and sweeps are applied. [`Experiment`] is the typed form that
 //! runs. [`Problem`] is an error in the text, with its place.
 
+mod aliases;
 mod engine;
 mod faults;
 mod file;
 mod frequency;
 mod hosts;
 pub mod keys;
+mod meanings;
 mod problem;
 pub mod quantity;
 mod scheme;
@@ -19,6 +21,7 @@ mod topology;
 mod value;
 mod workload;
 
+pub(crate) use aliases::Note;
 pub use engine::{Engine, EngineKind, Pcap, QueueLengths, Record};
 pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub(crate) use file::Files;
@@ -152,12 +155,20 @@ impl Document {
         Ok(self)
     }
 
+    /// The same experiment with declared names in place of aliases, and the aliases that it had.
+    pub(crate) fn without_aliases(&self) -> (Self, Vec<Note>) {
+        let mut document = self.clone();
+        let notes = aliases::replace(&mut document.root, &self.registry);
+        (document, notes)
+    }
+
     /// Builds the topology alone. Of the rest of the experiment, this reads only `[engine]`, for the seed.
     ///
     /// # Errors
     /// If the table `[topology]` is missing, or if `[topology]` or `[engine]` is wrong.
     pub fn topology(&self) -> Result<Arc<Topology>, Problem> {
-        let mut root = Section::new(&self.root, &ROOT);
+        let (document, _) = self.without_aliases();
+        let mut root = Section::new(&document.root, &ROOT);
         let section = needed(&mut root, &TOPOLOGIES, "kind = \"torus\"")?;
         let (topology, _) = TopologySpec::read(section, &Files::new(&self.folder), &self.registry)?;
         let (engine, _) = read_engine(&mut root)?;
@@ -169,7 +180,7 @@ impl Document {
     /// # Errors
     /// The first problem that is found.
     pub fn experiment(&self) -> Result<Experiment, Problem> {
-        Experiment::read(self)
+        Experiment::read(&self.without_aliases().0)
     }
 }
 
@@ -199,7 +210,8 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    fn read(document: &Document) -> Result<Self, Problem> {
+    /// Reads a document without aliases.
+    pub(crate) fn read(document: &Document) -> Result<Self, Problem> {
         let mut root = Section::new(&document.root, &ROOT);
         for key in OTHERS_KEYS {
             root.item(key);

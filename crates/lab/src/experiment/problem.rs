@@ -1,5 +1,6 @@
 //! Errors in an experiment, and how they are shown: the place in the text, the cause, a hint.
 
+use super::meanings;
 use super::value::{At, Source};
 use miette::{Diagnostic, LabeledSpan, Severity, SourceCode};
 use std::fmt;
@@ -151,8 +152,12 @@ impl Cause {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::UnknownKey { key, known, .. } => Some(choices(key, known)),
-            Self::UnknownName { name, known, .. } => Some(choices(name, known)),
+            Self::UnknownKey { key, section, known } => {
+                Some(meant(key, known).or_else(|| elsewhere(key, section)).unwrap_or_else(|| one_of(known)))
+            }
+            Self::UnknownName { name, known, .. } => {
+                Some(meant(name, known).unwrap_or_else(|| one_of(known)))
+            }
             Self::MissingKey { example, .. } => Some(format!("for example: {example}")),
             Self::MissingTable { name, begins } => Some(format!("for example: [{name}] {begins} …")),
             Self::Quantity(error) => Some(error.hint()),
@@ -175,12 +180,34 @@ impl Cause {
     }
 }
 
-/// "did you mean …" if a known name is similar to `name`, else the list of known names.
-fn choices(name: &str, known: &[String]) -> String {
-    match nearest(name, known.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None if known.is_empty() => "nothing is allowed here".to_owned(),
-        None => format!("one of: {}", known.join(", ")),
+/// The known names that `name` may have meant: by a slip of the fingers, or by its meaning.
+fn meant(name: &str, known: &[String]) -> Option<String> {
+    let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    match &meanings::of(name, known)[..] {
+        [] => None,
+        [only] => Some(format!("did you mean `{only}`?")),
+        several => Some(format!("the nearest in meaning: {}", quoted(several))),
+    }
+}
+
+/// The tables in which a key of that name stands.
+fn elsewhere(key: &str, section: &str) -> Option<String> {
+    /// The number of tables that a hint names.
+    const NAMED: usize = 3;
+    let tables = meanings::elsewhere(key, section);
+    let more = if tables.len() > NAMED { ", and of others" } else { "" };
+    let named: Vec<_> = tables.iter().take(NAMED).map(String::as_str).collect();
+    (!named.is_empty()).then(|| format!("`{key}` is a key of {}{more}", named.join(", of ")))
+}
+
+fn one_of(known: &[String]) -> String {
+    if known.is_empty() {
+        "nothing is allowed here".to_owned()
+    } else {
+        format!("one of: {}", known.join(", "))
     }
 }
 

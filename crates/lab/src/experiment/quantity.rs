@@ -10,6 +10,8 @@ pub trait Quantity: Sized {
     const WHAT: &'static str;
     /// Units by name, each as a number of base units.
     const UNITS: &'static [(&'static str, u64)];
+    /// Other names of units: each alias with the unit that it stands for.
+    const ALIASES: &'static [(&'static str, &'static str)];
     /// The quantity of `base` base units.
     fn of(base: u64) -> Self;
 }
@@ -22,6 +24,34 @@ impl Quantity for Rate {
         ("Mbps", 1_000_000),
         ("Gbps", 1_000_000_000),
         ("Tbps", 1_000_000_000_000),
+    ];
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("bit/s", "bps"),
+        ("b/s", "bps"),
+        ("K", "Kbps"),
+        ("k", "Kbps"),
+        ("kbps", "Kbps"),
+        ("kbit/s", "Kbps"),
+        ("Kb/s", "Kbps"),
+        ("kb/s", "Kbps"),
+        ("M", "Mbps"),
+        ("mbps", "Mbps"),
+        ("Mbit", "Mbps"),
+        ("mbit", "Mbps"),
+        ("Mbit/s", "Mbps"),
+        ("Mb/s", "Mbps"),
+        ("G", "Gbps"),
+        ("g", "Gbps"),
+        ("gbps", "Gbps"),
+        ("Gbit", "Gbps"),
+        ("gbit", "Gbps"),
+        ("Gbit/s", "Gbps"),
+        ("Gb/s", "Gbps"),
+        ("GbE", "Gbps"),
+        ("T", "Tbps"),
+        ("tbps", "Tbps"),
+        ("Tbit/s", "Tbps"),
+        ("Tb/s", "Tbps"),
     ];
     fn of(base: u64) -> Self {
         Self::from_bps(base)
@@ -38,6 +68,8 @@ impl Quantity for Duration {
         ("ms", 1_000_000_000),
         ("s", 1_000_000_000_000),
     ];
+    const ALIASES: &'static [(&'static str, &'static str)] =
+        &[("psec", "ps"), ("nsec", "ns"), ("usec", "us"), ("μs", "us"), ("msec", "ms"), ("sec", "s")];
     fn of(base: u64) -> Self {
         Self::from_ps(base)
     }
@@ -56,6 +88,8 @@ impl Quantity for Bytes {
         ("GiB", 1 << 30),
         ("TiB", 1 << 40),
     ];
+    const ALIASES: &'static [(&'static str, &'static str)] =
+        &[("bytes", "B"), ("byte", "B"), ("kB", "KB"), ("kiB", "KiB")];
     fn of(base: u64) -> Self {
         Self(base)
     }
@@ -158,6 +192,14 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, QuantityError> {
         .ok_or_else(|| QuantityError::Inexact { text: owned(), base: Q::UNITS[0].0 })
 }
 
+/// The quantity, as it is written, whose unit has another name in `text`: `10 Gbps` of `10G`.
+#[must_use]
+pub fn meant<Q: Quantity>(text: &str) -> Option<String> {
+    let Err(QuantityError::UnknownUnit { number, unit, .. }) = parse::<Q>(text) else { return None };
+    let &(_, unit) = Q::ALIASES.iter().find(|&&(alias, _)| alias == unit)?;
+    Some(format!("{number} {unit}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,5 +225,20 @@ mod tests {
         let hint = |text| parse::<Rate>(text).map_err(|error| error.hint());
         assert_eq!(hint("10 Gbs"), Err("did you mean \"10 Gbps\"?".to_owned()));
         assert_eq!(hint("10 GB"), Err("units: bps, Kbps, Mbps, Gbps, Tbps".to_owned()));
+    }
+
+    #[test]
+    fn every_alias_of_a_unit_is_another_units_name() {
+        fn check<Q: Quantity + PartialEq + std::fmt::Debug>() {
+            for (alias, unit) in Q::ALIASES {
+                assert_eq!(meant::<Q>(&format!("2{alias}")), Some(format!("2 {unit}")));
+                assert!(parse::<Q>(&format!("2 {unit}")).is_ok(), "{unit}");
+            }
+        }
+        check::<Rate>();
+        check::<Duration>();
+        check::<Bytes>();
+        assert_eq!(meant::<Rate>("10 Gbps"), None);
+        assert_eq!(meant::<Rate>("10 parsecs"), None);
     }
 }

@@ -75,7 +75,7 @@ keys! {
     /// The parts that carry the flows. A part's parameters stand in a table of its own, such as `[scheme.r2c2]`.
     pub(crate) SCHEME = "scheme" {
         /// The transport.
-        TRANSPORT: Name = Key::new("transport").required().example("\"r2c2\"").registered("transport", |registry| {
+        TRANSPORT: Name = Key::new("transport").required().example("\"r2c2\"").also(TCPS).registered("transport", |registry| {
             info(registry.transports().iter().map(|part| &part.info))
         });
         /// The routing. If left out, the transport's own.
@@ -121,6 +121,10 @@ keys! {
         MARK_PACKETS: u32 = Key::new("mark_packets").example("65");
     }
 }
+
+/// Short names of TCP. Plain TCP is NewReno, the one of textbooks.
+const TCPS: &[(&str, &str)] =
+    &[("tcp", "tcp-newreno"), ("reno", "tcp-reno"), ("newreno", "tcp-newreno"), ("cubic", "tcp-cubic")];
 
 /// The name of the FIFO queue.
 const FIFO: &str = "fifo";

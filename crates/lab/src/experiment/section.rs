@@ -27,6 +27,12 @@ pub trait Read: Sized {
     /// The type's JSON Schema.
     fn schema() -> serde_json::Value;
 
+    /// The value, as it is written, that `text` stands for under another name; `None` if it is a value, or unknown.
+    #[must_use]
+    fn meant(_text: &str) -> Option<String> {
+        None
+    }
+
     /// The names that values can have, each with a description; empty if values are not names.
     #[must_use]
     fn choices() -> Choices {
@@ -66,6 +72,9 @@ macro_rules! read_quantity {
             }
             fn show(&self) -> toml::Value {
                 self.to_string().into()
+            }
+            fn meant(text: &str) -> Option<String> {
+                quantity::meant::<Self>(text)
             }
             described!($what, { "type": "string" });
         }
@@ -176,6 +185,9 @@ impl<T: Read> Read for Vec<T> {
     }
     fn show(&self) -> toml::Value {
         toml::Value::Array(self.iter().map(T::show).collect())
+    }
+    fn meant(text: &str) -> Option<String> {
+        T::meant(text)
     }
     described!(format_args!("list of {}s", T::what()), { "type": "array", "items": (T::schema()) });
 }

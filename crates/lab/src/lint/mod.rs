@@ -16,7 +16,7 @@ mod unused;
 mod warm_up;
 
 use crate::Error;
-use crate::experiment::{At, EngineKind, Table, place};
+use crate::experiment::{At, EngineKind, Note, Table, place};
 use crate::run::prepare::Prepared;
 use raddle_core::{Duration, NodeId, Rate};
 use raddle_schemes::parameter::{Settings, Value};
@@ -66,8 +66,11 @@ impl Finding {
     }
 }
 
-/// The warnings about an experiment whose text is `root`.
-pub(crate) fn warnings(root: &Table, prepared: &Prepared) -> Vec<Warning> {
+/// The name of the notes about aliases.
+const ALIAS: &str = "alias";
+
+/// The warnings about an experiment whose text is `root`, and notes about the aliases that the text had.
+pub(crate) fn warnings(root: &Table, prepared: &Prepared, notes: &[Note]) -> Vec<Warning> {
     let subject = Subject { root, prepared };
     let of_lint = |&(lint, find): &Lint| {
         let findings = find(&subject).into_iter();
@@ -79,10 +82,22 @@ pub(crate) fn warnings(root: &Table, prepared: &Prepared) -> Vec<Warning> {
             hint,
         })
     };
-    LINTS.iter().flat_map(of_lint).collect()
+    let of_alias = |Note { key, alias, meant }: &Note| Warning {
+        lint: ALIAS,
+        at: place(root, key),
+        key: key.clone(),
+        what: format!("`{alias}` is read as `{meant}`"),
+        hint: format!("write `{meant}` to be sure"),
+    };
+    notes.iter().map(of_alias).chain(LINTS.iter().flat_map(of_lint)).collect()
 }
 
 impl Warning {
+    /// True if this only tells how a value was read. Notes are never denied.
+    fn is_note(&self) -> bool {
+        self.lint == ALIAS
+    }
+
     /// The warning as JSON: the lint, the key, the message, the hint, the file (or `--set`), and the line.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
@@ -95,7 +110,8 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { lint, what, hint, at, .. } = self;
-        write!(f, "warning[{lint}] {}", at.source.name)?;
+        let level = if self.is_note() { "note" } else { "warning" };
+        write!(f, "{level}[{lint}] {}", at.source.name)?;
         if let Some((line, _)) = at.position() {
             write!(f, ":{line}")?;
         }
@@ -103,11 +119,12 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The error if warnings are denied; `None` if there are no warnings.
+/// The error if warnings are denied; `None` if there are no warnings but notes.
 #[must_use]
 pub fn denied(warnings: &[Warning]) -> Option<Error> {
-    let first = warnings.first()?;
-    let what = match warnings.len() - 1 {
+    let mut warnings = warnings.iter().filter(|warning| !warning.is_note());
+    let first = warnings.next()?;
+    let what = match warnings.count() {
         0 => first.what.clone(),
         more => format!("{}; and {more} more warnings", first.what),
     };

@@ -81,6 +81,14 @@ fn a_warning_says_where_it_is_and_what_would_be_right() {
 }
 
 #[test]
+fn an_alias_draws_a_note_that_is_never_denied() {
+    let [note] = &warnings(&["topology.link_rate = 10G"])[..] else { panic!("one note") };
+    let text = note.to_string();
+    assert!(text.starts_with("note[alias] --set:1: `10G` is read as `10 Gbps`"), "{text}");
+    assert!(denied(std::slice::from_ref(note)).is_none());
+}
+
+#[test]
 fn flows_that_start_after_the_end() {
     draws(&["engine.time_limit = 1 ms"], "late-flows", "engine.time_limit");
     is_silent(&["engine.time_limit = 1 s"]);

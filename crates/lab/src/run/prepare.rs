@@ -107,7 +107,15 @@ impl Document {
     /// # Errors
     /// If anything is wrong: the first problem found.
     pub fn prepare(&self) -> Result<Prepared, Problem> {
-        let mut experiment = self.experiment()?;
+        let (document, notes) = self.without_aliases();
+        let mut prepared = document.prepare_plain()?;
+        prepared.warnings = lint::warnings(&document.root, &prepared, &notes);
+        Ok(prepared)
+    }
+
+    /// Prepares an experiment without aliases. There are no warnings yet.
+    fn prepare_plain(&self) -> Result<Prepared, Problem> {
+        let mut experiment = Experiment::read(self)?;
         let memory = self.memory.map(Limit::of_user).or_else(Limit::of_system);
         let topology = experiment.topology.build(experiment.engine.seed)?;
         experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
@@ -160,7 +168,7 @@ impl Document {
             discover(&mut parts, &topology, period);
         }
         let own = Own::of(&mut parts, &topology);
-        let mut prepared = Prepared {
+        let prepared = Prepared {
             experiment,
             topology,
             flows,
@@ -197,7 +205,6 @@ impl Document {
             let cause = Cause::Contradiction { what, hint: "leave it out".to_owned() };
             return Err(Problem::at(&place(&self.root, "record.imbalance"), cause));
         }
-        prepared.warnings = lint::warnings(&self.root, &prepared);
         Ok(prepared)
     }
 

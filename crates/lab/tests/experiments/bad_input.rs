@@ -1,8 +1,9 @@
-//! The messages that users see for a wrong experiment: one golden text, with a section for each kind of mistake.
+//! The messages that users see for a wrong experiment, in golden texts with a section for each mistake.
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use raddle_lab::Error;
 use raddle_lab::experiment::Document;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -114,7 +115,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("load of nothing", "mean_gap = \"1 us\"", "load = 0"),
     ("load of flows of no bytes", "mean_gap = \"1 us\"", "load = 0.5, mean_size = \"0 B\""),
     ("mean size without load", "mean_gap = \"1 us\"", "mean_gap = \"1 us\", mean_size = \"1 MB\""),
-    ("unknown sizes", "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }", "\"websearch\""),
+    ("unknown sizes", "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }", "\"facebook\""),
     (
         "packets of no bytes",
         "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }",
@@ -494,7 +495,7 @@ const OVERRIDES: &[(&str, &str)] = &[
     ("override through a value", "topology.kind.name=torus"),
 ];
 
-fn problem(text: &str, overrides: &[&str]) -> String {
+fn problem(mistake: &str, text: &str, overrides: &[&str]) -> String {
     let checked = || -> Result<(), Error> {
         let document = Document::parse("experiment.toml", text.to_owned(), PathBuf::new())?
             .with_overrides(overrides.iter().copied())?;
@@ -503,7 +504,7 @@ fn problem(text: &str, overrides: &[&str]) -> String {
         }
         Ok(())
     };
-    let error = checked().expect_err("a mistake");
+    let error = checked().expect_err(mistake);
     assert_eq!(error.exit_code(), 2);
     let mut shown = String::new();
     GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
@@ -526,21 +527,38 @@ fn the_good_experiments_are_good() {
     }
 }
 
+/// The table of `base` in which `text` stands.
+fn table(base: &str, text: &str) -> String {
+    let end = base.find(text).expect("the text") + text.len();
+    let header = base[..end].lines().rfind(|line| line.starts_with('[')).expect("a table");
+    header.trim_matches(['[', ']']).replace('.', "_")
+}
+
+/// One golden file for each table, with a section for each mistake.
 #[test]
 fn every_mistake_points_into_the_text() {
-    let mut golden = String::new();
-    let edits =
-        MISTAKES.iter().map(|edit| (GOOD, edit)).chain(LISTED_MISTAKES.iter().map(|edit| (LISTED, edit)));
-    for (base, &(mistake, before, after)) in edits {
-        let shown = problem(&edited(base, before, after), &[]);
-        writeln!(golden, "## {mistake}\n\n{shown}").unwrap();
+    let mut goldens = BTreeMap::<String, String>::new();
+    let mut add = |table: String, mistake: &str, shown: &str| {
+        writeln!(goldens.entry(table).or_default(), "## {mistake}\n\n{shown}").unwrap();
+    };
+    for &(mistake, before, after) in MISTAKES {
+        add(table(GOOD, before), mistake, &problem(mistake, &edited(GOOD, before, after), &[]));
+    }
+    for &(mistake, before, after) in LISTED_MISTAKES {
+        add(
+            format!("list_{}", table(LISTED, before)),
+            mistake,
+            &problem(mistake, &edited(LISTED, before, after), &[]),
+        );
     }
     for &(mistake, edits) in CONTRADICTIONS {
         let text = edits.iter().fold(GOOD.to_owned(), |text, (before, after)| edited(&text, before, after));
-        writeln!(golden, "## {mistake}\n\n{}", problem(&text, &[])).unwrap();
+        add("contradictions".to_owned(), mistake, &problem(mistake, &text, &[]));
     }
     for &(mistake, assignment) in OVERRIDES {
-        writeln!(golden, "## {mistake}\n\n{}", problem(GOOD, &[assignment])).unwrap();
+        add("overrides".to_owned(), mistake, &problem(mistake, GOOD, &[assignment]));
     }
-    insta::assert_snapshot!(golden);
+    for (table, golden) in goldens {
+        insta::assert_snapshot!(table, golden);
+    }
 }

@@ -24,10 +24,13 @@ mod schema;
 
 pub use named::{Name, Named};
 pub use nested::{Any, Inner, Kinded, Tables};
+#[cfg(test)]
+pub(crate) use reference::all;
 pub(crate) use reference::{default_of, described};
 pub use reference::{explain, names, page};
 pub use schema::schema;
 
+use super::aliases;
 use super::problem::Problem;
 use super::section::{Read, out_of_range};
 use super::value::Item;
@@ -116,6 +119,8 @@ pub struct Key<T> {
     example: Option<&'static str>,
     /// The role of the names that the key chooses from, for the message "unknown … `name`".
     chosen: &'static str,
+    /// Other names for values: each alias with the value that it stands for.
+    also: &'static [(&'static str, &'static str)],
     kinds: &'static [Kind],
     /// Gives the names that the registry of schemes adds.
     registered: Option<fn(&Registry) -> Choices>,
@@ -146,7 +151,18 @@ impl<T> Key<T> {
     /// An optional key of this name, without a default.
     pub(crate) const fn new(name: &'static str) -> Self {
         let (words, need, limit, example) = ("", Need::Optional, Limit::Any, None);
-        Self { name, words, need, limit, example, chosen: "", kinds: &[], registered: None, table: None }
+        Self {
+            name,
+            words,
+            need,
+            limit,
+            example,
+            chosen: "",
+            also: &[],
+            kinds: &[],
+            registered: None,
+            table: None,
+        }
     }
 
     /// Makes the key required.
@@ -176,6 +192,12 @@ impl<T> Key<T> {
     /// Sets the kinds that the key chooses from. `chosen` is their role, for messages.
     pub(crate) const fn of(mut self, chosen: &'static str, kinds: &'static [Kind]) -> Self {
         (self.chosen, self.kinds) = (chosen, kinds);
+        self
+    }
+
+    /// The same key, whose values have these other names: each alias with the value that it stands for.
+    pub(crate) const fn also(mut self, also: &'static [(&'static str, &'static str)]) -> Self {
+        self.also = also;
         self
     }
 
@@ -336,6 +358,10 @@ pub trait Declared: Sync + std::fmt::Debug {
     fn kinds(&self) -> &'static [Kind];
     /// The names that the key chooses from, each with a description.
     fn choices(&self, registry: &Registry) -> Choices;
+    /// Other names for values: each alias with the value that it stands for.
+    fn aliases(&self) -> &'static [(&'static str, &'static str)];
+    /// The value that `text` stands for under another name; `None` if it is a value, or unknown.
+    fn meant(&self, text: &str, registry: &Registry) -> Option<String>;
     /// The declared keys of the table that is the key's value.
     fn inner(&self) -> Option<&'static Keys>;
     /// The JSON Schema of a single value, without the schema of its [table](Self::inner).
@@ -400,6 +426,24 @@ impl<T: Read> Declared for Key<T> {
             [] => T::choices(),
             kinds => kinds.iter().map(|kind| (kind.name.to_owned(), kind.words)).collect(),
         }
+    }
+
+    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
+        self.also
+    }
+
+    fn meant(&self, text: &str, registry: &Registry) -> Option<String> {
+        let choices = self.choices(registry);
+        let names = || choices.iter().map(|(name, _)| name.as_str());
+        if choices.is_empty() {
+            return T::meant(text);
+        }
+        if names().any(|name| name == text) {
+            return None;
+        }
+        let alias = aliases::same(text, self.also.iter().map(|&(alias, _)| alias));
+        let of_alias = self.also.iter().find(|&&(other, _)| Some(other) == alias).map(|&(_, name)| name);
+        of_alias.or_else(|| aliases::same(text, names())).map(str::to_owned)
     }
 
     fn inner(&self) -> Option<&'static Keys> {

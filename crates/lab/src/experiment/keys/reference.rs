@@ -75,6 +75,12 @@ pub fn names() -> Vec<(String, String)> {
     names
 }
 
+/// All keys, those of all tables and kinds.
+#[cfg(test)]
+pub(crate) fn all() -> impl Iterator<Item = &'static dyn Declared> {
+    tables(&ROOT).into_iter().flat_map(places).map(|place| place.key)
+}
+
 fn first_sentence(words: &str) -> &str {
     words.split_once(". ").map_or(words, |(first, _)| first).trim_end_matches('.')
 }
@@ -104,6 +110,7 @@ pub fn explain(path: &str, registry: &Registry) -> Option<(String, Value)> {
             is_new
         });
         listed(&mut text, "values", choices.iter().map(|(name, words)| (&name[..], *words)));
+        listed(&mut text, "aliases", key.aliases().iter().copied());
         let keys = inner.iter().map(|inner| (inner.key.name(), first_sentence(inner.key.words())));
         listed(&mut text, "keys", keys);
         let facts: Map<String, Value> =
@@ -230,6 +237,11 @@ fn rows(page: &mut String, places: impl Iterator<Item = Place>, registry: &Regis
         let names: Vec<_> = key.choices(registry).into_iter().map(|(name, _)| format!("`{name}`")).collect();
         if !names.is_empty() {
             let _ = write!(words, " One of {}.", names.join(", "));
+        }
+        let aliases: Vec<_> =
+            key.aliases().iter().map(|(alias, name)| format!("`{alias}` (`{name}`)")).collect();
+        if !aliases.is_empty() {
+            let _ = write!(words, " Aliases: {}.", aliases.join(", "));
         }
         let engines = capabilities::engines_of(&place.path());
         if !engines.is_empty() {

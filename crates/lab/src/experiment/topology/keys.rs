@@ -10,7 +10,12 @@ keys! {
     /// The fabric.
     pub(crate) TOPOLOGY = "topology" {
         /// The kind of fabric.
-        KIND: Name = Key::new("kind").required().example("\"torus\"").of("kind of topology", KINDS).registered("kind of topology", names);
+        KIND: Name = Key::new("kind").required().example("\"torus\"").of("kind of topology", KINDS).registered("kind of topology", names).also(&[
+            ("leaf_spine", "folded_clos"),
+            ("spine_leaf", "folded_clos"),
+            ("three_tier_clos", "clos"),
+            ("star", "single_switch"),
+        ]);
         /// Rate of each link; in Clos networks, of the links of hosts. Every kind but `file` needs it.
         LINK_RATE: Rate = Key::new("link_rate").above_zero();
         /// Propagation delay of each link. Every kind but `file` needs it.

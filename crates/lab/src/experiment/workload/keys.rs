@@ -82,7 +82,14 @@ keys! {
     /// Pairs of sources and destinations. The kind alone may stand for the table.
     pub(super) PAIRS_KEYS = "workload.pairs" {
         /// The kind of pairs.
-        PAIRS_KIND: Name = Key::new("kind").required().of("kind of pairs", PAIRS_KINDS);
+        PAIRS_KIND: Name = Key::new("kind").required().of("kind of pairs", PAIRS_KINDS).also(&[
+            ("all2all", "all_to_all"),
+            ("nearest_neighbor", "nearest_neighbour"),
+            ("complement", "bit_complement"),
+            ("bit_reverse", "bit_reversal"),
+            ("bit_rotate", "bit_rotation"),
+            ("shuffle", "perfect_shuffle"),
+        ]);
     }
 
     /// Deadlines of drawn flows. The kind alone may stand for the table.
