@@ -155,7 +155,7 @@ impl Document {
         Ok(self)
     }
 
-    /// The same experiment with declared names in place of aliases, and the aliases that it had.
+    /// The same experiment with declared names in place of aliases, and the aliases that were replaced.
     pub(crate) fn without_aliases(&self) -> (Self, Vec<Note>) {
         let mut document = self.clone();
         let notes = aliases::replace(&mut document.root, &self.registry);

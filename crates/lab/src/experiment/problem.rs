@@ -180,7 +180,8 @@ impl Cause {
     }
 }
 
-/// The known names that `name` may have meant: by a slip of the fingers, or by its meaning.
+/// A hint that names the known names that `name` may stand for: names with a similar spelling, or else with a similar
+/// meaning.
 fn meant(name: &str, known: &[String]) -> Option<String> {
     let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
@@ -193,7 +194,7 @@ fn meant(name: &str, known: &[String]) -> Option<String> {
     }
 }
 
-/// The tables in which a key of that name stands.
+/// A hint that names the tables, other than `section`, that have a key of that name.
 fn elsewhere(key: &str, section: &str) -> Option<String> {
     /// The number of tables that a hint names.
     const NAMED: usize = 3;

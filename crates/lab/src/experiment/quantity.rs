@@ -192,7 +192,7 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, QuantityError> {
         .ok_or_else(|| QuantityError::Inexact { text: owned(), base: Q::UNITS[0].0 })
 }
 
-/// The quantity, as it is written, whose unit has another name in `text`: `10 Gbps` of `10G`.
+/// The quantity with a declared unit, if the unit in `text` is an alias: `10 Gbps` for `10G`.
 #[must_use]
 pub fn meant<Q: Quantity>(text: &str) -> Option<String> {
     let Err(QuantityError::UnknownUnit { number, unit, .. }) = parse::<Q>(text) else { return None };

@@ -122,7 +122,7 @@ keys! {
     }
 }
 
-/// Short names of TCP. Plain TCP is NewReno, the one of textbooks.
+/// Short names of TCP variants. Plain TCP is NewReno, as in textbooks.
 const TCPS: &[(&str, &str)] =
     &[("tcp", "tcp-newreno"), ("reno", "tcp-reno"), ("newreno", "tcp-newreno"), ("cubic", "tcp-cubic")];
 

@@ -27,7 +27,7 @@ pub trait Read: Sized {
     /// The type's JSON Schema.
     fn schema() -> serde_json::Value;
 
-    /// The value, as it is written, that `text` stands for under another name; `None` if it is a value, or unknown.
+    /// The declared value for which `text` is an alias; `None` if `text` is itself a value, or unknown.
     #[must_use]
     fn meant(_text: &str) -> Option<String> {
         None

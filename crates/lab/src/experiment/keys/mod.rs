@@ -195,7 +195,7 @@ impl<T> Key<T> {
         self
     }
 
-    /// The same key, whose values have these other names: each alias with the value that it stands for.
+    /// Sets aliases of values: each alias with its declared value.
     pub(crate) const fn also(mut self, also: &'static [(&'static str, &'static str)]) -> Self {
         self.also = also;
         self
@@ -360,7 +360,7 @@ pub trait Declared: Sync + std::fmt::Debug {
     fn choices(&self, registry: &Registry) -> Choices;
     /// Other names for values: each alias with the value that it stands for.
     fn aliases(&self) -> &'static [(&'static str, &'static str)];
-    /// The value that `text` stands for under another name; `None` if it is a value, or unknown.
+    /// The declared value for which `text` is an alias; `None` if `text` is itself a value, or unknown.
     fn meant(&self, text: &str, registry: &Registry) -> Option<String>;
     /// The declared keys of the table that is the key's value.
     fn inner(&self) -> Option<&'static Keys>;

@@ -75,7 +75,7 @@ pub fn names() -> Vec<(String, String)> {
     names
 }
 
-/// All keys, those of all tables and kinds.
+/// The keys of all tables, including those of all kinds.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Declared> {
     tables(&ROOT).into_iter().flat_map(places).map(|place| place.key)
