@@ -341,7 +341,7 @@ fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
         .replace("\"workload.flows\" = 150", "\"workload.flows\" = 12");
     assert!(short.contains("sizes.txt") && short.contains("flows\" = 12\n"), "{short}");
     fs::write(folder.path().join("short.toml"), short).unwrap();
-    // As many mice as elephants.
+    // Half of the flows are short, the other half long.
     fs::write(folder.path().join("sizes.txt"), "20000 0\n21000 50\n1200000 51\n1210000 100\n").unwrap();
     let raddle = |arguments: &str| {
         command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), arguments, "400").output().unwrap()

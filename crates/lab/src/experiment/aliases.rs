@@ -1,8 +1,9 @@
-//! Other names for values: `leaf_spine` for `folded_clos`, `websearch` for `web_search`, `10G` for `10 Gbps`.
+//! Aliases, that is, other names for values: `leaf_spine` for `folded_clos`, `websearch` for `web_search`, `10G` for
+//! `10 Gbps`.
 //!
-//! An experiment is read after its aliases are replaced, so the resolved experiment and its digest hold the declared
-//! names. Each alias that was replaced is a [`Note`], which the lint `alias` shows. The aliases of a name are declared
-//! with its key ([`Key::also`](super::keys::Key::also)), and those of a unit with its quantity.
+//! Aliases are replaced before an experiment is read, so the resolved experiment and its digest contain the declared
+//! names. Each replacement gives a [`Note`], which the lint `alias` shows. The aliases of a name are declared with its
+//! key ([`Key::also`](super::keys::Key::also)), and the aliases of a unit with its quantity.
 
 use super::ROOT;
 use super::keys::{Declared, Keys};
@@ -12,30 +13,32 @@ use raddle_core::{Bytes, Duration, Rate};
 use raddle_schemes::parameter::{Parameter, Value as Setting};
 use raddle_schemes::registry::Registry;
 
-/// An alias that stands in an experiment.
+/// An alias that an experiment used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {
     /// The dotted key whose value is the alias.
     pub(crate) key: String,
     /// The alias.
     pub(crate) alias: String,
-    /// The value that it stands for.
+    /// The declared value.
     pub(crate) meant: String,
 }
 
-/// Replaces the aliases in an experiment's text.
+/// Replaces the aliases in an experiment's text. Returns the replacements.
 pub(crate) fn replace(root: &mut Table, registry: &Registry) -> Vec<Note> {
     let mut aliases = Aliases { registry, notes: Vec::new() };
     aliases.table(root, &ROOT, "");
     aliases.notes
 }
 
-/// The declared name that equals `name` but for capitals, hyphens and underscores.
+/// The declared name that equals `name` apart from capitals, hyphens, underscores and spaces; `None` if there is not
+/// exactly one.
 pub(super) fn same<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.replace(['-', '_', ' '], "").to_lowercase();
     let name = plain(name);
     let mut same = names.filter(|other| plain(other) == name);
-    // Two names that differ only so are different things, such as a parameter in bits and in bytes.
+    // Two declared names that are equal in this sense have different meanings, such as a parameter in bits and one in
+    // bytes.
     same.next().filter(|_| same.next().is_none())
 }
 
@@ -45,14 +48,14 @@ struct Aliases<'a> {
 }
 
 impl Aliases<'_> {
-    /// Replaces the aliases in a table with these keys. `path` is its dotted name.
+    /// Replaces the aliases in a table whose keys `keys` declares. `path` is the dotted name of the table.
     fn table(&mut self, table: &mut Table, keys: &Keys, path: &str) {
         for entry in &mut table.entries {
             let path = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
             if let Some(key) = keys.find(&entry.key) {
                 self.item(&mut entry.item, key, &path);
             } else if let (true, Value::Table(table)) = (keys.path == "scheme", &mut entry.item.value) {
-                // The table of a scheme's parameters.
+                // This is a table with the parameters of a scheme.
                 let meant = keys.all().find_map(|key| key.meant(&entry.key, self.registry));
                 self.put(&mut entry.key, meant, &path);
                 self.parameters(table, &entry.key, &path);
@@ -64,7 +67,7 @@ impl Aliases<'_> {
     fn item(&mut self, item: &mut Item, key: &dyn Declared, path: &str) {
         match &mut item.value {
             Value::String(text) => {
-                // The kind alone may stand for a table.
+                // A string can be short for a table with only that `kind`.
                 let kind = key.inner().and_then(|keys| keys.find("kind"));
                 let meant = kind.unwrap_or(key).meant(text, self.registry);
                 self.put(text, meant, path);
@@ -100,7 +103,7 @@ impl Aliases<'_> {
     }
 }
 
-/// The value that `text` stands for as a value of a scheme's parameter.
+/// The declared value for which `text` is an alias, as a value of a scheme's parameter.
 fn meant(parameter: &Parameter, text: &str) -> Option<String> {
     match parameter.default {
         Setting::Duration(_) => quantity::meant::<Duration>(text),

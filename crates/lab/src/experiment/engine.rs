@@ -1,4 +1,4 @@
-//! `[engine]`, `[record]`: how an experiment runs, and what it keeps.
+//! `[engine]` and `[record]`: the settings of a run, and the records that it keeps.
 
 use super::hosts::{self, HOSTS as HOSTS_KEYS, Namespaces};
 use super::keys::{Key, Kinded, Named, keys};
@@ -9,21 +9,21 @@ use raddle_core::discovery::Discovery;
 use raddle_core::{Bytes, Duration, Time};
 use raddle_live::rack::Provider;
 
-/// The runtimes of an experiment.
+/// The engines that can run an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineKind {
-    /// Every packet on every link.
+    /// Simulates every packet on every link.
     Packet,
-    /// Flows as fluids.
+    /// Simulates flows as fluids.
     Flow,
-    /// Encoded bytes between node objects under a shared virtual clock.
+    /// Passes encoded bytes between node objects under a shared virtual clock.
     Lockstep,
-    /// Bytes in real time.
+    /// Passes encoded bytes in real time.
     Live,
 }
 
 impl EngineKind {
-    /// Its name in `engine.kind`.
+    /// The engine's name in `engine.kind`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -38,29 +38,30 @@ impl EngineKind {
 /// `[engine]`.
 #[derive(Debug, Clone)]
 pub struct Engine {
-    /// Which runtime.
+    /// The engine.
     pub kind: EngineKind,
-    /// What all random streams derive from.
+    /// The seed from which all random streams derive.
     pub seed: u64,
-    /// True if nodes pass a packet on before its last bit is there.
+    /// True if nodes use cut-through forwarding: a node forwards a packet before its last bit has arrived.
     pub cut_through: bool,
-    /// What they must have of it by then, if not the transport's headers.
+    /// Bytes of a packet that must have arrived before a node forwards it; `None` for the headers of the transport.
     pub header: Option<Bytes>,
-    /// When to stop, if flows are left.
+    /// Simulated time at which the run stops although flows are left.
     pub time_limit: Option<Time>,
-    /// At multiples of which alone the flow engine works out rates, if not at every event.
+    /// The flow engine computes rates only at multiples of this time; `None` to compute them at every event.
     pub grid: Option<Duration>,
-    /// Time between two hellos, if nodes find out by themselves which links are down; otherwise they are told.
+    /// Time between two hello messages, by which nodes detect failed links. `None` if the simulator tells nodes of
+    /// failures.
     pub hellos: Option<Duration>,
-    /// What is at the hosts of a live run, if not the scheme's own hosts.
+    /// The hosts of a live run if they are network namespaces; `None` for the hosts of the scheme.
     pub hosts: Option<Namespaces>,
-    /// Real time over virtual time in a live run, if not 1.
+    /// Real time over virtual time in a live run; `None` for 1.
     pub dilation: Option<u32>,
-    /// Threads of a live run that poll, which want a core each; 1 if left out.
+    /// Number of threads of a live run that poll, each of which needs a core of its own; `None` for 1.
     pub polling_threads: Option<u32>,
-    /// How packets of a live run go to other machines; by TCP if left out.
+    /// The libfabric provider that carries packets of a live run between machines; `None` for TCP.
     pub provider: Option<Provider>,
-    /// Simulated time between two looks for links that wait for each other in a circle, if not the usual one.
+    /// Simulated time between two searches for links that wait for each other in a cycle; `None` for the default.
     pub watchdog: Option<Duration>,
 }
 
@@ -112,7 +113,7 @@ impl Named for EngineKind {
     ];
 }
 
-/// Who tells nodes of failed links.
+/// The source from which nodes learn of failed links: the simulator, or hello messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Discoverer {
     Oracle,
@@ -144,7 +145,7 @@ fn time(span: Duration) -> Time {
     Time::ZERO + span
 }
 
-/// `discovery` and `hello_period`.
+/// Reads `discovery` and `hello_period`. Gives the period, or `None` without hello messages.
 fn hellos(section: &mut Section<'_>) -> Result<Option<Duration>, Problem> {
     let discoverer = section.get(&DISCOVERY)?;
     if discoverer != Some(Discoverer::Hello) {
@@ -185,29 +186,29 @@ impl Engine {
     }
 }
 
-/// `[record]`: what a run keeps.
+/// `[record]`: the records that a run keeps.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// A row a directed link.
+    /// True to keep a row for each directed link.
     pub links: bool,
-    /// A histogram of each port's queue (packet engine).
+    /// True to keep a histogram of the queue of each port (packet engine).
     pub queues: bool,
-    /// The interval in which what uplinks send is sampled for the imbalance of switches.
+    /// Interval in which the bytes that uplinks send are sampled, for the imbalance of switches.
     pub imbalance: Option<Duration>,
-    /// The interval in which what hosts receive of each flow is counted.
+    /// Interval in which the bytes that hosts receive of each flow are counted.
     pub throughput: Option<Duration>,
-    /// Looks at queues (packet engine).
+    /// Samples of queue lengths (packet engine).
     pub queue_lengths: Option<QueueLengths>,
     /// A capture of packets.
     pub pcap: Option<Pcap>,
 }
 
-/// When queues are looked at, and which.
+/// The sampling of queue lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueLengths {
-    /// Simulated time between two looks.
+    /// Simulated time between two samples.
     pub interval: Duration,
-    /// The links behind the ports: `all`, or a list of their ends and numbers such as `3->12, 40`.
+    /// The links whose egress queues are sampled: `all`, or a list such as `3->12, 40` of node pairs and link numbers.
     pub links: String,
 }
 
@@ -218,12 +219,12 @@ impl QueueLengths {
     }
 }
 
-/// What is captured.
+/// The capture of packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pcap {
-    /// Links: `all`, or a list of their ends and numbers such as `3->12, 40`.
+    /// The links whose packets are captured: `all`, or a list such as `3->12, 40` of node pairs and link numbers.
     pub links: String,
-    /// Bytes kept of each frame.
+    /// Number of bytes kept of each frame.
     pub snap: u32,
 }
 
@@ -254,7 +255,7 @@ keys! {
 }
 
 impl Pcap {
-    /// The largest frame that Wireshark reads.
+    /// The size of the largest frame that Wireshark reads, in bytes.
     const MOST: u64 = 262_144;
 
     fn read(section: &mut Section<'_>) -> Result<Option<Self>, Problem> {
@@ -278,7 +279,7 @@ impl Record {
     }
 }
 
-/// An empty table to read defaults from, in place of one that is not there.
+/// An empty table. It stands for a table that the experiment leaves out, so that its keys take their defaults.
 pub(super) fn absent(at: &At) -> Table {
     Table { entries: Vec::new(), at: at.clone() }
 }

@@ -1,4 +1,4 @@
-//! `[[failure]]`, `[faults]`, `[errors]`: what breaks while an experiment runs.
+//! `[[failure]]`, `[faults]`, `[errors]`: failures of links and nodes, and packet errors, during a run.
 
 use super::frequency::Frequency;
 use super::keys::{Declared, Inner, Key, Named, keys};
@@ -7,10 +7,10 @@ use super::section::{Fraction, Read, Section, list, out_of_range, wrong_type};
 use super::value::{At, Item, Value};
 use raddle_core::{Duration, NodeId, Time};
 
-/// What a failure takes down.
+/// The links that a failure takes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Broken {
-    /// All links between two nodes, both directions.
+    /// All links between two nodes, in both directions.
     Link(NodeId, NodeId),
     /// All links of a node.
     Node(NodeId),
@@ -18,25 +18,25 @@ pub enum Broken {
     Random(RandomLinks),
 }
 
-/// Between which levels of a Clos network a link runs.
+/// The tier of a link in a Clos network: the levels of switches that it connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
-    /// Between edge and aggregation switches, or leaves and spines.
+    /// Between edge and aggregation switches, or between leaves and spines.
     Uplink,
     /// Between aggregation switches and cores.
     Core,
 }
 
-/// Links of a Clos network that the seed chooses, each with both directions.
+/// Links of a Clos network that the seed chooses. Both directions of a chosen link fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomLinks {
-    /// Between which levels.
+    /// Tier of the links.
     pub tier: Tier,
-    /// Of which pod; of all if `None`.
+    /// Pod of the links; all pods if `None`.
     pub pod: Option<u32>,
-    /// How many.
+    /// Number of links that fail.
     pub links: u32,
-    /// How many of them, at most, at any one switch.
+    /// Maximum number of links that fail at any one switch.
     pub most_a_switch: u32,
 }
 
@@ -115,15 +115,15 @@ impl RandomLinks {
 /// One `[[failure]]`.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// When it happens.
+    /// Time of the failure.
     pub at: Time,
-    /// What breaks.
+    /// The links that fail.
     pub broken: Broken,
-    /// When it works again.
+    /// Time of the repair; `None` if there is no repair.
     pub repair: Option<Time>,
-    /// How long topology discovery takes to tell every node.
+    /// Time that topology discovery takes to tell every node.
     pub discovery: Duration,
-    /// Where the experiment names what breaks.
+    /// The place in the experiment that names the failed links.
     pub place: At,
 }
 
@@ -131,7 +131,7 @@ fn time(span: Duration) -> Time {
     Time::ZERO + span
 }
 
-/// The nodes at the ends of a link, `[0, 1]`.
+/// Reads the two end nodes of a link, `[0, 1]`.
 fn ends(item: &Item) -> Result<(NodeId, NodeId), Problem> {
     let Value::Array(ends) = &item.value else { return Err(wrong_type(item, "two nodes, [0, 1]")) };
     let [a, b] = &ends[..] else {
@@ -189,20 +189,20 @@ impl Failure {
     }
 }
 
-/// `[faults]`: failures at random times, each repaired after a random while.
+/// `[faults]`: failures at random times. Each is repaired after a random time.
 #[derive(Debug, Clone)]
 pub struct Faults {
-    /// How often a link fails while it works, by itself.
+    /// Mean frequency at which one working link fails by itself, not because a node fails.
     pub link_failures: Frequency,
-    /// How often a node fails while it works.
+    /// Mean frequency at which one working node fails.
     pub node_failures: Frequency,
-    /// How long a repair takes on average.
+    /// Mean time of a repair.
     pub repair: Duration,
-    /// How long topology discovery takes to tell every node.
+    /// Time that topology discovery takes to tell every node.
     pub discovery: Duration,
-    /// Nothing fails from this time on.
+    /// Time from which on nothing fails.
     pub until: Time,
-    /// Where the experiment speaks of them.
+    /// The place of `[faults]` in the experiment.
     pub place: At,
 }
 
@@ -220,16 +220,16 @@ impl Faults {
     }
 }
 
-/// `[errors]`: links that lose and damage packets.
+/// `[errors]`: links that lose and corrupt packets.
 #[derive(Debug, Clone)]
 pub struct Errors {
-    /// Probability that a packet vanishes on a link.
+    /// Probability that a link loses a packet.
     pub loss: f64,
-    /// Probability that one bit of it arrives flipped.
+    /// Probability that one bit of a packet is flipped on a link.
     pub corruption: f64,
-    /// The only links that do so, each with where the experiment names it; `None` is all of them.
+    /// The links with errors, each with its place in the experiment; `None` for all links.
     pub links: Option<Vec<((NodeId, NodeId), At)>>,
-    /// No errors happen from this time on.
+    /// Time from which on no errors happen; `None` if errors last as long as the run.
     pub until: Option<Time>,
 }
 

@@ -9,20 +9,20 @@ use std::fs::File;
 use std::io::{self, Seek};
 use std::path::Path;
 
-/// Reads the files that an experiment names, and remembers the digest of each.
+/// Reads the files that an experiment names, and keeps the digest of each.
 pub(crate) struct Files<'a> {
-    /// The folder that paths are relative to.
+    /// The folder to which paths are relative.
     folder: &'a Path,
     digests: RefCell<Vec<String>>,
 }
 
 impl<'a> Files<'a> {
-    /// Files in `folder`.
+    /// A reader of files in `folder`.
     pub(crate) fn new(folder: &'a Path) -> Self {
         Self { folder, digests: RefCell::default() }
     }
 
-    /// The digests of the files that were read, in the order in which they were.
+    /// The digests of the files that were read, in the order of reading.
     pub(super) fn digests(self) -> Vec<String> {
         self.digests.into_inner()
     }
@@ -45,7 +45,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// The file of that name, at its beginning.
+    /// Opens the file `name`, and keeps its digest. The returned file is rewound to its start.
     pub(super) fn open(&self, name: &str) -> io::Result<File> {
         let mut file = input::open(&self.folder.join(name))?;
         let digest = digest::of_reader(&file)?;
@@ -55,8 +55,8 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The format of the file of that name: the one that `key` names, or the one of the name's ending. A file with another ending
-/// needs the key.
+/// The format of `file`: the value of `key` if it is given, else the format to which the file name's ending belongs. A
+/// file with an unknown ending needs the key.
 pub(super) fn file_format<T: Copy>(
     section: &mut Section<'_>,
     key: &Key<Name>,

@@ -1,4 +1,4 @@
-//! How often something happens: `"1.2 / year"`, `"3 / ms"`.
+//! Frequencies of random events: `"1.2 / year"`, `"3 / ms"`.
 
 use super::problem::{Cause, Problem};
 use super::quantity::QuantityError;
@@ -7,9 +7,10 @@ use super::value::{Item, Value};
 use raddle_core::Duration;
 use std::fmt;
 
-/// How often something happens on average.
+/// The mean frequency of a random event.
 ///
-/// A node with four CPUs that each suffer 0.3 faults a year (R2C2, §3.2) suffers 1.2, and a rack of 512 such nodes:
+/// If each CPU suffers 0.3 faults a year (R2C2, §3.2), a node with four CPUs suffers 1.2 faults a year. A rack of 512
+/// such nodes suffers 1.683 faults a day:
 ///
 /// ```
 /// # use raddle_lab::experiment::Frequency;
@@ -21,7 +22,7 @@ use std::fmt;
 pub struct Frequency(f64);
 
 const WHAT: &str = "a frequency such as \"1.2 / year\"";
-/// Units of time by name, in seconds; a year has 365 days.
+/// Units of time: name, and length in seconds. A year has 365 days.
 const UNITS: [(&str, f64); 9] = [
     ("ns", 1e-9),
     ("us", 1e-6),
@@ -35,19 +36,19 @@ const UNITS: [(&str, f64); 9] = [
 ];
 
 impl Frequency {
-    /// Events a second.
+    /// The mean number of events in a second.
     #[must_use]
     pub fn per_second(self) -> f64 {
         self.0
     }
 
-    /// Mean time to the next event, in picoseconds; infinite if it never happens.
+    /// Mean time between two events, in picoseconds; infinite if the frequency is 0.
     #[must_use]
     pub fn mean_gap_ps(self) -> f64 {
         1e12 / self.0
     }
 
-    /// Events to be expected in a span.
+    /// The expected number of events in a time span.
     #[must_use]
     pub fn expected_in(self, span: Duration) -> f64 {
         self.0 * span.as_secs_f64()
@@ -56,7 +57,7 @@ impl Frequency {
     /// Reads a number and a unit of time, with a slash between them.
     ///
     /// # Errors
-    /// If one of them is missing, the number is negative or infinite, or the unit is unknown.
+    /// If the number or the unit is missing, the number is negative or infinite, or the unit is unknown.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         let owned = || text.trim().to_owned();
         let units = || UNITS.iter().map(|&(name, _)| name).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! `hosts` in `[engine]`: what is at the hosts of a live run.
+//! `hosts` in `[engine]`: the kind of hosts of a live run.
 
 use super::keys::{Key, Kind, Name, key, keys};
 use super::problem::Problem;
@@ -6,15 +6,15 @@ use super::section::Section;
 use raddle_core::Duration;
 use std::ops::RangeInclusive;
 
-/// Hosts of a live run that are network namespaces of this machine, whose kernel sends and receives.
+/// Hosts of a live run that are Linux network namespaces on this machine. The kernel sends and receives their packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespaces {
-    /// The congestion control of the kernel's TCP, by the name that Linux has for it; if it is left out, that which resembles
-    /// the transport.
+    /// The congestion control of the kernel's TCP, by its name in Linux; `None` for the one that is most like the
+    /// transport.
     pub congestion_control: Option<String>,
-    /// The smallest retransmission timeout of the kernel's TCP, in real time; if it is left out, the kernel's own.
+    /// The smallest retransmission timeout of the kernel's TCP, in real time; `None` for the kernel's default.
     pub rto_min: Option<Duration>,
-    /// Frames that a host's interface holds: `txqueuelen`.
+    /// Length of the send queue of a host's interface, in frames: `txqueuelen`.
     pub queue: u32,
 }
 
@@ -48,8 +48,8 @@ key! {
     QUEUE: u32 = Key::new("queue").or("1000").within(1.0, 10_000.0);
 }
 
-/// Reads `hosts = "namespaces"`, or `hosts = { kind = "namespaces", congestion_control = "bbr" }`; `None` if hosts are those of
-/// the scheme.
+/// Reads `hosts = "namespaces"`, or `hosts = { kind = "namespaces", congestion_control = "bbr" }`; `None` if the hosts
+/// are those of the scheme.
 pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Namespaces>, Problem> {
     let Some(table) = section.kinded(&super::engine::HOSTS)? else { return Ok(None) };
     let mut hosts = Section::new(&table, &HOSTS);

@@ -1,11 +1,11 @@
-//! Hints for words that an experiment cannot have, but whose meaning another word has: `bandwidth` for `link_rate`, or
-//! `hpcc` for `dcqcn`. A slip of the fingers is a matter of [`nearest`](super::nearest).
+//! Hints for unknown words for which Raddle has another word: `bandwidth` for `link_rate`, or `hpcc` for `dcqcn`. Hints
+//! for misspelt words come from [`nearest`](super::nearest).
 
 use super::keys;
 use raddle_schemes::registry::Registry;
 
-/// Words that users of other simulators write, each group with the words that Raddle has for them or for the next best
-/// thing.
+/// Words that users of other simulators write. Each group is followed by Raddle's words with the same or the closest
+/// meaning.
 const MEANINGS: &[(&[&str], &[&str])] = &[
     // Keys.
     (
@@ -90,7 +90,7 @@ const MEANINGS: &[(&[&str], &[&str])] = &[
     (&["emulation", "real", "testbed", "kernel"], &["live"]),
 ];
 
-/// The known words with the meaning of `word`.
+/// The known words with the same meaning as `word`.
 pub(super) fn of<'a>(word: &str, known: &'a [String]) -> Vec<&'a str> {
     let word = word.to_lowercase().replace('-', "_");
     let targets =
@@ -98,7 +98,7 @@ pub(super) fn of<'a>(word: &str, known: &'a [String]) -> Vec<&'a str> {
     targets.filter_map(|target| known.iter().find(|known| known == target)).map(String::as_str).collect()
 }
 
-/// The tables, other than `section`, in which a key of that name stands.
+/// The tables, other than `section`, that have a key of that name.
 pub(super) fn elsewhere(key: &str, section: &str) -> Vec<String> {
     const TABLES: [&str; 8] =
         ["topology", "workload", "scheme", "engine", "record", "failure", "faults", "errors"];

@@ -1,7 +1,8 @@
-//! The experiment: one TOML file, read with the place of every value, checked before anything runs.
+//! The experiment: one TOML file. The reader keeps the place of every value in the text, and checks the whole file
+//! before anything runs.
 //!
-//! [`Document`] is the text as a tree, with overrides and sweeps applied to it; [`Experiment`] is what it means;
-//! [`Problem`] is what is wrong with it.
+//! [`Document`] is the text as a tree, after overrides and sweeps are applied. [`Experiment`] is the typed form that
+//! runs. [`Problem`] is an error in the text, with its place.
 
 mod aliases;
 mod engine;
@@ -86,23 +87,23 @@ keys! {
     }
 }
 
-/// Tables of a figure that has no experiment.
+/// Tables of a figure's file that has no experiment.
 pub(crate) const FIGURE_TABLES: [&dyn Declared; 4] = [&FIGURES, &PLOTS, &CLAIMS, &SCALES];
 
-/// Tables that other modules read.
+/// Tables of the file that other modules read. [`Experiment`] skips them.
 const OTHERS_KEYS: [&dyn Declared; 8] =
     [&SWEEPS, &SEARCHES, &FIGURES, &PLOTS, &CLAIMS, &SCALES, &COMPUTES, &AGREES];
 
-/// The text of an experiment as a tree of values that know their places.
+/// The text of an experiment as a tree of values. Each value keeps its place in the text.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// The schemes that it can name.
+    /// The registry whose schemes the experiment can name.
     pub registry: Arc<Registry>,
     /// The tree.
     pub root: Table,
-    /// The folder that paths in it are relative to.
+    /// The folder to which paths in the text are relative.
     pub folder: PathBuf,
-    /// The most memory that a run may take; what the system has if `None`.
+    /// The most memory that a run may take; `None` for the memory that the system has.
     pub memory: Option<Bytes>,
 }
 
@@ -110,30 +111,31 @@ impl Document {
     /// Reads an experiment's file.
     ///
     /// # Errors
-    /// If it cannot be read or is not TOML.
+    /// If the file cannot be read or is not TOML.
     pub fn load(path: &Path) -> Result<Self, Problem> {
         let text = input::read_to_string(path).map_err(|error| Problem::unreadable(path, &error))?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         Self::parse(&path.display().to_string(), text, folder)
     }
 
-    /// Reads an experiment's text, which the user knows as `name`.
+    /// Reads an experiment's text. Messages call the text `name`.
     ///
     /// # Errors
-    /// If it is not TOML.
+    /// If the text is not TOML.
     pub fn parse(name: &str, text: String, folder: PathBuf) -> Result<Self, Problem> {
         let root = Table::parse(Source { name: name.to_owned(), text })?;
         Ok(Self { registry: Registry::builtin().into(), root, folder, memory: None })
     }
 
-    /// The same text, which can name the schemes of that registry instead of the built-in ones.
+    /// The same document, with the schemes of `registry` in place of the built-in ones.
     #[must_use]
     pub fn with_registry(mut self, registry: &Arc<Registry>) -> Self {
         self.registry = Arc::clone(registry);
         self
     }
 
-    /// The same experiment, which is refused if it is expected to take more memory; `None` for what the system has.
+    /// The same document, whose run is refused if it is expected to need more than `memory`; `None` for the memory that
+    /// the system has.
     #[must_use]
     pub fn with_memory(self, memory: Option<Bytes>) -> Self {
         Self { memory, ..self }
@@ -142,7 +144,7 @@ impl Document {
     /// Applies overrides of the form `key=value`, in order.
     ///
     /// # Errors
-    /// If one is malformed.
+    /// If an override is malformed.
     pub fn with_overrides<'a>(
         mut self,
         overrides: impl IntoIterator<Item = &'a str>,
@@ -153,17 +155,17 @@ impl Document {
         Ok(self)
     }
 
-    /// The same experiment with declared names in place of aliases, and the aliases that it had.
+    /// The same experiment with declared names in place of aliases, and the aliases that were replaced.
     pub(crate) fn without_aliases(&self) -> (Self, Vec<Note>) {
         let mut document = self.clone();
         let notes = aliases::replace(&mut document.root, &self.registry);
         (document, notes)
     }
 
-    /// The fabric alone, whatever else the experiment says but for its seed.
+    /// Builds the topology alone. Of the rest of the experiment, this reads only `[engine]`, for the seed.
     ///
     /// # Errors
-    /// If the table `[topology]` is not there, or it or `[engine]` is wrong.
+    /// If the table `[topology]` is missing, or if `[topology]` or `[engine]` is wrong.
     pub fn topology(&self) -> Result<Arc<Topology>, Problem> {
         let (document, _) = self.without_aliases();
         let mut root = Section::new(&document.root, &ROOT);
@@ -173,16 +175,16 @@ impl Document {
         topology.build(engine.seed)
     }
 
-    /// What it means.
+    /// Reads and checks the whole experiment.
     ///
     /// # Errors
-    /// With the first thing that is wrong.
+    /// The first problem that is found.
     pub fn experiment(&self) -> Result<Experiment, Problem> {
         Experiment::read(&self.without_aliases().0)
     }
 }
 
-/// A fabric, flows to cross it, a scheme that carries them, and how to run all that.
+/// A fabric, the flows that cross it, the scheme that carries them, and the settings of the run.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     /// The fabric.
@@ -191,19 +193,19 @@ pub struct Experiment {
     pub workload: WorkloadSpec,
     /// The scheme.
     pub scheme: Scheme,
-    /// The runtime.
+    /// The settings of the run.
     pub engine: Engine,
-    /// What breaks on the way, at known times.
+    /// Failures at stated times.
     pub failures: Vec<Failure>,
-    /// What breaks on the way, at random times.
+    /// Failures at random times.
     pub faults: Option<Faults>,
-    /// What links do to packets.
+    /// Random loss and corruption of packets on links.
     pub errors: Option<Errors>,
-    /// What is kept.
+    /// The records that the run keeps.
     pub record: Record,
-    /// All of it as TOML, defaults included.
+    /// The whole experiment as TOML, defaults included.
     pub resolved: toml::Table,
-    /// The SHA-256 digests of the files that it names, in the order in which they were read.
+    /// The SHA-256 digests of the files that the experiment names, in the order in which they were read.
     pub files: Vec<String>,
 }
 
@@ -253,7 +255,8 @@ impl Experiment {
     }
 }
 
-/// Where the text speaks of a dotted key: of the key itself, or of the nearest table around it.
+/// The place of a dotted key in the text. If the key is not there, the place of the innermost table on its path that
+/// is.
 pub(crate) fn place(root: &Table, key: &str) -> At {
     let (mut table, mut at) = (root, &root.at);
     for part in key.split('.') {
@@ -267,7 +270,7 @@ pub(crate) fn place(root: &Table, key: &str) -> At {
     at.clone()
 }
 
-/// The table at a path of tables.
+/// The table at a path of table names.
 pub(crate) fn table_in<'a>(root: &'a Table, path: &[&str]) -> Option<&'a Table> {
     path.iter().try_fold(root, |table, name| match &table.get(name)?.value {
         Value::Table(table) => Some(table),
@@ -275,14 +278,15 @@ pub(crate) fn table_in<'a>(root: &'a Table, path: &[&str]) -> Option<&'a Table> 
     })
 }
 
-/// `[engine]`, which need not be there.
+/// Reads `[engine]`, which may be left out.
 fn read_engine(root: &mut Section<'_>) -> Result<(Engine, toml::Table), Problem> {
     let absent = engine::absent(root.at());
     let section = root.section(&ENGINES)?;
     Engine::read(section.unwrap_or_else(|| Section::new(&absent, &engine::ENGINE)))
 }
 
-/// A table that every experiment has.
+/// The table at `key`, which every experiment must have. `begins` is the example in the message if the table is
+/// missing.
 fn needed<'a>(
     root: &mut Section<'a>,
     key: &Key<Inner>,
@@ -295,7 +299,8 @@ fn missing(root: &Section<'_>, key: &Key<Inner>, begins: &'static str) -> Proble
     Problem::at(root.at(), Cause::MissingTable { name: key.name(), begins })
 }
 
-/// True if `[engine]` says what is at the hosts, so that what programs send there can be the workload.
+/// True if `[engine]` has the key `hosts`. The workload may then be left out, because programs at the hosts send
+/// traffic.
 fn has_programs(root: &Table) -> bool {
     let engine = root.get("engine").map(|item| &item.value);
     matches!(engine, Some(Value::Table(engine)) if engine.get("hosts").is_some())

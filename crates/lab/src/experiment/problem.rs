@@ -1,4 +1,4 @@
-//! What can be wrong with an experiment, and how it is shown: the place in the text, the cause, a hint.
+//! Errors in an experiment, and how they are shown: the place in the text, the cause, a hint.
 
 use super::meanings;
 use super::value::{At, Source};
@@ -7,36 +7,36 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Something wrong with an experiment, at a place in its text.
+/// An error in an experiment, with its place in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// What is wrong.
+    /// The cause of the error.
     pub cause: Box<Cause>,
-    /// Where.
+    /// The place of the error.
     pub at: At,
     text: miette::NamedSource<String>,
 }
 
-/// The kinds of mistakes.
+/// The causes of errors in an experiment.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
     /// A file cannot be read.
     #[error("cannot read {file}: {why}")]
     Unreadable {
-        /// The file as it was named.
+        /// The path of the file as the experiment gives it.
         file: String,
-        /// The system's reason.
+        /// The reason that the system gives.
         why: String,
     },
-    /// A file named by the experiment is not what it should be.
+    /// The content of a file that the experiment names is not valid.
     #[error("{file} is not a valid {what}: {why}")]
     BadFile {
-        /// The file as it was named.
+        /// The path of the file as the experiment gives it.
         file: String,
-        /// What it should hold.
+        /// The expected content.
         what: &'static str,
-        /// What is wrong, and where in the file.
+        /// The error in the file, with its position.
         why: String,
     },
     /// The text is not TOML.
@@ -45,110 +45,110 @@ pub enum Cause {
     /// An override that is not `key=value`.
     #[error("an override has the form key=value")]
     BadOverride,
-    /// A key that means nothing here.
+    /// A key that this table does not have.
     #[error("unknown key `{key}` in {section}")]
     UnknownKey {
         /// The key.
         key: String,
         /// The table, as `[path]`.
         section: String,
-        /// The keys it takes.
+        /// The keys that the table has.
         known: Vec<String>,
     },
-    /// A key that must be there and is not.
+    /// A required key is missing.
     #[error("{section} needs the key `{key}`")]
     MissingKey {
         /// The key.
         key: String,
         /// The table, as `[path]`.
         section: String,
-        /// A line that would do.
+        /// A line that sets the key.
         example: String,
     },
-    /// A table that every experiment has, and this one has not.
+    /// A required table is missing.
     #[error("the experiment has no table [{name}]")]
     MissingTable {
         /// The table.
         name: &'static str,
-        /// How it may begin.
+        /// The beginning of the table, as an example.
         begins: &'static str,
     },
     /// A value of the wrong type.
     #[error("expected {expected}, found {found}")]
     WrongType {
-        /// What is wanted, with an example.
+        /// The expected type, with an example.
         expected: &'static str,
-        /// What is there.
+        /// The type that was found.
         found: &'static str,
     },
-    /// A quantity that is not understood.
+    /// A quantity, such as a rate or a time, that cannot be read.
     #[error(transparent)]
     Quantity(#[from] super::quantity::QuantityError),
-    /// A name that is not one of a known list.
+    /// A name that is not in the list of known names.
     #[error("unknown {what} `{name}`")]
     UnknownName {
-        /// What it should name.
+        /// The kind of thing that the name should denote.
         what: &'static str,
         /// The name.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: Vec<String>,
     },
-    /// A value that cannot be.
+    /// A value that is not allowed.
     #[error("{what}")]
     OutOfRange {
-        /// What is wrong with it.
+        /// The reason why the value is wrong.
         what: String,
-        /// What would be right.
+        /// The values that are allowed.
         hint: String,
     },
-    /// Two things that do not go together.
+    /// Two settings that contradict each other.
     #[error("{what}")]
     Contradiction {
-        /// What does not go with what.
+        /// The contradiction.
         what: String,
-        /// How to resolve it.
+        /// A way to resolve it.
         hint: String,
     },
-    /// A name given twice.
+    /// A name that is given twice.
     #[error("the {what} `{name}` is there twice")]
     Duplicate {
-        /// What has the name.
+        /// The kind of thing that has the name.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// A node that the topology does not have, or at which no flow can start or end.
+    /// A node that the topology does not have, or that is a switch, where no flow can start or end.
     #[error("{what}")]
     NoSuchHost {
-        /// What is wrong with it.
+        /// The reason why the node is refused.
         what: String,
-        /// Which nodes there are.
+        /// The nodes that are allowed.
         hint: String,
     },
     /// A flow from a node to itself.
     #[error("a flow from node {0} to itself crosses no link")]
     SelfFlow(u32),
-    /// A flow between nodes that no path joins.
+    /// A flow between two nodes without a path between them.
     #[error("no path leads from node {src} to node {dst}")]
     Unreachable {
-        /// From.
+        /// The source node.
         src: u32,
-        /// To.
+        /// The destination node.
         dst: u32,
     },
-    /// Routes that the scheme's header cannot hold.
+    /// Routes that are too long for the scheme's header.
     #[error("{what}")]
     RouteTooLong {
-        /// The longest route against the header's room.
+        /// The length of the longest route, and the length that the header can hold.
         what: String,
-        /// What would fit.
+        /// A change that would make the routes fit.
         hint: String,
     },
 }
 
 impl Cause {
-    /// What to do about it.
+    /// The advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -180,7 +180,8 @@ impl Cause {
     }
 }
 
-/// The known names that `name` may have meant: by a slip of the fingers, or by its meaning.
+/// A hint that names the known names that `name` may stand for: names with a similar spelling, or else with a similar
+/// meaning.
 fn meant(name: &str, known: &[String]) -> Option<String> {
     let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
@@ -193,7 +194,7 @@ fn meant(name: &str, known: &[String]) -> Option<String> {
     }
 }
 
-/// The tables in which a key of that name stands.
+/// A hint that names the tables, other than `section`, that have a key of that name.
 fn elsewhere(key: &str, section: &str) -> Option<String> {
     /// The number of tables that a hint names.
     const NAMED: usize = 3;
@@ -211,7 +212,7 @@ fn one_of(known: &[String]) -> String {
     }
 }
 
-/// The known name that a slip of the fingers may have meant.
+/// The most similar known name, if `name` may be a misspelling of it.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let slips = (name.chars().count() / 3).clamp(1, 3);
     known
@@ -221,7 +222,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         .map(|(_, candidate)| candidate)
 }
 
-/// Edit distance: letters added, dropped, replaced, or swapped with their neighbour (Damerau).
+/// Edit distance: letters added, dropped, replaced, or swapped with the adjacent letter (Damerau).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
@@ -241,14 +242,14 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 impl Problem {
-    /// A problem at a place.
+    /// A problem with `cause` at the place `at`.
     #[must_use]
     pub fn at(at: &At, cause: Cause) -> Self {
         let text = miette::NamedSource::new(&at.source.name, at.source.text.clone());
         Self { cause: Box::new(cause), at: at.clone(), text }
     }
 
-    /// A file that cannot be read, before there is any text to point at.
+    /// The problem that a file cannot be read. It shows no text, since none was read.
     #[must_use]
     pub fn unreadable(path: &Path, error: &std::io::Error) -> Self {
         let file = path.display().to_string();
@@ -272,7 +273,7 @@ impl Diagnostic for Problem {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         if self.at.source.text.is_empty() {
-            return None; // no text to correct
+            return None; // There is no text to correct.
         }
         self.cause.hint().map(|hint| Box::new(hint) as Box<dyn fmt::Display>)
     }

@@ -4,15 +4,15 @@ use super::problem::nearest;
 use raddle_core::text::scaled;
 use raddle_core::{Bytes, Duration, Rate};
 
-/// A dimension with its units.
+/// A type of quantity, such as a rate, with its units.
 pub trait Quantity: Sized {
-    /// What it is, with its article and an example.
+    /// Name of the type, with its article and an example.
     const WHAT: &'static str;
-    /// Units by name, in base units.
+    /// Units by name, each as a number of base units.
     const UNITS: &'static [(&'static str, u64)];
     /// Other names of units: each alias with the unit that it stands for.
     const ALIASES: &'static [(&'static str, &'static str)];
-    /// The quantity of so many base units.
+    /// The quantity of `base` base units.
     fn of(base: u64) -> Self;
 }
 
@@ -95,44 +95,44 @@ impl Quantity for Bytes {
     }
 }
 
-/// Why a text is not a quantity.
+/// The reason why a text is not a quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// No number stands first.
+    /// The text does not begin with a number.
     #[error("`{text}` does not begin with a number")]
     NoNumber {
         /// The text.
         text: String,
-        /// What was wanted.
+        /// Name of the expected type.
         what: &'static str,
     },
-    /// Less than nothing.
+    /// The number is negative.
     #[error("`{text}` is negative")]
     Negative {
         /// The text.
         text: String,
-        /// What was wanted.
+        /// Name of the expected type.
         what: &'static str,
     },
-    /// No unit follows the number.
+    /// The unit is missing.
     #[error("`{text}` has no unit")]
     NoUnit {
         /// The text.
         text: String,
-        /// The units there are.
+        /// The known units.
         units: Vec<&'static str>,
     },
-    /// A unit that is not one of this dimension's.
+    /// The unit is not one of this type.
     #[error("unknown unit `{unit}`")]
     UnknownUnit {
-        /// The number before it.
+        /// The number before the unit.
         number: String,
         /// The unit.
         unit: String,
-        /// The units there are.
+        /// The known units.
         units: Vec<&'static str>,
     },
-    /// Not a whole number of base units, or too many of them.
+    /// The value is not a whole number of base units, or too large.
     #[error("`{text}` cannot be held exactly")]
     Inexact {
         /// The text.
@@ -143,7 +143,7 @@ pub enum QuantityError {
 }
 
 impl QuantityError {
-    /// What to do about it.
+    /// The advice for the user.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -161,10 +161,10 @@ impl QuantityError {
     }
 }
 
-/// Reads a quantity such as `"2.5 Gbps"`; the space may be left out and digits grouped by `_`.
+/// Reads a quantity such as `"2.5 Gbps"`. The space is optional, and `_` may group digits.
 ///
 /// # Errors
-/// If there is no number or no unit, if the unit is another dimension's, or if the value is not exact.
+/// If the number or the unit is missing, if the unit is of another type, or if the value is not exact.
 pub fn parse<Q: Quantity>(text: &str) -> Result<Q, QuantityError> {
     let text = text.trim();
     let owned = || text.to_owned();
@@ -192,7 +192,7 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, QuantityError> {
         .ok_or_else(|| QuantityError::Inexact { text: owned(), base: Q::UNITS[0].0 })
 }
 
-/// The quantity, as it is written, whose unit has another name in `text`: `10 Gbps` of `10G`.
+/// The quantity with a declared unit, if the unit in `text` is an alias: `10 Gbps` for `10G`.
 #[must_use]
 pub fn meant<Q: Quantity>(text: &str) -> Option<String> {
     let Err(QuantityError::UnknownUnit { number, unit, .. }) = parse::<Q>(text) else { return None };

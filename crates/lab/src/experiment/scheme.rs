@@ -1,4 +1,4 @@
-//! `[scheme]`: which parts carry the flows, and their parameters, as the registry declares them.
+//! `[scheme]`: the parts that carry the flows, and their parameters as the registry declares them.
 
 use super::keys::{Choices, Inner, Key, Name, keys};
 use super::problem::Problem;
@@ -13,17 +13,17 @@ use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline, Transport, View};
 use raddle_topology::Topology;
 
-/// The limits of the queue of an egress port. A port with an agent (congestion points, D3, RCP) does not count the packet in service, and a host
-/// that waits until each packet has left (CEE) has no limit.
+/// The limits of the queue of an egress port. In a port with an agent (congestion points, D3, RCP), the limits do not
+/// count the packet in service. A host that waits until each packet has left (CEE) has no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {
-    /// Most bytes, the packet in service included.
+    /// Maximum number of bytes, including the packet in service.
     pub bytes: Option<Bytes>,
-    /// Most packets, likewise.
+    /// Maximum number of packets, including the packet in service.
     pub packets: Option<u32>,
-    /// Bytes beyond which packets that join are marked (ECN).
+    /// ECN threshold in bytes. An arriving packet is marked if the queue with this packet is longer.
     pub mark: Option<Bytes>,
-    /// Packets, likewise.
+    /// ECN threshold in packets, counted in the same way.
     pub mark_packets: Option<u32>,
 }
 
@@ -32,23 +32,23 @@ pub struct QueueLimits {
 pub struct Scheme {
     /// The transport, from the registry.
     pub transport: Transport,
-    /// What its parts look at.
+    /// The state that the scheme's parts read.
     pub view: View,
-    /// One of its routings.
+    /// The name of the routing, which the transport supports.
     pub routing: String,
     /// The transport's parameters.
     pub settings: Settings,
-    /// The routing's parameters; none if it is the transport's own.
+    /// The routing's parameters; empty if the routing is built into the transport.
     pub routing_settings: Settings,
-    /// What plain egress queues may hold.
+    /// Limits of FIFO egress queues.
     pub queue: QueueLimits,
-    /// Egress queues that are more than plain, and their parameters.
+    /// The queue discipline of egress ports, and its parameters; `None` for FIFO.
     pub discipline: Option<(QueueDiscipline, Settings)>,
-    /// Flow control of links, and its parameters.
+    /// The flow control of links, and its parameters.
     pub flow_control: Option<(FlowControl, Settings)>,
-    /// What the ports of switches tell of congestion, and how.
+    /// The congestion points at the ports of switches, and their parameters.
     pub congestion_points: Option<(CongestionPoint, Settings)>,
-    /// Values that parameters have which the experiment does not give.
+    /// Published values for the parameters that the experiment leaves out.
     pub profile: Option<Profile>,
 }
 
@@ -122,11 +122,11 @@ keys! {
     }
 }
 
-/// Short names of TCP. Plain TCP is NewReno, the one of textbooks.
+/// Short names of TCP variants. Plain TCP is NewReno, as in textbooks.
 const TCPS: &[(&str, &str)] =
     &[("tcp", "tcp-newreno"), ("reno", "tcp-reno"), ("newreno", "tcp-newreno"), ("cubic", "tcp-cubic")];
 
-/// The plain queue.
+/// The name of the FIFO queue.
 const FIFO: &str = "fifo";
 
 /// Names and summaries of parts.
@@ -158,7 +158,7 @@ impl Scheme {
         let profiles = registry.profiles().iter().map(|profile| (profile.name, Some(*profile)));
         let profile = section.choose(&PROFILE, &or_none(profiles))?;
         let (queue, discipline) = read_queue(&mut section, registry, flow_control.is_some())?;
-        // The tables of other schemes may stand here for a sweep to use: they are checked too.
+        // A file may have tables of schemes that only a sweep chooses. These tables are checked too.
         let mut read = |info: &Info| read_settings(&mut section, info, profile.as_ref());
         let chosen: Vec<&str> = [transport.info.name, &routing]
             .into_iter()
@@ -199,7 +199,7 @@ impl Scheme {
         Ok((scheme, section.finish()?))
     }
 
-    /// The names of the parts that are chosen.
+    /// The names of the chosen parts.
     pub(crate) fn chosen(&self) -> impl Iterator<Item = &str> {
         let parts = [
             self.discipline.as_ref().map(|(part, _)| part.info.name),
@@ -209,8 +209,8 @@ impl Scheme {
         [self.transport.info.name, &self.routing].into_iter().chain(parts.into_iter().flatten())
     }
 
-    /// Gives parameters their defaults on that fabric, which neither the experiment's text nor its profile says. `resolved`
-    /// is the experiment with all defaults.
+    /// Sets each parameter whose default depends on the topology, unless the experiment's text or its profile gives a
+    /// value. `resolved` is the experiment with all defaults.
     pub(crate) fn fit(&mut self, topology: &Topology, root: &Table, resolved: &mut toml::Table) {
         let host_links = topology.hosts().flat_map(|host| topology.links_from(host));
         let rate = host_links.map(|(_, link)| link.line_rate).max().unwrap_or(Rate::ZERO);
@@ -246,7 +246,7 @@ impl Scheme {
     }
 }
 
-/// A size or a rate, as an experiment has it.
+/// A size or a rate in TOML; `None` for other values.
 fn show(value: Setting) -> Option<toml::Value> {
     match value {
         Setting::Bytes(bytes) => Some(Bytes(bytes).show()),
@@ -268,7 +268,7 @@ fn read_settings(
     Ok((settings, table.finish()?))
 }
 
-/// The values of parameters, which stand in `table`; if they do not, those of a profile or their defaults.
+/// The values of `parameters`. A parameter that `table` leaves out has the value of the profile, or else its default.
 pub(super) fn read_parameters(
     table: &mut Section<'_>,
     parameters: &'static [Parameter],
@@ -295,7 +295,7 @@ fn read_parameter(table: &mut Section<'_>, parameter: &Parameter) -> Result<Sett
         Setting::Rate(default) => Setting::Rate(table.parameter(key, default)?),
         Setting::Bytes(default) => Setting::Bytes(table.parameter(key, Bytes(default))?.0),
         Setting::Count(default) => Setting::Count(table.parameter(key, default)?),
-        // A factor may be more than 1, and is no percentage.
+        // A fraction whose range exceeds 1 is a factor, and is not written as a percentage.
         Setting::Fraction(default) if parameter.range.1 > 1.0 => {
             Setting::Fraction(table.parameter(key, default)?)
         }
@@ -308,14 +308,14 @@ fn read_parameter(table: &mut Section<'_>, parameter: &Parameter) -> Result<Sett
     })
 }
 
-/// The choices of a key, and `none`.
+/// The choices of a key, preceded by `none`.
 fn or_none<T>(parts: impl Iterator<Item = (&'static str, Option<T>)>) -> Vec<(&'static str, Option<T>)> {
     std::iter::once(("none", None)).chain(parts).collect()
 }
 
-/// Reads `queue = { kind = "fifo", limit = "150 KB", packets = 100, mark_packets = 65 }`. A FIFO is unbounded if no limit is
-/// given, and marks nothing if no threshold is given. A port that heeds pauses has a queue of another kind, `strict` by
-/// default.
+/// Reads `queue = { kind = "fifo", limit = "150 KB", packets = 100, mark_packets = 65 }`. A FIFO without a limit is
+/// unbounded, and a FIFO without a threshold marks no packets. `heeds` is true if ports obey pauses: their queues
+/// cannot be FIFO, and are `strict` by default.
 fn read_queue(
     section: &mut Section<'_>,
     registry: &Registry,

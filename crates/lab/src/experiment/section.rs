@@ -1,5 +1,5 @@
-//! Reading a table by the declarations of its keys. A key that nobody read is a mistake; the values that were read,
-//! defaults included, are the resolved table.
+//! Reads a table by the declarations of its keys. A key that the table has and no reader asks for is an error. The
+//! values that were read, defaults included, form the resolved table.
 
 use super::keys::{Choices, Declared, Inner, Key, Keys, Kinded, Name, Tables};
 use super::problem::{Cause, Problem, nearest};
@@ -9,38 +9,38 @@ use raddle_core::{Bytes, Duration, Rate};
 
 /// A value that a key can have.
 pub trait Read: Sized {
-    /// A value as it might be written, for the message that it is missing.
+    /// An example of a value in TOML, for the message that the key is missing.
     const EXAMPLE: &'static str;
 
-    /// Reads it.
+    /// Reads a value of this type from `item`.
     ///
     /// # Errors
-    /// If the item has another type or cannot be.
+    /// If the item has another type, or a value that is not allowed.
     fn read(item: &Item) -> Result<Self, Problem>;
 
     /// The value as it is written in a resolved experiment.
     fn show(&self) -> toml::Value;
 
-    /// The type in words.
+    /// The name of the type, for the reference.
     fn what() -> String;
 
     /// The type's JSON Schema.
     fn schema() -> serde_json::Value;
 
-    /// The value, as it is written, that `text` stands for under another name; `None` if it is a value, or unknown.
+    /// The declared value for which `text` is an alias; `None` if `text` is itself a value, or unknown.
     #[must_use]
     fn meant(_text: &str) -> Option<String> {
         None
     }
 
-    /// The names from which values are chosen, each with words; empty if values are not names.
+    /// The names that values can have, each with a description; empty if values are not names.
     #[must_use]
     fn choices() -> Choices {
         Vec::new()
     }
 }
 
-/// The type in words and its JSON Schema.
+/// Implements `Read::what` and `Read::schema`: the name of the type and its JSON Schema.
 macro_rules! described {
     ($what:expr, $schema:tt) => {
         fn what() -> String {
@@ -148,7 +148,7 @@ impl Read for String {
     described!("text", { "type": "string" });
 }
 
-/// A share between nothing and everything, as `0.05` or `"5%"`.
+/// A fraction from 0 to 1, written `0.05` or `"5%"`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Fraction(pub f64);
 
@@ -207,45 +207,45 @@ impl Read for [u8; 8] {
     described!("list of eight numbers", { "type": "array", "items": { "type": "integer" }, "minItems": 8, "maxItems": 8 });
 }
 
-/// The problem that a value cannot be.
+/// The problem that a value is not allowed. `what` is the reason, `hint` says which values are allowed.
 pub(crate) fn out_of_range(at: &At, what: impl Into<String>, hint: impl Into<String>) -> Problem {
     Problem::at(at, Cause::OutOfRange { what: what.into(), hint: hint.into() })
 }
 
-/// A table that is being read by the declarations of its keys.
+/// A table that is read by the declarations of its keys.
 #[derive(Debug)]
 pub struct Section<'a> {
     table: &'a Table,
     path: String,
-    /// The declarations; `None` of a table whose keys are the parameters of a scheme.
+    /// The declarations of the keys; `None` if the keys are the parameters of a scheme.
     keys: Option<&'static Keys>,
     known: Vec<&'static str>,
     resolved: toml::Table,
 }
 
 impl<'a> Section<'a> {
-    /// Begins to read `table`, which has these keys.
+    /// Begins to read `table`, whose keys `keys` declares.
     #[must_use]
     pub fn new(table: &'a Table, keys: &'static Keys) -> Self {
         let path = keys.path.to_owned();
         Self { table, path, keys: Some(keys), known: Vec::new(), resolved: toml::Table::new() }
     }
 
-    /// Begins to read an item that must be a table with these keys.
+    /// Begins to read `item`, which must be a table. `keys` declares its keys.
     ///
     /// # Errors
-    /// If it is not a table.
+    /// If `item` is not a table.
     pub fn of(item: &'a Item, keys: &'static Keys) -> Result<Self, Problem> {
         let Value::Table(table) = &item.value else { return Err(wrong_type(item, "a table")) };
         Ok(Self::new(table, keys))
     }
 
-    /// Begins to read the table of a scheme's parameters, which the user knows as `path`.
+    /// Begins to read the table of a scheme's parameters. Messages name the table `path`.
     pub(crate) fn of_parameters(table: &'a Table, path: String) -> Self {
         Self { table, path, keys: None, known: Vec::new(), resolved: toml::Table::new() }
     }
 
-    /// Its name for messages, in brackets.
+    /// The name of the section in messages: its path in brackets.
     fn name(&self) -> String {
         if self.path.is_empty() { "the experiment".to_owned() } else { format!("[{}]", self.path) }
     }
@@ -256,7 +256,7 @@ impl<'a> Section<'a> {
         &self.table.at
     }
 
-    /// The place of the value of `key`; of the section if the key is not there.
+    /// The place of the value of `key`; the place of the section if the key is missing.
     #[must_use]
     pub fn at_key(&self, key: &dyn Declared) -> &'a At {
         self.at_name(key.name())
@@ -266,7 +266,7 @@ impl<'a> Section<'a> {
         self.table.get(name).map_or(&self.table.at, |item| &item.at)
     }
 
-    /// The value of `key` as the text has it. The caller [resolves](Self::resolve) the key.
+    /// The value of `key`, unread. The caller writes the resolved value by [`resolve`](Self::resolve).
     pub fn item(&mut self, key: &dyn Declared) -> Option<&'a Item> {
         debug_assert!(
             self.keys.is_none_or(|keys| keys.find(key.name()).is_some()),
@@ -277,7 +277,7 @@ impl<'a> Section<'a> {
         self.named(key.name())
     }
 
-    /// The value of the key of that name.
+    /// The value of the key `name`, which from now on counts as known.
     fn named(&mut self, name: &'static str) -> Option<&'a Item> {
         if !self.known.contains(&name) {
             self.known.push(name);
@@ -285,15 +285,15 @@ impl<'a> Section<'a> {
         self.table.get(name)
     }
 
-    /// True if the key is there.
+    /// True if the section has the key.
     pub fn has(&mut self, key: &dyn Declared) -> bool {
         self.item(key).is_some()
     }
 
-    /// The value of `key`, if it is there.
+    /// The value of `key`; `None` if the key is missing.
     ///
     /// # Errors
-    /// If it cannot be read, or is none that the key can have.
+    /// If the value has another type, or the key does not allow it.
     pub fn get<T: Read>(&mut self, key: &Key<T>) -> Result<Option<T>, Problem> {
         let value = self.item(key).map(|item| key.read(item)).transpose()?;
         if let Some(value) = &value {
@@ -302,10 +302,10 @@ impl<'a> Section<'a> {
         Ok(value)
     }
 
-    /// The value of `key`, or its default.
+    /// The value of `key`; its declared default if the key is missing.
     ///
     /// # Errors
-    /// If it cannot be read, or is none that the key can have, or is missing and has no default.
+    /// If the value has another type, or the key does not allow it, or the key is missing and has no default.
     pub fn read<T: Read>(&mut self, key: &Key<T>) -> Result<T, Problem> {
         match self.get(key)?.or_else(|| key.default()) {
             Some(value) => {
@@ -316,45 +316,45 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of `key`, or `default`, which follows from other keys.
+    /// The value of `key`; `default` if the key is missing. For defaults that depend on other keys.
     ///
     /// # Errors
-    /// If it is there and cannot be read, or is none that the key can have.
+    /// If the value has another type, or the key does not allow it.
     pub fn or<T: Read>(&mut self, key: &Key<T>, default: T) -> Result<T, Problem> {
         let value = self.get(key)?.unwrap_or(default);
         self.resolve(key, value.show());
         Ok(value)
     }
 
-    /// The value of a scheme's parameter, or `default`.
+    /// The value of the scheme parameter `name`; `default` if it is missing.
     pub(crate) fn parameter<T: Read>(&mut self, name: &'static str, default: T) -> Result<T, Problem> {
         let value = self.named(name).map(T::read).transpose()?.unwrap_or(default);
         self.resolved.insert(name.to_owned(), value.show());
         Ok(value)
     }
 
-    /// The kind that `key` chooses.
+    /// The name of the kind that the value of `key` chooses.
     ///
     /// # Errors
-    /// If it is no string or no kind of the key, or is missing and has no default.
+    /// If the value is not a string or not a kind of the key, or the key is missing and has no default.
     pub fn kind(&mut self, key: &Key<Name>) -> Result<&'static str, Problem> {
         let kinds: Vec<_> = key.kinds().iter().map(|kind| (kind.name, kind.name)).collect();
         self.choose(key, &kinds)
     }
 
-    /// One of the `choices` by the name that `key` has.
+    /// The element of `choices` that the value of `key` names.
     ///
     /// # Errors
-    /// If it is no string or no choice, or is missing and has no default.
+    /// If the value is not a string or not one of the choices, or the key is missing and has no default.
     pub fn choose<T: Copy>(&mut self, key: &Key<Name>, choices: &[(&str, T)]) -> Result<T, Problem> {
         let Name(name) = self.read(key)?;
         self.chosen(key.name(), key.chosen(), name, choices)
     }
 
-    /// One of the `choices` by the name that `key` has, or by `default`.
+    /// The element of `choices` that the value of `key` names; the one that `default` names if the key is missing.
     ///
     /// # Errors
-    /// If it is no string or no choice, or is missing and there is no default.
+    /// If the value is not a string or not one of the choices, or both the key and `default` are missing.
     pub fn choose_or<T: Copy>(
         &mut self,
         key: &Key<Name>,
@@ -367,7 +367,7 @@ impl<'a> Section<'a> {
         self.chosen(key.name(), key.chosen(), name, choices)
     }
 
-    /// One of the `choices` by the name that a scheme's parameter has, or by `default`.
+    /// The element of `choices` that the scheme parameter `name` has; `default` if the parameter is missing.
     pub(crate) fn parameter_choice(
         &mut self,
         name: &'static str,
@@ -395,42 +395,43 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The table at `key`.
+    /// The table at `key`; `None` if the key is missing.
     ///
     /// # Errors
-    /// If it is there and no table.
+    /// If the value is not a table.
     pub fn section(&mut self, key: &Key<Inner>) -> Result<Option<Section<'a>>, Problem> {
         self.item(key).map(|item| Section::of(item, key.inner())).transpose()
     }
 
-    /// The table of a scheme's parameters.
+    /// The table of the parameters of `scheme`; `None` if it is missing.
     ///
     /// # Errors
-    /// If it is there and no table.
+    /// If the value is not a table.
     pub(crate) fn table_of(&mut self, scheme: &'static str) -> Result<Option<Section<'a>>, Problem> {
         let Some(item) = self.named(scheme) else { return Ok(None) };
         let Value::Table(table) = &item.value else { return Err(wrong_type(item, "a table")) };
         Ok(Some(Section::of_parameters(table, format!("{}.{scheme}", self.path))))
     }
 
-    /// The tables of the list at `key`; none if it is not there.
+    /// The tables of the list at `key`; an empty list if the key is missing.
     ///
     /// # Errors
-    /// If it is there and no list of tables.
+    /// If the value is not a list of tables.
     pub fn sections(&mut self, key: &Key<Tables>) -> Result<Vec<Section<'a>>, Problem> {
         let Some(item) = self.item(key) else { return Ok(Vec::new()) };
         list(item)?.iter().map(|item| Section::of(item, key.inner())).collect()
     }
 
-    /// The table at `key`, or a table of the kind alone that stands there; `None` if it is not there.
+    /// The table at `key`; `None` if the key is missing. A string is read as a table with that `kind` and no other
+    /// keys.
     ///
     /// # Errors
-    /// If it is neither.
+    /// If the value is neither a table nor a string.
     pub fn kinded(&mut self, key: &Key<Kinded>) -> Result<Option<Table>, Problem> {
         self.item(key).map(kinded).transpose()
     }
 
-    /// Says how `key` is written in the resolved experiment.
+    /// Sets the value of `key` in the resolved table.
     pub fn resolve(&mut self, key: &dyn Declared, value: impl Into<toml::Value>) {
         self.resolve_name(key.name(), value);
     }
@@ -439,7 +440,8 @@ impl<'a> Section<'a> {
         self.resolved.insert(name.to_owned(), value.into());
     }
 
-    /// The problem that `key` is not there, or is misspelt.
+    /// The problem that `key` is missing. If the table has an unknown key with a similar name, the message suggests
+    /// `key`.
     #[must_use]
     pub fn missing(&self, key: &dyn Declared) -> Problem {
         let name = key.name();
@@ -455,15 +457,15 @@ impl<'a> Section<'a> {
         Problem::at(self.at(), Cause::MissingKey { key: name.to_owned(), section: self.name(), example })
     }
 
-    /// Refuses the value of `key` unless `ok`.
+    /// Returns an error at the value of `key` unless `ok` is true.
     ///
     /// # Errors
-    /// With what is wrong and what would be right, unless `ok`.
+    /// `what` as the reason and `hint` as the advice, unless `ok` is true.
     pub fn ensure(&self, ok: bool, key: &dyn Declared, what: &str, hint: &str) -> Result<(), Problem> {
         if ok { Ok(()) } else { Err(out_of_range(self.at_key(key), what, hint)) }
     }
 
-    /// The problem that the value of `key` does not go with something else.
+    /// The problem that the value of `key` contradicts another setting.
     #[must_use]
     pub fn contradiction(
         &self,
@@ -474,10 +476,10 @@ impl<'a> Section<'a> {
         Problem::at(self.at_key(key), Cause::Contradiction { what: what.into(), hint: hint.into() })
     }
 
-    /// Ends the section and gives its resolved form.
+    /// Ends the section and returns the resolved table.
     ///
     /// # Errors
-    /// If a key is left that nobody asked for.
+    /// If the table has a key that no reader asked for.
     pub fn finish(self) -> Result<toml::Table, Problem> {
         match self.table.entries.iter().find(|entry| !self.known.contains(&&*entry.key)) {
             None => Ok(self.resolved),
@@ -490,13 +492,14 @@ impl<'a> Section<'a> {
     }
 }
 
-/// The elements of a list.
+/// The elements of a list; an error if `item` is not a list.
 pub(crate) fn list(item: &Item) -> Result<&[Item], Problem> {
     let Value::Array(items) = &item.value else { return Err(wrong_type(item, "a list")) };
     Ok(items)
 }
 
-/// A table such as `{ kind = "pareto", shape = 1.05 }`, for which its kind alone may stand: `"uniform"`.
+/// A table such as `{ kind = "pareto", shape = 1.05 }`. A string such as `"uniform"` is short for a table with only
+/// that kind.
 fn kinded(item: &Item) -> Result<Table, Problem> {
     match &item.value {
         Value::Table(table) => Ok(table.clone()),

@@ -1,4 +1,4 @@
-//! `[[sweep]]`: one experiment as a grid of experiments.
+//! `[[sweep]]`: the parameter sweeps that turn one experiment into a grid of experiments.
 
 use super::Document;
 use super::keys::{Any, Key, keys};
@@ -36,7 +36,7 @@ struct Axis {
     points: Vec<Point>,
 }
 
-/// One choice along an axis.
+/// One value of an axis: its label, and the keys that it sets.
 #[derive(Debug, Clone)]
 struct Point {
     label: String,
@@ -46,17 +46,18 @@ struct Point {
 /// One experiment of the grid.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// The sweeps' names, each with the label of its value here, in the order of the file.
+    /// The name of each sweep, with the label of its value in this cell, in the order of the file.
     pub labels: Vec<(String, String)>,
-    /// The experiment.
+    /// The experiment with the values of this cell.
     pub document: Document,
 }
 
 impl Document {
-    /// The grid that the `[[sweep]]` tables span, the last one varying fastest; without any, this one experiment.
+    /// The grid that the `[[sweep]]` tables span. The last sweep varies fastest. Without sweeps, the grid is this one
+    /// experiment.
     ///
     /// # Errors
-    /// If a sweep is malformed, two have one name, or two values of one have one label.
+    /// If a sweep is malformed, two sweeps have the same name, or two values of a sweep have the same label.
     pub fn cells(&self) -> Result<Vec<Cell>, Problem> {
         let mut axes: Vec<Axis> = Vec::new();
         if let Some(item) = self.root.get("sweep") {
@@ -81,11 +82,12 @@ impl Document {
 }
 
 impl Document {
-    /// Refuses to take a sweep for a single experiment: `command` and `file` are those of `raddle run FILE`. It is a single
-    /// one if every key that the sweep sets is overridden.
+    /// Returns an error if the file has sweeps, for commands that run a single experiment. If overrides set every swept
+    /// key, the file counts as a single experiment. `command` and `file` are those of the command line `raddle run
+    /// FILE`.
     ///
     /// # Errors
-    /// If there is a sweep, and some of its keys are not overridden, or it is malformed.
+    /// If a sweep sets a key that is not overridden, or a sweep is malformed.
     pub fn refuse_sweep(&self, [command, file]: &[String; 2]) -> Result<(), Problem> {
         let Some(sweep) = self.root.get("sweep") else { return Ok(()) };
         let axes = list(sweep)?.iter().map(Axis::read).collect::<Result<Vec<_>, _>>()?;
@@ -119,7 +121,7 @@ impl Cell {
         Ok(cell)
     }
 
-    /// The labels as one name, such as `R2C2, 1 us`; `run` if there are none.
+    /// The labels, separated by commas, such as `R2C2, 1 us`; `run` if there are no sweeps.
     #[must_use]
     pub fn name(&self) -> String {
         if self.labels.is_empty() {
@@ -168,12 +170,12 @@ impl Point {
     }
 }
 
-/// The entries of a `set` table: quoted dotted keys are paths already.
+/// The entries of a `set` table. Its keys are quoted dotted paths.
 fn leaves(set: &Table) -> Vec<(String, Item)> {
     set.entries.iter().map(|entry| (entry.key.clone(), entry.item.clone())).collect()
 }
 
-/// How a bare value names itself.
+/// The label of a value without a stated label: the text of a string, or the value as the file writes it.
 fn label_of(item: &Item) -> String {
     String::read(item).unwrap_or_else(|_| item.at.text().to_owned())
 }

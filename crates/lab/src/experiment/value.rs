@@ -1,4 +1,4 @@
-//! TOML values that know where they stand, so that whatever is wrong with one can be shown in its text.
+//! TOML values that keep their places in the text, so that a message can show the text of a wrong value.
 
 use super::problem::{Cause, Problem};
 use std::ops::Range;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A text that values come from: an experiment file, or one override.
+/// A text that contains values: an experiment file, or one override.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Its name for the user: the file as it was given, or `--set`.
+    /// The name that messages show: the path as the user gave it, or `--set`.
     pub name: String,
     /// The text.
     pub text: String,
@@ -23,18 +23,18 @@ const OVERRIDE: &str = "--set";
 pub struct At {
     /// The text.
     pub source: Arc<Source>,
-    /// Bytes of the text.
+    /// The range of bytes in the text.
     pub span: Range<usize>,
 }
 
 impl At {
-    /// The text that stands there.
+    /// The text at this place.
     #[must_use]
     pub fn text(&self) -> &str {
         self.source.text.get(self.span.clone()).unwrap_or_default()
     }
 
-    /// Its line and column, both from 1; `None` of a text that is empty.
+    /// Line and column of the place's start, both from 1; `None` if the text is empty.
     #[must_use]
     pub fn position(&self) -> Option<(usize, usize)> {
         let before = self.source.text.get(..self.span.start).filter(|_| !self.source.text.is_empty())?;
@@ -42,7 +42,7 @@ impl At {
         Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
     }
 
-    /// A part of this place: `range` counts bytes from its start.
+    /// A part of this place. `range` is in bytes from the start of the place.
     #[must_use]
     pub fn within(&self, range: Range<usize>) -> Self {
         let start = self.span.start;
@@ -55,12 +55,12 @@ impl At {
 pub struct Item {
     /// The value.
     pub value: Value,
-    /// Where it stands; of a table under a header, the header.
+    /// The place of the value. For a table under a header, the place of the header.
     pub at: At,
 }
 
 impl Item {
-    /// The value at a dotted path within this one; a number picks an element of a list.
+    /// The value at a dotted path within this one. A number in the path is an index into a list.
     fn find(&self, path: &str) -> Option<&Self> {
         let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
         let item = match &self.value {
@@ -71,7 +71,7 @@ impl Item {
         rest.map_or(Some(item), |rest| item.find(rest))
     }
 
-    /// A value that the code has as TOML, such as a key's default.
+    /// Parses a value that the code states as TOML text, such as the default of a key.
     pub(crate) fn constant(text: &str) -> Result<Self, Problem> {
         let source = Arc::new(Source { name: "a constant".to_owned(), text: text.to_owned() });
         let at = At { source: Arc::clone(&source), span: 0..text.len() };
@@ -79,13 +79,13 @@ impl Item {
         item(value.get_ref(), at)
     }
 
-    /// True if it came by an override, rather than from a file.
+    /// True if the value comes from an override rather than from a file.
     fn is_override(&self) -> bool {
         self.at.source.name == OVERRIDE
     }
 }
 
-/// What TOML can say, dates aside.
+/// A TOML value. Dates are not supported.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A text.
@@ -103,7 +103,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What kind of value it is, with its article, for messages.
+    /// The type of the value, with its article, for messages.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -122,18 +122,18 @@ impl Value {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// The place of the key.
     pub key_at: At,
-    /// Its value.
+    /// The value, with its place.
     pub item: Item,
 }
 
-/// Keys and values in the order of their text.
+/// A TOML table. Keys keep the order of the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// The entries; no key twice.
+    /// The entries. No key occurs twice.
     pub entries: Vec<Entry>,
-    /// The table's header or braces.
+    /// The place of the table's header or braces.
     pub at: At,
 }
 
@@ -141,7 +141,8 @@ impl Table {
     /// Reads a TOML document.
     ///
     /// # Errors
-    /// If the text is not TOML, or holds a date or a number out of range.
+    /// If the text is not TOML, or contains a date, an integer that does not fit 64 bits, or a number that is not
+    /// finite.
     pub fn parse(source: Source) -> Result<Self, Problem> {
         let source = Arc::new(source);
         let at = At { source: Arc::clone(&source), span: 0..0 };
@@ -161,11 +162,12 @@ impl Table {
         self.entry(key).map(|entry| &entry.item)
     }
 
-    /// Puts `item` at a dotted path such as `scheme.transport`, in place of what is there; tables on the way are
-    /// made as needed, and a number picks an element of a list.
+    /// Puts `item` at a dotted path such as `scheme.transport`, and replaces the value that is there. Missing tables on
+    /// the path are created. A number in the path is an index into a list.
     ///
     /// # Errors
-    /// If the path leads through something that is neither.
+    /// If the path leads through a value that is neither a table nor a list, or to an index that the list does not
+    /// have.
     pub fn set(&mut self, path: &str, key_at: &At, item: Item) -> Result<(), Problem> {
         let not_a_table = |at: &At, found: &Value| {
             Problem::at(at, Cause::WrongType { expected: "a table", found: found.kind() })
@@ -203,17 +205,17 @@ impl Table {
         }
     }
 
-    /// True if the value at a dotted path came by an override.
+    /// True if the value at a dotted path comes from an override.
     pub(super) fn is_overridden(&self, path: &str) -> bool {
         let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
         let item = self.get(head).and_then(|item| rest.map_or(Some(item), |rest| item.find(rest)));
         item.is_some_and(Item::is_override)
     }
 
-    /// Applies one override of the form `key=value`: the value is TOML, or a bare string.
+    /// Applies one override of the form `key=value`. The value is TOML; a value that is not valid TOML is a string.
     ///
     /// # Errors
-    /// If there is no `=`, or the key leads nowhere.
+    /// If there is no `=`, or [`Self::set`] refuses the key.
     pub fn set_from(&mut self, assignment: &str) -> Result<(), Problem> {
         let source = Arc::new(Source { name: OVERRIDE.to_owned(), text: assignment.to_owned() });
         let whole = At { source, span: 0..assignment.len() };

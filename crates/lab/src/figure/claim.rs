@@ -1,4 +1,4 @@
-//! Claims: what a paper says, how it is measured, and where it holds.
+//! Claims: a paper's statement, its measure, and the range in which it holds.
 
 use super::number::Number;
 use super::runs::{Run, Seeds, Spread, labels_of, spread};
@@ -6,7 +6,7 @@ use crate::experiment::keys::{Inner, Key, keys};
 use crate::experiment::{Cause, Item, Problem, Section, Value, list};
 use serde_json::json;
 
-/// One sentence of a paper, as data.
+/// A claim, as the figure's file states it.
 #[derive(Debug, Clone)]
 pub(super) struct Claim {
     id: String,
@@ -15,7 +15,8 @@ pub(super) struct Claim {
     paper: Option<f64>,
     number: Number,
     accept: (f64, f64),
-    /// Half the width of the 95% interval over seeds beyond which nothing was measured.
+    /// If the half width of the 95% confidence interval over seeds is larger than this, the claim counts as not
+    /// measured.
     widest: Option<f64>,
     why: String,
     deviation: Option<Deviation>,
@@ -24,25 +25,25 @@ pub(super) struct Claim {
     changed: Option<String>,
 }
 
-/// The words of a claim.
+/// The text of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Described {
-    /// Its name within the figure.
+    /// The claim's name within the figure.
     pub id: String,
     /// Section of the paper.
     pub section: String,
     /// The paper's statement, in our words.
     pub says: String,
-    /// True of a claim of our own, which judges no statement of the paper.
+    /// True for a claim of our own, which judges no statement of the paper.
     pub ours: bool,
 }
 
-/// Why a claim is known not to hold. The cause is shown by an experiment, never only asserted.
+/// The known reason why a claim does not hold. An experiment must show the cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deviation {
     /// The cause, in words.
     pub cause: String,
-    /// The figure whose runs show the cause: a name such as `r2c2/fig10-rules`, or the file of a figure of one's own.
+    /// The figure whose runs show the cause: a name such as `r2c2/fig10-rules`, or the file of a user's own figure.
     pub shown_by: String,
 }
 
@@ -109,7 +110,7 @@ impl Deviation {
 pub struct LiveRuns {
     /// Number of faithful runs.
     pub faithful: usize,
-    /// The others, each with its verdict. A claim about such a run is not measured.
+    /// The live runs that were not faithful, each with its verdict. A claim about such a run is not measured.
     pub others: Vec<String>,
 }
 
@@ -131,7 +132,7 @@ impl LiveRuns {
         json!({ "faithful": self.faithful, "others": self.others })
     }
 
-    /// The runs that were not faithful, if there are any.
+    /// A remark on the runs that were not faithful; `None` if all were.
     fn remark(&self) -> Option<String> {
         let all = self.faithful + self.others.len();
         let others = self.others.join("; ");
@@ -151,30 +152,31 @@ pub struct Outcome {
     pub says: String,
     /// The paper's number, if it gives one.
     pub paper: Option<f64>,
-    /// Ours; `None` if nothing was there to measure. Every number in it is a mean over seeds: a ratio is one of means.
+    /// Our number; `None` if there was nothing to measure. Every statistic in it is averaged over seeds, so a ratio is
+    /// a ratio of means.
     pub measured: Option<f64>,
     /// The spread of the same number computed from each seed alone; `None` if the figure runs one seed.
     pub spread: Option<Spread>,
     /// The number of flows, ports or instants in the smallest sample of a run; `None` if runs give one number each.
     pub samples: Option<usize>,
-    /// A caution, if there is one.
+    /// A caution about the number, if there is one.
     pub remark: Option<String>,
-    /// The verdicts on its live runs, if it has any.
+    /// The verdicts on the claim's live runs, if there are any.
     pub live: Option<LiveRuns>,
     /// The range in which the claim holds.
     pub accept: (f64, f64),
-    /// Why there.
+    /// The reason for this range.
     pub why: String,
-    /// Why the claim is known not to hold, if it is.
+    /// The known reason why the claim does not hold, if there is one.
     pub deviation: Option<Deviation>,
     /// True if parameters that the paper does not give were chosen so that this claim holds.
     pub calibrated: bool,
-    /// True of a claim of our own, which judges no statement of the paper.
+    /// True for a claim of our own, which judges no statement of the paper.
     pub ours: bool,
-    /// The part of it that was changed after results were seen, with the day and the reason.
+    /// The part of the claim that was changed after results were seen, with the day and the reason.
     pub changed: Option<String>,
-    /// True if the claim holds; `None` if it was not measured, because one of its live runs was not faithful, or the seeds are too
-    /// far apart.
+    /// True if the claim holds. `None` if it was not measured, because one of its live runs was not faithful, or
+    /// because the interval over seeds is too wide.
     pub ok: Option<bool>,
 }
 
@@ -204,7 +206,7 @@ impl Outcome {
         self.ok == Some(false) && self.deviation.is_none()
     }
 
-    /// `holds` (or `calibrated` where parameters were chosen for it), `deviates` where that is known, or `FAILS`.
+    /// `holds` (or `calibrated` if parameters were chosen for the claim), `deviates` for a known deviation, or `FAILS`.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         match (self.ok, &self.deviation) {
@@ -264,7 +266,7 @@ impl Claim {
         let is_faithful = live.others.is_empty();
         let measured = self.number.of(runs, Seeds::All).filter(|_| is_faithful);
         let vague = self.widest.filter(|_| measured.is_some()).and_then(|most| self.vague(most, runs));
-        // Without a number, a run that others are held against may have been unfaithful.
+        // If there is no number, the reason may be an unfaithful run that serves as the base of a comparison.
         let was_measured = vague.is_none() && (measured.is_some() || !runs.iter().any(Run::is_unfaithful));
         let (least, most) = self.accept;
         Outcome {
@@ -287,7 +289,8 @@ impl Claim {
         }
     }
 
-    /// Why the seeds are too far apart to tell the number, if they are: half the width of an interval is more than `most`.
+    /// The reason why the number is too uncertain; `None` if it is not. The half width of the interval over seeds must
+    /// be at most `most`.
     fn vague(&self, most: f64, runs: &[Run]) -> Option<String> {
         match self.number.widest_margin(runs) {
             None => Some("one seed tells no interval".to_owned()),
@@ -298,7 +301,8 @@ impl Claim {
         }
     }
 
-    /// Refuses a deviation that no experiment shows; `exists` tells whether there is a figure of a name.
+    /// Returns an error if the figure that shows the cause of a deviation does not exist. `exists` is true for the name
+    /// of an existing figure.
     pub(super) fn check_deviation(&self, item: &Item, exists: impl Fn(&str) -> bool) -> Result<(), Problem> {
         match &self.deviation {
             Some(deviation) if !exists(&deviation.shown_by) => {
@@ -312,7 +316,7 @@ impl Claim {
         }
     }
 
-    /// Refuses labels that no run of the figure has, which would make the claim unmeasurable for ever.
+    /// Returns an error for labels that no run of the figure has, since the claim could never be measured.
     pub(super) fn check(&self, item: &Item, runs: &[Run]) -> Result<(), Problem> {
         for (sweep, label) in self.number.labels() {
             let known = labels_of(runs, &sweep);
@@ -351,7 +355,7 @@ mod tests {
     use crate::figure::runs::{Data, SEED};
     use crate::run::records::{FlowRow, Records};
 
-    /// A claim on reductions of the mean completion time at two loads, with these keys.
+    /// A claim about reductions of the mean completion time at two loads, with these keys.
     fn claim(measure: &str, keys: &str) -> Claim {
         let text = format!(
             "[claim]\nid = \"a\"\nsection = \"1\"\nsays = \"\"\nwhy = \"\"\naccept = [0, 0.5]\n{keys}\n\
@@ -362,7 +366,7 @@ mod tests {
         Claim::read(document.root.get("claim").expect("a claim")).expect("a claim that can be judged")
     }
 
-    /// A run whose only flow took so long, which was live if there is a verdict on it.
+    /// A run with a single flow, whose completion time is `fct`. The run is live if it has a verdict.
     fn run(labels: [&str; 4], fct: f64, verdict: Option<&str>) -> Run {
         let [load, engine, scheme, seed] = labels;
         let labels = [("load", load), ("engine", engine), ("scheme", scheme), (SEED, seed)];
@@ -372,7 +376,8 @@ mod tests {
         Run { labels, data: Data::Records(Records { flows: vec![flow], verdict, ..Records::default() }) }
     }
 
-    /// Runs of B that take 10 us, and of A that take so long: live at load 1 and 2, in the packet engine at load 1 and 2.
+    /// Runs of scheme B, whose flows take 10 us, and of scheme A, whose flows take these times: live at loads 1 and 2,
+    /// then in the packet engine at loads 1 and 2.
     fn runs(of: [[f64; 2]; 4], verdict: &str) -> Vec<Run> {
         let places = [("1", "live"), ("2", "live"), ("1", "packet"), ("2", "packet")];
         let mut runs = Vec::new();
@@ -394,7 +399,7 @@ mod tests {
         let far = claim("difference_to = { engine = \"packet\" }", "");
         let runs = runs([[8.0, 8.0], [9.0, 9.0], [7.0, 7.0], [6.0, 6.0]], "faithful");
         let outcome = far.judge("figure", &runs);
-        // Reductions of 20 and 10% live, of 30 and 40% in the packet engine.
+        // The reductions are 20% and 10% in the live runs, and 30% and 40% in the packet engine.
         assert!(outcome.measured.is_some_and(|far| (far - 0.3).abs() < 1e-12), "{outcome:?}");
         assert_eq!((outcome.ok, outcome.verdict(), outcome.samples), (Some(true), "holds", Some(1)));
         assert_eq!(outcome.live, Some(LiveRuns { faithful: 8, others: Vec::new() }));
@@ -419,7 +424,8 @@ mod tests {
         let narrow = claim("", "widest = 0.1");
         let close = narrow.judge("figure", &runs([[8.0, 8.1], [9.0; 2], [7.0; 2], [6.0; 2]], "faithful"));
         assert_eq!((close.ok, close.remark), (Some(true), None));
-        // Two seeds 5 points apart are ±32 points by Student's t; load 2, which takes the most, does not vary.
+        // Two seeds that are 5 points apart give ±32 points by Student's t. Load 2, which determines the number, does
+        // not vary.
         let far = runs([[9.0, 9.5], [8.0; 2], [7.0; 2], [6.0; 2]], "faithful");
         let outcome = narrow.judge("figure", &far);
         assert_eq!((outcome.ok, outcome.verdict()), (None, "not measured"));

@@ -1,27 +1,27 @@
-//! Conditions: which flows, switches or links a measure is of.
+//! Conditions that select the flows, switches or links of a measure.
 
 use crate::experiment::{At, Cause, Problem, quantity};
 use crate::run::records::FlowRow;
 use raddle_core::Bytes;
 
-/// The flows, links or switches that a measure takes.
+/// The condition that selects the flows, links or switches of a measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
-    /// Flows: `size < 100 KB`.
+    /// Flows by size: `size < 100 KB`.
     Sizes(Sizes),
-    /// Switches so many links away from the nearest host: `tier = tor` is 1, `tier = aggregation` 2.
+    /// Switches by tier, the number of links to the nearest host: `tier = tor` is 1, `tier = aggregation` is 2.
     Tier(u64),
     /// One flow, by its number: `flow = 4`.
     Flow(u64),
-    /// Flows from a node: `src = 0`.
+    /// Flows by source: `src = 0`.
     Source(u64),
-    /// Flows to a node: `dst = 31`.
+    /// Flows by destination: `dst = 31`.
     Destination(u64),
     /// The links from one node to another: `link = 16->14`.
     Link(u64, u64),
 }
 
-/// The tiers of switches that have uplinks, by the names of Clos networks.
+/// The tiers of switches that have uplinks, by their names in Clos networks.
 const TIERS: [(&str, u64); 3] = [("tor", 1), ("leaf", 1), ("aggregation", 2)];
 
 impl Where {
@@ -55,7 +55,7 @@ impl Where {
         }
     }
 
-    /// True if the condition holds for that flow.
+    /// True if the condition selects that flow.
     pub(super) fn takes_flow(self, flow: &FlowRow) -> bool {
         match self {
             Self::Sizes(Sizes { least, most }) => (least..=most).contains(&flow.size),
@@ -66,18 +66,18 @@ impl Where {
         }
     }
 
-    /// True if the condition holds for a link between these nodes.
+    /// True if the condition selects the links between these nodes.
     pub(super) fn takes_link(self, ends: (u64, u64)) -> bool {
         self == Self::Link(ends.0, ends.1)
     }
 
-    /// True if the condition holds for switches of that tier.
+    /// True if the condition selects the switches of that tier.
     pub(super) fn takes_tier(self, tier: u64) -> bool {
         self == Self::Tier(tier)
     }
 }
 
-/// The condition on the tier of that name.
+/// The condition for the tier `name`.
 fn tier(name: &str, at: &At) -> Result<Where, Problem> {
     match TIERS.iter().find(|(known, _)| *known == name) {
         Some(&(_, tier)) => Ok(Where::Tier(tier)),
@@ -88,7 +88,7 @@ fn tier(name: &str, at: &At) -> Result<Where, Problem> {
     }
 }
 
-/// Sizes of flows, both ends included: `size < 100 KB`, `size >= 1 MB`, `100 KB <= size <= 1 MB`.
+/// A range of flow sizes in bytes, both ends included: `size < 100 KB`, `size >= 1 MB`, `100 KB <= size <= 1 MB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sizes {
     pub(super) least: u64,

@@ -1,4 +1,5 @@
-//! The ledger: what became of every claim, version by version, so that nothing moves unnoticed (`papers/ledger.json`).
+//! The ledger: the results of every claim, for each version of the sources, so that no result changes unnoticed
+//! (`papers/ledger.json`).
 
 use super::claim::Outcome;
 use super::reproduce::{Reproduced, Scale};
@@ -15,17 +16,18 @@ const BUILTIN: &str = include_str!("../../../../papers/ledger.json");
 /// The version of the format. A reader refuses any other.
 const SCHEMA: u32 = 1;
 
-/// Numbers that are closer than this share of the larger one are the same, written in decimals and read again.
+/// Numbers whose difference is below this share of the larger one are equal. Writing a number in decimals and reading
+/// it again may cause such a difference.
 const SAME: f64 = 1e-12;
 
-/// Results of figures, of each figure at each scale the latest last.
+/// Results of figures. Entries for the same figure and scale are in the order in which they were made.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 pub struct Ledger {
     schema: u32,
     results: Vec<Entry>,
 }
 
-/// A figure's results at a time.
+/// The results of one reproduction of a figure.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 pub struct Entry {
     /// Paper and figure: `r2c2/fig10`.
@@ -34,28 +36,28 @@ pub struct Entry {
     pub scale: String,
     /// Digest of the figure's runs and computed numbers.
     pub digest: String,
-    /// The version of Raddle's sources that made it, as git names it; `None` if git does not say.
+    /// The commit of Raddle's sources, as `git describe` names it; `None` outside a git repository.
     pub commit: Option<String>,
     /// Time that the figure took, in seconds.
     pub seconds: f64,
-    /// Its claims, in the figure's order.
+    /// The figure's claims, in the figure's order.
     pub claims: Vec<Judged>,
 }
 
 /// A claim and its result.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 pub struct Judged {
-    /// Its name within the figure.
+    /// The claim's name within the figure.
     pub id: String,
     /// The paper's number, if it gives one.
     pub paper: Option<f64>,
-    /// The number measured, if there is one.
+    /// The measured number, if there is one.
     pub measured: Option<f64>,
     /// Half the width of the 95% interval over seeds.
     pub margin95: Option<f64>,
-    /// The range in which the claim holds, both bounds included; `None` where there is no bound.
+    /// The range in which the claim holds, both bounds included; `None` for a missing bound.
     pub accept: [Option<f64>; 2],
-    /// As [`Outcome::verdict`] says it.
+    /// The verdict, as [`Outcome::verdict`] names it.
     pub verdict: String,
 }
 
@@ -86,7 +88,7 @@ impl Entry {
         }
     }
 
-    /// The differences between these results and newer ones, a sentence each.
+    /// The differences between these results and newer ones, one sentence for each.
     fn moved_to(&self, now: &Self, repeats: bool) -> Vec<String> {
         let name = &self.figure;
         let mut moved = Vec::new();
@@ -129,25 +131,25 @@ impl Entry {
 /// The differences between results and the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Differences of figures that have the same results each time, a sentence each.
+    /// Differences of figures whose results are reproducible, one sentence for each.
     pub results: Vec<String>,
-    /// Differences of figures that run live or are measured by a clock, whose results vary from run to run.
+    /// Differences of figures that run live or measure time, whose results vary from run to run, one sentence for each.
     pub measured: Vec<String>,
 }
 
 impl Ledger {
-    /// The ledger that comes with the program.
+    /// The ledger that is embedded in the program.
     ///
     /// # Errors
-    /// If it is no ledger.
+    /// If the text is not a valid ledger.
     pub fn builtin() -> Result<Self, Error> {
         Self::parse(BUILTIN, Path::new("papers/ledger.json"))
     }
 
-    /// The ledger in a file; an empty one if there is no file.
+    /// Reads the ledger in a file. If there is no file, the ledger is empty.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no ledger.
+    /// If the file cannot be read, or is not a valid ledger.
     pub fn read(path: &Path) -> Result<Self, Error> {
         match fs::read_to_string(path) {
             Ok(text) => Self::parse(&text, path),
@@ -174,7 +176,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// All results, of each figure at each scale the latest last.
+    /// All results. Entries for the same figure and scale are in the order in which they were made.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.results
@@ -186,7 +188,7 @@ impl Ledger {
         self.results.iter().rev().find(|entry| entry.figure == figure && entry.scale == scale)
     }
 
-    /// The differences between these results and the latest in the ledger.
+    /// The differences between these results and the latest ones in the ledger.
     #[must_use]
     pub fn check(&self, figures: &[Reproduced], scale: Scale) -> Moved {
         let mut moved = Moved::default();
@@ -201,7 +203,7 @@ impl Ledger {
         moved
     }
 
-    /// Adds results, where they are not those that the ledger has last. Earlier ones stay.
+    /// Adds the results that differ from the latest ones in the ledger. Earlier entries remain.
     pub fn add(&mut self, figures: &[Reproduced], scale: Scale, commit: Option<&str>) {
         for figure in figures {
             let now = Entry::of(figure, scale, commit);
@@ -215,7 +217,7 @@ impl Ledger {
         self.results.sort_by(|a, b| (&a.figure, &a.scale).cmp(&(&b.figure, &b.scale)));
     }
 
-    /// Writes the ledger, a claim a line.
+    /// Writes the ledger, one claim on each line.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -236,7 +238,8 @@ impl Ledger {
     }
 }
 
-/// The version of the sources in whose repository a file is, as git names it; `None` if there is no git or no repository.
+/// The commit of the repository that contains `file`, as `git describe` names it; `None` if there is no git or no
+/// repository.
 #[must_use]
 pub fn commit(file: &Path) -> Option<String> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -250,7 +253,7 @@ pub fn commit(file: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A figure whose one claim, to be in 0 to 5, has this number.
+    /// A figure with one claim, whose number is `measured`. The claim holds from 0 to 5.
     fn figure(measured: f64, repeats: bool) -> Reproduced {
         let outcome = Outcome {
             claim: "test/fig1/a".to_owned(),

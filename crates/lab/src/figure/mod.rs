@@ -1,8 +1,8 @@
-//! Figures: an experiment with a sweep, plots, and claims that hold a paper's words against what was measured.
+//! Figures: an experiment with a sweep, plots, and claims that compare a paper's statements with measured results.
 //!
-//! A figure's file is an experiment's file with more tables: `[figure]`, `[[sweep]]`, `[[plot]]`, `[[claim]]`,
-//! `[scale.quick]` and `[scale.full]` with overrides, `[search]` if what it shows is what searches find, and `[compute]`
-//! in place of the experiment where there is nothing to simulate. [`reproduce()`] runs, draws and judges it.
+//! A figure's file is an experiment's file with more tables: `[figure]`, `[[sweep]]`, `[[plot]]`, `[[claim]]`, and
+//! `[scale.quick]` and `[scale.full]` with overrides. A figure of the results of searches has `[search]`. A figure
+//! without simulations has `[compute]` in place of the experiment. [`reproduce()`] runs, draws and judges a figure.
 
 mod claim;
 mod compute;
@@ -45,10 +45,10 @@ pub struct Description {
     pub claims: Vec<Described>,
 }
 
-/// Title and claims of the figure of that name, such as `r2c2/fig10`; `None` if there is none.
+/// Title and claims of the figure `name`, such as `r2c2/fig10`; `None` if there is no such figure.
 ///
 /// # Errors
-/// If its file is malformed.
+/// If the figure's file is malformed.
 pub fn describe(name: &str) -> Result<Option<Description>, Problem> {
     let Some(file) = papers::file(name) else { return Ok(None) };
     let document = Document::parse(&file.path.display().to_string(), file.text.into_owned(), "".into())?;
@@ -57,15 +57,16 @@ pub fn describe(name: &str) -> Result<Option<Description>, Problem> {
     Ok(Some(Description { title, claims }))
 }
 
-/// A figure, read and checked.
+/// A figure, after its file was read and checked.
 struct Figure {
     title: String,
-    /// Share of arrivals, the first ones, that measures leave out.
+    /// Share of arrivals, from the first on, that measures leave out.
     warm_up: f64,
-    /// Number of repetitions of each run, with the experiment's seed and those after it. Every statistic is computed of
-    /// each run and then averaged.
+    /// Number of repetitions of each run, with the experiment's seed and the numbers after it. Every statistic is
+    /// computed for each run and then averaged.
     seeds: u64,
-    /// True if the figure is reproduced only under its own name and not with its paper, because it needs a privilege or takes hours.
+    /// True if the figure is reproduced only if the user names it, not with its paper. Such a figure needs a privilege
+    /// or takes hours.
     by_name: bool,
     plots: Vec<Plot>,
     claims: Vec<Claim>,
@@ -139,7 +140,7 @@ impl Figure {
         Ok(Self { title, warm_up, seeds, by_name, plots, claims })
     }
 
-    /// True if the figure leaves out flows that never finished.
+    /// True if a measure of the figure leaves out flows that never finished.
     fn is_of_finished_flows(&self) -> bool {
         self.plots.iter().any(Plot::is_of_finished_flows)
             || self.claims.iter().any(Claim::is_of_finished_flows)

@@ -1,4 +1,5 @@
-//! Numbers over a figure's runs: a measure, contrasted along one sweep, and taken together over stops of others.
+//! The number that a claim judges. A measure is compared between labels of one sweep (the contrast), and the contrasts
+//! at several points of other sweeps (the stops) are combined.
 
 use super::measure::{MEASURE, Measure};
 use super::runs::{Labels, Run, Seeds, read_labels, read_points, spread};
@@ -6,40 +7,41 @@ use crate::experiment::keys::{Any, Key, Named, keys};
 use crate::experiment::{Item, Problem, Section};
 use raddle_records::stats;
 
-/// A number over a figure's runs.
+/// The number that a claim judges, computed from a figure's runs.
 #[derive(Debug, Clone)]
 pub(super) struct Number {
     measure: Measure,
     contrast: Contrast,
-    /// Every number that is contrasted is the mean of those at these labels: of one place if nothing else is said.
+    /// Lists of labels. Each number that enters the contrast is the mean over them; a single empty list by default.
     mean_over: Vec<Labels>,
     /// The stops at which the contrast is taken; one stop by default.
     stops: Vec<Labels>,
-    /// If not empty, the contrast at a stop is how far it is from that at these labels and otherwise the stop's.
+    /// If not empty, the number at a stop is the absolute difference between the contrast there and the contrast with
+    /// these labels in place of the stop's.
     difference_to: Labels,
     take: Take,
 }
 
-/// The contrast of the numbers along a sweep.
+/// The comparison of the numbers at labels of one sweep.
 #[derive(Debug, Clone)]
 struct Contrast {
     kind: Kind,
     sweep: String,
-    /// None if the number stands for itself.
+    /// The labels that are compared; empty if nothing is compared.
     labels: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The number itself.
+    /// The number itself, without a comparison.
     Plain,
-    /// The first label's over the second's.
+    /// The number of the first label over that of the second.
     Ratio,
-    /// By what share the first label's is less than the second's.
+    /// The share by which the number of the first label is below that of the second.
     Reduction,
-    /// The least ratio between neighbours in this order, which holds if it is at least 1.
+    /// The least ratio between a number and the next, in the order of the labels. The order holds if it is at least 1.
     Order,
-    /// The first label's over the most of the others, likewise.
+    /// The number of the first label over the greatest of the others. The lead holds if it is at least 1.
     Lead,
 }
 
@@ -49,11 +51,11 @@ pub(in crate::figure) enum Take {
     Least,
     Most,
     Mean,
-    /// The middle one in order, the upper one of two.
+    /// The median; of an even number of contrasts, the upper of the middle two.
     Median,
-    /// The least step up from a stop to the next, which holds if it is no step down.
+    /// The least increase from a stop to the next. The trend holds if it is at least 0.
     Rise,
-    /// The least step down.
+    /// The least decrease from a stop to the next. The trend holds if it is at least 0.
     Fall,
 }
 
@@ -87,7 +89,7 @@ impl Take {
     }
 }
 
-/// The least number, or none if one is no number, such as 0 / 0: that is no order.
+/// The least number. The result is NaN if any number is NaN, such as 0 / 0, since an order is then undefined.
 fn least(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(f64::INFINITY, |least, next| if next < least || next.is_nan() { next } else { least })
 }
@@ -139,13 +141,13 @@ impl Contrast {
         Ok(contrast)
     }
 
-    /// The points whose numbers the contrast needs.
+    /// The points of the grid whose numbers the contrast needs.
     fn points(&self, at: &Labels) -> Vec<Labels> {
         let with = |label: &String| at.iter().cloned().chain([(self.sweep.clone(), label.clone())]).collect();
         if self.labels.is_empty() { vec![at.clone()] } else { self.labels.iter().map(with).collect() }
     }
 
-    /// The contrast of these numbers.
+    /// The contrast of the numbers at these points.
     fn of(&self, numbers: &[f64]) -> f64 {
         match self.kind {
             Kind::Plain => numbers[0],
@@ -189,7 +191,7 @@ impl Number {
         Ok(Self { measure, contrast, mean_over, stops, difference_to, take })
     }
 
-    /// The range in which an order or a trend holds; other numbers have none of their own.
+    /// The range in which an order or a trend holds; `None` for other numbers, whose claims must state a range.
     pub(super) fn natural_range(&self) -> Option<(f64, f64)> {
         match (self.contrast.kind, self.take) {
             (_, Take::Rise | Take::Fall) => Some((0.0, f64::INFINITY)),
@@ -198,14 +200,15 @@ impl Number {
         }
     }
 
-    /// The number over `runs`, every statistic in it averaged over `seeds`: a ratio is one of means.
+    /// The number over `runs`. Every statistic is first averaged over `seeds`, so a ratio is a ratio of means.
     pub(super) fn of(&self, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
         let at = |stop: &Labels| self.at(stop, runs, seeds);
         let numbers = self.stops.iter().map(at).collect::<Option<Vec<_>>>()?;
         Some(self.take.of(&numbers))
     }
 
-    /// The widest of the stops' 95% confidence intervals over seeds, half its width; `None` if a stop has none.
+    /// The largest half width of the 95% confidence intervals over seeds at the stops; `None` if a stop has no
+    /// interval.
     pub(super) fn widest_margin(&self, runs: &[Run]) -> Option<f64> {
         let margin = |stop: &Labels| spread(runs, |seeds| self.at(stop, runs, seeds))?.margin;
         let margins = self.stops.iter().map(margin).collect::<Option<Vec<_>>>()?;
@@ -219,7 +222,7 @@ impl Number {
         Some((here - self.contrasted(&base, runs, seeds)?).abs())
     }
 
-    /// The stop from which the number at this one is told apart, if it is.
+    /// The stop whose contrast is subtracted from the contrast at `stop`; `None` without `difference_to`.
     fn base(&self, stop: &Labels) -> Option<Labels> {
         let replaced = |sweep: &String| self.difference_to.iter().any(|(other, _)| other == sweep);
         let kept = stop.iter().filter(|(sweep, _)| !replaced(sweep)).chain(&self.difference_to);
@@ -235,7 +238,7 @@ impl Number {
         Some(self.contrast.of(&numbers))
     }
 
-    /// Those of `runs` that it is of.
+    /// The runs from which the number is computed.
     pub(super) fn runs<'a>(&self, runs: &'a [Run]) -> impl Iterator<Item = &'a Run> {
         let points: Vec<_> = self.points().collect();
         runs.iter().filter(move |run| points.iter().any(|point| run.is_at(point)))
@@ -246,7 +249,7 @@ impl Number {
         self.measure.is_of_finished_flows()
     }
 
-    /// The size of the smallest sample that a run gives; `None` if runs give one number each.
+    /// The size of the smallest sample of a run; `None` if each run gives one number.
     pub(super) fn fewest_samples(&self, runs: &[Run]) -> Option<usize> {
         self.measure.fewest_samples(runs, &self.points().collect::<Vec<_>>())
     }
@@ -256,7 +259,7 @@ impl Number {
         self.measure.remark(runs, &self.points().collect::<Vec<_>>())
     }
 
-    /// The points of which the number at one is the mean.
+    /// The points over which the number at `point` is averaged.
     fn pooled(&self, point: &Labels) -> impl Iterator<Item = Labels> {
         self.mean_over.iter().map(move |labels| point.iter().chain(labels).cloned().collect())
     }
@@ -268,7 +271,7 @@ impl Number {
         contrasted.flat_map(|point| self.pooled(&point).collect::<Vec<_>>())
     }
 
-    /// All labels that it asks for, with their sweeps.
+    /// All labels of the number, each with its sweep.
     pub(super) fn labels(&self) -> impl Iterator<Item = (String, String)> {
         let bases = self.measure.bases().cloned();
         self.points().flatten().chain(bases)

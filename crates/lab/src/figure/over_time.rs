@@ -1,4 +1,4 @@
-//! Measures over simulated time: what receivers got, and what waited at ports, in a window and in each interval.
+//! Measures over simulated time: data that hosts receive and queue lengths of ports, in a window or in each interval.
 
 use super::condition::Where;
 use super::measure::{FROM, SHARE_OF, TO};
@@ -10,24 +10,25 @@ use std::collections::BTreeMap;
 /// The quantity that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
-    /// Bytes of packets as they arrive.
+    /// Bytes of all packets that arrive.
     Throughput,
     /// Bytes delivered in order.
     InOrder,
-    /// Packets that arrive after one sent later, as a share of all that arrive.
+    /// Share of packets that arrive after a packet that was sent later.
     LateShare,
-    /// Number of times that switches change the port of a flow.
+    /// Number of times that switches change the egress port of a flow.
     PortChanges,
 }
 
 impl Received {
-    /// True if it is bytes over time.
+    /// True if the quantity is bytes over time.
     pub(super) fn is_rate(self) -> bool {
         matches!(self, Self::Throughput | Self::InOrder)
     }
 }
 
-/// A part of simulated time, in picoseconds: intervals that lie in it, and looks from its begin on, before its end.
+/// A window of simulated time, in picoseconds. It contains the intervals that lie entirely within it, and the samples
+/// from its start to just before its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     from_ps: u64,
@@ -37,14 +38,15 @@ pub(super) struct Window {
 }
 
 impl Default for Window {
-    /// All of it, rates in Gbps.
+    /// The whole run, with rates in Gbps.
     fn default() -> Self {
         Self { from_ps: 0, to_ps: u64::MAX, share_of: None }
     }
 }
 
 impl Window {
-    /// Reads the keys `from`, `to` and `share_of` of a section, of what is a rate or at least measured over time.
+    /// Reads the keys `from`, `to` and `share_of` of a section. `rate` is true if the quantity is a rate, `timed` if it
+    /// is measured over time.
     pub(super) fn read(section: &mut Section<'_>, rate: bool, timed: bool) -> Result<Self, Problem> {
         let (from, to) = (section.get(&FROM)?, section.get(&TO)?);
         let share_of = section.get(&SHARE_OF)?;
@@ -65,12 +67,12 @@ impl Window {
         Ok(Self { from_ps, to_ps, share_of: share_of.map(|rate| rate.as_bps_f64() / 1e9) })
     }
 
-    /// True if the window has an end. A rate needs one, since it is an amount over the length of the window.
+    /// True if the window has an end. A rate needs an end, because it is an amount divided by the length of the window.
     pub(super) fn is_closed(&self) -> bool {
         self.to_ps < u64::MAX
     }
 
-    /// True if rates are shares.
+    /// True if rates are shares of a stated rate.
     pub(super) fn is_of_shares(&self) -> bool {
         self.share_of.is_some()
     }
@@ -79,12 +81,12 @@ impl Window {
         self.from_ps <= interval.from_ps && interval.to_ps <= self.to_ps
     }
 
-    /// So many bytes in so many picoseconds.
+    /// The rate of `bytes` in `ps` picoseconds.
     fn rate(&self, bytes: u64, ps: u64) -> f64 {
         bytes as f64 * 8e3 / ps.max(1) as f64 / self.share_of.unwrap_or(1.0)
     }
 
-    /// The measured value of each of these flows, by flow number.
+    /// The measured value of each flow, by flow number.
     pub(super) fn of_flows<'a>(
         &self,
         received: Received,
@@ -112,7 +114,7 @@ impl Window {
         sums.into_iter().filter_map(value).collect()
     }
 
-    /// The measured value of these flows together in each interval, by the begin of the interval in picoseconds.
+    /// The sum over the flows in each interval, by the start of the interval in picoseconds.
     pub(super) fn series<'a>(
         &self,
         received: Received,
@@ -120,7 +122,7 @@ impl Window {
         flows: impl Iterator<Item = &'a FlowRow>,
     ) -> Vec<(u64, f64)> {
         let flows: BTreeMap<u64, ()> = flows.map(|flow| (flow.id, ())).collect();
-        // An interval in which others received and these flows did not is one in which these got nothing.
+        // If only other flows received data in an interval, the value of these flows there is 0.
         let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for interval in records.intervals.iter().filter(|interval| self.holds(interval)) {
             let (sum, to) = sums.entry(interval.from_ps).or_insert((0, interval.to_ps));
@@ -133,8 +135,8 @@ impl Window {
         sums.into_iter().map(value).collect()
     }
 
-    /// Bytes that waited at the ports of links in the window, by when they were looked at in picoseconds, a value a look
-    /// and link.
+    /// Queue lengths of links in the window, in bytes, one for each sample and link. The first number is the time of
+    /// the sample in picoseconds.
     pub(super) fn queue_lengths(&self, records: &Records, wanted: Option<Where>) -> Vec<(u64, f64)> {
         let within = |at: u64| self.from_ps <= at && at < self.to_ps;
         let looks = records.queue_lengths.iter().filter(|look| within(look.at_ps));
@@ -143,7 +145,7 @@ impl Window {
     }
 }
 
-/// Bytes, packets or changes of a flow in an interval.
+/// The number of bytes, packets or port changes of a flow in an interval.
 fn amount(received: Received, interval: &Interval) -> u64 {
     match received {
         Received::Throughput => interval.bytes,
@@ -157,8 +159,8 @@ fn amount(received: Received, interval: &Interval) -> u64 {
 mod tests {
     use super::*;
 
-    /// A flow of 1,250 bytes a microsecond, 10 Gbps, in the first and the third interval of 1 us, of which the second half
-    /// comes late; another has the second.
+    /// Records of two flows in intervals of 1 us. One flow receives 1,250 bytes (10 Gbps) in the first and in the third
+    /// interval, the other flow 600 bytes in the second. Half of the bytes arrive out of order.
     fn records() -> Records {
         let interval = |flow, us: u64, bytes| Interval {
             flow,

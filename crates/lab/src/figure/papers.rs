@@ -1,11 +1,12 @@
-//! The figures that come with the program: the files of `papers/`, one a figure; and figures in files of the user's.
+//! The figures that are embedded in the program (the files of `papers/`, one for each figure), and figures in the
+//! user's own files.
 
 use crate::Error;
 use crate::experiment::Problem;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Paper, figure and text of each, as `build.rs` found them.
+/// Paper, figure and text of each embedded figure, as `build.rs` found them.
 const FIGURES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/figures.rs"));
 
 /// A figure's file.
@@ -13,16 +14,16 @@ const FIGURES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/figur
 pub(super) struct File {
     pub(super) paper: String,
     pub(super) figure: String,
-    /// The name under which the user knows the file.
+    /// The path that messages show for the file.
     pub(super) path: PathBuf,
     pub(super) text: Cow<'static, str>,
 }
 
-/// The folder of figures that stand in a file of the user's.
+/// The folder for the results of figures in the user's own files.
 const OWN: &str = "own";
 
 impl File {
-    /// True if the figure stands in a file of the user's. Paths in it are relative to that file.
+    /// True if the figure is in a file of the user. Paths in the figure are relative to that file.
     pub(super) fn is_own(&self) -> bool {
         self.paper == OWN
     }
@@ -31,7 +32,8 @@ impl File {
         format!("{}/{}", self.paper, self.figure)
     }
 
-    /// True if there is a figure of this name: one that comes with the program, or a file beside this one of the user's.
+    /// True if there is a figure of this name: an embedded figure, or a file beside this one if this is the user's own
+    /// file.
     pub(super) fn knows(&self, figure: &str) -> bool {
         let beside = self.path.parent().unwrap_or(Path::new("")).join(figure);
         files().any(|file| file.name() == figure) || (self.is_own() && beside.is_file())
@@ -47,19 +49,19 @@ fn files() -> impl Iterator<Item = File> {
     })
 }
 
-/// The names of all figures, such as `r2c2/fig10`.
+/// The names of all embedded figures, such as `r2c2/fig10`.
 #[must_use]
 pub fn names() -> Vec<String> {
     files().map(|file| file.name()).collect()
 }
 
-/// The figure of that name.
+/// The embedded figure of that name.
 pub(super) fn file(name: &str) -> Option<File> {
     files().find(|file| file.name() == name)
 }
 
-/// The figures that the selectors name, each once: figures, papers, files that end in `.toml`; all figures that come with the
-/// program if there is no selector.
+/// The figures that the selectors name, each once. A selector is a figure, a paper, or a file that ends in `.toml`.
+/// Without selectors, all embedded figures.
 pub(super) fn select(selectors: &[String]) -> Result<Vec<File>, Error> {
     if selectors.is_empty() {
         return Ok(files().collect());

@@ -1,4 +1,4 @@
-//! Plots: which numbers are drawn against which.
+//! Plots: the kinds of charts, and the numbers that they show.
 
 use super::measure::{MEASURE, Measure, OF, Stat};
 use super::runs::{Labels, Run, SEED, Seeds, labels_of, read_labels, replicas, spread};
@@ -15,9 +15,9 @@ pub(super) struct Plot {
     kind: Kind,
     measure: Measure,
     at: Labels,
-    /// The sweep whose labels are the curves, or the rows.
+    /// The sweep whose labels name the curves, or the rows of a table.
     by: String,
-    /// If there are any, each curve of `by` is one of each of these statistics, by name.
+    /// If not empty, each label of `by` has one curve for each of these named statistics.
     stats: Vec<(String, Stat)>,
     title: String,
     x_label: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct Plot {
     log_y: bool,
 }
 
-/// A curve, or a row: what is measured, and of which runs.
+/// A curve, or a row of a table: the measure, and the labels of its runs.
 struct Curve {
     label: String,
     measure: Measure,
@@ -35,23 +35,24 @@ struct Curve {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    /// Distribution functions of the flows of all seeds.
+    /// The distribution functions of a measure over flows, with the flows of all seeds together.
     Cdf,
-    /// A statistic against the size of flows, of all seeds, in bins.
+    /// A statistic against the size of flows, in bins, with the flows of all seeds together.
     BySize,
-    /// A statistic along the labels of a sweep, relative to one curve if so wished, with error bars over seeds.
+    /// A statistic along the labels of a sweep, with error bars over seeds. If `relative_to` is set, all curves are
+    /// relative to that curve.
     Along { sweep: String, relative_to: Option<String>, mark: Mark, errors: Errors },
-    /// What is measured over simulated time, the mean over seeds. If there are any, each curve of `by` is one of each of
-    /// these flows or links, by name.
+    /// A measure over simulated time, averaged over seeds. If `each` is not empty, each label of `by` has one curve for
+    /// each of these named sets of flows or links.
     Series { each: Vec<(String, Measure)> },
-    /// Numbers in cells, columns by the labels of a sweep.
+    /// A table of numbers. The labels of a sweep name its columns.
     Cells { sweep: String },
 }
 
 /// The meaning of error bars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Errors {
-    /// The least and the most over seeds.
+    /// From the least to the greatest value over seeds.
     Range,
     /// The 95% confidence interval of the mean over seeds.
     Interval,
@@ -158,7 +159,8 @@ impl Plot {
         Ok(plot)
     }
 
-    /// Refuses a plot at `item` whose curves would be of no sweep, or would mix the runs of one, where the runs have these sweeps.
+    /// Returns an error if the curves of the plot at `item` would belong to no sweep, or would mix runs with different
+    /// labels of a sweep. `sweeps` are the sweeps of the runs.
     pub(super) fn check_curves(&self, item: &Item, sweeps: &BTreeSet<String>) -> Result<(), Problem> {
         let is_stop = |sweep: &str| match &self.kind {
             Kind::Along { sweep: x, .. } | Kind::Cells { sweep: x } => x == sweep,
@@ -179,11 +181,11 @@ impl Plot {
         Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))
     }
 
-    /// The curves among the plot's runs.
+    /// The curves that the plot draws from `runs`.
     fn curves(&self, runs: &[Run]) -> Vec<Curve> {
         let mut labels = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), &self.by);
         if self.is_along_its_curves() {
-            labels.clear(); // one curve goes over them
+            labels.clear(); // The labels are on the x axis, so one curve covers them all.
         }
         let at = |label: &String| self.at.iter().cloned().chain([(self.by.clone(), label.clone())]).collect();
         if let Kind::Series { each } = &self.kind
@@ -203,12 +205,14 @@ impl Plot {
         self.crossed(&labels, at, stats)
     }
 
-    /// True if curves and stops are of the same sweep. Then the names below the axis replace the legend, and bars stand alone.
+    /// True if the sweep of the curves is also the sweep of the x axis. Then the names on the axis replace the legend,
+    /// and each bar stands alone.
     fn is_along_its_curves(&self) -> bool {
         matches!(&self.kind, Kind::Along { sweep, .. } if *sweep == self.by)
     }
 
-    /// A curve of each of these measures, by name, at each of the labels; without their names if there are not several.
+    /// One curve for each measure at each of the labels. With fewer than two labels, the curves have the names of the
+    /// measures alone.
     fn crossed(
         &self,
         labels: &[String],
@@ -232,7 +236,7 @@ impl Plot {
         self.measure.is_of_finished_flows()
     }
 
-    /// The chart of the figure's runs.
+    /// The chart of the plot for the figure's runs.
     pub(super) fn chart(&self, runs: &[Run]) -> Chart {
         let curves = self.curves(runs);
         match &self.kind {
@@ -291,7 +295,8 @@ impl Plot {
         errors: Errors,
     ) -> Chart {
         let stops = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), sweep);
-        // Stops that are numbers stand where they belong, others, and bars, side by side.
+        // If all labels are numbers, points stand at their values. Otherwise, and for bars, the labels are evenly
+        // spaced.
         let numbers = match mark {
             Mark::Curves => stops.iter().map(|stop| stop.parse().ok()).collect::<Option<Vec<f64>>>(),
             Mark::Bars => None,
@@ -321,7 +326,7 @@ impl Plot {
             let points = stops.iter().enumerate().filter_map(|stop| point(curve, stop)).collect();
             Series { label: curve.label.clone(), points }
         };
-        // A bar that is 1 whatever was measured says nothing; curves go on from it.
+        // Relative to itself, the reference curve is always 1. Bars leave it out.
         let is_base = |curve: &Curve| match relative_to {
             Some(label) => curve.label == label,
             None => self.measure.is_base(&self.by, &curve.label),
@@ -336,7 +341,7 @@ impl Plot {
         self.plane((sweep.to_owned(), y_label), ticks, mark, series)
     }
 
-    /// A chart with the plot's own words, or else these.
+    /// A chart with the title and axis labels of the plot, or with these if the plot states none.
     fn plane(
         &self,
         (x_label, y_label): (String, String),
@@ -357,7 +362,7 @@ impl Plot {
     }
 }
 
-/// A curve over simulated time in milliseconds, the mean over seeds.
+/// A curve over simulated time in milliseconds, averaged over seeds.
 fn over_time(curve: &Curve, runs: &[Run]) -> Vec<Point> {
     let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
     let mut seeds = 0;
@@ -370,7 +375,7 @@ fn over_time(curve: &Curve, runs: &[Run]) -> Vec<Point> {
     sums.into_iter().map(|(at, sum)| (at as f64 / 1e9, sum / f64::from(seeds)).into()).collect()
 }
 
-/// Reads the same measure of several flows or links, by name: `[{ label = "Path_1", where = "link = 16->14" }]`.
+/// Reads named sets of flows or links for the same measure: `[{ label = "Path_1", where = "link = 16->14" }]`.
 fn read_each(tables: Vec<Section<'_>>, measure: &Measure) -> Result<Vec<(String, Measure)>, Problem> {
     let each = |mut section: Section<'_>| {
         let each = (section.read(&EACH_LABEL)?, measure.read_of_those(&mut section)?);
@@ -380,7 +385,7 @@ fn read_each(tables: Vec<Section<'_>>, measure: &Measure) -> Result<Vec<(String,
     tables.into_iter().map(each).collect()
 }
 
-/// The number of a curve at a stop of a sweep.
+/// The number of a curve at the label `stop` of a sweep.
 fn number(curve: &Curve, sweep: &str, stop: &str, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
     let at: Labels = curve.at.iter().cloned().chain([(sweep.to_owned(), stop.to_owned())]).collect();
     curve.measure.number(runs, &at, seeds)
@@ -397,7 +402,7 @@ mod tests {
         Run { labels: labels.into(), data: Data::Number(number) }
     }
 
-    /// The plane of a plot of two schemes, run with two seeds.
+    /// The plane of a plot with these keys, for two schemes that are each run with two seeds.
     fn plane(keys: &str) -> Plane {
         let text = format!("[plot]\nx = \"scheme\"\ntitle = \"\"\n{keys}");
         let document = Document::parse("test.toml", text, "".into()).expect("TOML");
@@ -417,7 +422,7 @@ mod tests {
             series[0].points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>()
         };
         assert_eq!(places("kind = \"bars\""), [(0.0, 3.0), (1.0, 7.5)]);
-        // The ratio of means over seeds. The mean of the ratios is 2.25.
+        // The ratio of the means over seeds is 2.5. The mean of the seeds' ratios would be 2.25.
         assert_eq!(places("kind = \"bars\"\nrelative_to = \"A\""), [(0.0, 1.0), (1.0, 2.5)]);
     }
 }

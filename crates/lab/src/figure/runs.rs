@@ -1,13 +1,13 @@
-//! A figure's runs: where each stands in the grid, and which differ in their seed alone.
+//! The runs of a figure: their places in the grid of sweeps, and the replicas that differ in their seed alone.
 
 use crate::experiment::{Cause, Entry, Item, Problem, Value, list};
 use crate::run::records::{Records, is_faithful};
 use raddle_records::stats;
 
-/// The place of a run in its figure's grid: sweep and label.
+/// The place of a run in its figure's grid: pairs of sweep and label.
 pub(crate) type Labels = Vec<(String, String)>;
 
-/// The sweep of replicas: runs that differ in its label alone are one point of the grid, run several times.
+/// The name of the sweep over seeds. Runs that differ only in its label are replicas of one point of the grid.
 pub(super) const SEED: &str = "seed";
 
 /// The results of one run.
@@ -16,18 +16,18 @@ pub(crate) struct Run {
     pub(crate) data: Data,
 }
 
-/// Records of a run, or what a computed figure found.
+/// The results of a run.
 pub(crate) enum Data {
-    /// Flows and links.
+    /// The records of flows and links.
     Records(Records),
     /// A computed number.
     Number(f64),
-    /// Measured on this machine's clock, sorted: another run gives others.
+    /// Times measured on this machine's clock, sorted. They differ from run to run.
     Timings(Vec<f64>),
 }
 
 impl Run {
-    /// The verdict on it, if it is a live run.
+    /// The verdict on a live run; `None` for other runs.
     pub(super) fn verdict(&self) -> Option<&str> {
         match &self.data {
             Data::Records(records) => records.verdict.as_deref(),
@@ -35,12 +35,12 @@ impl Run {
         }
     }
 
-    /// True of a live run that measured the machine and not the fabric. No number is taken from such a run.
+    /// True for a live run whose results depend on the speed of the machine. No number is taken from such a run.
     pub(super) fn is_unfaithful(&self) -> bool {
         self.verdict().is_some_and(|verdict| !is_faithful(verdict))
     }
 
-    /// Its labels in words.
+    /// The labels of the run, as text.
     pub(super) fn name(&self) -> String {
         self.labels.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>().join(", ")
     }
@@ -53,21 +53,21 @@ impl Run {
         labels.iter().all(|(sweep, label)| self.label(sweep) == Some(label))
     }
 
-    /// Its place in the grid without the seed.
+    /// The labels of the run without the seed: its point in the grid.
     pub(super) fn point(&self) -> impl Iterator<Item = &(String, String)> {
         self.labels.iter().filter(|(sweep, _)| sweep != SEED)
     }
 }
 
-/// The runs at the point of the grid where the first one with these labels stands, a seed each. A live run that was not faithful
-/// counts as none.
+/// The replicas at one point of the grid: the point of the first run with these labels. Live runs that were not
+/// faithful are left out.
 pub(super) fn replicas<'a>(runs: &'a [Run], labels: &[(String, String)]) -> impl Iterator<Item = &'a Run> {
     let here = |run: &&Run| run.is_at(labels) && !run.is_unfaithful();
     let first = runs.iter().find(here);
     runs.iter().filter(here).filter(move |run| first.is_some_and(|first| run.point().eq(first.point())))
 }
 
-/// The labels of a sweep, in its order, among `runs`.
+/// The labels of a sweep among `runs`, in order of first occurrence.
 pub(super) fn labels_of<'a>(runs: impl IntoIterator<Item = &'a Run>, sweep: &str) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for label in runs.into_iter().filter_map(|run| run.label(sweep)) {
@@ -81,11 +81,11 @@ pub(super) fn labels_of<'a>(runs: impl IntoIterator<Item = &'a Run>, sweep: &str
 /// The replicas from which a number is computed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Seeds<'a> {
-    /// All: the mean of theirs.
+    /// All replicas; the number is their mean.
     All,
-    /// One.
+    /// The replica with this seed.
     One(&'a str),
-    /// All but this one.
+    /// All replicas but the one with this seed.
     AllBut(&'a str),
 }
 
@@ -102,13 +102,13 @@ impl Seeds<'_> {
 /// The spread of a number over seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// The least over seeds.
+    /// The least number of a seed.
     pub least: f64,
-    /// The most.
+    /// The greatest number of a seed.
     pub most: f64,
-    /// Half the width of the 95% confidence interval of the number over all seeds; `None` of one seed.
+    /// Half the width of the 95% confidence interval of the number over all seeds; `None` for a single seed.
     pub margin: Option<f64>,
-    /// Seeds that gave a number.
+    /// Number of seeds that gave a number.
     pub seeds: usize,
 }
 
@@ -122,22 +122,23 @@ pub(super) fn spread(runs: &[Run], value: impl Fn(Seeds<'_>) -> Option<f64>) -> 
     Some(Spread { least, most, margin: margin(&seeds, value), seeds: seeds.len() })
 }
 
-/// The 95% confidence interval's half width by the jackknife: from how much the number moves as each seed is left out. Of a
-/// mean that is the usual interval; of a ratio of means it is not that of the seeds' ratios, where one seed that has
-/// next to nothing to divide by outweighs all others.
+/// Half the width of the 95% confidence interval by the jackknife, from the change of the number when each seed is left
+/// out. For a mean, this is the usual interval. For a ratio of means, it differs from the interval of the seeds'
+/// ratios, in which a seed with a denominator near 0 would outweigh all others.
 fn margin(seeds: &[String], value: impl Fn(Seeds<'_>) -> Option<f64>) -> Option<f64> {
     let (count, whole) = (seeds.len() as f64, value(Seeds::All)?);
     let share = |seed: &String| Some(count * whole - (count - 1.0) * value(Seeds::AllBut(seed))?);
     stats::margin(&seeds.iter().map(share).collect::<Option<Vec<_>>>()?)
 }
 
-/// Labels that a run must have, such as `{ tau = "1 us" }`.
+/// Reads the labels that a run must have, such as `{ tau = "1 us" }`.
 pub(super) fn read_labels(item: Option<&Item>) -> Result<Labels, Problem> {
     let label = |entry: &Entry| Ok((entry.key.clone(), label(&entry.item)?));
     entries(item, "a table such as { tau = \"1 us\" }")?.iter().map(label).collect()
 }
 
-/// The points that lists of labels span, such as `{ load = ["0.4", "0.6"] }`, the last sweep varying fastest.
+/// Reads lists of labels such as `{ load = ["0.4", "0.6"] }`, and gives the points of the grid that they span. The last
+/// sweep varies fastest.
 pub(super) fn read_points(item: Option<&Item>) -> Result<Vec<Labels>, Problem> {
     let mut points = vec![Labels::new()];
     for entry in entries(item, "a table such as { load = [\"0.4\", \"0.6\"] }")? {
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_ratio_of_means_is_not_that_of_the_seeds_ratios() {
-        // The third seed has next to nothing to divide by.
+        // The denominator of the third seed is near 0.
         let pairs = [(10.0, 10.0), (9.0, 10.0), (1.0, 0.1)];
         let run = |seed: usize| Run {
             labels: vec![(SEED.to_owned(), seed.to_string())],

@@ -1,25 +1,25 @@
-//! Classes of flows by size, as the papers cut them.
+//! Classes of flows by size, with the limits that the papers use.
 
-/// Bins of plots against size, with a twentieth of the flows each, as the field draws them.
+/// Number of bins in plots against flow size. Each bin has a twentieth of the flows.
 pub(crate) const SIZE_BINS: usize = 20;
 
-/// Flows of these sizes.
+/// A class of flows by size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SizeClass {
     pub(crate) name: &'static str,
-    /// The smallest size in it, in bytes.
+    /// The smallest size in the class, in bytes.
     pub(crate) least: u64,
-    /// The largest.
+    /// The largest size in the class, in bytes.
     pub(crate) most: u64,
 }
 
 impl SizeClass {
-    /// Flows of any size, and the parts.
+    /// The class of all flows, followed by [`Self::PARTS`].
     pub(crate) const WITH_ALL: [Self; 4] = {
         let [mice, middle, elephants] = Self::PARTS;
         [Self { name: "all", least: 0, most: u64::MAX }, mice, middle, elephants]
     };
-    /// Mice, what is between, and elephants.
+    /// Short, medium and long flows (mice and elephants).
     pub(crate) const PARTS: [Self; 3] = [
         Self { name: "under 100 KB", least: 0, most: 99_999 },
         Self { name: "100 KB to 1 MB", least: 100_000, most: 1_000_000 },

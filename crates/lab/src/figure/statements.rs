@@ -1,4 +1,4 @@
-//! The statements of the papers' evaluations (`papers/*/statements.toml`), and which of them hold.
+//! The statements of the papers' evaluations (`papers/*/statements.toml`), and the verdicts on them.
 
 use super::Scale;
 use super::ledger::{Judged, Ledger};
@@ -15,33 +15,33 @@ const INVENTORIES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/s
 pub struct Inventory {
     /// The paper's short name, such as `r2c2`.
     pub paper: String,
-    /// The day from which on statements change only with a note.
+    /// The day from which on a statement is changed only with a note.
     pub frozen: String,
-    /// In the order of the text.
+    /// The statements, in the order of the paper's text.
     #[serde(rename = "statement")]
     pub statements: Vec<Statement>,
 }
 
-/// One thing that a paper says of its evaluation, and that can be true or false alone.
+/// One statement in a paper's evaluation that can be true or false on its own.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// The section and a few words; unique in the inventory.
+    /// The section and a few words; unique within the inventory.
     pub id: String,
     /// Section of the paper.
     pub section: String,
-    /// Figure or table of the paper, if it belongs to one.
+    /// Figure or table of the paper that shows it, if any.
     pub figure: Option<String>,
-    /// Its kind.
+    /// The kind of statement.
     pub kind: Kind,
-    /// In our words.
+    /// The statement in our words.
     pub says: String,
-    /// The unit of its numbers, where the file gives one apart.
+    /// The unit of its numbers, if the file states one separately.
     pub unit: Option<String>,
-    /// The cases that it names one by one.
+    /// The cases that the statement names one by one.
     #[serde(default)]
     pub cases: Vec<String>,
-    /// The claims that judge it, each with its figure: `fig10/tcp-p99`.
+    /// The claims that judge the statement, each with its figure: `fig10/tcp-p99`.
     pub claims: Vec<String>,
     /// The part of the statement that no claim judges, if there is one.
     pub missing: Option<String>,
@@ -53,30 +53,30 @@ pub struct Statement {
 pub enum Kind {
     /// A value, a ratio or a bound.
     Number,
-    /// One thing is better than another, in each of the cases.
+    /// One thing is better than another, in each case.
     Ordering,
     /// A trend: growth, decline or a crossing.
     Shape,
-    /// Time, memory or effort on the authors' machines.
+    /// Time, memory or effort on the machines of the authors.
     Cost,
 }
 
 /// The verdict on a statement. A statement holds only if all of it was judged at full scale and all judgements hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It holds.
+    /// The statement holds.
     Holds,
-    /// It holds, with parameters that were chosen so that it does.
+    /// The statement holds, with parameters that were chosen to make it hold.
     Calibrated,
-    /// All parts that were judged hold, and other parts were not judged.
+    /// All judged parts hold, and other parts were not judged.
     InPart,
-    /// Something in it does not hold, and nobody knows why.
+    /// A part does not hold, and the reason is unknown.
     Fails,
-    /// Something in it does not hold, and an experiment shows why.
+    /// A part does not hold, and an experiment shows the reason.
     Deviates,
-    /// Something in it was not measured at full scale.
+    /// A part was not measured at full scale.
     NotMeasured,
-    /// Nothing judges it.
+    /// No claim judges the statement.
     NoClaim,
 }
 
@@ -91,7 +91,7 @@ impl Verdict {
         Self::NoClaim,
     ];
 
-    /// In a word or two.
+    /// The verdict in one or two words.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -107,7 +107,7 @@ impl Verdict {
 }
 
 impl Statement {
-    /// The latest results of its claims at a scale; `None` of a claim that has none.
+    /// The latest result of each of the statement's claims at a scale; `None` for a claim without results.
     fn judged<'a>(&self, paper: &str, ledger: &'a Ledger, scale: Scale) -> Vec<Option<&'a Judged>> {
         let one = |claim: &String| {
             let (figure, id) = claim.split_once('/')?;
@@ -117,7 +117,7 @@ impl Statement {
         self.claims.iter().map(one).collect()
     }
 
-    /// Its verdict, by the ledger's results at a scale.
+    /// The verdict on the statement, from the ledger's results at a scale.
     #[must_use]
     pub fn verdict(&self, paper: &str, ledger: &Ledger, scale: Scale) -> Verdict {
         let judged = self.judged(paper, ledger, scale);
@@ -137,7 +137,7 @@ impl Statement {
 /// The inventories of all papers.
 ///
 /// # Errors
-/// If one is malformed.
+/// If an inventory is malformed.
 pub fn inventories() -> Result<Vec<Inventory>, Error> {
     let one = |&(paper, _, text): &(&str, &str, &str)| {
         let malformed = |why: toml::de::Error| Error::Usage {
@@ -149,20 +149,20 @@ pub fn inventories() -> Result<Vec<Inventory>, Error> {
     INVENTORIES.iter().map(one).collect()
 }
 
-/// A statement and its verdict, for lists.
+/// A statement with its verdict, for lists.
 #[derive(Debug, Clone, Serialize)]
 pub struct Listed {
     /// Paper and statement: `r2c2/5.2-short-p99`.
     pub statement: String,
     /// Figure or table of the paper.
     pub figure: Option<String>,
-    /// In our words.
+    /// The statement in our words.
     pub says: String,
-    /// The claims that judge it.
+    /// The claims that judge the statement.
     pub claims: Vec<String>,
-    /// The part that no claim judges.
+    /// The part of the statement that no claim judges.
     pub missing: Option<String>,
-    /// [`Verdict::name`].
+    /// The verdict, as [`Verdict::name`] gives it.
     pub verdict: &'static str,
 }
 
@@ -186,7 +186,7 @@ pub fn listed() -> Result<Vec<Listed>, Error> {
     Ok(listed)
 }
 
-/// Number of statements of each verdict, of one paper or of several.
+/// Number of statements with each verdict, over the statements of one or several papers.
 fn counts<'a>(
     inventories: impl IntoIterator<Item = &'a Inventory>,
     ledger: &Ledger,
@@ -201,7 +201,7 @@ fn counts<'a>(
     counts
 }
 
-/// A sentence with the number of statements and of those that hold.
+/// A sentence with the number of statements and the number that hold.
 ///
 /// # Errors
 /// If an inventory or the ledger is malformed.
@@ -229,7 +229,7 @@ pub fn in_a_sentence() -> Result<String, Error> {
     ))
 }
 
-/// The page of the book with all statements, the papers' numbers and ours.
+/// The book's page of all statements, with the papers' numbers and ours.
 ///
 /// # Errors
 /// If an inventory or the ledger is malformed.
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(of(&statement(&[], None), ["holds", "holds"]), Verdict::NoClaim);
     }
 
-    /// `RADDLE_WRITE=1 cargo test -p raddle-lab statements` writes them anew.
+    /// `RADDLE_WRITE=1 cargo test -p raddle-lab statements` writes both texts anew.
     #[test]
     fn the_page_of_statements_and_the_readme_are_current() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

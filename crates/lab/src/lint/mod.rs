@@ -93,7 +93,7 @@ pub(crate) fn warnings(root: &Table, prepared: &Prepared, notes: &[Note]) -> Vec
 }
 
 impl Warning {
-    /// True if this only tells how a value was read. Notes are never denied.
+    /// True for a note on how a value was read. Notes are never errors.
     fn is_note(&self) -> bool {
         self.lint == ALIAS
     }

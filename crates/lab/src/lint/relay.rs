@@ -1,6 +1,6 @@
-//! Warns of hosts in a graph file that relay packets although the file does not ask for it. A graph of hosts alone is
-//! either a rack whose nodes forward packets, or its switches are missing. Transports with their own routing are meant
-//! for such racks.
+//! Warns of hosts in a graph file that relay packets although the file does not ask for it. In a graph of hosts alone,
+//! either the hosts are the nodes of a rack and forward packets, or the switches are missing. Transports with their own
+//! routing are designed for such racks and cause no warning.
 
 use super::{Finding, Subject};
 use raddle_schemes::scheme::Make;

@@ -1,4 +1,4 @@
-//! Observes a run: the hosts' reports, and every packet if a measure needs it.
+//! The observer of a run. It receives the hosts' reports, and every packet if a measure needs packets.
 
 use crate::Error;
 use crate::observe::capture::Capture;
@@ -22,7 +22,7 @@ pub(crate) struct Gather<'a> {
 }
 
 impl Gather<'_> {
-    /// True if it needs an event for every packet.
+    /// True if the observer needs an event for every packet.
     pub(crate) fn hears_packets(&self) -> bool {
         self.uplinks.is_some() || self.throughput.is_some() || self.capture.is_some()
     }

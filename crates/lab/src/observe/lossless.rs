@@ -1,5 +1,5 @@
-//! Measures flow control on links, and detects two errors under flow control: a lost packet, and links that wait for
-//! each other in a circle.
+//! Measures flow control on links, and detects two errors under flow control: a lost packet, and a deadlock, that is, a
+//! cycle of links that wait for each other.
 
 use crate::Error;
 use raddle_core::{Drops, Duration, FlowControlAccount, LinkId, LinkStats, NodeId, Time};
@@ -62,7 +62,7 @@ pub(crate) fn refuse_losses(
     Err(Error::Run(what))
 }
 
-/// The error about links each of which waits for the next.
+/// The error about a deadlock: a cycle of links, each of which waits for the next.
 pub(crate) fn deadlock(cycle: &[LinkId], topology: &Topology, now: Time) -> Error {
     let mut nodes: Vec<String> =
         cycle.iter().filter_map(|&link| Some(topology.link(link)?.from.to_string())).collect();
@@ -302,7 +302,7 @@ mod tests {
         let level = |paused_links, links, pauses| Level { links, paused_links, pauses };
         assert_eq!(pauses.levels, [level(1, 1, 0), level(1, 1, 0), level(1, 1, 0), level(0, 1, 4)]);
         assert!(pauses.to_string().contains("1 of 1, 1 of 1, 1 of 1, 0 of 1, from hosts up"), "{pauses}");
-        // If the pauses form a circle, their origin is unknown.
+        // If the pauses form a cycle, their origin is unknown.
         assert_eq!(of(&[paused(path[1], path[2]), paused(path[2], path[1])]).spread, None);
     }
 }

@@ -1,4 +1,5 @@
-//! Parts of the fabrics of several witnesses: hosts of a transport of the registry over ECMP, PFC, and a queue that drops packets.
+//! Parts of simulations that several witnesses use: hosts of a registered transport with ECMP, PFC, and a queue that
+//! drops chosen packets.
 
 use raddle_core::{Admit, Bytes, Packet, Paused, Queue, Time};
 use raddle_schemes::parameter::{Settings, Value};
@@ -8,7 +9,7 @@ use raddle_topology::Topology;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The nodes of a topology, with these parameters of the transport and the rest at their defaults.
+/// The nodes of a topology with a registered transport. Parameters that `values` leaves out have their defaults.
 pub(crate) fn hosts(
     topology: &Arc<Topology>,
     transport: &str,
@@ -21,7 +22,7 @@ pub(crate) fn hosts(
     registry().build(transport, &plan, &Settings::defaults(&[])).expect("a fabric that fits")
 }
 
-/// PFC with these thresholds, for packets of so many bytes.
+/// PFC with these thresholds in bytes, for packets of `packet` bytes.
 pub(crate) fn pfc(topology: &Arc<Topology>, packet: u32, [buffer, xoff, xon]: [u64; 3]) -> FlowControls {
     let pfc = registry().flow_control("pfc").expect("built in");
     let thresholds = [("buffer", buffer), ("xoff", xoff), ("xon", xon)];
@@ -29,7 +30,7 @@ pub(crate) fn pfc(topology: &Arc<Topology>, packet: u32, [buffer, xoff, xon]: [u
     (pfc.build)(&Plan::new(topology, "ecmp", &of_pfc, 1), packet).expect("enough headroom")
 }
 
-/// A FIFO that drops the packets that `drops` selects by their number, from 0.
+/// A FIFO that drops packets by their arrival number, from 0: those for which `drops` is true.
 pub(crate) struct Dropping<F> {
     drops: F,
     seen: u64,

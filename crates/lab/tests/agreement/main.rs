@@ -15,7 +15,7 @@ mod witness;
 use std::sync::LazyLock;
 use witness::Witness;
 
-/// Makes the list of witnesses, and one test per witness with the witness's name.
+/// Defines the list of witnesses, and one test for each, with the witness's name.
 macro_rules! witnesses {
     ($($file:ident: $($name:ident),+;)+) => {
         /// All witnesses, in the order of the page. Each is computed once, for its test and for the page.

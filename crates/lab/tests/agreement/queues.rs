@@ -12,7 +12,7 @@ use std::sync::Arc;
 const FULL: u64 = 1_500;
 const SMALL: u64 = 300;
 
-/// A chain of nodes whose n-th link to the right has the n-th of these rates.
+/// A line of nodes. `gbps` has the rates of the links from left to right.
 fn line(gbps: &[u64]) -> Arc<Topology> {
     let chain = chain(gbps.len() as u32 + 1);
     let slowed = (0..).zip(gbps).fold(Topology::clone(&chain), |topology, (node, &gbps)| {
@@ -22,12 +22,12 @@ fn line(gbps: &[u64]) -> Arc<Topology> {
     Arc::new(slowed)
 }
 
-/// The link of a chain's node to its right neighbour.
+/// The link from a node of the line to its right neighbour.
 fn right(topology: &Topology, node: u32) -> LinkId {
     topology.link_id(NodeId(node), PortId(u16::from(node > 0)))
 }
 
-/// The time in which a packet crosses the line without waiting.
+/// The time in which a packet crosses the line without queueing.
 fn crossing(topology: &Topology, bytes: u64) -> Duration {
     let links = (0..topology.node_count() as u32 - 1).map(|node| topology.link(right(topology, node)));
     let times = links.map(|link| link.expect("a link").rate.time_for(Bytes(bytes)) + Duration::from_ns(100));

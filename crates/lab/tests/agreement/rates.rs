@@ -1,4 +1,4 @@
-//! DCQCN's fixed point.
+//! The fixed point of DCQCN's rates.
 
 use crate::fabric::{hosts, pfc};
 use crate::witness::{Case, MEASURED, Witness, at_most};
@@ -18,16 +18,16 @@ use std::sync::Arc;
 
 const RATE: Rate = Rate::from_gbps(40);
 
-/// Bytes of a packet of 1,024 B of payload.
+/// Size in bytes of a packet with 1,024 B of payload.
 const PACKET: u64 = 1_084;
 
-/// Long flows between hosts of one switch, from 50 ms to 250 ms.
+/// A simulation of long flows between hosts of one switch. Measurements begin at 50 ms and end at 250 ms.
 struct Star {
     simulation: Simulation<Marks>,
     queued: f64,
 }
 
-/// Packets with application bytes that enter some links, in all, with a mark, and by sender.
+/// Counts of data packets on chosen links: all packets, marked packets, and packets of each sender.
 struct Marks {
     links: Vec<LinkId>,
     packets: u64,
@@ -71,8 +71,8 @@ impl PortAgent for Constant {
 }
 
 impl Star {
-    /// Senders 0 to n - 1. All send to host n through RED with these settings or, if there is a constant probability, host i sends to
-    /// host n + i.
+    /// Runs flows from senders 0 to n - 1. Without `constant`, all send to host n through a port with RED at its
+    /// default settings. With `constant`, host i sends to host n + i, and that is the probability of a mark.
     fn run(senders: u32, constant: Option<f64>) -> Self {
         let receivers = if constant.is_some() { senders } else { 1 };
         let delay = Duration::from_us(1);
@@ -116,24 +116,25 @@ impl Star {
     }
 }
 
-/// Packets in a second.
+/// Packets per second at a rate in bit/s.
 fn packets(bits: f64) -> f64 {
     bits / (8.0 * PACKET as f64)
 }
 
-/// Times in seconds: the least between two notifications, and those of a cycle of recovery and of the estimate α.
+/// In seconds: the minimum time between two notifications, and below it the period of the timers for rate recovery and
+/// for the estimate α.
 const INTERVAL: f64 = 50e-6;
 const TIMER: f64 = 55e-6;
-/// The cycle from which on the target rises.
+/// Number of the recovery cycle from which on the target rate rises.
 const RECOVERY: i32 = 5;
 
-/// The additive step, in packets in a second.
+/// The additive increase R_AI, in packets per second.
 fn step() -> f64 {
     packets(40e6)
 }
 
-/// α a² - τ² R_AI R (b + d)(c + e), which is 0 at the fixed point of the fluid model; rates count packets in a second. It rises with the
-/// probability p of a mark and with R.
+/// α a² - τ² R_AI R (b + d)(c + e), which is 0 at the fixed point of the fluid model. Rates are in packets per second.
+/// The expression increases with the probability p of a mark and with the rate R.
 fn fluid(p: f64, rate: f64) -> f64 {
     let byte_limit = 1e7 / PACKET as f64;
     let none_in = |count: f64| (1.0 - p).powf(count);
@@ -145,8 +146,9 @@ fn fluid(p: f64, rate: f64) -> f64 {
     alpha * a * a - INTERVAL * INTERVAL * step() * rate * (b + d) * (c + e)
 }
 
-/// The same from one notification to the next, without the byte counter: the rate that a notification takes and the cycles do not give
-/// back, less the rise of the target; and α. The time between two notifications is τ and an exponential time.
+/// The same balance, computed from one notification to the next without the byte counter. The first result is 0 at the
+/// fixed point: the part of a rate cut that recovery cycles do not restore, less the rise of the target rate. The
+/// second result is α. The time between two notifications is τ plus an exponential time.
 fn by_cycles(p: f64, rate: f64) -> (f64, f64) {
     const GAIN: f64 = 1.0 / 256.0;
     // The probability that the n-th cycle ends before the next notification.
@@ -159,7 +161,7 @@ fn by_cycles(p: f64, rate: f64) -> (f64, f64) {
     (alpha * rate / 2.0 * not_given_back - step() * rise, alpha)
 }
 
-/// Where a function that rises from below 0 to above passes it.
+/// The root of a function that is negative at `low` and rises to a positive value at `high`.
 fn root(mut low: f64, mut high: f64, rises: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..100 {
         let middle = (low + high) / 2.0;

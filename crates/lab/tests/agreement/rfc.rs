@@ -1,4 +1,4 @@
-//! TCP's segments against the texts of RFC 5681 and RFC 6298.
+//! Compares TCP's segments with the rules of RFC 5681 and RFC 6298.
 
 use crate::fabric::{Dropping, hosts};
 use crate::witness::{Case, Witness, at_most};
@@ -13,24 +13,26 @@ use std::sync::Arc;
 
 const MSS: u64 = 1_460;
 
-/// A full segment on a link of 10 Gbps, a segment of 40 B, and the propagation delay, in us.
+/// In us: the serialization delay of a full segment and of a segment of 40 B on a link of 10 Gbps, and the propagation
+/// delay of a link.
 const FULL_US: f64 = 1.2;
 const SMALL_US: f64 = 0.032;
 const DELAY_US: f64 = 10.0;
 
-/// The round trip of a full segment, and of a SYN: two links each way.
+/// In us: the round trip of a full segment, and below it that of a SYN. Each direction crosses two links.
 const ROUND_TRIP_US: f64 = 4.0 * DELAY_US + 2.0 * FULL_US + 2.0 * SMALL_US;
 const SYN_ROUND_TRIP_US: f64 = 4.0 * DELAY_US + 4.0 * SMALL_US;
 
-/// Counts are exact.
+/// The range for counts, which must be equal.
 const EXACT: RangeInclusive<f64> = 0.0..=0.0;
 
-/// Times are whole picoseconds.
+/// The range for times, which the simulator rounds to picoseconds.
 fn rounded() -> RangeInclusive<f64> {
     at_most(1e-6)
 }
 
-/// Segments with data that host 0 sends, and acknowledgements that reach it; times in us.
+/// The data segments that host 0 sends, with the times of sending, and the acknowledgements that reach host 0, with the
+/// times of arrival. Times are in us.
 struct Trace {
     links: [LinkId; 2],
     sent: Vec<(f64, Segment)>,
@@ -52,14 +54,14 @@ impl Observer for Trace {
 }
 
 impl Trace {
-    /// When segments are sent that were sent before.
+    /// The times at which segments are retransmitted.
     fn repeated(&self) -> Vec<f64> {
         let is_old = |&n: &usize| self.sent[..n].iter().any(|of| of.1.seq == self.sent[n].1.seq);
         (0..self.sent.len()).filter(is_old).map(|n| self.sent[n].0).collect()
     }
 }
 
-/// A flow from host 0 to host 1 of a switch, whose port to host 1 drops the packets that `drops` selects.
+/// Runs a flow from host 0 to host 1 of a switch. The switch's port to host 1 drops the packets that `drops` selects.
 fn run(
     transport: &str,
     values: &[(&'static str, Value)],
@@ -117,8 +119,7 @@ pub(crate) fn fast_retransmit() -> Witness {
             let first = trace.sent[0].1.seq;
             let is_duplicate = |&&(_, segment): &&(f64, Segment)| segment.ack == first;
             let before = trace.acknowledged.iter().filter(is_duplicate).filter(|of| of.0 < at + 1e-9).count();
-            // The fourth segment is in after four serializations at the host and one at the switch.
-            // A SACK block and its padding have 12 B (RFC 2018 §3).
+            // The fourth segment arrives after four serialization delays at the host and one at the switch.
             let ack = SMALL_US + if sack { 0.0096 } else { 0.0 };
             let third = 4.0 * FULL_US + FULL_US + 4.0 * DELAY_US + 2.0 * ack;
             let name = format!("`{transport}`{}", if sack { " with SACK" } else { "" });
@@ -163,7 +164,7 @@ pub(crate) fn retransmission_timeout() -> Witness {
         case(format!("without a measurement, expiry {} in s", n + 1), waits[n], seconds, rounded())
     };
     let mut cases: Vec<Case> = (0..).zip([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0]).map(wait).collect();
-    // After the last acknowledgement all is lost.
+    // All packets after the last acknowledgement are lost.
     let after = |handshake, passed: u64| {
         let values =
             [("initial_window", Value::Count(1)), ("min_rto", ms(0)), ("handshake", Value::Flag(handshake))];

@@ -1,4 +1,4 @@
-//! Saturation of a torus under oblivious routing.
+//! Saturation throughput of a torus with oblivious routing.
 
 use crate::witness::{Case, Witness};
 use raddle_core::{
@@ -14,13 +14,13 @@ use std::collections::VecDeque;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 
-/// Nodes of a dimension of the torus, which has two.
+/// Number of nodes in each of the two dimensions of the torus.
 const K: u32 = 8;
 const NODES: u32 = K * K;
 const HOP_BITS: u32 = 3;
 const FULL: u64 = 1_500;
 
-/// A host that sends each flow as one packet, by a route that the protocol draws.
+/// A host that sends each flow as one packet. The routing protocol draws the packet's route.
 struct Injector {
     routing: Arc<Routing>,
     protocol: Protocol,
@@ -59,7 +59,7 @@ fn at(x: u32, y: u32) -> u32 {
     x % K + y % K * K
 }
 
-/// Every other node in turn.
+/// All other nodes in turn.
 fn uniform(src: u32, packet: u32) -> u32 {
     (src + 1 + packet % (NODES - 1)) % NODES
 }
@@ -82,14 +82,16 @@ fn transpose(src: u32, _: u32) -> u32 {
     at(src / K, src % K)
 }
 
-/// The rate at which nodes can inject packets, in units of a link's rate: each node injects packets for a time at 5/4 of the rate
-/// `bound`, and the fabric needs some time until the last packet is delivered. The busiest link should carry `on_busiest` packets.
+/// The rate at which nodes can inject packets, as a fraction of a link's rate. Each node injects packets at 5/4 of the
+/// rate `bound`. The result is the number of packets of a node over the time until the last packet is delivered.
+/// `on_busiest` is the number of packets that the busiest link should carry.
 fn saturation(protocol: Protocol, pattern: Pattern, bound: f64, on_busiest: f64) -> f64 {
     let rate = Rate::from_gbps(10);
     let topology = Arc::new(builders::torus(&[K, K], rate, Duration::from_ns(100)).expect("a torus"));
     let routing = Arc::new(Routing::new(Arc::clone(&topology)));
     let service = rate.time_for(raddle_core::Bytes(FULL)).as_ps() as f64;
-    // Whole rounds of all patterns whose destinations change.
+    // 252 is a multiple of 63 and of 4, the periods of the patterns with several destinations. Each destination then
+    // gets the same number of packets.
     let rounds = (on_busiest * bound / 252.0).ceil() as u32;
     let (packets, gap) = (rounds * 252, service / (1.25 * bound));
     let mut flows: Vec<Flow> = Vec::new();
@@ -123,11 +125,12 @@ fn saturation(protocol: Protocol, pattern: Pattern, bound: f64, on_busiest: f64)
     f64::from(packets) * service / simulation.now().as_ps() as f64
 }
 
-/// Loads of links are exact, so the bound cannot be passed. The last of 2,000 packets may find empty links behind its queue: 1%.
+/// Number of packets on the busiest link, and the range, for patterns with exact link loads. The bound cannot be
+/// exceeded. The last of 2,000 packets may arrive at an empty queue, which costs up to 1%.
 const EXACT: (f64, RangeInclusive<f64>) = (2_000.0, -0.01..=1e-9);
 
-/// Loads are random. The busiest of 256 links carries up to 4 standard deviations more than the mean of 10,000 packets, 4%, and half of
-/// that again if packets reach it late. The mean itself is exact within 0.5%.
+/// The same for random link loads. The busiest of 256 links carries up to 4 standard deviations (4%) more than the mean
+/// of 10,000 packets, and packets that arrive late cost up to 2% more. The mean itself is exact within 0.5%.
 const RANDOM: (f64, RangeInclusive<f64>) = (10_000.0, -0.06..=0.005);
 
 pub(crate) fn torus() -> Witness {

@@ -1,4 +1,4 @@
-//! Sawtooth windows: DCTCP's queue, and the throughput of TCP.
+//! The sawtooth of congestion windows: DCTCP's queue, and the throughput of TCP.
 
 use crate::fabric::{Dropping, hosts};
 use crate::witness::{Case, MEASURED, Witness, at_most};
@@ -10,23 +10,23 @@ use raddle_topology::{Topology, builders};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Bytes of the headers.
+/// Header bytes of a packet.
 const HEADERS: u64 = 40;
 const MSS: u64 = 1_460;
 const FULL: u64 = HEADERS + MSS;
 
-/// Long flows, one a pair of hosts, that share a link between two switches.
+/// Long flows, one for each pair of hosts, that share a link between two switches.
 struct Dumbbell {
     simulation: Simulation<()>,
     bottleneck: LinkId,
     rate: Rate,
-    /// Without queueing.
+    /// The round trip of a packet without queueing.
     round_trip: Duration,
 }
 
 impl Dumbbell {
-    /// `port` gives the bottleneck's queue; the hosts' links are four times as fast. Flows have segments of `mss` bytes and leave slow
-    /// start at a window of `ssthresh` segments.
+    /// `port` makes the egress port of the bottleneck. The links of hosts are four times as fast as the bottleneck.
+    /// Flows have segments of `mss` bytes, and leave slow start at a window of `ssthresh` segments.
     fn new(
         transport: &str,
         (ssthresh, mss): (f64, u64),
@@ -42,7 +42,7 @@ impl Dumbbell {
         let values = [("mss", mss), ("initial_ssthresh", ssthresh as u64 * mss)];
         let values = values.map(|(name, bytes)| (name, Value::Bytes(bytes)));
         let mut parts = hosts(&topology, transport, &values, None);
-        // No two at the same phase.
+        // The flows start at different times, so that they have different phases.
         let late = |n: u32| Time::ZERO + Duration::from_ns(170 * u64::from(n));
         let flows: Vec<Flow> = (0..pairs).map(|n| flow(n, n, n + pairs, 1 << 40, late(n))).collect();
         let port = |link| if link == bottleneck { port() } else { PortSetup::default() };
@@ -62,7 +62,8 @@ impl Dumbbell {
         self.simulation.run_until(until, |_| ControlFlow::Continue(()));
     }
 
-    /// Packets that the bottleneck sends in a round trip without queueing, in the mean of so many round trips.
+    /// Mean number of packets that the bottleneck sends in a round trip without queueing, over `round_trips` round
+    /// trips.
     fn packets_a_round_trip(&mut self, round_trips: u64) -> f64 {
         let sent = |of: &Self| of.simulation.link_stats()[of.bottleneck.index()].data_packets;
         let (before, start) = (sent(self), self.simulation.now());
@@ -71,7 +72,7 @@ impl Dumbbell {
         (sent(self) - before) as f64 / took
     }
 
-    /// The queue in packets at the ends of so many steps.
+    /// The queue length in packets at the end of each of `steps` steps.
     fn queue(&mut self, steps: u64, step: Duration) -> Vec<f64> {
         let look = |_| {
             self.run(step);
@@ -88,18 +89,19 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 const RATE: Rate = Rate::from_gbps(10);
 
-/// Whole packets a flow: one at the top of the sawtooth, and one more at its bottom.
+/// The tolerance accounts for whole packets: one packet of each flow at the top of the sawtooth, and one more at its
+/// bottom.
 pub(crate) fn dctcp() -> Witness {
     let cases = [1_u32, 2, 8].into_iter().flat_map(|count| {
         let n = f64::from(count);
         let threshold = 40 * count as usize;
         let port = || PortSetup { mark_packets: Some(threshold), ..PortSetup::default() };
-        // 120 us a flow: 100 packets.
+        // The round trip of 120 us times the number of flows has 100 packets for each flow.
         let delay = Duration::from_us(20 * u64::from(count));
         let mut dumbbell = Dumbbell::new("dctcp", (100.0, MSS), count, RATE, delay, port);
         let full = dumbbell.pipe() + threshold as f64;
         let (largest, amplitude) = (threshold as f64 + n, 0.5 * (2.0 * n * full).sqrt());
-        // Twice the period, so that each piece of the run has a whole one.
+        // A piece of the run has two periods of the sawtooth, so each piece contains a whole period.
         let round_trip = RATE.time_for(Bytes(FULL)) * full as u64;
         let step = round_trip / 50;
         let steps = (2.0 * amplitude / n * 50.0) as usize;
@@ -124,7 +126,7 @@ pub(crate) fn dctcp() -> Witness {
     }
 }
 
-/// One flow of TCP at a queue of so many packets.
+/// One TCP flow at a queue with a limit of `limit` packets.
 fn sawtooth(limit: usize) -> Dumbbell {
     let port = || PortSetup { limit_packets: Some(limit), ..PortSetup::default() };
     let mut dumbbell = Dumbbell::new("tcp-newreno", (80.0, MSS), 1, RATE, Duration::from_us(20), port);
@@ -165,7 +167,7 @@ pub(crate) fn queue_limit() -> Witness {
     }
 }
 
-/// Packets in a round trip of a flow with segments of `mss` bytes, of whose packets every `period`th is lost.
+/// Packets per round trip of a flow with segments of `mss` bytes. Every `period`th packet is lost.
 fn with_losses(period: u32, mss: u64) -> f64 {
     let window = (8.0 / 3.0 * f64::from(period)).sqrt();
     let queue = || PortSetup {
@@ -184,7 +186,8 @@ fn with_losses(period: u32, mss: u64) -> f64 {
     dumbbell.packets_a_round_trip(100 * window as u64)
 }
 
-/// The same by counting: W/2 + 1 round trips of W/2 to W packets, and one more of W/2 packets for fast recovery.
+/// The same number by counting rounds: W/2 + 1 round trips with W/2 to W packets, and one more round trip with W/2
+/// packets for fast recovery.
 fn by_rounds(period: u32) -> f64 {
     let window = ((1.25_f64 * 1.25 + 1.5 * f64::from(period)).sqrt() - 1.25) / 0.75;
     f64::from(period) / (window / 2.0 + 2.0)

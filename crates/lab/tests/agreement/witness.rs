@@ -43,5 +43,5 @@ pub(crate) fn at_most(share: f64) -> RangeInclusive<f64> {
     -share..=share
 }
 
-/// No difference is asserted: the page shows the case as measured, and says why it differs.
+/// The range for a case whose difference is not tested. The page shows the numbers and explains the difference.
 pub(crate) const MEASURED: RangeInclusive<f64> = f64::NEG_INFINITY..=f64::INFINITY;

@@ -38,37 +38,40 @@ fn tcp_and_ecmp_on_a_fat_tree() {
     assert_agrees(include_str!("worlds/fat_tree.toml"));
 }
 
-/// specifications/pdq.md §11: within 5 to 10 percent.
+/// specifications/pdq.md §11: the engines agree within 5 to 10 percent.
 #[test]
 fn oracle_11_pdq_on_a_bottleneck() {
     assert_agrees(include_str!("worlds/pdq.toml"));
 }
 
-/// specifications/pdq.md §11: a mean within 5 to 10 percent.
+/// specifications/pdq.md §11: the mean agrees within 5 to 10 percent.
 #[test]
 fn oracle_11_rcp_on_a_bottleneck() {
     assert_agrees(include_str!("worlds/rcp.toml"));
 }
 
-/// specifications/pdq.md §11: within 5 to 10 percent.
+/// specifications/pdq.md §11: the engines agree within 5 to 10 percent.
 #[test]
 fn oracle_11_d3_with_deadlines_on_a_bottleneck() {
     assert_agrees(include_str!("worlds/d3.toml"));
 }
 
-/// Outside the 5 to 10 percent of specifications/pdq.md §11; the file gives the reason.
+/// The difference is larger than the 5 to 10 percent of specifications/pdq.md §11. The experiment's file gives the
+/// reason.
 #[test]
 fn pdq_on_bcube() {
     assert_agrees(include_str!("worlds/bcube.toml"));
 }
 
-/// Outside the 5 to 10 percent of specifications/pdq.md §11; the file gives the reason.
+/// The difference is larger than the 5 to 10 percent of specifications/pdq.md §11. The experiment's file gives the
+/// reason.
 #[test]
 fn pdq_on_jellyfish() {
     assert_agrees(include_str!("worlds/jellyfish.toml"));
 }
 
-/// Outside the 5 to 10 percent of specifications/pdq.md §11; the file gives the reason.
+/// The difference is larger than the 5 to 10 percent of specifications/pdq.md §11. The experiment's file gives the
+/// reason.
 #[test]
 fn multipath_pdq_on_bcube() {
     assert_agrees(include_str!("worlds/multipath.toml"));

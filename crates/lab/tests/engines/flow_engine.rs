@@ -1,4 +1,5 @@
-//! Experiments on the flow engine: it makes the same records, and gives clear errors for features that it lacks.
+//! Tests of experiments on the flow engine: it writes the same records as the packet engine, and refuses features that
+//! it lacks with a clear error.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 

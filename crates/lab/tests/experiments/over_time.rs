@@ -61,7 +61,7 @@ fn all_that_is_sent_arrives_in_order_and_at_the_rate_of_the_link() {
     assert_eq!(column("arrived_packets").iter().sum::<u64>(), 1_200);
     let late: u64 = column("late_packets").iter().sum();
     assert!(late > 0 && column("port_changes").iter().sum::<u64>() > 100, "{late} late packets");
-    // 125,000 B in 100 us is the link's rate; the three flows share it throughout.
+    // 125,000 B in 100 us is the rate of the link, which the three flows share all the time.
     let from = column("from_ps");
     let filled = (1..14).all(|i| {
         let rows = (0..from.len()).filter(|&row| from[row] == i * 100_000_000);
@@ -110,7 +110,7 @@ fn only_the_queues_that_are_asked_for_are_looked_at() {
     assert_eq!((at, from), ([50, 100, 150].map(|us| us * 1_000_000).to_vec(), vec![11; 3]));
 }
 
-/// Every transport's header tells which bytes of which flow a packet holds, so arrivals can be counted.
+/// The header of every transport states the flow and the bytes that a packet carries, so arrivals can be counted.
 #[test]
 fn what_arrives_of_a_flow_is_counted_whatever_its_transport() {
     let torus = r#"topology={ kind = "torus", dims = [3, 3], link_rate = "10 Gbps", link_delay = "100 ns" }"#;

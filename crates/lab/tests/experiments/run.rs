@@ -239,7 +239,8 @@ fn a_fat_tree_read_from_a_file_gives_the_same_results() {
     }
 }
 
-/// specifications/expeditus.md §9, Fig 15: before the first flow, routing knows the links that are down from the start.
+/// specifications/expeditus.md §9, Fig 15: routing knows the links that are down from the start before the first flow
+/// begins.
 #[test]
 fn nothing_is_lost_to_failures_that_are_known_from_the_start() {
     let lost = |discovery: &str| {
@@ -271,7 +272,8 @@ fn a_node_knows_its_own_dead_link_before_it_sends() {
     assert_eq!((flows.len(), drops.link_down + drops.no_route), (1, 0));
 }
 
-/// Hosts of these transports wait until each frame has left, and a plain FIFO does not report departures.
+/// Hosts of these transports wait until each frame has left. A FIFO port does not report departures, so hosts use
+/// another queue.
 #[test]
 fn hosts_of_lossless_ethernet_need_no_flow_control_to_send() {
     let fabric = "topology={ kind = \"folded_clos\", leaves = 2, spines = 2, hosts_per_leaf = 4, link_rate = \"10 Gbps\", link_delay = \"100 ns\" }";
@@ -313,8 +315,8 @@ fn every_byte_arrives_in_a_rack_under_faults_on_any_number_of_threads() {
     assert_eq!(outcome.digest.to_string(), run(3).digest.to_string());
 }
 
-/// Links fail and corrupt packets while nodes send hellos. Ports have their own queues and agents, and hosts are told
-/// of departures.
+/// Links fail and corrupt packets while nodes send hellos. Ports have their own queues and agents, and hosts receive
+/// reports of departures.
 #[test]
 fn a_live_rack_runs_what_it_once_refused() {
     let failure = "[[failure]]\nlink = [0, 1]\nat = \"150 us\"\nrepair = \"500 us\"\n[errors]\nloss = 1e-3";

@@ -25,8 +25,8 @@ const FABRICS: [&str; 8] = [
 
 const SCHEMES: [&str; 4] = ["r2c2", "r2c2-central", "pfq", "tcp-newreno"];
 
-/// A link and a node that exist in every fabric fail and recover during the traffic. Discovery is delayed for one and
-/// immediate for the other.
+/// A link and a node that exist in every fabric fail and recover during the traffic. Discovery of one failure is
+/// delayed, discovery of the other is immediate.
 fn failures(fabric: &str) -> String {
     let node = 3;
     let neighbour = match fabric.split('"').nth(1) {
@@ -113,7 +113,7 @@ fn runs_with_random_faults_and_errors() {
     assert!(drops().any(|drops| drops.lost > 0) && drops().any(|drops| drops.malformed > 0));
 }
 
-/// Nodes discover the failures themselves. Their packets and delays are the same with any number of threads.
+/// Nodes discover the failures by hello messages. Their packets and delays are the same with any number of threads.
 #[test]
 fn runs_whose_nodes_say_hello() {
     let hellos = ["engine.discovery=\"hello\"", "engine.hello_period=5 us"];

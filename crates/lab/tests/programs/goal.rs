@@ -26,7 +26,7 @@ l2 requires l1
 }
 ";
 
-/// Hosts around one switch at a distance of 50 ns. They send packets of 1,500 bytes one after another.
+/// Hosts around one switch, with a propagation delay of 50 ns. They send packets of 1,500 bytes back to back.
 const UDP: &str = "transport = \"udp\"\nudp = { payload = \"1456 B\" }\n[engine]\n";
 
 /// Lossless Ethernet with cut-through: the switch forwards a frame once it has received 64 bytes.
@@ -159,7 +159,7 @@ fn a_rendezvous_takes_two_round_trips_more() {
     let (handshake, data) = (202_400, 2_551_200);
     assert_eq!(sizes, [(0, 64, Some(handshake)), (1, 64, Some(handshake)), (2, 3_000, Some(data))]);
     assert_eq!(asked.makespan_ps().unwrap(), eager.makespan_ps().unwrap() + 2 * handshake);
-    // A message of exactly the limit is not below it.
+    // A message whose size equals the limit uses rendezvous.
     assert_eq!((with("3 KB").1.len(), with("3001 B").1.len()), (3, 1));
 }
 

@@ -1,9 +1,9 @@
-//! The keys of an experiment's file, each declared once: name, type, default, range and words. The engines that do not
-//! heed a key are in `run/capabilities.rs`.
+//! The keys of an experiment's file. Each key is declared once, with its name, type, default, range and description.
+//! `run/capabilities.rs` lists the engines that ignore a key.
 //!
 //! A [`Section`](super::Section) reads a table by its declaration. The book's [page] of all keys, `raddle explain`,
-//! `raddle list keys` and the JSON [`schema()`] are made from the same declarations. The declaration of a table stands
-//! in the file that reads the table:
+//! `raddle list keys` and the JSON [`schema()`] are generated from the same declarations. A table is declared in the
+//! source file that reads the table:
 //!
 //! ```text
 //! keys! {
@@ -36,7 +36,7 @@ use super::section::{Read, out_of_range};
 use super::value::Item;
 use raddle_schemes::registry::Registry;
 
-/// Declares a table and its keys. Doc comments are the words of the book.
+/// Declares a table and its keys. The doc comments are also the descriptions in the book.
 macro_rules! keys {
     ($(
         $(#[doc = $words:literal])+
@@ -57,7 +57,8 @@ macro_rules! keys {
 }
 pub(crate) use keys;
 
-/// Declares keys that tables of some kinds have. Doc comments are the words of the book.
+/// Declares keys that belong to a kind rather than to every table. The doc comments are also the descriptions in the
+/// book.
 macro_rules! key {
     ($( $(#[doc = $doc:literal])+ $visibility:vis $key:ident: $type:ty = $declared:expr; )+) => {$(
         $(#[doc = $doc])+
@@ -69,24 +70,24 @@ pub(crate) use key;
 /// The declared keys of a table.
 #[derive(Debug)]
 pub struct Keys {
-    /// The table's name, dotted; `[[…]]` tables have no brackets here.
+    /// The table's dotted name. `[[…]]` tables have no brackets here.
     pub path: &'static str,
-    /// What the table is for.
+    /// Description of the table.
     pub words: &'static str,
     /// Its keys, in the order of the book.
     pub keys: &'static [&'static dyn Declared],
-    /// Declarations whose keys stand in this table too, because several tables share them.
+    /// Other declarations whose keys this table has too. Several tables share these keys.
     pub others: &'static [&'static Keys],
 }
 
 impl Keys {
-    /// All keys of the table: its own, and those that it shares with other tables.
+    /// All keys of the table: its own keys, and the keys that it shares with other tables.
     pub fn all(&self) -> impl Iterator<Item = &'static dyn Declared> {
         let shared: Vec<_> = self.others.iter().flat_map(|others| others.all()).collect();
         self.keys.iter().copied().chain(shared)
     }
 
-    /// The key of that name, kinds' keys included.
+    /// The key of that name, among the table's keys and the keys of all kinds.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&'static dyn Declared> {
         let of_kinds =
@@ -95,51 +96,51 @@ impl Keys {
     }
 }
 
-/// One of the kinds that a key chooses from, with the keys that the table has beside it.
+/// One of the kinds that a key chooses from. A table of this kind has further keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name.
+    /// The kind's name.
     pub name: &'static str,
-    /// What it is.
+    /// Description of the kind.
     pub words: &'static str,
-    /// The keys of this kind.
+    /// The keys that a table of this kind has.
     pub keys: &'static [&'static dyn Declared],
 }
 
-/// Names that a key can have, each with words.
+/// Names that a key can have, each with a description.
 pub type Choices = Vec<(String, &'static str)>;
 
-/// A key of a table, whose values have the type `T`.
+/// A key of a table. Its values have the type `T`.
 pub struct Key<T> {
     name: &'static str,
     words: &'static str,
     need: Need,
     limit: Limit<T>,
     example: Option<&'static str>,
-    /// The thing that kinds and names in the registry are, for "unknown … `name`".
+    /// The role of the names that the key chooses from, for the message "unknown … `name`".
     chosen: &'static str,
     /// Other names for values: each alias with the value that it stands for.
     also: &'static [(&'static str, &'static str)],
     kinds: &'static [Kind],
-    /// Names that the registry of schemes has.
+    /// Gives the names that the registry of schemes adds.
     registered: Option<fn(&Registry) -> Choices>,
     table: Option<&'static Keys>,
 }
 
-/// The need for a key, and its value if it is left out.
+/// Requirement or default of a key.
 #[derive(Debug, Clone, Copy)]
 enum Need {
-    /// It may be left out, which means what the words say.
+    /// The key may be left out; its description says what that means.
     Optional,
-    /// It must be there.
+    /// The key is required.
     Required,
-    /// The value as TOML.
+    /// The default value, as TOML.
     Or(&'static str),
-    /// The value depends on others, as these words say.
+    /// The default depends on other values; these words say how.
     Computed(&'static str),
 }
 
-/// Values that a key may have.
+/// Limits on the values of a key.
 enum Limit<T> {
     Any,
     Such { allows: fn(&T) -> bool, words: &'static str },
@@ -147,7 +148,7 @@ enum Limit<T> {
 }
 
 impl<T> Key<T> {
-    /// A key of this name, which may be left out.
+    /// An optional key of this name, without a default.
     pub(crate) const fn new(name: &'static str) -> Self {
         let (words, need, limit, example) = ("", Need::Optional, Limit::Any, None);
         Self {
@@ -164,100 +165,101 @@ impl<T> Key<T> {
         }
     }
 
-    /// The same key, which must be given.
+    /// Makes the key required.
     pub(crate) const fn required(mut self) -> Self {
         self.need = Need::Required;
         self
     }
 
-    /// The same key, which has this value, in TOML, if it is left out.
+    /// Sets the default, as TOML.
     pub(crate) const fn or(mut self, default: &'static str) -> Self {
         self.need = Need::Or(default);
         self
     }
 
-    /// The same key. The words say which value it has if it is left out.
+    /// Sets words that say which value the key has if it is left out.
     pub(crate) const fn computed(mut self, words: &'static str) -> Self {
         self.need = Need::Computed(words);
         self
     }
 
-    /// The same key with an example of a value, in TOML.
+    /// Sets an example of a value, in TOML.
     pub(crate) const fn example(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self
     }
 
-    /// The same key, whose values are these kinds of what `chosen` names.
+    /// Sets the kinds that the key chooses from. `chosen` is their role, for messages.
     pub(crate) const fn of(mut self, chosen: &'static str, kinds: &'static [Kind]) -> Self {
         (self.chosen, self.kinds) = (chosen, kinds);
         self
     }
 
-    /// The same key, whose values have these other names: each alias with the value that it stands for.
+    /// Sets aliases of values: each alias with its declared value.
     pub(crate) const fn also(mut self, also: &'static [(&'static str, &'static str)]) -> Self {
         self.also = also;
         self
     }
 
-    /// The same key, whose values are names in the registry, each with a line of description.
+    /// Sets the names from the registry that the key chooses from, each with a one-line description. `chosen` is their
+    /// role, for messages.
     pub(crate) const fn registered(mut self, chosen: &'static str, names: fn(&Registry) -> Choices) -> Self {
         (self.chosen, self.registered) = (chosen, Some(names));
         self
     }
 
-    /// The kinds that it declares.
+    /// The kinds that the key declares.
     pub(crate) const fn own_kinds(&self) -> &'static [Kind] {
         self.kinds
     }
 
-    /// The thing that its values name.
+    /// The role of the names that the key chooses from.
     pub(crate) const fn chosen(&self) -> &'static str {
         self.chosen
     }
 
-    /// The same key, whose value is a table with these keys, or a list of such tables.
+    /// Declares the keys of the table that is the key's value, or of each table in the list that is its value.
     pub(crate) const fn table(mut self, keys: &'static Keys) -> Self {
         self.table = Some(keys);
         self
     }
 
-    /// The same key, whose values must be `allows`; the words continue "must be …".
+    /// Allows only values for which `allows` is true. The words complete the sentence "must be …".
     pub(crate) const fn such(mut self, words: &'static str, allows: fn(&T) -> bool) -> Self {
         self.limit = Limit::Such { allows, words };
         self
     }
 
-    /// The same key with its words.
+    /// Sets the description.
     pub(crate) const fn says(mut self, words: &'static str) -> Self {
         self.words = words;
         self
     }
 
-    /// Its name.
+    /// The key's name.
     pub(crate) const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The declaration of the table that is its value.
+    /// The declared keys of the table that is the key's value.
     ///
     /// # Panics
-    /// If none is declared.
+    /// If the key declares no table.
     pub(crate) fn inner(&self) -> &'static Keys {
         self.table.unwrap_or_else(|| panic!("`{}` has no declared table", self.name))
     }
 }
 
 impl<T: Default + PartialOrd> Key<T> {
-    /// The same key, whose values must be above zero.
+    /// Allows only values above zero.
     pub(crate) const fn above_zero(self) -> Self {
         self.such("greater than 0", |value| *value > T::default())
     }
 }
 
-/// A type that is a number.
+/// A type whose values can be converted to a number, for range checks.
 pub trait Number {
-    /// The number.
+    /// The value as a number.
     fn number(&self) -> f64;
 }
 
@@ -280,7 +282,7 @@ impl Number for f64 {
 }
 
 impl<T: Number> Key<T> {
-    /// The same key, whose values must be from `least` to `most`, both allowed.
+    /// Allows only values from `least` to `most`, both included.
     pub(crate) const fn within(mut self, least: f64, most: f64) -> Self {
         self.limit = Limit::Range { number: T::number, least, most };
         self
@@ -288,7 +290,7 @@ impl<T: Number> Key<T> {
 }
 
 impl<T: Read> Key<T> {
-    /// A value as it might be written.
+    /// An example of a value, as TOML.
     fn shown_example(&self) -> String {
         if let Some(example) = self.example {
             return example.to_owned();
@@ -303,7 +305,7 @@ impl<T: Read> Key<T> {
     /// Reads a value of the key.
     ///
     /// # Errors
-    /// If the item has another type, or a value that the key cannot have.
+    /// If the item has another type, or the key does not allow the value.
     pub(crate) fn read(&self, item: &Item) -> Result<T, Problem> {
         let value = T::read(item)?;
         if self.allows(&value) {
@@ -322,7 +324,7 @@ impl<T: Read> Key<T> {
         }
     }
 
-    /// Its value if it is left out.
+    /// The default value; `None` if the key has no fixed default.
     pub(crate) fn default(&self) -> Option<T> {
         let Need::Or(text) = self.need else { return None };
         let read = Item::constant(text).and_then(|item| self.read(&item));
@@ -330,40 +332,41 @@ impl<T: Read> Key<T> {
     }
 }
 
-/// A value as a message shows it: text without quotes.
+/// A value as messages show it: strings without quotes.
 fn shown(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A declared key, whatever the type of its values.
+/// A declared key, with any type of values.
 pub trait Declared: Sync + std::fmt::Debug {
-    /// Its name.
+    /// The key's name.
     fn name(&self) -> &'static str;
-    /// What it means.
+    /// The key's description.
     fn words(&self) -> &'static str;
-    /// The type of its values in words.
+    /// The type of the values, in words.
     fn what(&self) -> String;
-    /// A value as it might be written in TOML.
+    /// An example of a value, as TOML.
     fn example(&self) -> String;
-    /// True if it must be given.
+    /// True if the key is required.
     fn is_required(&self) -> bool;
-    /// The value that it has if it is left out, as TOML or in words; `None` if it must be given or its words say.
+    /// The default, as TOML or in words; `None` if the key is required or only its description says what leaving it out
+    /// means.
     fn left_out(&self) -> Option<String>;
-    /// The values that it can have, as words that continue "must be …"; `None` if its type says all.
+    /// The allowed values, in words that complete the sentence "must be …"; `None` if the type is the only limit.
     fn limit(&self) -> Option<String>;
-    /// The kinds from which it chooses.
+    /// The kinds that the key chooses from.
     fn kinds(&self) -> &'static [Kind];
-    /// The names from which it chooses, each with words.
+    /// The names that the key chooses from, each with a description.
     fn choices(&self, registry: &Registry) -> Choices;
     /// Other names for values: each alias with the value that it stands for.
     fn aliases(&self) -> &'static [(&'static str, &'static str)];
-    /// The value that `text` stands for under another name; `None` if it is a value, or unknown.
+    /// The declared value for which `text` is an alias; `None` if `text` is itself a value, or unknown.
     fn meant(&self, text: &str, registry: &Registry) -> Option<String>;
-    /// The keys of the table that is its value.
+    /// The declared keys of the table that is the key's value.
     fn inner(&self) -> Option<&'static Keys>;
-    /// The JSON Schema of a single value, without that of its [table](Self::inner).
+    /// The JSON Schema of a single value, without the schema of its [table](Self::inner).
     fn schema(&self) -> serde_json::Value;
-    /// Reads its default and its example, and fails if one of them is refused.
+    /// Panics if the key does not allow its own default or example.
     #[cfg(test)]
     fn check(&self);
 }

@@ -1,4 +1,4 @@
-//! Values that are names.
+//! Types whose values are written as names.
 
 use super::super::problem::{Cause, Problem};
 use super::super::section::{Read, wrong_type};
@@ -6,11 +6,11 @@ use super::super::value::{Item, Value};
 use super::Choices;
 use serde_json::json;
 
-/// A type whose values have names, such as the kinds of framing.
+/// A type whose values are written as names, such as the kinds of framing.
 pub trait Named: Copy + PartialEq + 'static {
-    /// The thing that is named, for "unknown … `name`".
+    /// The role of the names, for the message "unknown … `name`".
     const WHAT: &'static str;
-    /// The names, each with its value and words about it.
+    /// The names, each with its value and description.
     const ALL: &'static [(&'static str, Self, &'static str)];
 }
 
@@ -42,7 +42,7 @@ impl<T: Named> Read for T {
     }
 }
 
-/// A name of one of the kinds that its key declares, or of a scheme in the registry.
+/// The name of a kind that the key declares, or of a scheme in the registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name(pub String);
 

@@ -1,4 +1,4 @@
-//! Values that are tables, which declare keys of their own.
+//! Types of values that are tables with declared keys.
 
 use super::super::problem::Problem;
 use super::super::section::{Read, wrong_type};
@@ -13,7 +13,8 @@ pub struct Inner;
 #[derive(Debug, Clone, Copy)]
 pub struct Tables;
 
-/// A table such as `{ kind = "pareto", shape = 1.05 }`, for which its kind alone may stand: `"uniform"`.
+/// A table such as `{ kind = "pareto", shape = 1.05 }`. A string such as `"uniform"` is short for a table with only
+/// that kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Kinded;
 
@@ -52,7 +53,7 @@ nested!(
     { "type": ["string", "object"] }
 );
 
-/// A value of any type, which the code that reads it checks.
+/// A value of any type. The code that reads the value checks it.
 #[derive(Debug, Clone, Copy)]
 pub struct Any;
 

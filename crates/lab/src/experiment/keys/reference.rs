@@ -1,4 +1,4 @@
-//! The declared keys as text: the book's page of all keys, and `raddle explain` of a key.
+//! Text generated from the declared keys: the book's page of all keys, and the output of `raddle explain`.
 
 use super::super::ROOT;
 use super::{Declared, Keys, Kind};
@@ -9,22 +9,22 @@ use raddle_schemes::registry::Registry;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
-/// A kind with its keys on one line: `wrap-around grid: dims = [8, 8, 8]`.
+/// Description of a kind and its keys on one line: `wrap-around grid: dims = [8, 8, 8]`.
 pub(crate) fn described(kind: &Kind) -> String {
     let keys: Vec<_> = kind.keys.iter().map(|key| format!("{} = {}", key.name(), key.example())).collect();
     if keys.is_empty() { kind.words.to_owned() } else { format!("{}: {}", kind.words, keys.join(", ")) }
 }
 
-/// A declared key and the table that has it.
+/// A declared key, and the table that the key belongs to.
 struct Place {
     table: &'static Keys,
-    /// The kind that the table must have for the key.
+    /// The kind that the table must have; `None` if tables of every kind have the key.
     kind: Option<&'static Kind>,
     key: &'static dyn Declared,
 }
 
 impl Place {
-    /// The key with the names of its tables, such as `engine.grid`.
+    /// The dotted path of the key, such as `engine.grid`.
     fn path(&self) -> String {
         if self.table.path.is_empty() {
             self.key.name().to_owned()
@@ -34,7 +34,7 @@ impl Place {
     }
 }
 
-/// The table and all tables within it, each once, in the order of their keys.
+/// The table and all tables within it. Each occurs once, in the order of the keys.
 fn tables(of: &'static Keys) -> Vec<&'static Keys> {
     let mut tables: Vec<&'static Keys> = Vec::new();
     let mut left = vec![of];
@@ -49,7 +49,7 @@ fn tables(of: &'static Keys) -> Vec<&'static Keys> {
     tables
 }
 
-/// The keys of a table, those of its kinds after the key that chooses the kind.
+/// The keys of a table. The keys of each kind follow the key that chooses the kind.
 fn places(table: &'static Keys) -> Vec<Place> {
     let mut places = Vec::new();
     for key in table.all() {
@@ -61,7 +61,8 @@ fn places(table: &'static Keys) -> Vec<Place> {
     places
 }
 
-/// The dotted names of all keys, each with the first sentence about it. Parameters of schemes are not among them.
+/// The dotted names of all keys, each with the first sentence of its description. Parameters of schemes are not
+/// included.
 #[must_use]
 pub fn names() -> Vec<(String, String)> {
     let mut names: Vec<(String, String)> = Vec::new();
@@ -74,7 +75,7 @@ pub fn names() -> Vec<(String, String)> {
     names
 }
 
-/// All keys, those of all tables and kinds.
+/// The keys of all tables, including those of all kinds.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Declared> {
     tables(&ROOT).into_iter().flat_map(places).map(|place| place.key)
@@ -84,7 +85,8 @@ fn first_sentence(words: &str) -> &str {
     words.split_once(". ").map_or(words, |(first, _)| first).trim_end_matches('.')
 }
 
-/// All that is declared of the key of that dotted name, such as `engine.grid`, as text and as JSON; `None` if there is none.
+/// The declaration of the key with a dotted name such as `engine.grid`, as text and as JSON; `None` if there is no such
+/// key.
 #[must_use]
 pub fn explain(path: &str, registry: &Registry) -> Option<(String, Value)> {
     let (mut text, mut entries) = (String::new(), Vec::new());
@@ -123,7 +125,7 @@ pub fn explain(path: &str, registry: &Registry) -> Option<(String, Value)> {
     (!entries.is_empty()).then_some((text, Value::Array(entries)))
 }
 
-/// Names in a column, each with words.
+/// Appends a titled column of names, each with its description.
 fn listed<'a>(text: &mut String, title: &str, names: impl Iterator<Item = (&'a str, &'a str)> + Clone) {
     let Some(width) = names.clone().map(|(name, _)| name.len()).max() else { return };
     let _ = writeln!(text, "\n{title}");
@@ -132,7 +134,7 @@ fn listed<'a>(text: &mut String, title: &str, names: impl Iterator<Item = (&'a s
     }
 }
 
-/// The facts about a key that are not in its words.
+/// The facts about a key that its description does not state: type, default, range, engines.
 fn facts(place: &Place) -> Vec<(&'static str, String)> {
     let key = place.key;
     let mut facts = vec![("type", key.what())];
@@ -149,7 +151,7 @@ fn facts(place: &Place) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// The page of the book with all keys and the parameters of all schemes.
+/// The book's page of all keys and of the parameters of all schemes.
 #[must_use]
 pub fn page(registry: &Registry) -> String {
     let mut page = String::from(
@@ -208,7 +210,7 @@ fn row(parameter: &Parameter) -> String {
     format!("| `{name}` | `{}` | {} | {} |", default_of(parameter), cell(&range), cell(doc))
 }
 
-/// The keys that the table has because it shares them with a table of another name.
+/// The keys that the table shares with a table of another name.
 fn shared(table: &'static Keys) -> impl Iterator<Item = &'static dyn Declared> {
     table.others.iter().filter(|others| others.path != table.path).flat_map(|others| others.all())
 }
@@ -218,7 +220,7 @@ fn have_the_same_keys(kind: &Kind, other: &Kind) -> bool {
     names(kind) == names(other)
 }
 
-/// A table of keys.
+/// Appends a Markdown table of keys.
 fn rows(page: &mut String, places: impl Iterator<Item = Place>, registry: &Registry) {
     page.push_str("| key | type | default | meaning |\n|---|---|---|---|\n");
     for place in places {
@@ -258,12 +260,12 @@ fn rows(page: &mut String, places: impl Iterator<Item = Place>, registry: &Regis
     }
 }
 
-/// Text in a cell of a Markdown table.
+/// Escapes text for a cell of a Markdown table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-/// A parameter's default as it is written in an experiment.
+/// A parameter's default, as an experiment writes it.
 pub(crate) fn default_of(parameter: &Parameter) -> String {
     match parameter.default {
         Setting::Duration(span) => format!("\"{span}\""),

@@ -1,4 +1,4 @@
-//! The declared keys as a JSON Schema, by which an editor completes and checks an experiment's file.
+//! The declared keys as a JSON Schema. An editor uses the schema to complete and check an experiment's file.
 
 use super::super::ROOT;
 use super::{Declared, Keys, default_of};
@@ -6,7 +6,7 @@ use raddle_schemes::parameter::{Parameter, Value as Setting};
 use raddle_schemes::registry::Registry;
 use serde_json::{Map, Value, json};
 
-/// The JSON Schema (draft 2020-12) of an experiment's file, with the parameters of all schemes of the registry.
+/// The JSON Schema (draft 2020-12) of an experiment's file, including the parameters of all schemes in the registry.
 #[must_use]
 pub fn schema(registry: &Registry) -> Value {
     let mut schema = table(&ROOT, registry);
@@ -26,7 +26,7 @@ pub fn schema(registry: &Registry) -> Value {
     schema
 }
 
-/// The schema of a table. A key that several kinds declare may have the values of any of them.
+/// The schema of a table. If several kinds declare a key, the schema allows the values of each declaration.
 fn table(keys: &'static Keys, registry: &Registry) -> Value {
     let mut properties: Map<String, Value> = Map::new();
     let mut add = |key: &'static dyn Declared| {
@@ -44,7 +44,7 @@ fn table(keys: &'static Keys, registry: &Registry) -> Value {
         key.kinds().iter().flat_map(|kind| kind.keys).for_each(|key| add(*key));
     }
     let required: Vec<_> = keys.all().filter(|key| key.is_required()).map(Declared::name).collect();
-    // Topologies of other crates bring keys of their own.
+    // A topology of another crate can have keys that are not declared here.
     let closed = keys.path != "topology";
     json!({
         "type": "object",

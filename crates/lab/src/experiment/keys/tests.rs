@@ -1,4 +1,5 @@
-//! Tests of the declarations: that they can be read, are in the book, and describe the files that Raddle ships.
+//! Tests of the declarations: defaults and examples can be read, the book's page is current, and the schema describes
+//! the files that Raddle ships.
 
 use super::super::ROOT;
 use super::{page, schema};
@@ -42,7 +43,8 @@ fn defaults_and_examples_of_all_keys_can_be_read() {
     assert!(keys > 200, "only {keys} keys are declared");
 }
 
-/// The places at which `value` does not fit `schema`, each with the reason. It knows the words of JSON Schema that ours has.
+/// The places where `value` does not fit `schema`, each with the reason. It supports only the JSON Schema keywords that
+/// our schema uses.
 fn misfits(value: &Value, schema: &Value, path: &str, found: &mut Vec<String>) {
     if let Some(any) = schema["anyOf"].as_array() {
         let fits = |schema: &&Value| {
@@ -124,11 +126,11 @@ fn the_schema_describes_all_experiments_that_raddle_ships() {
         let text = std::fs::read_to_string(&path).unwrap();
         let value: Value = toml::from_str(&text).unwrap();
         if value["statement"].is_array() {
-            continue; // statements of a paper
+            continue; // A paper's list of statements is not an experiment.
         }
         let mut found = Vec::new();
         misfits(&value, &schema, "", &mut found);
-        // A topology of another crate is described only where that crate is registered.
+        // A file with a topology of another crate has extra keys in `[topology]`, which the schema allows.
         assert!(found.is_empty(), "{}: {found:#?}", path.display());
         experiments += 1;
     }

@@ -35,7 +35,7 @@ impl Named for LinkLayer {
     ];
 }
 
-/// Numbers of nodes that a 24-bit address can name.
+/// A required key for a number of nodes, which must fit the 24 bits of an address.
 const fn nodes(name: &'static str) -> Key<u32> {
     Key::new(name).required().within(1.0, MOST_NODES as f64 - 1.0)
 }

@@ -1,4 +1,4 @@
-//! `[topology]`: which fabric.
+//! `[topology]`: the fabric.
 
 mod keys;
 mod slow;
@@ -26,85 +26,85 @@ use raddle_topology::{ClosSize, LinkLayer, Topology, XgftSize, io};
 use slow::Slow;
 use std::sync::Arc;
 
-/// The kinds of fabric, each with a line of description.
+/// The built-in kinds of fabric, each with a one-line description.
 pub fn kinds() -> impl Iterator<Item = (&'static str, String)> {
     KINDS.iter().map(|kind| (kind.name, described(kind)))
 }
 
-/// The kinds of fabric, those of other crates too.
+/// The kinds of fabric: the built-in ones and those in the registry.
 fn names(registry: &Registry) -> Choices {
     let others = registry.topologies().iter().map(|kind| (kind.info.name.to_owned(), kind.info.summary));
     KINDS.iter().map(|kind| (kind.name.to_owned(), kind.words)).chain(others).collect()
 }
 
-/// Nodes that a 24-bit address can name.
+/// Number of nodes that a 24-bit address can distinguish.
 const MOST_NODES: u64 = 1 << 24;
 
-/// Which fabric.
+/// The fabric, by its kind.
 #[derive(Debug, Clone)]
 pub enum Fabric {
-    /// Wrap-around grid of these sizes.
+    /// Wrap-around grid; the number of nodes in each dimension.
     Torus(Vec<u32>),
-    /// Grid of these sizes.
+    /// Grid without wrap-around; the number of nodes in each dimension.
     Mesh(Vec<u32>),
-    /// 2^n nodes.
+    /// Hypercube of 2^n nodes; the value is n.
     Hypercube(u32),
     /// Two or three levels of switches.
     Clos {
-        /// Its numbers.
+        /// Numbers of pods, switches and hosts.
         size: ClosSize,
-        /// Its rates.
+        /// Rates of the links of each level.
         rates: ClosRates,
     },
-    /// Levels of switches, each of which has several parents.
+    /// Extended generalized fat tree: a node of any level can have several parents.
     Xgft(XgftSize),
-    /// Servers that forward, `n` at a switch, of `k + 1` ports each.
+    /// BCube: servers with `k + 1` ports forward packets, and `n` servers share a switch.
     Bcube {
-        /// Ports of a switch.
+        /// Number of ports of a switch.
         n: u32,
-        /// Levels of switches less one.
+        /// Number of levels of switches less one.
         k: u32,
     },
-    /// Switches joined at random.
+    /// Jellyfish: switches in a random graph.
     Jellyfish {
-        /// Switches.
+        /// Number of switches.
         switches: u32,
-        /// Ports of each.
+        /// Number of ports of each switch.
         ports: u32,
-        /// How many of these lead to other switches.
+        /// Number of ports of each switch that lead to other switches.
         network_ports: u32,
     },
     /// Two switches joined by one link.
     Dumbbell {
-        /// Hosts at one switch.
+        /// Number of hosts at the first switch.
         left: u32,
-        /// Hosts at the other.
+        /// Number of hosts at the second switch.
         right: u32,
-        /// Rate of the link in the middle.
+        /// Rate of the link between the two switches.
         bottleneck_rate: Rate,
     },
-    /// Hosts around one switch.
+    /// One switch; the value is its number of hosts.
     SingleSwitch(u32),
-    /// Read from a file.
+    /// A graph from a file.
     File(Arc<Topology>),
-    /// Of a kind that another crate brings, with its parameters.
+    /// A kind that another crate adds to the registry, with its parameters.
     Other(TopologyKind, Settings),
 }
 
 /// `[topology]`.
 #[derive(Debug, Clone)]
 pub struct TopologySpec {
-    /// Which fabric.
+    /// The fabric, by its kind.
     pub fabric: Fabric,
-    /// Rate of each link, unless the fabric says otherwise.
+    /// Rate of each link, unless the fabric sets another.
     link_rate: Rate,
     /// Propagation delay of each link.
     link_delay: Duration,
-    /// What packets take on links beside their own bytes.
+    /// Bytes that a packet takes on a link besides its own.
     link_layer: LinkLayer,
-    /// Links that are slower than that.
+    /// Links with a reduced rate.
     slow: Vec<Slow>,
-    /// Where the experiment chooses the kind.
+    /// The place in the experiment that chooses the kind.
     pub at: At,
 }
 
@@ -160,7 +160,7 @@ impl TopologySpec {
         Ok((Self { fabric, link_rate, link_delay, link_layer, slow, at }, section.finish()?))
     }
 
-    /// A fabric whose links have rates and delays of their own.
+    /// Reads the rest of a fabric whose links have their own rates and delays.
     fn made_elsewhere(
         mut section: Section<'_>,
         fabric: Fabric,
@@ -174,10 +174,10 @@ impl TopologySpec {
 }
 
 impl TopologySpec {
-    /// Builds the fabric; `seed` chooses what is left to chance.
+    /// Builds the topology. `seed` determines its random choices.
     ///
     /// # Errors
-    /// If it has more nodes or ports than there are names for, or not the links that are to be slow.
+    /// If the topology has too many nodes or ports, or lacks a link that should be slow.
     pub fn build(&self, seed: u64) -> Result<Arc<Topology>, Problem> {
         let (rate, delay) = (self.link_rate, self.link_delay);
         let built = match &self.fabric {
@@ -212,17 +212,17 @@ impl TopologySpec {
     }
 }
 
-/// A reader of graphs, and what it reads.
+/// The name of a graph format, and the function that reads it.
 type Format = (&'static str, fn(&str) -> Result<Topology, io::ReadError>);
 
-/// The formats of graphs, each with the ending of its files.
+/// The formats of graph files, each with the ending of its files.
 const FORMATS: [(&str, &str, Format); 3] = [
     ("graphml", ".graphml", ("GraphML graph", io::read_graphml)),
     ("node_link", ".json", ("node-link JSON graph", io::read_node_link)),
     ("hpcc", ".txt", ("HPCC topology file", io::read_hpcc)),
 ];
 
-/// The graph in the file that the section names.
+/// Reads the graph in the file that the section names.
 fn read_graph(section: &mut Section<'_>, files: &Files<'_>) -> Result<Topology, Problem> {
     let at = section.at_key(&FILE).clone();
     let (file, text) = files.read(section, &FILE)?;
@@ -230,7 +230,7 @@ fn read_graph(section: &mut Section<'_>, files: &Files<'_>) -> Result<Topology, 
     read(&text).map_err(|error| Problem::at(&at, Cause::BadFile { file, what, why: error.to_string() }))
 }
 
-/// The numbers of a Clos network of that kind.
+/// Reads the size of a Clos network of kind `kind`.
 fn clos_size(section: &mut Section<'_>, kind: &str) -> Result<ClosSize, Problem> {
     match kind {
         "folded_clos" => {
@@ -251,7 +251,7 @@ fn clos_size(section: &mut Section<'_>, kind: &str) -> Result<ClosSize, Problem>
     }
 }
 
-/// The numbers of an extended generalized fat tree, by level.
+/// Reads the size of an extended generalized fat tree, for each level.
 fn xgft_size(section: &mut Section<'_>) -> Result<XgftSize, Problem> {
     let (children, parents) = (section.read(&CHILDREN)?, section.read(&PARENTS)?);
     let (below, above) = (children.len(), parents.len());
@@ -264,7 +264,7 @@ fn xgft_size(section: &mut Section<'_>) -> Result<XgftSize, Problem> {
     Ok(XgftSize { children, parents })
 }
 
-/// The numbers of a random graph of switches.
+/// Reads the size of a Jellyfish.
 fn jellyfish(section: &mut Section<'_>) -> Result<Fabric, Problem> {
     let (switches, ports) = (section.read(&SWITCHES)?, section.read(&PORTS)?);
     let network_ports = section.read(&NETWORK_PORTS)?;

@@ -1,4 +1,4 @@
-//! `[[topology.slow]]`: links that carry less data than the others.
+//! `[[topology.slow]]`: links with a reduced rate.
 
 use super::super::keys::{Declared, Inner, Key, keys};
 use super::super::problem::Problem;
@@ -13,27 +13,27 @@ use raddle_topology::{Shape, Topology, Xgft};
 pub(super) struct Slow {
     which: Which,
     rate: SlowRate,
-    /// True if the way back is slowed too.
+    /// True if the links of the opposite direction are slowed too.
     both: bool,
-    /// Where the experiment names the links, and the rate.
+    /// The places of the links and of the rate in the experiment's text.
     place: At,
     rate_place: At,
 }
 
-/// Which links.
+/// The links that are slowed.
 #[derive(Debug, Clone, Copy)]
 enum Which {
-    /// All from one node to another.
+    /// All links from the first node to the second.
     Between(NodeId, NodeId),
-    /// So many, which the seed chooses, from switches of a level of a tree to their parents.
+    /// This number of links, which the seed chooses, from switches of `level` in a tree to their parents.
     Random { level: u32, links: u32 },
 }
 
-/// How slow.
+/// The reduced rate.
 #[derive(Debug, Clone, Copy)]
 enum SlowRate {
     Rate(Rate),
-    /// Of the link's own rate.
+    /// Share of the link's own rate.
     Share(f64),
 }
 
@@ -120,10 +120,10 @@ impl SlowRate {
     }
 }
 
-/// The fabric with these links slowed, those that are random by draws of their own.
+/// The topology with reduced rates on the links of `slow`. Each entry with random links has a random stream of its own.
 ///
 /// # Errors
-/// If it has no such link, or one would have no rate or more than its own.
+/// If the topology has no such link, or a link would get a rate of 0 or more than its own.
 pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result<Topology, Problem> {
     for (number, slow) in (0..).zip(slow) {
         let mut links = match slow.which {
@@ -161,7 +161,7 @@ pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result
     Ok(topology)
 }
 
-/// The links from one node to another; there must be some.
+/// The links from one node to another. There must be at least one.
 fn between(topology: &Topology, from: NodeId, to: NodeId, place: &At) -> Result<Vec<LinkId>, Problem> {
     let nodes = topology.node_count();
     let known = from.index() < nodes;
@@ -175,7 +175,7 @@ fn between(topology: &Topology, from: NodeId, to: NodeId, place: &At) -> Result<
     Ok(links)
 }
 
-/// The links from the switches of a level of a tree to their parents, by id.
+/// The links from the switches of a level of a tree to their parents, ordered by switch.
 fn uplinks(topology: &Topology, level: u32, place: &At) -> Result<Vec<LinkId>, Problem> {
     let Shape::Xgft(size) = topology.shape() else {
         let what = "levels are of trees, and this fabric is none";
@@ -204,8 +204,7 @@ mod tests {
     use raddle_topology::Topology;
     use std::sync::Arc;
 
-    /// The links of a 2-ary 3-tree (hosts 0 to 7, switches 8 to 19) that are not as fast as they were, with their
-    /// rates.
+    /// The slowed links of a 2-ary 3-tree (hosts 0 to 7, switches 8 to 19): source, destination and rate in Mb/s.
     fn slow(tables: &str, seed: u64) -> Vec<(u32, u32, u64)> {
         let text = format!(
             "[topology]\nkind = \"k_ary_n_tree\"\nk = 2\nn = 3\nlink_rate = \"10 Gbps\"\nlink_delay = \"50 ns\"\n\n\
@@ -239,7 +238,7 @@ mod tests {
             assert_eq!((back, rate), ((high, low, rate), 3_300));
         }
         assert_eq!(chosen[7], slow(random, 7));
-        // Eight links, of which forty seeds leave none out but by a chance of 4%.
+        // There are eight links to choose from. With probability 96%, forty seeds choose each of them at least once.
         let mut different = chosen.clone();
         different.sort_unstable();
         different.dedup();

@@ -1,4 +1,4 @@
-//! Workloads drawn from a seed: arrivals, sizes, pairs, and how many.
+//! Workloads drawn from a seed: arrivals, sizes, pairs, and the number of flows.
 
 use super::keys::{
     APP_RATE, ARRIVALS, ARRIVALS_KEYS, ARRIVALS_KIND, ARRIVALS_LOAD, BELOW, BURST, BY, CDF, DEADLINE,
@@ -19,7 +19,7 @@ use raddle_workload::{
     Amount, Arrivals, Deadlines, Digits, PUBLISHED, Pairs, PerHost, Published, SizeCdf, Sizes, Workload,
 };
 
-/// Reads a workload that is drawn.
+/// Reads a workload whose flows are drawn.
 pub(super) fn read_generated(section: &mut Section<'_>, files: &Files<'_>) -> Result<Workload, Problem> {
     let arrivals = part(section, &ARRIVALS)?;
     let (arrivals, frame, resolved) = read_arrivals(Section::new(&arrivals, &ARRIVALS_KEYS))?;
@@ -63,12 +63,12 @@ pub(super) fn read_generated(section: &mut Section<'_>, files: &Files<'_>) -> Re
     })
 }
 
-/// A table that must be there, or its kind alone.
+/// The table at `key`, which is required. A string stands for the kind alone.
 fn part(section: &mut Section<'_>, key: &Key<Kinded>) -> Result<Table, Problem> {
     section.kinded(key)?.ok_or_else(|| section.missing(key))
 }
 
-/// Number of flows: `flows`, `duration` or `once`.
+/// Reads the number of flows: `flows`, `duration` or `once`.
 fn read_amount(section: &mut Section<'_>) -> Result<Amount, Problem> {
     let (flows, window) = (section.get(&FLOWS)?, section.get(&DURATION)?);
     let once = section.get(&ONCE)?.unwrap_or(false);
@@ -86,7 +86,7 @@ fn read_amount(section: &mut Section<'_>) -> Result<Amount, Problem> {
     }
 }
 
-/// Reads arrivals, and the size of a frame if flows are frames.
+/// Reads arrivals. The second result is the size of a frame, if each flow is a frame.
 fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, Option<Bytes>, toml::Table), Problem> {
     let mut frame = None;
     let arrivals = match section.kind(&ARRIVALS_KIND)? {
@@ -107,7 +107,7 @@ fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, Option<Bytes>, t
     Ok((arrivals, frame, section.finish()?))
 }
 
-/// Reads how dense a Poisson process is: `mean_gap`, `rate` or `load`.
+/// Reads the density of a Poisson process: `mean_gap`, `rate` or `load`.
 fn read_poisson(section: &mut Section<'_>) -> Result<Arrivals, Problem> {
     let ways: [&dyn Declared; 3] = [&ARRIVALS_LOAD, &RATE, &MEAN_GAP];
     let given: Vec<_> = ways.into_iter().filter(|key| section.has(*key)).collect();
@@ -158,13 +158,13 @@ fn read_sizes(mut section: Section<'_>, files: &Files<'_>) -> Result<(Sizes, tom
     Ok((sizes, section.finish()?))
 }
 
-/// A distribution without the share `truncate` of flows, the largest ones.
+/// The distribution without the largest flows, whose share is `truncate`.
 fn read_truncated(section: &mut Section<'_>, cdf: SizeCdf) -> Result<Sizes, Problem> {
     let Some(Fraction(share)) = section.get(&TRUNCATE)? else { return Ok(Sizes::Cdf(cdf)) };
     Ok(Sizes::Cdf(cdf.without_largest(share)))
 }
 
-/// Reads deadlines, and the size from which on flows have none.
+/// Reads deadlines. The second result is the size from which on flows have no deadline.
 fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, Option<Bytes>, toml::Table), Problem> {
     let deadlines = match section.kind(&DEADLINES_KIND)? {
         "fixed" => Deadlines::Fixed(section.read(&DEADLINE)?),
@@ -225,7 +225,7 @@ fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Proble
     Ok((pairs, section.finish()?))
 }
 
-/// A pattern of digits, and their radix if it is given.
+/// A pattern that permutes the digits of a host's number, with their radix if it is given.
 fn digits(section: &mut Section<'_>, pattern: Digits) -> Result<Pairs, Problem> {
     Ok(Pairs::Digits { pattern, radix: section.get(&RADIX)? })
 }

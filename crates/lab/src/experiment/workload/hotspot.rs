@@ -1,4 +1,4 @@
-//! The hotspot benchmark.
+//! Hotspots: many hosts that send to one host.
 
 use super::keys::{
     DEGREE, DESTINATION, DURATION, HOTSPOT, HOTSPOT_DURATION, HOTSPOT_START, HOTSPOT_TYPE, SEVERITY, SOURCES,
@@ -13,8 +13,8 @@ use crate::experiment::value::{Item, Value};
 use raddle_core::NodeId;
 use raddle_workload::{Hotspot, Sources, Victim};
 
-/// Reads `hotspot`. The run lasts as long as the workload's `duration`, if that is given. The workload of a hotspot that is
-/// `alone`, without other traffic, has no other keys.
+/// Reads `hotspot`. The workload's `duration`, if given, is the duration of the run. If `alone` is true, the hotspot is
+/// the only traffic, and `duration` has a default.
 pub(super) fn read_hotspot(section: &mut Section<'_>, alone: bool) -> Result<Hotspot, Problem> {
     let mut inner = section.section(&HOTSPOT)?.ok_or_else(|| section.missing(&HOTSPOT))?;
     let output = inner.kind(&HOTSPOT_TYPE)? == "output";
@@ -35,7 +35,7 @@ pub(super) fn read_hotspot(section: &mut Section<'_>, alone: bool) -> Result<Hot
     Ok(Hotspot { destination, sources, severity, start, duration, victims, run, process, weight, priority })
 }
 
-/// A number of hosts, or a share of them.
+/// A number of hosts, or a fraction of all hosts.
 pub(super) struct Degree(Sources);
 
 impl Read for Degree {
@@ -64,7 +64,7 @@ impl Read for Degree {
     described!("integer or fraction", { "type": ["integer", "number", "string"] });
 }
 
-/// `sources` or their `degree`.
+/// Reads `sources`, or `degree` in its place.
 fn read_sources(section: &mut Section<'_>, default: Sources) -> Result<Sources, Problem> {
     match (section.get(&SOURCES)?, section.get(&DEGREE)?) {
         (Some(_), Some(_)) => {

@@ -198,7 +198,7 @@ keys! {
     }
 }
 
-/// The words of [`is_share_of_a_link`].
+/// The limit that [`is_share_of_a_link`] checks, in words.
 const SHARE_OF_A_LINK: &str = "above 0 and at most 1, a share of the sender's link";
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "keys hand out references")]

@@ -1,4 +1,4 @@
-//! The kinds of arrivals, sizes, pairs and deadlines by name.
+//! The names of the kinds of arrivals, sizes, pairs, processes and deadlines.
 
 use super::keys::{
     ARRIVALS_KIND, COLLECTIVE, DEADLINES_KIND, FILE, GOAL, HOTSPOT, LIST, LOAD, PAIRS_KIND, PROCESS_KIND,
@@ -9,7 +9,7 @@ use raddle_workload::mpi::collectives::{ALGORITHMS, Algorithm};
 use raddle_workload::mpi::{KNOWN, Known};
 use raddle_workload::{PUBLISHED, Published};
 
-/// The keys that choose kinds, each with the role of the kinds.
+/// The keys that choose a kind, each with the role of its kinds.
 static ROLES: [(&str, &Key<Name>); 5] = [
     ("arrivals", &ARRIVALS_KIND),
     ("sizes", &SIZES_KIND),
@@ -24,7 +24,7 @@ pub(crate) fn names(role: &str) -> impl Iterator<Item = &'static str> {
     keys.flat_map(|(_, key)| key.own_kinds()).map(|kind| kind.name)
 }
 
-/// The ways to describe a workload, each with a line of description.
+/// The ways to describe a workload, each with a one-line description.
 pub fn kinds() -> impl Iterator<Item = (String, String)> {
     let of_role = |(role, key): (&'static str, &'static Key<Name>)| {
         let line = move |kind: &Kind| (format!("{role} {}", kind.name), described(kind));

@@ -1,4 +1,4 @@
-//! One flow a pair at a share of the sender's link, from the start on.
+//! Long flows: one for each pair, from time 0 on, at a stated share of the sender's link.
 
 use super::generated::read_pairs;
 use super::keys::{APP_RATE, ARRIVALS, DEADLINES, DURATION, FLOWS, LOAD, ONCE, SIZES};

@@ -1,4 +1,4 @@
-//! `[workload]`: which flows.
+//! `[workload]`: the flows.
 
 mod generated;
 mod hotspot;
@@ -37,7 +37,7 @@ use raddle_workload::{
 };
 use ranks::{Ranks, Size};
 
-/// A reader of flows, and what it reads.
+/// The name of a flow file format, and the function that reads it.
 type Format = (&'static str, fn(&str, &Topology) -> Result<Vec<Flow>, Misread>);
 
 /// The formats of flow files, each with the ending of its files.
@@ -46,14 +46,14 @@ const FORMATS: [(&str, &str, Format); 2] = [
     ("htsim", ".cm", ("htsim connection matrix", read_htsim)),
 ];
 
-/// Most bytes of a flow: what they come to on the wire still fits 64 bits.
+/// Maximum size of a flow. With this limit, the flow's bytes on the wire, headers included, still fit 64 bits.
 const MOST_BYTES: Bytes = Bytes(1 << 60);
 
 /// `[workload]`.
 #[derive(Debug, Clone)]
 pub struct WorkloadSpec {
     flows: Kind,
-    /// Where the experiment says between whom flows run.
+    /// The place in the experiment that defines the flows.
     at: At,
 }
 
@@ -61,15 +61,15 @@ pub struct WorkloadSpec {
 enum Kind {
     Generated(Box<Workload>),
     Long(LongFlows),
-    /// The hotspot, and what else the fabric carries.
+    /// The hotspot, and the other traffic of the fabric.
     Hotspot(Box<Hotspot>, Option<Box<WorkloadSpec>>),
-    /// In order of start, each with its place.
+    /// In order of start, each with its place in the text.
     Listed(Vec<(Flow, At)>),
-    /// A flow file's name, text and format.
+    /// Name, text and format of a flow file.
     File(String, String, Format),
-    /// None of its own: those that ranks begin.
+    /// The ranks of a program begin the flows.
     Ranks(Ranks),
-    /// None: programs at the hosts send what they like.
+    /// Programs at the hosts send traffic, which the experiment does not define.
     Programs,
 }
 
@@ -109,7 +109,7 @@ impl WorkloadSpec {
         Ok((Self { flows, at }, section.finish()?))
     }
 
-    /// Flows between pairs that a seed or a pattern gives.
+    /// Reads flows between pairs, which a seed or a pattern determines.
     fn drawn(section: &mut Section<'_>, files: &Files<'_>) -> Result<Self, Problem> {
         let at = section.at_key(&PAIRS).clone();
         let flows = match section.has(&LOAD) {
@@ -119,10 +119,10 @@ impl WorkloadSpec {
         Ok(Self { flows, at })
     }
 
-    /// The flows on `topology`.
+    /// Generates the flows on `topology`.
     ///
     /// # Errors
-    /// If they are impossible there.
+    /// If the topology does not allow the flows.
     pub fn flows(&self, topology: &Topology, seed: u64) -> Result<Flows, Problem> {
         match &self.flows {
             Kind::Generated(workload) => {
@@ -132,10 +132,11 @@ impl WorkloadSpec {
         }
     }
 
-    /// Refuses a flow that is of more than 2^60 bytes, or starts beyond the 213 days that time lasts.
+    /// Returns an error if a flow has more than 2^60 bytes, or starts after 213 days, the latest time that the
+    /// simulator can represent.
     ///
     /// # Errors
-    /// With the place that the experiment's text gives the flow.
+    /// The reason, at the place of the flow in the experiment's text.
     pub(crate) fn check(&self, flow: &Flow) -> Result<(), Problem> {
         if flow.size > MOST_BYTES {
             let what = format!("a flow of {}", flow.size);
@@ -148,7 +149,7 @@ impl WorkloadSpec {
         Ok(())
     }
 
-    /// Flows that start at once, if their number is known before they are made.
+    /// Number of flows that start at the same time, if that number is known before the flows are generated.
     pub(crate) fn at_once(&self) -> Option<u64> {
         let Kind::Generated(workload) = &self.flows else { return None };
         match (workload.arrivals, workload.amount) {
@@ -157,13 +158,13 @@ impl WorkloadSpec {
         }
     }
 
-    /// The size of the program, if the workload is one.
+    /// The size of the program, if the workload is a program.
     pub(crate) fn program(&self) -> Option<Size> {
         let Kind::Ranks(ranks) = &self.flows else { return None };
         Some(ranks.size())
     }
 
-    /// The job whose ranks begin the flows, and what they run, if that is the workload.
+    /// The job whose ranks begin the flows, and the programs of the ranks; `None` if the workload is not a program.
     ///
     /// # Errors
     /// If the topology has too few hosts.
@@ -172,18 +173,19 @@ impl WorkloadSpec {
         ranks.job(topology, seed).map(Some)
     }
 
-    /// No flows: programs at the hosts send what they like. The experiment at `at` says so by leaving the workload out.
+    /// The workload of an experiment without `[workload]`: programs at the hosts send traffic. `at` is the place of the
+    /// experiment.
     pub(super) fn of_programs(at: &At) -> Self {
         Self { flows: Kind::Programs, at: at.clone() }
     }
 
-    /// True if programs at the hosts send what they like.
+    /// True if programs at the hosts send traffic that the experiment does not define.
     #[must_use]
     pub const fn is_of_programs(&self) -> bool {
         matches!(self.flows, Kind::Programs)
     }
 
-    /// The flows of a workload that is held as a list.
+    /// The flows as a list.
     fn list(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, Problem> {
         match &self.flows {
             Kind::Generated(_) => Ok(self.flows(topology, seed)?.iter().collect()),
@@ -211,7 +213,8 @@ impl WorkloadSpec {
         }
     }
 
-    /// Where the experiment's text speaks of the flow with that place in the order of starts.
+    /// The place in the experiment's text that defines the flow. The id of a flow is its position in the order of
+    /// starts.
     #[must_use]
     pub fn place(&self, flow: FlowId) -> &At {
         match &self.flows {

@@ -1,11 +1,11 @@
-//! How applications with a rate produce frames.
+//! The process by which an application with a given rate produces frames.
 
 use super::keys::{PROCESS, PROCESS_BURST, PROCESS_KEYS, PROCESS_KIND};
 use crate::experiment::problem::Problem;
 use crate::experiment::section::Section;
 use raddle_core::Process;
 
-/// Reads `process`; constant if it is not there.
+/// Reads `process`. Without the key, frames are evenly spaced.
 pub(super) fn read_process(section: &mut Section<'_>) -> Result<Process, Problem> {
     let Some(table) = section.kinded(&PROCESS)? else { return Ok(Process::Constant) };
     let (process, resolved) = read(Section::new(&table, &PROCESS_KEYS))?;
@@ -13,7 +13,7 @@ pub(super) fn read_process(section: &mut Section<'_>) -> Result<Process, Problem
     Ok(process)
 }
 
-/// Refuses a process without a rate.
+/// Returns an error if `process` is given without a rate.
 pub(super) fn needs_rate(section: &mut Section<'_>, rate: bool) -> Result<(), Problem> {
     if rate || !section.has(&PROCESS) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Workloads that are programs: ranks on hosts, which send when their program comes to it.
+//! Workloads that are programs: ranks run on hosts and send messages when their program says so.
 
 use super::MOST_BYTES;
 use super::keys::{COLLECTIVE, EAGER, GOAL, LOOKAHEAD, PLACEMENT, SCALE, SKELETON};
@@ -17,14 +17,14 @@ use std::io::{self, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Ranks, how they speak, and on which hosts they run.
+/// The ranks of a program: the statements that they run, the settings of their messages, and their hosts.
 #[derive(Debug, Clone)]
 pub(super) struct Ranks {
     programs: Programs,
     settings: Settings,
     placement: Placement,
     size: Size,
-    /// Where the experiment says what they run.
+    /// The place in the experiment that names the program.
     at: At,
 }
 
@@ -32,36 +32,37 @@ pub(super) struct Ranks {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Size {
     pub(crate) ranks: u64,
-    /// Messages of all ranks.
+    /// Number of messages of all ranks.
     pub(crate) messages: u64,
-    /// Messages that may be on their way at a time: those of an iteration; of a GOAL file, which has none, one a rank.
+    /// Estimate of the number of messages in flight at a time. For a skeleton, the messages of one iteration; for a
+    /// GOAL file, which has no iterations, one message for each rank.
     pub(crate) at_a_time: u64,
-    /// Bytes of the largest message.
+    /// Size of the largest message in bytes, after scaling.
     pub(crate) largest: u64,
 }
 
-/// What the ranks run.
+/// The source of the ranks' programs.
 #[derive(Debug, Clone)]
 pub(crate) enum Programs {
-    /// A GOAL file.
+    /// Statements of a GOAL file.
     Trace(Arc<Trace>),
-    /// Programs made here.
+    /// Programs that Raddle generates.
     Skeleton(Skeleton),
 }
 
-/// On which hosts ranks run.
+/// The assignment of ranks to hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placement {
-    /// On hosts drawn at random, a different one each.
+    /// A different random host for each rank.
     Random,
-    /// On the first hosts, in order.
+    /// The first hosts, in order.
     InOrder,
 }
 
-/// The least size that is sent only when the receiver is ready.
+/// The size in bytes from which on a message is sent only when the receiver is ready (rendezvous).
 pub(super) struct Eager(u64);
 
-/// How the limit of eager messages is written if there is none.
+/// The text for a limit that no message reaches: every message is eager.
 const ALWAYS: &str = "always";
 
 impl Read for Eager {
@@ -109,7 +110,7 @@ impl Programs {
 }
 
 impl Ranks {
-    /// Reads the keys of a workload that is the GOAL file that the key `goal` names, and checks that file.
+    /// Reads a workload from the GOAL file that the key `goal` names, and checks that file.
     pub(super) fn read_goal(section: &mut Section<'_>, files: &Files<'_>) -> Result<Self, Problem> {
         let name = section.read(&GOAL)?;
         let settings = read_settings(section)?;
@@ -129,7 +130,7 @@ impl Ranks {
         Ok(Self { programs: Programs::Trace(Arc::new(trace)), settings, placement, size, at })
     }
 
-    /// Reads the keys of a workload that is a skeleton.
+    /// Reads a workload that is a skeleton.
     pub(super) fn read_skeleton(section: &mut Section<'_>) -> Result<Self, Problem> {
         let (skeleton, published) = read_skeleton(section)?;
         let mut settings = read_settings(section)?;
@@ -143,7 +144,7 @@ impl Ranks {
         Self::of_skeleton(section, skeleton, settings, &SKELETON)
     }
 
-    /// Reads the keys of a workload that is a collective operation.
+    /// Reads a workload that is a collective operation.
     pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Self, Problem> {
         let skeleton = read_collective(section)?;
         let settings = read_settings(section)?;
@@ -157,7 +158,7 @@ impl Ranks {
         key: &dyn Declared,
     ) -> Result<Self, Problem> {
         let placement = section.read(&PLACEMENT)?;
-        // No iteration differs from another.
+        // All iterations are equal, so one iteration gives the messages in flight and the largest message.
         let (at_a_time, largest) = Skeleton { iterations: 1, ..skeleton.clone() }.messages();
         let largest = check_largest(section, largest, settings.scale)?;
         let messages = at_a_time.saturating_mul(skeleton.iterations.into());
@@ -170,7 +171,7 @@ impl Ranks {
         self.size
     }
 
-    /// The job on `topology`, and what its ranks run.
+    /// The job on `topology`, and the programs of its ranks.
     pub(super) fn job(&self, topology: &Topology, seed: u64) -> Result<(Job, Programs), Problem> {
         let mut hosts: Vec<NodeId> = topology.hosts().collect();
         let ranks = self.programs.ranks() as usize;
@@ -187,7 +188,7 @@ impl Ranks {
     }
 }
 
-/// The scaled bytes of the largest message, unless they are too many to count.
+/// The size of the largest message after scaling; an error if that is over the limit.
 fn check_largest(section: &Section<'_>, largest: u64, scale: u64) -> Result<u64, Problem> {
     let largest = u128::from(largest) * u128::from(scale);
     if let Ok(bytes) = u64::try_from(largest)
@@ -199,8 +200,8 @@ fn check_largest(section: &Section<'_>, largest: u64, scale: u64) -> Result<u64,
     Err(out_of_range(section.at_key(&SCALE), what, "messages have at most 2^60 bytes"))
 }
 
-/// A file to read anywhere; one whose name ends in `.zst` is decompressed first, to where the system keeps what nobody
-/// needs any longer.
+/// A file that can be read at any position. A file whose name ends in `.zst` is first decompressed into an anonymous
+/// temporary file.
 fn decompressed(name: &str, file: File) -> io::Result<File> {
     if Path::new(name).extension().is_none_or(|ending| ending != "zst") {
         return Ok(file);

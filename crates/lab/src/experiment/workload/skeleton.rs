@@ -1,4 +1,5 @@
-//! Workloads that are programs made here: skeletons of known programs, halos on a grid, collective operations.
+//! Workloads that Raddle generates as programs: skeletons of known programs, halo exchanges on a grid, collective
+//! operations.
 
 use super::keys::{
     ALGORITHM, CLASS, COLLECTIVE, COMPUTE, CORNERS, GRID, HALO_SIZES, ITERATIONS, RANKS, SCALED, SIZE,
@@ -13,10 +14,11 @@ use raddle_workload::mpi::collectives::{ALGORITHMS, Collective};
 use raddle_workload::mpi::nas::Class;
 use raddle_workload::mpi::{Halo, KNOWN, Known, Skeleton};
 
-/// The name of the skeleton whose numbers are all the user's.
+/// The name of the skeleton for which the user gives all numbers.
 pub(super) const HALO: &str = "halo";
 
-/// Reads the skeleton that the key `skeleton` names, and the factor of its messages if it is to be the published one.
+/// Reads the skeleton that the key `skeleton` names. The second result is the published factor of its message sizes, if
+/// `scaled` asks for it.
 pub(crate) fn read_skeleton(section: &mut Section<'_>) -> Result<(Skeleton, Option<u64>), Problem> {
     let names: Vec<_> = KNOWN.iter().map(|known| (known.name, Some(known))).chain([(HALO, None)]).collect();
     let (skeleton, known) = match section.choose(&SKELETON, &names)? {
@@ -60,7 +62,7 @@ fn read_halo(section: &mut Section<'_>) -> Result<Skeleton, Problem> {
     Ok(Skeleton::new(halo))
 }
 
-/// Reads the operation that the key `collective` names.
+/// Reads the collective operation that the key `collective` names.
 pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Skeleton, Problem> {
     let mut operations: Vec<_> = ALGORITHMS.iter().map(|a| (a.operation, a.operation)).collect();
     operations.dedup();
@@ -70,7 +72,7 @@ pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Skeleton, Pro
     let usual = algorithms.first().map(|&(name, _)| name);
     let algorithm = section.choose_or(&ALGORITHM, &algorithms, usual)?;
     let ranks = section.read(&RANKS)?;
-    // A barrier says nothing.
+    // A barrier has no `size`, since its messages carry no data.
     let Bytes(bytes) = if operation == "barrier" { Bytes(1) } else { section.read(&SIZE)? };
     let collective = Collective::new(algorithm, ranks, bytes).map_err(|error| {
         let of_size = matches!(error, WorkloadError::Parameter { name: "size", .. });
@@ -80,7 +82,7 @@ pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Skeleton, Pro
     read_rhythm(section, Skeleton::new(collective))
 }
 
-/// How often, and how long ranks compute in between.
+/// Reads the number of iterations, and the time for which ranks compute in each.
 fn read_rhythm(section: &mut Section<'_>, skeleton: Skeleton) -> Result<Skeleton, Problem> {
     let iterations = section.or(&ITERATIONS, skeleton.iterations)?;
     let compute = section.or(&COMPUTE, skeleton.compute)?;

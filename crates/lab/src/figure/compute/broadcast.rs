@@ -9,15 +9,17 @@ use raddle_topology::routing::Routing;
 use raddle_topology::{Hops, Topology, builders};
 use std::sync::Arc;
 
-/// A flow's START and its FINISH.
+/// Number of events of a flow: START and FINISH.
 const EVENTS: f64 = 2.0;
 
-/// Bytes that a broadcast puts on the links of a fabric without switches: once over each edge of a tree of all nodes.
+/// Bytes that a broadcast puts on the links of a topology without switches. The packet crosses each edge of a spanning
+/// tree of all nodes once.
 pub(super) fn bytes_a_broadcast(topology: &Topology) -> f64 {
     f64::from(EVENT_BYTES) * (topology.node_count() - 1) as f64
 }
 
-/// Mean `bytes` of STARTs on a link of a torus if there is a flow between every ordered pair of its nodes, and the number of these `flows`.
+/// The traffic of START events in a torus with a flow between every ordered pair of nodes: `bytes`, the mean number of
+/// bytes on a link, and `flows`, the number of flows.
 pub(super) fn load(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let torus = grid(section, builders::torus)?;
     let nodes = torus.node_count() as f64;
@@ -27,8 +29,8 @@ pub(super) fn load(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(vec![number("flows", flows), number("bytes", bytes)])
 }
 
-/// Bytes of events on links for each byte of data there, headers aside, by the share of data bytes that is in small
-/// flows; a run a fabric and share. Data takes shortest paths, or the routes of the fabric's `protocol`.
+/// Bytes of flow events on links for each byte of data on links, without headers. There is one run for each fabric and
+/// each share of data bytes in small flows. Data takes shortest paths, or the routes of the fabric's `protocol`.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let (small, large) = (section.read(&SMALL)?.0 as f64, section.read(&LARGE)?.0 as f64);
     let shares = section.read(&SHARES)?;
@@ -72,7 +74,7 @@ mod tests {
         Document::parse("figure.toml", text.to_owned(), PathBuf::new()).expect("a document")
     }
 
-    /// Overheads of Figure 9 by share, for one fabric.
+    /// The overheads of Figure 9 for one fabric, one for each share.
     fn overheads(fabric: &str, shares: &str) -> Vec<f64> {
         let text = format!(
             "[compute]\nkind = \"broadcast-overhead\"\nsmall = \"10 KiB\"\nlarge = \"35 MiB\"\nshares = {shares}\n\
@@ -118,7 +120,8 @@ mod tests {
         };
         let shortest = overheads("fabric = \"torus\", dims = [4, 4]", "[1]")[0];
         assert!((by("rps") / shortest - 1.0).abs() < 1e-6);
-        // VLB's routes go by way of any node: twice the mean distance to a node, itself included, which is 2.
+        // VLB's routes lead through a random node. Their mean length is twice the mean distance to a node, the source
+        // included, which is 2.
         assert!((by("vlb") * 4.0 - shortest * 32.0 / 15.0).abs() < 1e-6);
     }
 
@@ -126,7 +129,7 @@ mod tests {
     fn a_flow_between_every_pair_loads_links_with_a_tree_for_each() {
         let text = "[compute]\nkind = \"broadcast-load\"\ndims = [4, 4]\n";
         let numbers = super::super::tests::numbers(text).expect("a torus");
-        // 240 flows, each 15 times 16 bytes, over 64 links.
+        // There are 240 flows. The events of each are 15 times 16 bytes, spread over 64 links.
         let numbers: Vec<f64> = numbers.into_iter().map(|(_, number)| number).collect();
         assert_eq!(numbers, [240.0, 900.0]);
     }

@@ -1,7 +1,7 @@
 //! The cost of a central controller in place of broadcasts (R2C2 §5.2, Figure 19).
 //!
-//! A sender tells the controller of each flow event in a packet like a broadcast's. The controller sends every node a
-//! message with the rates of all its flows: upon every event, as the paper has it, or once in an interval.
+//! A sender reports each flow event to the controller, in a packet as large as a broadcast's. The controller sends each
+//! node a message with the rates of all the node's flows: upon every event, as in the paper, or once in each interval.
 
 use super::broadcast::bytes_a_broadcast;
 use super::keys::{FLOWS, HEADER, INTERVAL, MEAN_GAP, RATE};
@@ -11,12 +11,12 @@ use crate::figure::runs::{Data, Run};
 use raddle_schemes::transport::r2c2::EVENT_BYTES;
 use raddle_topology::{Hops, builders};
 
-/// A flow's START and its FINISH.
+/// Number of events of a flow: START and FINISH.
 const EVENTS: f64 = 2.0;
 
-/// Bytes that an event puts on a torus's links with a controller over those of a broadcast, by flows that each node
-/// sources and by when rates are sent; and the share of nodes with so many flows up to which sending them upon every
-/// event is no dearer.
+/// Bytes that a flow event puts on the links of a torus with a controller, over the bytes with broadcasts. There is one
+/// run for each number of flows that a node sources and each time at which rates are sent. Further runs give the share
+/// of nodes with flows up to which the controller is no more expensive when it sends rates upon every event.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let torus = grid(section, builders::torus)?;
     let (header, rate) = (section.read(&HEADER)?, section.read(&RATE)?);
@@ -46,7 +46,7 @@ mod tests {
     use crate::figure::runs::Data;
     use std::path::PathBuf;
 
-    /// The numbers of Figure 19, by the value of `label` under `sweep`.
+    /// The numbers of Figure 19 whose label in `sweep` is `label`.
     fn numbers(sweep: &str, label: &str) -> Vec<f64> {
         let text = "[compute]\nkind = \"controller-overhead\"\ndims = [8, 8, 8]\nheader = \"12 B\"\nrate = \"4 B\"\n\
                     interval = \"500 us\"\nmean_gap = \"1 us\"\nflows = [1, 2, 4, 6, 8, 10]\n";
@@ -71,7 +71,8 @@ mod tests {
     fn oracle_o10_figure_19_ratios() {
         let every_event = numbers("rates are sent", "upon every event");
         assert_about(&every_event, [6.02, 7.53, 10.53, 13.54, 16.54, 19.55], 1e-2);
-        // A START or a FINISH every 500 ns: a thousand of them share what the controller sends.
+        // At a START or FINISH every 500 ns, an interval has a thousand events, which share the cost of the
+        // controller's messages.
         let every_interval = numbers("rates are sent", "every interval");
         let expected = every_event.iter().map(|ratio| (ratio * 8_176.0 - 96.0) / 1e3 + 96.0);
         let expected: Vec<f64> = expected.map(|bytes| bytes / 8_176.0).collect();

@@ -1,6 +1,6 @@
-//! `[compute] kind = "forwarding-cost"`: processor time of a switch's decisions, in ns a packet, in runs of the figure's own live experiment
-//! with each of the routings. The quantities are `forward`, a decision, and `dre`, the counting of the packet in a rate estimator.
-//! `faithful` is 1 if the run was, and 0 otherwise.
+//! `[compute] kind = "forwarding-cost"`: processor time that a switch takes to forward a packet, in ns. The figure's
+//! own live experiment is run with each of the routings. Quantities: `forward`, the time of a forwarding decision;
+//! `dre`, the time to count the packet in a rate estimator; `faithful`, 1 if the run was faithful and 0 otherwise.
 
 use super::keys::{KIND, ROUTINGS, SWITCH};
 use super::{Context, run};
@@ -14,10 +14,10 @@ use raddle_live::timed::{Times, time};
 use raddle_packet_sim::Threads;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-/// Most runs with a routing: the first faithful one counts, or else the last.
+/// Maximum number of runs with a routing. The first faithful run counts; if there is none, the last run.
 const TRIES: u32 = 5;
 
-/// Every routing at one switch.
+/// Measures every routing at one switch.
 pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
     let switch = NodeId(section.read(&SWITCH)?);
     let routings = section.read(&ROUTINGS)?;
@@ -46,7 +46,7 @@ struct Measured {
     is_faithful: bool,
 }
 
-/// One live run with a routing.
+/// Makes one live run with a routing.
 fn attempt(
     section: &Section<'_>,
     context: &Context<'_>,
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::experiment::Document;
 
-    /// A figure of a leaf-spine whose hosts are the transport's, with this section.
+    /// Measures a figure of a leaf-spine network with the transport's own hosts. `section` is added to `[compute]`.
     fn measured(section: &str) -> Result<Vec<Run>, Problem> {
         let text = format!(
             r#"
@@ -135,7 +135,7 @@ kind = "forwarding-cost"
         };
         let all: Vec<(String, usize)> = runs.iter().map(of).collect();
         assert_eq!(all.len(), 6);
-        // 100 KB are 69 segments of 1,460 bytes; the SYN and acknowledgements add to them.
+        // 100 KB are 69 segments of 1,460 bytes. The SYN and the acknowledgements are more packets.
         for (labels, count) in all.iter().filter(|(labels, _)| !labels.contains("faithful")) {
             assert!(*count > 69, "{labels}: {count}");
         }

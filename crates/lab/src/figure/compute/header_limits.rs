@@ -1,4 +1,5 @@
-//! `[compute] kind = "header-limits"`: how much the fields of R2C2's and Expeditus' headers hold, read off their wire formats.
+//! `[compute] kind = "header-limits"`: the largest values that the fields of R2C2's and Expeditus' headers can hold,
+//! computed from their wire formats.
 
 use super::keys::PACKET;
 use super::run;
@@ -7,11 +8,11 @@ use crate::figure::runs::{Data, Run};
 use raddle_wire::exp::Tag;
 use raddle_wire::r2c2::{Announcement, Assignment, Event, Route, UNLIMITED_KBPS};
 
-/// Bits that name a hop's link (R2C2 §4.2).
+/// Number of bits that name the link of a hop (R2C2 §4.2).
 const HOP_BITS: u32 = 3;
 
-/// Every limit: `nodes` that endpoint fields name; `hops` of a source route; `demand` in bit/s; `assignments` that an announcement of
-/// `packet` bytes holds; `loads` that an Expeditus tag holds.
+/// Computes every limit: `nodes`, the node numbers that an endpoint field can hold; `hops` of a source route; `demand`
+/// in bit/s; `assignments` in an announcement of `packet` bytes; `loads` in an Expeditus tag.
 pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let packet = section.read(&PACKET)?;
     let assignments = packet.0.saturating_sub(Announcement::LEN as u64) / Assignment::LEN as u64;
@@ -26,7 +27,7 @@ pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(limits.map(|(limit, number)| run(&[("limit", limit)], Data::Number(number))).into())
 }
 
-/// The number of values of a field of that type.
+/// Number of values of the field that the function reads, from the size of the field's type.
 fn values<T>(_: fn(&Event) -> T) -> f64 {
     (1_u64 << (8 * size_of::<T>())) as f64
 }

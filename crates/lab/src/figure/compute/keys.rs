@@ -205,7 +205,7 @@ key! {
         .example("[{ label = \"CG\", skeleton = \"cg\", ranks = 128 }]");
 }
 
-/// Traffic patterns by name.
+/// Traffic patterns, by name.
 pub(super) const PATTERNS: [(&str, Pattern); 6] = [
     ("nearest-neighbour", Pattern::NearestNeighbour),
     ("uniform", Pattern::Uniform),

@@ -1,5 +1,6 @@
-//! `[compute] kind = "link-weights"`: the weight of a flow from node `src` to node `dst` on each link of the fabrics (R2C2 §3.3.1), by
-//! protocol: the expected traversals of the link by a packet of the flow. A flow of weight 1.
+//! `[compute] kind = "link-weights"`: the weight of a flow from node `src` to node `dst` on each link of the topologies
+//! (R2C2 §3.3.1), for each protocol. The weight of a flow on a link is the expected number of times that a packet of
+//! the flow crosses the link. The flow's own weight is 1.
 
 use super::keys::{DST, SRC};
 use super::{Context, fabrics, run, schemes};
@@ -8,7 +9,7 @@ use crate::figure::runs::{Data, Run};
 use raddle_core::NodeId;
 use raddle_topology::routing::Routing;
 
-/// The weight on every link, under each protocol that the fabric has.
+/// Computes the weight on every link, for each protocol that the topology supports.
 pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
     let (src, dst) = (NodeId(section.read(&SRC)?), NodeId(section.read(&DST)?));
     let fabrics = fabrics(section, context)?;
@@ -62,7 +63,7 @@ fabrics = [{ label = "ring", topology = { kind = "torus", dims = [4], link_rate 
             of.map(|(labels, weight)| (labels[0].1.as_str(), *weight)).collect()
         };
         assert_eq!(of("RPS"), [("0->1", 1.0)]);
-        // The long way of three hops is chosen a third as often as the short way of one.
+        // WLB chooses the path of three hops a third as often as the path of one hop.
         let wlb = of("WLB");
         assert_eq!(wlb.iter().map(|&(link, _)| link).collect::<Vec<_>>(), ["0->1", "0->3", "2->1", "3->2"]);
         assert!(

@@ -1,7 +1,7 @@
-//! `[compute] kind = "messages"`: messages of the skeletons of programs, in one iteration.
+//! `[compute] kind = "messages"`: sizes of the messages that skeletons of programs send in one iteration.
 //!
-//! Quantities of each program: the bytes of the `mean` and the `largest` message, times `scale`, or the published factor if
-//! `scaled`.
+//! Quantities of each program: the bytes of the `mean` and the `largest` message, multiplied by `scale`, or by the
+//! published factor if `scaled` is true.
 
 use super::keys::{PROGRAM_LABEL, PROGRAMS};
 use super::{needed, run};
@@ -9,7 +9,7 @@ use crate::experiment::{Problem, SCALE, Section, read_skeleton};
 use crate::figure::runs::{Data, Run};
 use raddle_workload::mpi::Skeleton;
 
-/// Every quantity of every program.
+/// Computes every quantity of every program.
 pub(super) fn measure(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let mut runs = Vec::new();
     for mut program in needed(section, &PROGRAMS)? {

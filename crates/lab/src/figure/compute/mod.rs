@@ -1,6 +1,6 @@
-//! Figures that no experiment stands behind: throughput of oblivious routing, allocations of small examples, the bytes of
-//! control traffic, the limits of headers, paths, routes and link weights of fabrics, messages of programs, the time that computations and
-//! forwarders' decisions take, and the assignments that routing selection finds.
+//! Figures that are computed without an experiment: throughput of oblivious routing, allocations of small examples,
+//! bytes of control traffic, limits of headers, paths, routes and link weights of topologies, messages of programs,
+//! processor time of rate computations and forwarding decisions, and the assignments that routing selection finds.
 
 mod broadcast;
 mod controller;
@@ -35,13 +35,14 @@ use raddle_topology::{Hops, Topology};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The inputs of a computation beside its section.
+/// The inputs of a computation, besides its section.
 struct Context<'a> {
-    /// The document of the computation: the folder of the files that it names, and the schemes.
+    /// The document of the computation. It gives the folder of the files that the computation names, and the registry
+    /// of schemes.
     document: &'a Document,
     /// Number of threads that may share the work.
     threads: usize,
-    /// Set from outside, it ends the work early.
+    /// If set to true by another thread, the computation ends early.
     stop: &'a AtomicBool,
 }
 
@@ -51,13 +52,13 @@ impl Context<'_> {
     }
 }
 
-/// A kind of computation: what it gives, read from its section.
+/// A kind of computation: reads its section and returns its runs.
 type Compute = fn(&mut Section<'_>, &Context<'_>) -> Result<Vec<Run>, Problem>;
 
 #[derive(Clone, Copy)]
 struct Computation {
     compute: Compute,
-    /// The figure's file is an experiment's, too.
+    /// True if the file of the figure also describes an experiment, which the computation uses.
     has_experiment: bool,
 }
 
@@ -87,7 +88,8 @@ const COMPUTATIONS: [(&str, Computation); 14] = [
     ("messages", Computation::alone(|section, _| messages::measure(section))),
 ];
 
-/// The numbers of a computed figure, a run each; `threads` share the work, which ends early if `stop` is set.
+/// Computes the numbers of a figure with `[compute]`, one run for each; `None` if the figure has no `[compute]`.
+/// `threads` is the number of threads that share the work. The work ends early if `stop` is set.
 pub(super) fn compute(
     document: &Document,
     threads: usize,
@@ -107,17 +109,18 @@ pub(super) fn compute(
     Ok(Some(runs))
 }
 
-/// A run of these sweeps' labels.
+/// A run with these labels, each with its sweep.
 fn run(labels: &[(&str, &str)], data: Data) -> Run {
     Run { labels: labels.iter().map(|&(sweep, label)| (sweep.to_owned(), label.to_owned())).collect(), data }
 }
 
-/// The tables of a list that must be there.
+/// The tables of the list at `key`, which is required.
 fn needed<'a>(section: &mut Section<'a>, key: &Key<Tables>) -> Result<Vec<Section<'a>>, Problem> {
     if section.has(key) { section.sections(key) } else { Err(section.missing(key)) }
 }
 
-/// The grid of a section's `dims`, around which it is a torus or not. Rates and delays do not matter.
+/// Builds the grid with the section's `dims`, a torus or a mesh according to `build`. Rates and delays are arbitrary,
+/// since no computation on grids depends on them.
 fn grid(section: &mut Section<'_>, build: Build) -> Result<Topology, Problem> {
     let dims = section.read(&DIMS)?;
     build(&dims, Rate::from_gbps(1), Duration::ZERO).map_err(|error| {
@@ -126,7 +129,7 @@ fn grid(section: &mut Section<'_>, build: Build) -> Result<Topology, Problem> {
     })
 }
 
-/// The fabrics of the key `fabrics`, each a topology with a label.
+/// The topologies of the key `fabrics`, each with its label.
 fn fabrics(
     section: &mut Section<'_>,
     context: &Context<'_>,
@@ -149,7 +152,7 @@ fn fabrics(
 /// The builder of a torus or a mesh.
 type Build = fn(&[u32], Rate, Duration) -> Result<Topology, BuildError>;
 
-/// Mean hops between nodes of a section's grid, by `mean`, which needs two nodes.
+/// Mean hops between nodes of a section's grid, as computed by `mean`. The grid must have at least two nodes.
 fn mean_hops(
     section: &Section<'_>,
     topology: &Topology,
@@ -162,7 +165,7 @@ fn mean_hops(
     })
 }
 
-/// The torus of the key `dims`, with links of 1 Gbps.
+/// The torus with the section's `dims` and links of 1 Gb/s.
 fn torus(section: &mut Section<'_>) -> Result<Routing, Problem> {
     Ok(Routing::new(Arc::new(grid(section, builders::torus)?)))
 }
@@ -186,7 +189,7 @@ fn protocol(section: &mut Section<'_>, key: &Key<Name>) -> Result<Protocol, Prob
     section.choose(key, &names)
 }
 
-/// Every scheme under every pattern on a torus.
+/// The throughput of every scheme under every traffic pattern on a torus.
 fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let routing = torus(section)?;
     let schemes = schemes(section)?;
@@ -205,7 +208,8 @@ fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(runs)
 }
 
-/// Max-min rates of small examples: capacities by link, and cases of flows with their splits.
+/// Max-min rates of small examples. An example has the capacity of each link, and cases of flows with their splits over
+/// links.
 fn allocation(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let mut links = Vec::new();
     for mut link in needed(section, &LINKS)? {
@@ -263,7 +267,7 @@ mod tests {
     use super::*;
     use crate::figure::runs::Labels;
 
-    /// The labels and numbers of a file's computation.
+    /// The labels and numbers of the computation in the file `text`.
     pub(super) fn numbers(text: &str) -> Result<Vec<(Labels, f64)>, Problem> {
         let document = Document::parse("test.toml", text.to_owned(), "".into())?;
         let runs = compute(&document, 1, &false.into())?.unwrap_or_default();

@@ -1,9 +1,11 @@
-//! `[compute] kind = "paths"`: shortest paths between the hosts of fabrics, counted by breadth-first search.
+//! `[compute] kind = "paths"`: numbers of shortest paths between the hosts of topologies, counted by breadth-first
+//! search.
 //!
-//! Quantities of each fabric: `mean` and `most` paths of an ordered pair of hosts; `mean, times the one before`, by how much the mean
-//! grows from the fabric before in the list; `of one host`, the paths to all other hosts, in the mean over hosts. With one host an
-//! edge switch the latter is the number of paths between an edge switch and all others. Of Clos networks also `uplinks of an edge
-//! switch` and `uplinks of an aggregation switch`.
+//! Quantities of each topology: `mean` and `most`, the mean and the largest number of paths of an ordered pair of
+//! hosts; `mean, times the one before`, the mean over the mean of the preceding topology in the list; `of one host`,
+//! the number of paths from one host to all others, averaged over hosts. With one host for each edge switch, the last
+//! is the number of paths from an edge switch to all others. Clos networks also have `uplinks of an edge switch` and
+//! `uplinks of an aggregation switch`.
 
 use super::keys::FABRICS;
 use super::{Context, fabrics, run};
@@ -11,7 +13,7 @@ use crate::experiment::{Problem, Section};
 use crate::figure::runs::{Data, Run};
 use raddle_topology::{Clos, Hops, Shape};
 
-/// Every quantity of every fabric.
+/// Computes every quantity of every topology.
 pub(super) fn count(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
     let mut runs = Vec::new();
     let mut before = None;
@@ -63,7 +65,8 @@ fabrics = [
         assert_eq!(of("mean", "small"), Some(1.5));
         assert_eq!(of("of one host", "small"), Some(12.0));
         assert_eq!(of("uplinks of an edge switch", "small"), None);
-        // Four paths to the other edge switch of the pod, 4 x 5 to each of the four in other pods.
+        // Four paths lead to the other edge switch of the pod, and 4 x 5 to each of the four edge switches in other
+        // pods.
         assert_eq!(of("of one host", "Clos"), Some(84.0));
         assert_eq!(of("most", "Clos"), Some(20.0));
         assert_eq!(of("mean, times the one before", "Clos"), Some(84.0 / 5.0 / 1.5));

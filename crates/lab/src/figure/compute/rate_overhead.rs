@@ -1,4 +1,5 @@
-//! `[compute] kind = "rate-overhead"`: what rate computations take, as a share of the interval between them.
+//! `[compute] kind = "rate-overhead"`: processor time of rate computations, as a percentage of the interval between
+//! them.
 
 use super::keys::{
     INTERVALS, RATE_HEADROOM, RATE_TOPOLOGY, REFERENCE_TICKS, SEED, TICKS, TRACE_LABEL, TRACE_WORKLOAD,
@@ -10,7 +11,7 @@ use crate::experiment::{Document, Files, Fraction, Problem, Section, TopologySpe
 use crate::figure::runs::{Data, Run};
 use raddle_topology::routing::Protocol;
 
-/// Every algorithm on every trace at every interval.
+/// Measures every algorithm on every trace at every interval.
 pub(super) fn measure(section: &mut Section<'_>, document: &Document) -> Result<Vec<Run>, Problem> {
     let files = Files::new(&document.folder);
     let Some(fabric) = section.section(&RATE_TOPOLOGY)? else { return Err(section.missing(&RATE_TOPOLOGY)) };

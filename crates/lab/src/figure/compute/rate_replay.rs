@@ -1,6 +1,7 @@
-//! `[compute] kind = "rate-replay"`: what rate computations take in live nodes that hear what nodes of the figure's own
-//! experiment heard in the packet engine. What is measured is a share of the interval: a `computation`, or the `lateness` at the p99
-//! of all that a node heard or woke up for on the real clock.
+//! `[compute] kind = "rate-replay"`: processor time of rate computations in live nodes. The packet engine first runs
+//! the figure's own experiment and records the events that nodes receive. Live nodes then receive the same events. Both
+//! quantities are in percent of the interval: `computation`, the time of a rate computation, and `lateness`, the p99 of
+//! the delay with which a node handles events and timers on the real clock.
 
 use super::keys::{INTERVALS, KIND, NODES, SLOW};
 use super::{Context, run};
@@ -8,7 +9,7 @@ use crate::analysis::rate_overhead::{Core, Measured, Recorded};
 use crate::experiment::{Cause, EngineKind, Problem, Section};
 use crate::figure::runs::{Data, Run};
 
-/// Every core at every interval.
+/// Measures every core at every interval.
 pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
     let (nodes, intervals, slow) = (section.read(&NODES)?, section.read(&INTERVALS)?, section.read(&SLOW)?);
 
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
     use crate::experiment::Document;
 
-    /// A figure of a small rack, with these tables.
+    /// Measures a figure of a small rack. `section` is added to `[compute]`.
     fn measured(scheme: &str, section: &str) -> Result<Vec<Run>, Problem> {
         let text = format!(
             r#"

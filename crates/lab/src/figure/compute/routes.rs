@@ -1,7 +1,9 @@
-//! `[compute] kind = "routes"`: routes that protocols take, on each of the fabrics on which they are defined.
+//! `[compute] kind = "routes"`: lengths and costs of the routes that protocols take, on each topology that supports the
+//! protocol.
 //!
-//! Quantities: `longest`, the hops of the longest route; `mean`, the mean hops of a packet over ordered pairs of nodes; `weights`, the
-//! bytes of the link weights of one node's flows to all others (R2C2 §4.2), as rate computations of routing selection keep them.
+//! Quantities: `longest`, the hops of the longest route; `mean`, the mean hops of a packet over ordered pairs of nodes;
+//! `weights`, the memory in bytes of the link weights of one node's flows to all others (R2C2 §4.2), as the rate
+//! computations of routing selection store them.
 
 use super::keys::FABRICS;
 use super::{Context, fabrics, run, schemes};
@@ -12,7 +14,7 @@ use raddle_core::NodeId;
 use raddle_topology::Shape;
 use raddle_topology::routing::{Protocol, Routing};
 
-/// Every quantity of every protocol on every fabric.
+/// Computes every quantity of every protocol on every topology.
 pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
     let fabrics = fabrics(section, context)?;
     let schemes = schemes(section)?;
@@ -38,10 +40,10 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     Ok(runs)
 }
 
-/// Mean hops of a packet over ordered pairs of distinct hosts, of which there must be two.
+/// Mean hops of a packet over ordered pairs of distinct hosts. The topology must have at least two hosts.
 pub(super) fn mean(routing: &Routing, protocol: Protocol) -> f64 {
     let hosts: Vec<NodeId> = routing.topology().hosts().collect();
-    // A torus looks alike from all of its nodes.
+    // A torus is symmetric, so one source is enough.
     let is_torus = matches!(routing.topology().shape(), Shape::Torus(_));
     let sources = if is_torus { &hosts[..1] } else { &hosts };
     let mut row = Vec::new();
@@ -55,7 +57,7 @@ pub(super) fn mean(routing: &Routing, protocol: Protocol) -> f64 {
     hops / (sources.len() * (hosts.len() - 1)) as f64
 }
 
-/// Bytes of the link weights of flows from the first host to all others.
+/// Memory in bytes of the link weights of the flows from the first host to all others.
 fn weight_bytes(routing: &Routing, protocol: Protocol) -> Result<usize, selection::SelectionError> {
     let mut hosts = routing.topology().hosts();
     let flows = hosts.next().map_or(Vec::new(), |src| hosts.map(|dst| LongFlow::new(src, dst)).collect());
@@ -87,7 +89,7 @@ fabrics = [
         let means = of("mean");
         assert!((means[0] - 32.0 / 15.0).abs() < 1e-6 && (means[3] - 4.0 / 3.0).abs() < 1e-6, "{means:?}");
         assert!(means[1] > means[2] && means[2] > means[0], "VLB is longest, RPS shortest: {means:?}");
-        // Under VLB a flow is on all 64 links: 15 rows of 4 bytes each.
+        // Under VLB, a flow uses all 64 links: 15 rows of 64 weights, 4 bytes each.
         assert_eq!(of("weights").get(1), Some(&(15.0 * 64.0 * 4.0)));
     }
 }

@@ -1,5 +1,5 @@
-//! Figures of routing selection: what a genetic search finds for the long flows of random permutations, against one
-//! protocol for all and against chance.
+//! Figures of routing selection: the assignment of protocols that a genetic search finds for the long flows of random
+//! permutations, compared with one protocol for all flows and with a random assignment.
 
 use super::keys::{FRACTIONS, GENERATIONS, INSTANCES, SCHEMES, SEED, SELECTION_HEADROOM};
 use super::{schemes, torus};
@@ -13,11 +13,11 @@ use raddle_workload::Pairs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The label of assignments that mix protocols.
+/// The label of random assignments of protocols to flows.
 const RANDOM: &str = "Random";
 const ADAPTIVE: &str = "Adaptive";
 
-/// Permutations of shares of the nodes, several of each.
+/// Random permutations of a share of the nodes. There are several instances for each share.
 struct Permutations<'a> {
     routing: &'a Routing,
     usable: Vec<f64>,
@@ -28,8 +28,9 @@ struct Permutations<'a> {
     search: Genetic,
 }
 
-/// Sums of rates in units of a link's rate, means over instances, by sweeps `scheme` and `L`; what `Adaptive` is `over`
-/// the others, by `L`; and the least that it is over each in any instance, by `least over`.
+/// Runs the comparison. Sums of rates are in units of a link's rate and averaged over instances, with the sweeps
+/// `scheme` and `L`. The sweep `over` gives the sum of `Adaptive` over that of another scheme, for each `L`. The sweep
+/// `least over` gives the least such ratio in any instance.
 pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<Run>, Problem> {
     let routing = torus(section)?;
     let schemes = schemes(section)?;
@@ -59,7 +60,7 @@ pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<R
     Ok(runs(&labels, &permutations, &sums))
 }
 
-/// The sums of all instances as numbers of the figure.
+/// The runs of the figure, from the sums of all instances.
 fn runs(labels: &[&str], permutations: &Permutations<'_>, sums: &[Vec<f64>]) -> Vec<Run> {
     let run = |labels: &[(&str, &str)], number| {
         let labels: Labels = labels.iter().map(|&(a, b)| (a.to_owned(), b.to_owned())).collect();
@@ -86,7 +87,8 @@ fn runs(labels: &[&str], permutations: &Permutations<'_>, sums: &[Vec<f64>]) -> 
 }
 
 impl Permutations<'_> {
-    /// For each fraction and instance, the sum of rates under each scheme; in an order that does not depend on threads.
+    /// For each fraction and instance, the sum of rates under each scheme. The order does not depend on the number of
+    /// threads.
     fn sums(&self, threads: usize) -> Result<Vec<Vec<f64>>, String> {
         let count = self.fractions.len() * self.instances as usize;
         let next = AtomicUsize::new(0);
@@ -111,9 +113,9 @@ impl Permutations<'_> {
         Ok(sums.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The sums under each protocol alone, at random, and as the search finds it.
+    /// The sums under each protocol alone, under a random assignment, and under the assignment that the search finds.
     fn instance(&self, share: usize, number: u64) -> Result<Vec<f64>, String> {
-        // Few instances are the first of many.
+        // The stream depends on the fraction and the instance's number. Fewer instances are thus a prefix of more.
         let mut stream = Stream::new(self.seed, (share as u64) << 32 | number, "figure/permutation");
         let pattern = Pairs::Permutation { fraction: self.fractions[share], times: 1 };
         let pairs = pattern.each(self.routing.topology(), &mut stream);

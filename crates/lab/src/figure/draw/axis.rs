@@ -1,9 +1,9 @@
-//! An axis: from where to where, and which values are named.
+//! An axis of a plot: its range, and the ticks that have names.
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// An axis: values as they are drawn (logarithms on a logarithmic axis), and the values that are named.
+/// An axis of a plot. On a logarithmic axis, the range and the ticks are logarithms to base 10.
 pub(super) struct Axis {
     pub(super) range: Range<f64>,
     ticks: Vec<f64>,
@@ -35,13 +35,14 @@ impl ValueFormatter<f64> for &Axis {
 }
 
 impl Axis {
-    /// Stops side by side.
+    /// An axis of named positions, evenly spaced.
     pub(super) fn named(names: &[String]) -> Self {
         let ticks = (0..names.len()).map(|i| i as f64).collect();
         Self { range: -0.5..names.len() as f64 - 0.5, ticks, log: false, names: Some(names.to_vec()) }
     }
 
-    /// From zero on, or the values' own range.
+    /// An axis for `values`. A linear axis begins at zero if `from_zero` is set or zero is near; otherwise its range is
+    /// that of the values.
     pub(super) fn new(values: impl Iterator<Item = f64>, log: bool, from_zero: bool) -> Self {
         let values = values.filter(|value| value.is_finite());
         let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
@@ -52,7 +53,7 @@ impl Axis {
             return Self::logarithmic(least, most);
         }
         let edge = 0.05 * (most - least);
-        // Zero is shown where it is near, and the values are more than one.
+        // The axis leaves zero out only if zero is far from the values and the values differ.
         let apart = !from_zero && least > (most - least) / 4.0 && edge > 0.0;
         let low = if apart { least - edge } else { least.min(0.0) };
         let high = if apart {
@@ -67,8 +68,8 @@ impl Axis {
         Self { range: low..high, ticks, log, names: None }
     }
 
-    /// From the decade that one logarithm is in to that of the other or, where they are near, from 1, 2 or 5 times a power of
-    /// ten to the next.
+    /// A logarithmic axis. It begins and ends at powers of ten. If the values span less than two decades, it can also
+    /// begin and end at 2 or 5 times a power of ten.
     fn logarithmic(least: f64, most: f64) -> Self {
         let factors: &[f64] = if most - least < 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let decades = least.floor() as i32..=most.floor() as i32 + 1;
@@ -94,7 +95,7 @@ impl Axis {
     }
 }
 
-/// The step of 1, 2 or 5 times a power of ten that is next to `about`.
+/// The least step of 1, 2 or 5 times a power of ten that is not below `about`.
 fn nice(about: f64) -> f64 {
     let decade = 10_f64.powf(about.log10().floor());
     let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * decade >= about).unwrap_or(10.0);
@@ -104,7 +105,8 @@ fn nice(about: f64) -> f64 {
 fn number(value: f64) -> String {
     let rounded = (value * 1e6).round() / 1e6;
     if rounded != 0.0 && (rounded.abs() >= 1e6 || rounded.abs() < 1e-3) {
-        // Steps have one or two digits, and what a step adds up to has a few more, and then what floats leave.
+        // The digits of a tick are a few digits, followed by rounding errors of floats. Five digits keep the former and
+        // drop the latter.
         let digits = format!("{value:.4e}");
         let (digits, power) = digits.split_once('e').expect("an exponent");
         return format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'));

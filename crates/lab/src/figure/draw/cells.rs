@@ -1,4 +1,4 @@
-//! Numbers in a table, the darker the larger.
+//! A table of numbers as coloured cells. Larger numbers have darker cells.
 
 use super::letters::{centred, fitting, widest};
 use super::{Cells, MARGIN, PALETTE, TITLE, failed};
@@ -6,9 +6,9 @@ use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// Size of letters where there is room for them, in pixels.
+/// Size of the text if it fits, in pixels.
 const LETTERS: i32 = 18;
-/// Between the edge of a cell and a number in it, in pixels.
+/// Margin between the edge of a cell and its number, in pixels.
 const EDGE: i32 = 5;
 
 pub(super) fn draw<B: DrawingBackend>(area: &DrawingArea<B, Shift>, cells: &Cells) -> Result<(), Error> {
@@ -52,7 +52,7 @@ pub(super) fn draw<B: DrawingBackend>(area: &DrawingArea<B, Shift>, cells: &Cell
     Ok(())
 }
 
-/// A number to four digits, three of them behind the point at most.
+/// A number with four significant digits, at most three of them after the point.
 fn four_digits(number: f64) -> String {
     let decimals = [10.0, 100.0, 1000.0].iter().filter(|&&limit| number.abs() < limit).count();
     format!("{number:.decimals$}")

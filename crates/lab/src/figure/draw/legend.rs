@@ -1,4 +1,5 @@
-//! The legend of a plot: in a corner where it hides nothing or, if there is none, above the plot in as many columns as fit.
+//! The legend of a plot. It stands in a corner of the plot where it hides no curve. If no corner is free, it stands
+//! above the plot, in as many columns as fit.
 
 use super::axis::Axis;
 use super::letters::{font, widest};
@@ -8,14 +9,14 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Size of letters, in pixels.
+/// Size of the text, in pixels.
 const LETTERS: i32 = 16;
-/// From an entry to the one below, in pixels.
+/// Distance between the top edges of two entries in a column, in pixels.
 const LINE: i32 = 22;
-/// The room of an entry's piece of curve or bar, and between columns, in pixels.
+/// Width of the sample of a curve or bar in an entry, plus the space between columns, in pixels.
 const SAMPLE: i32 = 36;
 const GAP: i32 = 18;
-/// From the edge of the legend to its entries, and to what is beside it.
+/// Margin inside and outside the legend, in pixels.
 const EDGE: i32 = 6;
 
 /// The place of a legend and the arrangement of its entries.
@@ -24,7 +25,7 @@ pub(super) struct Legend {
     corner: Option<Corner>,
     columns: usize,
     rows: usize,
-    /// From the left edge of an entry to that of its neighbour, in pixels.
+    /// Distance between the left edges of two columns, in pixels.
     column: i32,
 }
 
@@ -35,7 +36,7 @@ struct Corner {
 }
 
 impl Legend {
-    /// The legend of curves or bars that are drawn at these points of these axes.
+    /// The legend of curves or bars. `drawn` has the points of each curve, in the units of the axes.
     pub(super) fn of(series: &[Series], mark: Mark, (x, y): (&Axis, &Axis), drawn: &[Vec<Point>]) -> Self {
         let labels = series.iter().map(|series| series.label.as_str());
         let column = SAMPLE + widest(labels, LETTERS) + GAP;
@@ -49,7 +50,7 @@ impl Legend {
         }
         let fit = (((PLOT.0 + GAP - 2 * EDGE) / column) as usize).clamp(1, series.len().max(1));
         let rows = series.len().div_ceil(fit);
-        // As many in each row, nearly.
+        // The columns have nearly equal numbers of entries.
         Self { columns: series.len().div_ceil(rows.max(1)), rows, ..stacked }
     }
 
@@ -64,7 +65,7 @@ impl Legend {
         if self.corner.is_some() { 0 } else { (self.size().1 + EDGE) as u32 }
     }
 
-    /// Draws it onto the area of a chart, whose plot is within these pixels of the area.
+    /// Draws the legend onto the area of a chart. The range of pixels is the plot within the area.
     pub(super) fn draw<B: DrawingBackend>(
         self,
         area: &DrawingArea<B, Shift>,
@@ -108,10 +109,10 @@ impl Legend {
     }
 }
 
-/// A corner where a legend of this width and height, in pixels, hides nothing of curves.
+/// A corner where a legend of this width and height, in pixels, hides no part of a curve.
 fn free_corner(x: &Axis, y: &Axis, drawn: &[Vec<Point>], (width, height): (i32, i32)) -> Option<Corner> {
     const CORNERS: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
-    // With what is between it and the axes.
+    // The margins of the legend are included.
     let (width, height) =
         ((width + 2 * EDGE) as f64 / PLOT.0 as f64, (height + 2 * EDGE) as f64 / PLOT.1 as f64);
     let ink: Vec<(f64, f64)> = drawn.iter().flat_map(|points| inked(points)).collect();
@@ -123,7 +124,7 @@ fn free_corner(x: &Axis, y: &Axis, drawn: &[Vec<Point>], (width, height): (i32, 
     CORNERS.into_iter().map(|(right, upper)| Corner { right, upper }).find(|corner| !hides(corner))
 }
 
-/// Places along a curve and its error bars, close enough together that no legend fits between them.
+/// Points along a curve and its error bars, so close together that no legend fits between them.
 fn inked(points: &[Point]) -> impl Iterator<Item = (f64, f64)> {
     const STEPS: u32 = 20;
     let between = |a: (f64, f64), b: (f64, f64)| {
@@ -139,7 +140,7 @@ fn inked(points: &[Point]) -> impl Iterator<Item = (f64, f64)> {
     points.iter().map(|at| (at.x, at.y)).chain(lines).chain(errors)
 }
 
-/// The marker of the i-th curve, in pixels: a square, a triangle, a diamond, and so on.
+/// The marker of the i-th curve, in pixels: a square, a triangle, a diamond, and so on. `at` is its centre.
 pub(super) fn marker(i: usize, at: (i32, i32), colour: RGBColor) -> Polygon<(i32, i32)> {
     let shapes: [&[(i32, i32)]; 4] = [
         &[(-4, 4), (4, 4), (4, -4), (-4, -4)],
@@ -173,7 +174,7 @@ mod tests {
         let at = |x, y, error| Point { x, y, error };
         let line = vec![at(0.0, 0.0, None), at(0.5, 0.5, None), at(1.0, 0.9, None)];
         assert_eq!(corner(line), Some(Corner { right: true, upper: false }));
-        // Around and through every corner, with points in none.
+        // The curve passes around and through every corner, and no point of it is in a corner.
         let around = [(0.0, 0.5), (0.3, 1.0), (0.7, 1.0), (1.0, 0.5), (0.7, 0.0), (0.3, 0.0), (0.0, 0.5)];
         assert_eq!(corner(around.map(Point::from).to_vec()), None);
         let bars = [0.1, 0.9].map(|x| at(x, 0.5, Some((0.0, 1.0)))).to_vec();
@@ -188,7 +189,7 @@ mod tests {
             assert!(legend.corner.is_none() && legend.size().0 <= PLOT.0, "{legend:?}");
             assert!(legend.columns * legend.rows >= count, "{legend:?}");
             assert!(legend.columns * (legend.rows - 1) < count, "no row is empty: {legend:?}");
-            // With one column more, the entries would not fit or would not take fewer rows.
+            // With one more column, the entries would not fit, or would not need fewer rows.
             let wider = Legend { columns: legend.columns + 1, ..legend };
             assert!(wider.size().0 > PLOT.0 || count.div_ceil(wider.columns) == legend.rows, "{legend:?}");
         }

@@ -1,4 +1,4 @@
-//! Drawing charts as SVG and PNG. Fonts come with the program: a fresh machine may have none.
+//! Draws charts as SVG and PNG. The font is embedded in the program, since the machine may have none installed.
 
 mod axis;
 mod cells;
@@ -18,7 +18,7 @@ use std::path::Path;
 pub(crate) struct Point {
     pub(crate) x: f64,
     pub(crate) y: f64,
-    /// The ends of its error bar.
+    /// The lower and the upper end of its error bar.
     pub(crate) error: Option<(f64, f64)>,
 }
 
@@ -28,14 +28,14 @@ impl From<(f64, f64)> for Point {
     }
 }
 
-/// The distribution function of a sorted sample, at most a few hundred points of it: more cannot be seen.
+/// The distribution function of a sorted sample. It is thinned to a few hundred points, since more cannot be seen.
 pub(crate) fn cdf(sample: &[f64]) -> Vec<Point> {
     const MOST: usize = 600;
     let points = stats::cdf(sample);
     let count = points.len();
     let step = count.div_ceil(MOST).max(1);
     let last = count.saturating_sub(1);
-    // The tail, where percentiles are read, is kept whole.
+    // All points of the tail are kept, because percentiles are read there.
     let kept = |i: usize| i.is_multiple_of(step) || last - i < MOST / 2;
     points.into_iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, point)| point.into()).collect()
 }
@@ -47,11 +47,11 @@ pub(crate) struct Series {
     pub(crate) points: Vec<Point>,
 }
 
-/// The way in which series are drawn.
+/// The kind of mark that shows a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     Curves,
-    /// Side by side around each stop.
+    /// Bars, side by side around each position of the x axis.
     Bars,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Chart {
     Cells(Cells),
 }
 
-/// Series over a number, or over named stops 0, 1, 2, ….
+/// Series over a numeric x axis, or over named positions 0, 1, 2, ….
 #[derive(Debug)]
 pub(crate) struct Plane {
     pub(crate) title: String,
@@ -75,17 +75,18 @@ pub(crate) struct Plane {
     pub(crate) series: Vec<Series>,
 }
 
-/// Numbers in a table, the darker the larger.
+/// A table of numbers. Larger numbers have darker cells.
 #[derive(Debug)]
 pub(crate) struct Cells {
     pub(crate) title: String,
     pub(crate) rows: Vec<String>,
     pub(crate) columns: Vec<String>,
-    /// By row, then column.
+    /// The numbers, by row and column; `None` for an empty cell.
     pub(crate) numbers: Vec<Vec<Option<f64>>>,
 }
 
-/// Okabe and Ito's palette, which readers who confuse red and green can tell apart, and six of Tol's for more curves.
+/// Okabe and Ito's palette, which red-green colour-blind readers can distinguish, followed by six colours of Tol's
+/// palette.
 const PALETTE: [RGBColor; 12] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -103,12 +104,12 @@ const PALETTE: [RGBColor; 12] = [
 
 /// Width and height of a chart without a legend above its plot, in pixels.
 const SIZE: (u32, u32) = (760, 500);
-/// Width and height between its axes, in pixels, nearly.
+/// Approximate width and height of the plot between its axes, in pixels.
 const PLOT: (i32, i32) = (625, 390);
 const MARGIN: u32 = 14;
 const TITLE: (&str, u32) = ("sans-serif", 22);
 
-/// Draws charts side by side, two in a row, as PNG if the file is called so, or else as SVG.
+/// Draws charts, two in a row. The format is PNG if the file's name ends in `.png`, and SVG otherwise.
 pub(crate) fn draw(charts: &[Chart], file: &Path) -> Result<(), Error> {
     letters::register();
     let laid: Vec<Sheet<'_>> = charts.iter().map(Sheet::of).collect();
@@ -127,7 +128,7 @@ pub(crate) fn draw(charts: &[Chart], file: &Path) -> Result<(), Error> {
     Ok(part.finish()?)
 }
 
-/// A chart before it is drawn: how high it is depends on where its legend has room.
+/// A chart that is laid out but not yet drawn. Its height depends on the position of its legend.
 enum Sheet<'a> {
     Plane(Laid<'a>),
     Cells(&'a Cells),
@@ -153,7 +154,8 @@ fn failed<E: std::fmt::Display>(error: E) -> Error {
     Error::Run(format!("the figure cannot be drawn: {error}"))
 }
 
-/// Rows of at most so many charts, each as much higher as legends above plots take of it.
+/// Draws rows of at most `columns` charts. `headroom` is the extra height of a row for legends above the plots, in
+/// pixels.
 fn draw_on<B: DrawingBackend>(
     root: &DrawingArea<B, Shift>,
     columns: usize,

@@ -8,13 +8,13 @@ use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// A plane whose points and axes have their places.
+/// A plane with its layout: the points in the units of the axes, and the axes.
 pub(super) struct Laid<'a> {
     plane: &'a Plane,
     drawn: Vec<Vec<Point>>,
     x: Axis,
     y: Axis,
-    /// Unless names are nowhere but on the axis.
+    /// `None` if the names on the axis replace the legend.
     legend: Option<Legend>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Laid<'a> {
         self.legend.map_or(0, Legend::headroom)
     }
 
-    /// Draws it, its plot this many pixels lower than it would be without a legend above.
+    /// Draws the plane. `headroom` is the space for a legend above the plot, in pixels.
     pub(super) fn draw<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,
@@ -71,7 +71,7 @@ impl<'a> Laid<'a> {
         let Self { plane, x, y, .. } = self;
         let Plane { title, x_label, y_label, ticks, mark, series, .. } = plane;
         let area = area.margin(MARGIN, MARGIN, MARGIN, 3 * MARGIN).titled(title, TITLE).map_err(failed)?;
-        // Names of stops side by side do not touch.
+        // The text is so small that the names of neighbouring positions do not touch.
         let letters = ticks.as_ref().map_or(15, |names| {
             fitting(names.iter().map(String::as_str), PLOT.0 / names.len().max(1) as i32 - 6, 15)
         });
@@ -99,7 +99,7 @@ impl<'a> Laid<'a> {
                 Mark::Curves => {
                     let line = points.iter().map(|at| (at.x, at.y));
                     context.draw_series(LineSeries::new(line, colour.stroke_width(2))).map_err(failed)?;
-                    // A few markers tell curves apart where colours do not.
+                    // A few markers on each curve distinguish curves for readers who cannot see the colours.
                     let every = points.len().div_ceil(9).max(1);
                     let marked = points.iter().skip(every / 2).step_by(every);
                     let marked = marked.map(|at| EmptyElement::at((at.x, at.y)) + marker(i, (0, 0), colour));

@@ -1,16 +1,17 @@
-//! The number of flows that are active at once: from their start until they are complete, or to the end of the run.
+//! The number of flows that are active at the same time. A flow is active from its start to its completion, or to the
+//! end of the run.
 
 use crate::run::records::FlowRow;
 use std::collections::BTreeMap;
 
-/// The most flows that are active at once.
+/// The maximum number of flows that are active at the same time.
 pub(super) fn peak<'a>(flows: impl IntoIterator<Item = &'a FlowRow>) -> f64 {
     let changes = |flow: &FlowRow| {
         let end = flow.fct_us.map(|fct| (flow.start_us + fct, -1_i32));
         [(flow.start_us, 1)].into_iter().chain(end)
     };
     let mut changes: Vec<(f64, i32)> = flows.into_iter().flat_map(changes).collect();
-    // A flow that ends when another starts is not active with it.
+    // A flow that ends at the instant when another starts is not active at the same time.
     changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let active = changes.iter().scan(0, |active, &(_, change)| {
         *active += change;
@@ -19,7 +20,7 @@ pub(super) fn peak<'a>(flows: impl IntoIterator<Item = &'a FlowRow>) -> f64 {
     f64::from(active.max().unwrap_or(0))
 }
 
-/// The same of the flows that each node sends, by node.
+/// The maximum number of simultaneously active flows of each source, by node.
 pub(super) fn peak_by_source<'a>(flows: impl IntoIterator<Item = &'a FlowRow>) -> Vec<(u64, f64)> {
     let mut sent: BTreeMap<u64, Vec<&FlowRow>> = BTreeMap::new();
     for flow in flows {
@@ -35,7 +36,7 @@ mod tests {
     #[test]
     fn flows_are_active_from_start_to_end() {
         let flow = |src, start_us, fct_us| FlowRow { src, start_us, fct_us, ..FlowRow::default() };
-        // Node 0's first flow never ends; its third starts when the second ends.
+        // The first flow of node 0 never ends. Its third flow starts when its second ends.
         let flows = [
             flow(0, 0.0, None),
             flow(0, 1.0, Some(2.0)),

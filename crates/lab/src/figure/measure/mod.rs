@@ -1,4 +1,4 @@
-//! Measures: a number out of a run's records.
+//! Measures: numbers computed from a run's records.
 
 mod active;
 mod of;
@@ -16,13 +16,13 @@ use of::Of;
 use raddle_core::{Duration, Rate};
 use raddle_records::stats;
 
-/// Fewer flows than this have no p99.9 worth the name.
+/// With fewer samples than this, p99.9 is close to the maximum, and a remark says so.
 const ENOUGH_FOR_P999: usize = 1_000;
 
 /// The comparison of a flow or link with itself in another run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
-    /// The distance from the other value, as a share of it.
+    /// The absolute difference from the other value, as a share of that value.
     Deviation,
     /// The ratio to the other value.
     Ratio,
@@ -31,7 +31,7 @@ enum Comparison {
 impl Comparison {
     fn of(self, value: f64, base: f64) -> f64 {
         let difference = (value - base).abs();
-        // Nothing is as much as nothing.
+        // Two values of 0 are equal.
         match self {
             Self::Ratio => {
                 if difference == 0.0 {
@@ -51,26 +51,27 @@ impl Comparison {
     }
 }
 
-/// A number out of a run.
+/// A measure: a number computed from a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Measure {
     of: Of,
     pub(super) stat: Stat,
     wanted: Option<Where>,
     window: Window,
-    /// If not empty, what is measured of each flow or link is held against what it is in the run with these labels and
-    /// otherwise the same ones.
+    /// If not empty, the value of each flow or link is compared with its value in another run: the run with these
+    /// labels in place of its own.
     against: Labels,
-    /// The kind of that comparison.
+    /// The kind of comparison for `against`.
     comparison: Comparison,
-    /// If not empty, the statistic is what it is beyond that of the run with these labels and otherwise the same ones.
+    /// If not empty, the statistic of another run is subtracted: the run with these labels in place of its own.
     beyond: Labels,
-    /// If not empty, the statistic is how many times that of the run with these labels and otherwise the same ones.
+    /// If not empty, the statistic is divided by the statistic of another run: the run with these labels in place of
+    /// its own.
     relative: Labels,
-    /// If not empty, what is measured is the distance of the distribution from that of the run with these labels and otherwise
-    /// the same ones (Kolmogorov and Smirnov): the greatest difference between the shares of both samples up to any value.
+    /// If not empty, the measure is the Kolmogorov-Smirnov distance to the sample of another run: the run with these
+    /// labels in place of its own. The distance is the greatest difference between the two distribution functions.
     distance_to: Labels,
-    /// If there are any, the statistic is how many times that of these flows or links of the same run.
+    /// If given, the statistic is divided by the same statistic of these flows or links of the same run.
     relative_where: Option<Where>,
 }
 
@@ -155,22 +156,22 @@ impl Measure {
         })
     }
 
-    /// The labels of runs that it is held against, with their sweeps.
+    /// The labels of the runs with which runs are compared, each with its sweep.
     pub(crate) fn bases(&self) -> impl Iterator<Item = &(String, String)> {
         self.against.iter().chain(&self.beyond).chain(&self.relative).chain(&self.distance_to)
     }
 
-    /// True if the measure is relative to the runs with this label of a sweep and otherwise the same labels.
+    /// True if the statistic is divided by that of the run with this label of `sweep`.
     pub(super) fn is_base(&self, sweep: &str, label: &str) -> bool {
         matches!(&self.relative[..], [(over, base)] if over == sweep && base == label)
     }
 
-    /// True if it is measured of flows, each of which has a size.
+    /// True if the measure is of flows, each of which has a size.
     pub(crate) fn is_of_flows(&self) -> bool {
         self.of.is_of_flows()
     }
 
-    /// The most that a run can come to, where that is known.
+    /// The greatest value that the measure can have, if that is known.
     pub(crate) fn most(&self) -> Option<f64> {
         self.of.most().filter(|_| self.stat == Stat::Mean)
     }
@@ -180,12 +181,12 @@ impl Measure {
         self.of.is_of_finished_flows()
     }
 
-    /// True if it is measured over simulated time.
+    /// True if the measure is over simulated time.
     pub(crate) fn is_timed(&self) -> bool {
         self.of.is_timed()
     }
 
-    /// Reads a key such as `where` of a section, which must be a condition on what is measured.
+    /// Reads a condition such as `where` of a section. The condition must fit the quantity `of`.
     fn read_where(section: &mut Section<'_>, key: &Key<String>, of: Of) -> Result<Option<Where>, Problem> {
         let Some(text) = section.get(key)? else { return Ok(None) };
         let wanted = Where::read(&text, section.at_key(key))?;
@@ -199,12 +200,12 @@ impl Measure {
         Ok(Some(wanted))
     }
 
-    /// The same of other flows or links: those of the key `where` of a section.
+    /// The same measure of the flows or links that the key `where` of a section selects.
     pub(super) fn read_of_those(&self, section: &mut Section<'_>) -> Result<Self, Problem> {
         Ok(Self { wanted: Self::read_where(section, &WHERE, self.of)?, ..self.clone() })
     }
 
-    /// Refuses a rate over a time that nobody has said the end of, in the section that it was read from.
+    /// Returns an error, in the section of the measure, if the measure is a rate and its window has no end.
     pub(super) fn ensure_closed(&self, section: &Section<'_>) -> Result<(), Problem> {
         let closed = !self.of.is_rate() || self.window.is_closed();
         section.ensure(
@@ -215,17 +216,17 @@ impl Measure {
         )
     }
 
-    /// The same of another statistic.
+    /// The same measure with another statistic.
     pub(super) fn with(&self, stat: Stat) -> Self {
         Self { stat, ..self.clone() }
     }
 
-    /// The quantity.
+    /// The name of the quantity.
     pub(super) fn what(&self) -> &'static str {
         self.of.words().0
     }
 
-    /// The quantity and its unit, for an axis.
+    /// The quantity with its unit, for the label of an axis.
     pub(super) fn label(&self) -> String {
         let (what, unit) = self.of.words();
         if !self.against.is_empty() {
@@ -244,14 +245,14 @@ impl Measure {
         if unit.is_empty() { what.to_owned() } else { format!("{what} ({unit})") }
     }
 
-    /// The sample of `run`, one of a figure's `runs`, sorted.
+    /// The sorted sample of `run`, which is one of the figure's `runs`.
     pub(super) fn sample(&self, run: &Run, runs: &[Run]) -> Vec<f64> {
         let mut sample: Vec<f64> = self.compared(run, runs).into_iter().map(|(_, value)| value).collect();
         stats::sort(&mut sample);
         sample
     }
 
-    /// The size of each flow and what is measured of it.
+    /// The size and the measured value of each flow.
     pub(super) fn by_size(&self, run: &Run, runs: &[Run]) -> Vec<(f64, f64)> {
         let Data::Records(records) = &run.data else { return Vec::new() };
         let sized = |(id, value)| {
@@ -261,7 +262,8 @@ impl Measure {
         self.compared(run, runs).into_iter().filter_map(sized).collect()
     }
 
-    /// The measured value of each flow or link of a run, by its number, compared with the base if there is one.
+    /// The measured value of each flow or link of a run, by its number. With `against`, the value is compared with that
+    /// of the other run.
     fn compared(&self, run: &Run, runs: &[Run]) -> Vec<(u64, f64)> {
         let values = self.values(run);
         if self.against.is_empty() {
@@ -276,21 +278,21 @@ impl Measure {
         values.into_iter().filter_map(pair).collect()
     }
 
-    /// The flows that it is of.
+    /// The flows that the condition selects.
     fn flows<'a>(&self, records: &'a Records) -> impl Iterator<Item = &'a FlowRow> {
         let wanted = self.wanted;
         records.flows.iter().filter(move |flow| wanted.is_none_or(|wanted| wanted.takes_flow(flow)))
     }
 
-    /// A value of each link that it is of, by the link's number.
+    /// The value of each link that the condition selects, by the link's number.
     fn links(&self, records: &Records, value: fn(&LinkRow) -> Option<f64>) -> Vec<(u64, f64)> {
         let is_wanted = |link: &LinkRow| self.wanted.is_none_or(|wanted| wanted.takes_link(link.ends));
         let links = (0..).zip(&records.links).filter(|(_, link)| is_wanted(link));
         links.filter_map(|(id, link)| Some((id, value(link)?))).collect()
     }
 
-    /// What is measured over simulated time, of flows together or of each port: when, in picoseconds, and what. Nothing
-    /// if it is not measured so.
+    /// The measure over simulated time, of all flows together or of each port: pairs of a time in picoseconds and a
+    /// value. Empty for measures that are not over time.
     pub(super) fn series(&self, run: &Run) -> Vec<(u64, f64)> {
         let Data::Records(records) = &run.data else { return Vec::new() };
         match self.of {
@@ -344,20 +346,20 @@ impl Measure {
         }
     }
 
-    /// The statistic at the point of the grid where the first of `runs` with these labels stands, computed for each
-    /// seed and averaged over `seeds`; `None` if nothing was measured.
+    /// The statistic at a point of the grid: the point of the first of `runs` with these labels. The statistic is
+    /// computed for each seed and averaged over `seeds`. `None` if nothing was measured.
     pub(crate) fn number(&self, runs: &[Run], labels: &[(String, String)], seeds: Seeds<'_>) -> Option<f64> {
         let wanted = replicas(runs, labels).filter(|run| seeds.hold(run));
         let numbers = wanted.map(|run| self.of_run(run, runs));
         let numbers: Vec<f64> = match self.of {
-            // A mean over the programs alone that came to their end would be of those that were quick.
+            // If the program did not end in some runs, a mean over the others would favour fast runs.
             Of::Makespan => numbers.collect::<Option<_>>()?,
             _ => numbers.flatten().collect(),
         };
         stats::mean(&numbers)
     }
 
-    /// The statistic over `run`, one of a figure's `runs`; `None` if nothing was measured.
+    /// The measure of `run`, which is one of the figure's `runs`; `None` if nothing was measured.
     fn of_run(&self, run: &Run, runs: &[Run]) -> Option<f64> {
         let number = self.statistic(run, runs)?;
         let of_base = |labels: &Labels| self.statistic(base(labels, run, runs)?, runs);
@@ -368,7 +370,7 @@ impl Measure {
         Some((number - beyond) / unit / of_others)
     }
 
-    /// A caution about this statistic at those points, if there is one.
+    /// A caution about the statistic at those points, if there is one.
     pub(super) fn remark(&self, runs: &[Run], points: &[Labels]) -> Option<String> {
         if self.stat != Stat::Percentile(99.9) {
             return None;
@@ -377,7 +379,8 @@ impl Measure {
         (least < ENOUGH_FOR_P999).then(|| format!("p99.9 of {least} samples, which is next to the maximum"))
     }
 
-    /// The size of the smallest sample that a run at those points gives; `None` if no run is there, or each gives one number.
+    /// The size of the smallest sample of a run at those points; `None` if there is no such run, or each run gives one
+    /// number.
     pub(super) fn fewest_samples(&self, runs: &[Run], points: &[Labels]) -> Option<usize> {
         let gives_one = matches!(self.of, Of::Value | Of::Makespan);
         let at = |labels: &Labels| replicas(runs, labels).map(|run| self.compared(run, runs).len()).min();
@@ -393,7 +396,7 @@ impl Measure {
     }
 }
 
-/// The run that `run` is measured against: the one with these labels, and otherwise the same.
+/// The run with which `run` is compared: the run with these labels, and with the labels of `run` for all other sweeps.
 fn base<'a>(labels: &[(String, String)], run: &Run, runs: &'a [Run]) -> Option<&'a Run> {
     let replaced = |sweep: &String| labels.iter().any(|(other, _)| other == sweep);
     let kept: Labels = run.labels.iter().filter(|(sweep, _)| !replaced(sweep)).cloned().collect();
@@ -434,7 +437,7 @@ mod tests {
                 &[(1, Some(8.0)), (2, Some(7.0)), (3, Some(6.0)), (4, Some(1.0)), (5, Some(0.0))],
             ),
         ];
-        // Flow 2 has no rate in one run, flow 4 is not in it.
+        // In one run, flow 2 has no assigned rate and flow 4 is missing.
         assert_eq!(against("0", None).sample(&runs[2], &runs), [0.0, 0.2, 0.5]);
         assert_eq!(against("0", None).of_run(&runs[2], &runs), Some(0.2));
         assert_eq!(
@@ -478,7 +481,7 @@ mod tests {
         assert_eq!(sample(Of::Paused, None), [0.0, 0.5], "of links with flow control");
     }
 
-    /// A run of scheme A whose flows took so long, `None` without end.
+    /// A run of scheme A whose flows have these completion times; `None` for a flow that never finished.
     fn took(seed: &str, fcts: &[Option<f64>]) -> Run {
         let flow = |(id, &fct_us): (u64, &Option<f64>)| FlowRow { fct_us, ..flow(id) };
         let records = Records { flows: (0..).zip(fcts).map(flow).collect(), ..Records::default() };
@@ -511,10 +514,10 @@ mod tests {
         assert_eq!(most.number(&runs, &at, Seeds::One("1")), Some(9.0));
         assert_eq!(most.number(&runs, &at, Seeds::One("3")), None);
         let far = spread(&runs, |seeds| most.number(&runs, &at, seeds));
-        // 12.706 times the deviation of the two over the root of two.
+        // Student's t, 12.706, times the standard deviation of the two means over the square root of 2.
         let margin = Some(12.706 * 1.5);
         assert_eq!(far, Some(Spread { least: 6.0, most: 9.0, margin, seeds: 2 }));
-        // The mean of means, 4.5, and not that of all flows.
+        // This is the mean of the seeds' means, 4.5, not the mean over the flows of all seeds.
         assert_eq!(of(Of::Fct, Stat::Mean).number(&runs, &at, Seeds::All), Some(4.5));
         assert_eq!(spread(&[run("A", "0", &[])], |_| Some(1.0)), None);
     }

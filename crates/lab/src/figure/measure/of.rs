@@ -6,36 +6,37 @@ use crate::figure::over_time::Received;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::figure) enum Of {
     Fct,
-    /// FCT as the sender sees it.
+    /// Completion time of a flow as the sender sees it.
     SenderFct,
-    /// 1 of each flow that was complete by its deadline, 0 of each that was not; nothing of flows without one.
+    /// 1 for a flow that was complete by its deadline, 0 for a flow that was not. Flows without a deadline have no
+    /// value.
     Met,
-    /// FCT over that of the flow alone: the papers' normalised FCT.
+    /// FCT over the FCT of the flow alone in the network: the papers' normalised FCT.
     Slowdown,
-    /// 1 of each flow that never finished, of which all else knows nothing.
+    /// 1 for each flow that never finished. All other quantities leave out such flows.
     Unfinished,
     Goodput,
-    /// Mean rate of flows that were assigned one.
+    /// Mean rate of a flow, for flows to which a rate was assigned.
     AssignedRate,
     ReorderPeak,
     PeakQueue,
-    /// Bytes of packets with application bytes, on each link.
+    /// Bytes of packets with application data, on each link.
     DataBytes,
-    /// Bytes of packets without application bytes, on each link.
+    /// Bytes of packets without application data, on each link.
     ControlBytes,
-    /// Share of the run, of each link with flow control.
+    /// Share of the run for which a link with flow control is paused.
     Paused,
-    /// The most at once.
+    /// Maximum number of flows that are active at the same time.
     ActiveFlows,
-    /// The most at once of each node that sends.
+    /// Maximum number of flows of one source that are active at the same time, for each source.
     ActiveFlowsOfSource,
-    /// (Most - least) / mean of what a switch's uplinks send in an interval.
+    /// Imbalance of a switch's uplinks in an interval: (most - least) / mean of the bytes that they send.
     Imbalance,
-    /// Data that receivers got, in a window.
+    /// Data that hosts receive, in a window.
     Received(Received),
-    /// Length of a port's queue at an instant: a sample an instant.
+    /// Length of a port's queue, one value for each sample.
     QueueLength,
-    /// When the last rank of a program came to its end, of programs that did.
+    /// Time at which the last rank of a program ended, for programs that ended.
     Makespan,
     Value,
 }
@@ -94,7 +95,7 @@ impl Of {
         }
     }
 
-    /// True if it is measured of flows; a condition may leave some out.
+    /// True for a quantity of flows. A condition can select the flows.
     pub(super) fn is_of_flows(self) -> bool {
         let of_others = matches!(
             self,
@@ -103,7 +104,7 @@ impl Of {
         !of_others && !self.is_of_links()
     }
 
-    /// True if it is measured of links; a condition may leave some out.
+    /// True for a quantity of links. A condition can select the links.
     pub(super) fn is_of_links(self) -> bool {
         matches!(
             self,
@@ -116,12 +117,12 @@ impl Of {
         self.is_of_flows() && !matches!(self, Self::Unfinished | Self::Met | Self::Received(_))
     }
 
-    /// True if it is measured over simulated time.
+    /// True if the quantity is measured over simulated time.
     pub(super) fn is_timed(self) -> bool {
         matches!(self, Self::Received(_) | Self::QueueLength)
     }
 
-    /// The most that one flow can add to a mean, where that is known.
+    /// The greatest value of one flow, if that is known.
     pub(super) fn most(self) -> Option<f64> {
         (self == Self::Met).then_some(1.0)
     }

@@ -1,20 +1,20 @@
-//! Statistics: one number of a sample.
+//! Statistics: numbers computed from a sample.
 
 use super::{LEAST, MOST, STAT};
 use crate::experiment::keys::Declared;
 use crate::experiment::{Cause, Item, Problem, Read, Section, list};
 use raddle_records::stats;
 
-/// A sample's statistic.
+/// A statistic of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::figure) enum Stat {
     Mean,
     Total,
     /// Size of the sample.
     Count,
-    /// By nearest rank.
+    /// The percentile by nearest rank.
     Percentile(f64),
-    /// The share that is from one bound to the other, both included.
+    /// The share of values from `least` to `most`, both included.
     Share {
         /// The lower bound.
         least: f64,
@@ -49,7 +49,7 @@ impl Stat {
         Self::NAMES.into_iter().chain([share])
     }
 
-    /// Reads the key `stat` of a section, and of a share its bounds `least` and `most`.
+    /// Reads the key `stat` of a section, and the bounds `least` and `most` of a share.
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let stat = section.choose(&STAT, &Self::names().collect::<Vec<_>>())?;
         let Self::Share { least, most } = stat else { return Ok(stat) };
@@ -73,7 +73,7 @@ impl Stat {
         }
     }
 
-    /// Reads the list at `key`: statistics by name; none if the key is not there.
+    /// Reads the list of statistics at `key`, each with its name; an empty list if the key is missing.
     pub(in crate::figure) fn list(
         section: &mut Section<'_>,
         key: &dyn Declared,

@@ -1,4 +1,4 @@
-//! Reproducing figures: run, measure, judge, draw, keep.
+//! Reproduces figures: runs the experiments, judges the claims, draws the plots, and keeps the results.
 
 use super::claim::Outcome;
 use super::ledger::Ledger;
@@ -27,9 +27,9 @@ use std::time::Instant;
 /// The size of a figure's runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// About a minute.
+    /// Small runs, of about a minute.
     Quick,
-    /// The paper's size.
+    /// Runs of the paper's size.
     Full,
 }
 
@@ -49,17 +49,18 @@ impl Scale {
 pub struct Options {
     /// The schemes that figures can name.
     pub registry: Arc<Registry>,
-    /// Figures (`r2c2/fig10`), papers (`r2c2`) and files of figures (`mine.toml`); everything if there is none.
+    /// The figures to reproduce: figures (`r2c2/fig10`), papers (`r2c2`) and files of figures (`mine.toml`). If empty,
+    /// all embedded figures.
     pub selectors: Vec<String>,
-    /// Only figures that took no more seconds than this when they were last kept in the [ledger](super::Ledger).
+    /// If set, only figures that took at most this many seconds according to the [ledger](super::Ledger).
     pub within_s: Option<f64>,
     /// The size of the runs.
     pub scale: Scale,
-    /// The folder of figures and records.
+    /// The folder for figures and records.
     pub out: PathBuf,
-    /// True if figures replace whatever their folders hold, as in [`Out`].
+    /// True if figures replace the contents of their folders, as in [`Out`].
     pub force: bool,
-    /// Runs at a time.
+    /// Maximum number of simultaneous runs.
     pub threads: usize,
 }
 
@@ -69,26 +70,26 @@ impl Options {
         self.out.join(&file.paper).join(&file.figure)
     }
 
-    /// The folder of a figure's runs until the figure is complete: beside its folder, so that a figure that is interrupted goes on where it
-    /// was.
+    /// The folder of a figure's runs until the figure is complete. It is beside the figure's folder, so that an
+    /// interrupted reproduction can resume with the finished runs.
     fn unfinished(&self, file: &File) -> PathBuf {
         self.out.join(&file.paper).join(format!("{}.{}.unfinished", file.figure, self.scale.name()))
     }
 }
 
-/// Whoever follows a reproduction.
+/// An observer of a reproduction.
 pub trait Watch: Sync {
-    /// A figure begins, with runs of these names.
+    /// A figure begins. `runs` are the names of its runs.
     fn begin(&self, figure: &str, runs: &[String]);
-    /// A run of the figure is so far.
+    /// A run of the figure has progressed.
     fn progress(&self, run: usize, progress: &RunState);
-    /// The figure is done.
+    /// The runs of the figure have ended.
     fn end(&self);
-    /// The figure was interrupted; its finished runs are in this folder, and the next reproduction goes on from there.
+    /// The figure was interrupted. Its finished runs are in this folder, from which the next reproduction resumes.
     fn kept(&self, folder: &Path);
-    /// A directory that holds something else than a figure's results was renamed.
+    /// A directory was renamed because it holds something other than a figure's results.
     fn renamed(&self, from: &Path, to: &Path);
-    /// There are warnings about a run.
+    /// A run has warnings.
     fn warned(&self, _run: &str, _warnings: &[Warning]) {}
 }
 
@@ -97,11 +98,11 @@ pub trait Watch: Sync {
 pub struct Reproduction {
     /// The figures, in the order in which they were made.
     pub figures: Vec<Reproduced>,
-    /// Digest of all results: of runs' digests and computed numbers.
+    /// Digest of all results: the digests of runs, and computed numbers.
     pub digest: u128,
-    /// Figures that were not asked for by their own names, which they want.
+    /// Figures that were left out because they are reproduced only if the user names them.
     pub left_out: Vec<String>,
-    /// Runs in which flows never finished, of figures that miss these.
+    /// Runs with flows that never finished, in figures whose measures leave out such flows.
     pub unfinished: Vec<Unfinished>,
 }
 
@@ -112,29 +113,30 @@ impl Reproduction {
     }
 }
 
-/// A figure that was reproduced.
+/// The results of one figure.
 #[derive(Debug, Clone)]
 pub struct Reproduced {
     /// Paper and figure: `r2c2/fig10`.
     pub name: String,
     /// The figure's folder.
     pub folder: PathBuf,
-    /// Its claims.
+    /// The outcomes of its claims.
     pub outcomes: Vec<Outcome>,
-    /// Digest of its results: of runs' digests and computed numbers.
+    /// Digest of the figure's results: the digests of runs, and computed numbers.
     pub digest: u128,
-    /// True if another reproduction has the same results: nothing in it ran live or was measured by a clock.
+    /// True if another reproduction gives the same results: no part of the figure runs live or measures time.
     pub repeats: bool,
-    /// Time that it took on this machine, in seconds.
+    /// Time that the reproduction took on this machine, in seconds.
     pub seconds: f64,
 }
 
-/// Flows of a run that never finished, warm-up aside: no measure but a count of them knows of these.
+/// The flows of a run that never finished, without the warm-up. Only a count of unfinished flows includes them; all
+/// other measures leave them out.
 #[derive(Debug, Clone)]
 pub struct Unfinished {
-    /// Paper and figure, and the run's labels.
+    /// Paper and figure, followed by the run's labels.
     pub run: String,
-    /// Number of flows, by class of size.
+    /// Number of unfinished flows, by class of size.
     pub flows: Vec<(&'static str, usize)>,
 }
 
@@ -147,11 +149,11 @@ impl Unfinished {
     }
 }
 
-/// Runs, draws and judges figures. A figure's folder is there only when it is whole.
+/// Runs, draws and judges figures. The folder of a figure appears only when the figure is complete.
 ///
 /// # Errors
-/// If the selector names nothing, a figure's file is wrong, what a figure's folder holds may not be replaced, or a run
-/// fails or is stopped.
+/// If a selector names no figure, a figure's file is wrong, the contents of a figure's folder may not be replaced, or a
+/// run fails or is stopped.
 pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Result<Reproduction, Error> {
     let mut session =
         Session { options, stop, watch, kept: BTreeMap::new(), done: Reproduction::default(), digest: 0 };
@@ -175,7 +177,7 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
     Ok(session.done)
 }
 
-/// The figures to reproduce, and those of the selection that run only by their own names.
+/// The figures to reproduce, and the selected figures that are left out because the user did not name them.
 fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
     let (mut files, mut left_out) = (Vec::new(), Vec::new());
     let ledger = Ledger::builtin()?;
@@ -194,7 +196,7 @@ fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
     Ok((files, left_out))
 }
 
-/// The input of a figure: its file at a scale. Plots and claims are computed again from the records of runs.
+/// The inputs of a figure: its file, at a scale. Plots and claims are computed anew from the records of runs.
 fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
     document(file, options)?;
     let mut table: toml::Table =
@@ -226,10 +228,10 @@ struct Session<'a> {
     options: &'a Options,
     stop: &'a AtomicBool,
     watch: &'a dyn Watch,
-    /// The directories of runs by what they were made from: figures that share an experiment and its inputs share its run.
+    /// The directory of each run, by the inputs of the run. Figures with the same experiment and inputs share a run.
     kept: BTreeMap<String, PathBuf>,
     done: Reproduction,
-    /// The name of the figure that is being reproduced.
+    /// Digest of the results of the figure that is being reproduced.
     digest: u128,
 }
 
@@ -239,14 +241,14 @@ struct Current<'a> {
     name: String,
     document: &'a Document,
     figure: &'a Figure,
-    /// The folder in which the figure is made until it is complete.
+    /// The temporary folder in which the figure is made.
     part: &'a Path,
-    /// The folder of its runs until then.
+    /// The folder of the figure's runs until the figure is complete.
     unfinished: &'a Path,
 }
 
 impl Session<'_> {
-    /// Makes the figure of that file in `part`.
+    /// Makes the figure of `file` in the folder `part`.
     fn reproduce(&mut self, file: &File, part: &Path) -> Result<Reproduced, Error> {
         #[expect(clippy::disallowed_methods, reason = "what a figure costs is a matter of this machine")]
         let begin = Instant::now();
@@ -263,7 +265,7 @@ impl Session<'_> {
             Some(_) if self.stop.load(Ordering::Relaxed) => return Err(Error::Interrupted),
             Some(runs) => {
                 for run in &runs {
-                    // Timings differ from run to run, so they have no place in a digest.
+                    // Timings differ from run to run, so the digest does not cover them.
                     if let Data::Number(number) = run.data {
                         self.mix(number.to_bits().into());
                     }
@@ -298,7 +300,7 @@ impl Session<'_> {
         })
     }
 
-    /// Moves the figure's runs to where it is made: it is as good as whole.
+    /// Moves the figure's runs from `unfinished` to `to`, the folder of the figure that is almost complete.
     fn take_runs(&mut self, unfinished: &Path, to: &Path, runs: &[Run]) -> Result<(), Error> {
         if !unfinished.exists() {
             return Ok(());
@@ -308,13 +310,13 @@ impl Session<'_> {
             let from = unfinished.join(&name);
             fs::rename(&from, to.join(name)).map_err(Error::io("rename", &from))?;
         }
-        // It stays if it holds runs of an earlier version of the figure.
+        // The folder remains if it holds runs of an earlier version of the figure.
         let _ = fs::remove_dir(unfinished);
         self.moved(unfinished, to);
         Ok(())
     }
 
-    /// The result of the search in each cell, a number each.
+    /// Runs the search in each cell. Each run of the result has the number that the search found.
     fn search(&mut self, current: &Current<'_>) -> Result<Vec<Run>, Error> {
         let cells = current.document.cells()?;
         let names: Vec<String> = cells.iter().map(Cell::name).collect();
@@ -332,7 +334,7 @@ impl Session<'_> {
         Ok(cells.into_iter().zip(found).map(run).collect())
     }
 
-    /// The records of each cell's runs.
+    /// Simulates the cells that are not yet simulated, and reads the records of all runs.
     fn simulate(&mut self, current: &Current<'_>) -> Result<Vec<Run>, Error> {
         let cells = replicated(current.document.cells()?, current.figure.seeds)?;
         let folder = current.unfinished;
@@ -351,7 +353,7 @@ impl Session<'_> {
         self.watch.begin(&current.name, &names);
         let progress = |run: usize, progress: &RunState| self.watch.progress(run, progress);
         let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
-        // Runs of an earlier version of the figure are in nobody's way.
+        // The folder may hold runs of an earlier version of the figure. They may be replaced.
         let warned = |run: &str, warnings: &[Warning]| {
             self.watch.warned(run, warnings);
             Ok(())
@@ -380,14 +382,14 @@ impl Session<'_> {
         Ok(runs)
     }
 
-    /// Takes a digest into those of the figure and of all results, which depend on the order.
+    /// Mixes a digest into the digest of the figure and that of all results. Both depend on the order.
     fn mix(&mut self, next: u128) {
         for digest in [&mut self.digest, &mut self.done.digest] {
             *digest = digest.rotate_left(41).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) ^ next;
         }
     }
 
-    /// The folder of a figure has another name now.
+    /// Updates the directories of runs after a folder was renamed.
     fn moved(&mut self, from: &Path, to: &Path) {
         for path in self.kept.values_mut() {
             if let Ok(rest) = path.strip_prefix(from) {
@@ -405,7 +407,7 @@ fn digest_of_run(run: &Path) -> Result<u128, Error> {
     summary["digest"].as_str().and_then(digest).ok_or_else(damaged)
 }
 
-/// A digest as it is written.
+/// Parses a digest.
 fn digest(text: &str) -> Option<u128> {
     if text.len() != 32 {
         return None;
@@ -413,7 +415,7 @@ fn digest(text: &str) -> Option<u128> {
     u128::from_str_radix(text, 16).ok()
 }
 
-/// Every cell once a seed: its own seed and those that follow.
+/// Each cell once for each seed: the cell's own seed and the numbers that follow it.
 fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Problem> {
     if seeds == 1 {
         return Ok(cells);

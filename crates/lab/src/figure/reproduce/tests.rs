@@ -1,9 +1,9 @@
-//! Small figures whose claims must hold.
+//! Tests of small figures whose claims must hold.
 
 use super::*;
 use std::collections::BTreeSet;
 
-/// Set-up S on a rack of 64 nodes.
+/// Set-up S on a rack with 64 nodes.
 const RACK: &str = r#"
 [topology]
 kind = "torus"
@@ -47,12 +47,12 @@ fn figure(tables: &str) -> Result<Vec<Outcome>, Error> {
     figure_with("", tables)
 }
 
-/// A figure with more keys.
+/// Reproduces a figure of the rack with more keys in `[figure]` and more tables.
 fn figure_with(keys: &str, tables: &str) -> Result<Vec<Outcome>, Error> {
     figure_of(keys, RACK, tables)
 }
 
-/// A figure of that experiment.
+/// Reproduces a figure of that experiment with more keys in `[figure]` and more tables.
 fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>, Error> {
     let head = format!("[figure]\npaper = \"test\"\nnumber = \"1\"\ntitle = \"A test\"\n{keys}\n");
     let text = format!("{head}{experiment}{tables}").into();
@@ -268,7 +268,7 @@ fn flows_that_never_finished_are_told_by_class() {
     assert!(Unfinished::of("a run".to_owned(), &finished).is_none());
 }
 
-/// Four paths of 25, 10, 10 and 50% of a link, of which the source offers 90%.
+/// Four paths with 25, 10, 10 and 50% of a link's rate. The source offers 90%.
 const SLOW_ROOTS: &str = r#"
 [topology]
 kind = "k_ary_n_tree"
@@ -331,8 +331,8 @@ fn claim_in(id: &str, measure: &str, accept: &str) -> String {
     )
 }
 
-/// specifications/cee.md §8.6: one path is taken at its rate; equal parts are held back by the slowest once buffers are
-/// full, and then its queue is.
+/// specifications/cee.md §8.6: a flow on one path gets that path's rate. If a flow is split into equal parts, the
+/// slowest path limits all of them once buffers are full, and only the slowest path then has a queue.
 #[test]
 fn oracle_8_6_fluid_bounds_of_four_paths() {
     let window = "from = \"3 ms\", to = \"8 ms\"";
@@ -395,7 +395,7 @@ fn a_plot_whose_curves_are_of_no_sweep_is_refused() {
     figure(plot).expect("one curve");
 }
 
-/// A claim that cannot hold, with a deviation.
+/// Reproduces a claim that cannot hold, and that states a deviation.
 fn deviating(deviates: &str) -> Result<Vec<Outcome>, Error> {
     figure(&format!(
         "[[claim]]\nid = \"never\"\nsection = \"1\"\nsays = \"flows take no time\"\nwhy = \"never\"\n\
@@ -435,7 +435,7 @@ fn a_figure_that_runs_only_by_its_own_name_is_left_out_of_its_paper() {
     assert_eq!(names("expeditus/fig8"), [vec!["expeditus/fig8".to_owned()], vec![]]);
 }
 
-/// Warnings about figures that are shipped: the figure, the lint, and why it is meant.
+/// Intended warnings about embedded figures: the figure, the lint, and the reason.
 const MEANT: [(&str, &str, &str); 3] = [
     (
         "expeditus/fig12",
@@ -450,7 +450,7 @@ const MEANT: [(&str, &str, &str); 3] = [
     ("r2c2/fig19-counted", "late-flows", "runs that end before and after the last flow are compared"),
 ];
 
-/// Three experiments of each figure, the first one among them.
+/// Checks three experiments of each figure, the first included.
 #[test]
 fn shipped_figures_draw_no_warnings_that_are_not_meant() {
     let options = options(&[], Path::new(""));
@@ -459,7 +459,7 @@ fn shipped_figures_draw_no_warnings_that_are_not_meant() {
         let document = document(&file, &options).expect("a figure");
         let cells = document.cells().expect("a grid");
         let some = cells.iter().step_by(cells.len().div_ceil(3));
-        // Computed figures need not be experiments.
+        // A file with `[compute]` need not describe an experiment.
         for prepared in some.filter_map(|cell| cell.document.prepare().ok()) {
             for warning in prepared.warnings {
                 if !MEANT.iter().any(|&(figure, lint, _)| (figure, lint) == (&file.name(), warning.lint)) {
