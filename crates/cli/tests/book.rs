@@ -175,3 +175,14 @@ fn cited_specifications_and_sections_exist() {
     dead.dedup();
     assert!(dead.is_empty(), "citations that lead nowhere: {dead:#?}");
 }
+
+#[test]
+fn the_tests_run_with_the_least_supported_version_of_rust() {
+    let value = |file: &str, key: &str| {
+        let text = text(&root().join(file));
+        let line = text.lines().find_map(|line| line.strip_prefix(key)).expect("the key");
+        line.trim_matches([' ', '=', '"']).to_owned()
+    };
+    let pinned = value("rust-toolchain.toml", "channel");
+    assert_eq!(pinned.rsplit_once('.').expect("a version").0, value("Cargo.toml", "rust-version"));
+}
