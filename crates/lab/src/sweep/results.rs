@@ -1,0 +1,334 @@
+//! The results of a sweep as one table: a row for each cell, with its labels and all numbers of its summary. Cells that
+//! differ only in the label of the sweep `seed` are replicas, and are shown as one group with their mean.
+
+use crate::experiment::{Cell, Document};
+use crate::figure;
+use crate::run::directory::{Origin, Out, Part};
+use crate::run::kept_summary;
+use crate::{Error, table};
+use raddle_records::{WideCell, WideTable, stats};
+use serde_json::{Map, Value, json};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The name of the sweep whose cells are replicas.
+const SEED: &str = figure::SEED;
+
+/// The folder of the table and the plots, in the folder of the sweep. A cell's folder has no underscore in its name.
+const FOLDER: &str = "sweep_results";
+
+/// Keys of a summary that are not measured, or differ between equal runs.
+const NOT_MEASURED: [&str; 7] =
+    ["title", "schema_version", "version", "inputs", "warnings", "error", "wall_seconds"];
+
+/// The numbers that a group shows: the column of the table, and its heading.
+const SHOWN: [(&str, &str); 8] = [
+    ("fct_mean_us", "FCT mean us"),
+    ("fct_p99_us", "FCT p99 us"),
+    ("slowdown_mean", "slowdown mean"),
+    ("slowdown_p99", "slowdown p99"),
+    ("goodput_mean_gbps", "goodput mean Gbps"),
+    ("program_makespan_ps", "makespan ps"),
+    ("unfinished", "unfinished"),
+    ("drops", "drops"),
+];
+
+/// Explains the numbers of groups.
+const DEFINITIONS: &str = "
+n: runs, which differ in their seed. Numbers are means over them; after ±, half the 95% confidence interval of the mean.
+FCT: from the hand-over to the transport to the last byte delivered in order, of finished flows of all sizes.
+Slowdown: FCT over that of the flow alone on one shortest path. Percentiles by nearest rank within each run.
+";
+
+/// A cell that has run.
+struct Row {
+    labels: Vec<(String, String)>,
+    directory: PathBuf,
+    values: Map<String, Value>,
+}
+
+/// The results of all cells of a sweep. Its `Display` is a table of groups for people.
+pub struct Results {
+    rows: Vec<Row>,
+    /// The folder of the table and the plots.
+    folder: PathBuf,
+    failures: Vec<(String, Value)>,
+}
+
+/// The mean of a number over the replicas of a group.
+struct Group<'a> {
+    /// The labels without the seed.
+    labels: Vec<&'a (String, String)>,
+    rows: Vec<&'a Row>,
+}
+
+impl Results {
+    /// Reads the summaries of the cells, which are in these directories, and writes the table and the plots of
+    /// `document` into a folder beside them. An earlier table there is replaced.
+    ///
+    /// # Errors
+    /// If a cell has no summary, a plot is wrong, or a file cannot be written.
+    pub fn write(
+        document: &Document,
+        cells: &[Cell],
+        directories: &[PathBuf],
+        out: Out<'_>,
+    ) -> Result<Self, Error> {
+        let mut rows = Vec::new();
+        let mut failures = Vec::new();
+        for (cell, directory) in cells.iter().zip(directories) {
+            let summary = kept_summary::read(directory)?;
+            if !summary["error"].is_null() {
+                failures.push((cell.name(), summary["error"].clone()));
+            }
+            let mut values = Map::new();
+            flatten(&mut values, "", &summary);
+            rows.push(Row { labels: cell.labels.clone(), directory: directory.clone(), values });
+        }
+        let folder = out.path.join(FOLDER);
+        let part = Part::create(Out { path: &folder, ..out }, Origin::new("sweep", "", &[])?)?;
+        let results = Self { rows, folder: folder.clone(), failures };
+        let wide = results.wide(out.path);
+        wide.write_csv(&part.file("sweep.csv"))?;
+        wide.write_parquet(&part.file("sweep.parquet"), "sweep")?;
+        figure::draw_plots(document, cells, directories, part.path())?;
+        part.finish(true)?;
+        Ok(results)
+    }
+
+    /// The runs that delivered nothing: their names and errors.
+    #[must_use]
+    pub fn failures(&self) -> &[(String, Value)] {
+        &self.failures
+    }
+
+    /// The table, with directories relative to `folder`.
+    fn wide(&self, folder: &Path) -> WideTable {
+        let mut wide = WideTable::default();
+        for row in &self.rows {
+            let labels = row.labels.iter().map(|(sweep, label)| (sweep.clone(), self.label(sweep, label)));
+            let is_label = |name: &str| row.labels.iter().any(|(sweep, _)| sweep == name);
+            let measures = row.values.iter().filter(|(name, _)| !is_label(name));
+            let measures = measures.filter_map(|(name, value)| Some((name.clone(), cell(value)?)));
+            let directory =
+                row.directory.strip_prefix(folder).unwrap_or(&row.directory).display().to_string();
+            let directory = [("directory".to_owned(), WideCell::Text(directory))];
+            wide.push(labels.chain(measures).chain(directory));
+        }
+        wide
+    }
+
+    /// A label as a value: a number if all labels of its sweep are numbers. The label of a seed is its number.
+    fn label(&self, sweep: &str, label: &str) -> WideCell {
+        let number = |label: &str| label.strip_prefix("seed ").unwrap_or(label).parse::<f64>().ok();
+        let of_sweep =
+            |row: &Row| row.labels.iter().find(|(name, _)| name == sweep).map(|(_, label)| label.clone());
+        let all = self.rows.iter().filter_map(of_sweep).all(|label| number(&label).is_some());
+        number(label).filter(|_| all).map_or_else(|| WideCell::Text(label.to_owned()), float)
+    }
+
+    /// Cells with the same labels but for the seed, in the order of the sweep.
+    fn groups(&self) -> Vec<Group<'_>> {
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        for row in &self.rows {
+            let labels: Vec<_> = row.labels.iter().filter(|(sweep, _)| sweep != SEED).collect();
+            match groups.iter_mut().find(|group| group.labels == labels) {
+                Some(group) => group.rows.push(row),
+                None => groups.push(Group { labels, rows: vec![row] }),
+            }
+        }
+        groups
+    }
+
+    /// The groups and where their cells are, as JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let group = |group: &Group<'_>| {
+            let labels = group.labels.iter().map(|(sweep, label)| (sweep.clone(), json!(label)));
+            let means = group.names().into_iter().filter_map(|name| {
+                let (mean, margin) = group.number(&name)?;
+                Some((name, json!({ "mean": mean, "margin_95": margin })))
+            });
+            let directories: Vec<_> =
+                group.rows.iter().map(|row| row.directory.display().to_string()).collect();
+            let digests: Vec<_> = group.rows.iter().map(|row| &row.values["digest"]).collect();
+            json!({
+                "labels": Map::from_iter(labels), "n": group.rows.len(), "measures": Map::from_iter(means),
+                "directories": directories, "digests": digests,
+            })
+        };
+        let failures = self.failures.iter().map(|(run, error)| json!({ "run": run, "error": error }));
+        json!({
+            "groups": self.groups().iter().map(group).collect::<Vec<_>>(),
+            "results": self.folder.display().to_string(),
+            "failures": failures.collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Group<'_> {
+    /// The names of the numbers that its runs have.
+    fn names(&self) -> Vec<String> {
+        let first = self.rows.first().map(|row| &row.values);
+        let numbers = first.into_iter().flatten().filter(|(_, value)| value.is_number());
+        numbers.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The mean of a number over the runs that have it, and half its 95% confidence interval if there are several.
+    fn number(&self, name: &str) -> Option<(f64, Option<f64>)> {
+        let sample: Vec<f64> = self.rows.iter().filter_map(|row| row.values.get(name)?.as_f64()).collect();
+        Some((stats::mean(&sample)?, stats::margin(&sample)))
+    }
+}
+
+impl fmt::Display for Results {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let groups = self.groups();
+        let shown: Vec<_> = SHOWN
+            .into_iter()
+            .filter(|(name, _)| groups.iter().any(|group| group.number(name).is_some()))
+            .collect();
+        let sweeps = groups.first().map_or(&[][..], |group| &group.labels);
+        let sweeps = sweeps.iter().map(|(sweep, _)| sweep.clone());
+        let headings = shown.iter().map(|&(_, heading)| heading.to_owned());
+        let mut rows = vec![sweeps.chain(["n".to_owned()]).chain(headings).collect::<Vec<_>>()];
+        for group in &groups {
+            let labels = group.labels.iter().map(|(_, label)| label.clone());
+            let numbers = shown.iter().map(|&(name, _)| match group.number(name) {
+                None => "-".to_owned(),
+                Some((mean, None)) => figures(mean),
+                Some((mean, Some(margin))) => format!("{} ± {}", figures(mean), figures(margin)),
+            });
+            rows.push(labels.chain([group.rows.len().to_string()]).chain(numbers).collect());
+        }
+        writeln!(f, "{}{DEFINITIONS}", table(&rows))?;
+        write!(f, "all numbers of all runs: {}", self.folder.join("sweep.csv").display())?;
+        for (name, error) in &self.failures {
+            write!(f, "\n{name} failed: {}", error["message"].as_str().unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}
+
+/// A number with at least three figures.
+fn figures(number: f64) -> String {
+    match number.abs() {
+        _ if number.fract() == 0.0 => format!("{number:.0}"),
+        size if size >= 100.0 => format!("{number:.0}"),
+        size if size >= 10.0 => format!("{number:.1}"),
+        _ => format!("{number:.2}"),
+    }
+}
+
+fn float(number: f64) -> WideCell {
+    WideCell::Float(number)
+}
+
+fn cell(value: &Value) -> Option<WideCell> {
+    match value {
+        Value::String(text) => Some(WideCell::Text(text.clone())),
+        Value::Bool(value) => Some(WideCell::Boolean(*value)),
+        Value::Number(number) => {
+            number.as_i64().map(WideCell::Integer).or_else(|| number.as_f64().map(float))
+        }
+        _ => None,
+    }
+}
+
+/// Adds the numbers of a summary under flat names: those of size classes with the class at the end
+/// (`fct_p99_us_under_100_kb`), and others after the tables that hold them (`totals_data_bytes`).
+fn flatten(flat: &mut Map<String, Value>, prefix: &str, value: &Value) {
+    match value {
+        Value::Object(table) => {
+            for (key, value) in table.iter().filter(|(key, _)| !NOT_MEASURED.contains(&key.as_str())) {
+                let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}_{key}") };
+                flatten(flat, &name, value);
+            }
+        }
+        Value::Array(entries) => {
+            for entry in entries {
+                if let Some(class) = entry["class"].as_str() {
+                    of_class(flat, class, entry);
+                } else if let Some(tier) = entry["tier"].as_u64() {
+                    flatten(flat, &format!("{prefix}_tier_{tier}"), entry);
+                }
+            }
+        }
+        Value::Null => {}
+        _ => {
+            flat.insert(prefix.to_owned(), value.clone());
+        }
+    }
+}
+
+/// Adds the numbers of a class of flows. Those of all flows have no ending.
+fn of_class(flat: &mut Map<String, Value>, class: &str, entry: &Value) {
+    let ending =
+        if class == "all" { String::new() } else { format!("_{}", class.replace(' ', "_").to_lowercase()) };
+    let measures =
+        entry.as_object().into_iter().flatten().filter(|(key, value)| *key != "class" && !value.is_null());
+    for (key, value) in measures {
+        // The number of all flows is in the summary itself.
+        if key != "flows" || !ending.is_empty() {
+            flat.insert(format!("{key}{ending}"), value.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(routing: &str, seed: u32, fct: f64) -> Row {
+        let labels = [("routing", routing.to_owned()), ("seed", format!("seed {seed}"))];
+        let labels = labels.into_iter().map(|(sweep, label)| (sweep.to_owned(), label)).collect();
+        let values = json!({ "fct_mean_us": fct, "drops": 3, "digest": "ab", "seed": seed });
+        let values = values.as_object().expect("a table").clone();
+        Row { labels, directory: PathBuf::from(format!("out/{routing}-{seed}")), values }
+    }
+
+    fn results() -> Results {
+        let rows =
+            vec![row("ecmp", 1, 10.0), row("ecmp", 2, 12.0), row("drill", 1, 5.0), row("drill", 2, 5.0)];
+        Results { rows, folder: PathBuf::from("out/sweep_results"), failures: Vec::new() }
+    }
+
+    #[test]
+    fn cells_that_differ_in_their_seed_are_one_group_with_an_interval() {
+        let results = results();
+        let groups = results.groups();
+        assert_eq!(groups.len(), 2);
+        let (mean, margin) = groups[0].number("fct_mean_us").expect("a number");
+        // Student's t for one degree of freedom is 12.706; the standard error of 10 and 12 is 1.
+        assert!((mean - 11.0).abs() < 1e-9 && (margin.expect("an interval") - 12.706).abs() < 1e-9);
+        let shown = results.to_string();
+        assert!(shown.contains("11 ± 12.7"), "{shown}");
+        assert_eq!(results.json()["groups"][0]["n"], 2);
+    }
+
+    #[test]
+    fn labels_of_numbers_are_numbers_in_the_table() {
+        let results = results();
+        assert_eq!(results.label("seed", "seed 2"), WideCell::Float(2.0));
+        assert_eq!(results.label("routing", "ecmp"), WideCell::Text("ecmp".to_owned()));
+        let wide = results.wide(Path::new("out"));
+        assert_eq!(wide.columns(), ["routing", "seed", "digest", "drops", "fct_mean_us", "directory"]);
+    }
+
+    #[test]
+    fn summaries_become_flat_numbers() {
+        let summary = json!({
+            "title": "x", "seed": 1, "totals": { "data": { "bytes": 7 } }, "deadlines": null,
+            "classes": [{ "class": "all", "flows": 9, "unfinished": 1 },
+                        { "class": "under 100 KB", "flows": 4, "fct_p99_us": 2.5 }],
+            "imbalance": [{ "tier": 1, "mean": 0.5 }],
+        });
+        let mut flat = Map::new();
+        flatten(&mut flat, "", &summary);
+        let expected = json!({
+            "seed": 1, "totals_data_bytes": 7, "unfinished": 1, "flows_under_100_kb": 4,
+            "fct_p99_us_under_100_kb": 2.5, "imbalance_tier_1_tier": 1, "imbalance_tier_1_mean": 0.5,
+        });
+        assert_eq!(Value::Object(flat), expected);
+    }
+}
