@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use raddle_core::Bytes;
 use raddle_lab::Error;
+use raddle_lab::sweep::Shard;
 use raddle_live::rack::Meeting;
 use std::ffi::OsString;
 use std::net::ToSocketAddrs as _;
@@ -58,7 +59,7 @@ pub(crate) enum Command {
     Run(Run),
     /// Run every experiment of a sweep. A run that is finished, whole, and made from the same inputs by the same program is
     /// not run again.
-    Sweep(Run),
+    Sweep(Sweep),
     /// Run an experiment live: nodes that move real bytes in real time; or act on a live run.
     Live(Live),
     /// Run an experiment on the packet engine and on the flow engine, and say how far they are apart; exit code 1 if farther than
@@ -220,6 +221,32 @@ pub(crate) struct Run {
     /// Refuse an experiment about which there is a warning, with exit code 2.
     #[arg(long)]
     pub(crate) deny_warnings: bool,
+}
+
+/// A sweep and which of its cells run.
+#[derive(Debug, Args)]
+pub(crate) struct Sweep {
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// Run each cell with so many seeds: the experiment's own and those after it. Tables then show means and 95% confidence
+    /// intervals.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seeds: u64,
+    /// Run only every N-th cell, from the I-th on, as in `2/4`: the other shards run elsewhere, into the same directory. When all
+    /// are done, the same command without `--shard` makes the tables of the whole sweep.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub(crate) shard: Option<Shard>,
+    /// Begin no further cell after one that failed.
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+}
+
+/// Parses a shard, such as `2/4`.
+fn shard(text: &str) -> Result<Shard, String> {
+    let parts =
+        text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+    let shard = parts.and_then(|(index, count)| Shard::new(index, count));
+    shard.ok_or_else(|| format!("`{text}` is not a shard such as `2/4`, the second of four"))
 }
 
 /// What can be done in a live run.

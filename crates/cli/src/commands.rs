@@ -1,16 +1,17 @@
 //! Runs the subcommands.
 
 use crate::Ended;
-use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale, Topo, Torture};
+use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale, Sweep, Topo, Torture};
 use crate::live;
 use crate::show::{self, Bars};
 use raddle_lab::analysis::{agree, select};
-use raddle_lab::experiment::{Document, keys};
+use raddle_lab::experiment::{Cell, Document, keys};
 use raddle_lab::figure::ledger::{self, Ledger};
 use raddle_lab::figure::statements;
 use raddle_lab::lint::{self, Warning};
 use raddle_lab::memory::Estimate;
 use raddle_lab::sweep::search::{self, Search};
+use raddle_lab::sweep::{CellRun, Results};
 use raddle_lab::torture::{self, Tally};
 use raddle_lab::{
     Comparison, Control, Error, Out, Prepared, RunState, Share, Shared, catalogue, figure, run_into, sweep,
@@ -44,7 +45,7 @@ pub(crate) fn execute(
             Ok(Ended::Done)
         }
         Command::Live(live) => session.live(live),
-        Command::Sweep(run) => session.sweep(run),
+        Command::Sweep(sweep) => session.sweep(sweep),
         Command::List { what } => {
             let parts = match what {
                 None => {
@@ -310,15 +311,18 @@ impl Session<'_> {
         })
     }
 
-    fn sweep(self, run: &Run) -> Result<Ended, Error> {
+    fn sweep(self, Sweep { run, seeds, shard, fail_fast }: &Sweep) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
         let document = self.load(run, &[])?;
-        let cells = document.cells()?;
+        let mut cells = sweep::replicated(document.cells()?, *seeds)?;
+        if let Some(shard) = shard {
+            cells = shard.of(cells);
+        }
         if run.dry_run {
             let documents: Vec<_> = cells.iter().map(|cell| (cell.name(), cell.document.clone())).collect();
             return dry_run(&documents, output, run.deny_warnings);
         }
-        let names: Vec<String> = cells.iter().map(raddle_lab::experiment::Cell::name).collect();
+        let names: Vec<String> = cells.iter().map(Cell::name).collect();
         let bars = Bars::new(&names, output.quiet);
         let threads = run.threads.unwrap_or_else(cores);
         let directory = directory(run);
@@ -327,8 +331,8 @@ impl Session<'_> {
         let warned = Warned::new(output, run.deny_warnings);
         let warned = |_: &str, warnings: &[Warning]| warned.hear(warnings);
         let out = Out { path: &directory, force: run.force, renamed: &told, warned: &warned };
+        let progress = |i: usize, progress: &RunState| bars.update(i, progress);
         if Search::read(&document)?.is_some() {
-            let progress = |i: usize, progress: &RunState| bars.update(i, progress);
             let found = search::sweep(&cells, out, threads, stop, &progress);
             bars.clear();
             renamed.tell();
@@ -337,16 +341,34 @@ impl Session<'_> {
             output.print(|| search::table(&found), json)?;
             return Ok(Ended::Done);
         }
-        let runs = sweep::sweep(&cells, out, threads, stop, &|i, progress| bars.update(i, progress));
+        let ended = |i: usize, run: &CellRun| bars.end(i, run.summary.is_none());
+        let control = sweep::Control {
+            threads,
+            stop,
+            fail_fast: *fail_fast,
+            shard: *shard,
+            progress: &progress,
+            ended: &ended,
+        };
+        let runs = sweep::sweep(&cells, out, &control);
         bars.clear();
         renamed.tell();
-        let directories: Vec<_> = runs?.into_iter().map(|run| run.directory).collect();
-        let comparison = compare(&directories, None, output)?;
-        Ok(match comparison.failures()[..] {
-            _ if stop.load(Ordering::Relaxed) => Ended::Interrupted,
-            [] => Ended::Done,
-            _ => Ended::RunFailed,
-        })
+        let runs = runs?;
+        let is_interrupted = stop.load(Ordering::Relaxed);
+        let whole: Option<Vec<PathBuf>> = runs.into_iter().map(|run| run.map(|run| run.directory)).collect();
+        let Some(directories) = whole.filter(|_| !is_interrupted) else {
+            show::warn(&format!("not all cells ran: the same command goes on from {}", directory.display()));
+            return Ok(if is_interrupted { Ended::Interrupted } else { Ended::RunFailed });
+        };
+        if let Some(shard) = shard {
+            let text = || format!("shard {shard} is done: {} cells in {}", names.len(), directory.display());
+            output.print(text, || json!({ "shard": shard.to_string(), "cells": names }))?;
+            return Ok(Ended::Done);
+        }
+        let results = Results::write(&document, &cells, &directories, out)?;
+        renamed.tell();
+        output.print(|| results.to_string(), || results.json())?;
+        Ok(if results.failures().is_empty() { Ended::Done } else { Ended::RunFailed })
     }
 
     fn reproduce(

@@ -7,6 +7,8 @@ use raddle_lab::figure::{Reproduction, Spread};
 use raddle_lab::{Error, RunState};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// Prints a result. A reader that closes stdout, such as `head`, does not cause an error.
 ///
@@ -129,10 +131,14 @@ pub(crate) fn error(error: Error) {
     warn(&format!("{:?}", miette::Report::new(error)));
 }
 
-/// Progress bars, one per run, on stderr if it is a terminal.
+/// Progress bars, one per run, on stderr if it is a terminal, and a line on stderr for each run of a sweep that has ended.
 pub(crate) struct Bars {
     all: MultiProgress,
     bars: Vec<ProgressBar>,
+    begin: Instant,
+    /// Number of runs that have ended, and of those whose results were there already.
+    ended: Mutex<(usize, usize)>,
+    quiet: bool,
 }
 
 impl Bars {
@@ -148,7 +154,33 @@ impl Bars {
             .iter()
             .map(|name| all.add(ProgressBar::new(0).with_style(style.clone()).with_prefix(name.clone())))
             .collect();
-        Self { all, bars }
+        #[expect(clippy::disallowed_methods, reason = "the time left is a matter of this machine")]
+        let begin = Instant::now();
+        Self { all, bars, begin, ended: Mutex::default(), quiet }
+    }
+
+    /// Tells that a run of a sweep has ended, and estimates the time left of the sweep. `was_there` is true if its results
+    /// were there already.
+    pub(crate) fn end(&self, run: usize, was_there: bool) {
+        let mut count = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let (ended, kept) = &mut *count;
+        *ended += 1;
+        *kept += usize::from(was_there);
+        let all = self.bars.len();
+        let seconds = self.begin.elapsed().as_secs_f64();
+        let left = match *ended - *kept {
+            _ if *ended == all => format!("{seconds:.1} s in all"),
+            0 => String::new(),
+            ran => format!("about {:.0} s left", seconds / ran as f64 * (all - *ended) as f64),
+        };
+        let what = if was_there { "there already" } else { "done" };
+        let name = self.bars[run].prefix();
+        self.bars[run].finish_and_clear();
+        if !self.quiet {
+            let line = format!("{ended}/{all} {name}: {what}, {left}");
+            // Bars are redrawn below the line. A stderr that is closed is no error.
+            let _ = self.all.suspend(|| writeln!(io::stderr(), "{}", line.trim_end_matches(", ")));
+        }
     }
 
     /// Updates the bar of a run.

@@ -26,6 +26,7 @@ mod table;
 mod testing;
 mod throughput;
 mod totals;
+mod wide;
 
 pub use csv::write_csv;
 pub use digest::Digest;
@@ -45,3 +46,4 @@ pub use recorder::{Ideal, Recorder};
 pub use table::{Cell, Column, Kind, Row};
 pub use throughput::ThroughputRecord;
 pub use totals::TotalsRecord;
+pub use wide::{WideCell, WideTable};

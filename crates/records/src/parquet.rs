@@ -110,17 +110,7 @@ impl<R: Row> TableWriter<R> {
     pub fn create(path: &Path) -> Result<Self, RecordsError> {
         let part = PartFile::create(path)?;
         let in_file = |source| RecordsError::Parquet { path: part.temporary().to_owned(), source };
-        let level = ZstdLevel::try_new(3).map_err(in_file)?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(level))
-            // Pages with a dictionary stay in memory until the dictionary is complete. Compression already removes
-            // repetitions.
-            .set_dictionary_enabled(false)
-            // An index of pages would grow in memory until the end.
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_offset_index_disabled(true)
-            .set_created_by(concat!("raddle ", env!("CARGO_PKG_VERSION")).to_owned())
-            .build();
+        let properties = properties().map_err(in_file)?;
         let schema = schema::<R>().map_err(in_file)?;
         let file = part.file().try_clone().map_err(|source| part.error(source))?;
         let writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).map_err(in_file)?;
@@ -178,23 +168,40 @@ impl<R: Row> TableWriter<R> {
         if self.buffered > 0 {
             self.write_group()?;
         }
-        let mut note = |key: String, value: String| {
-            self.writer.append_key_value_metadata(KeyValue::new(key, value));
-        };
-        note("raddle.table".to_owned(), R::TABLE.to_owned());
-        note(SCHEMA_NOTE.to_owned(), SCHEMA_VERSION.to_string());
-        note("raddle.complete".to_owned(), complete.to_string());
+        let writer = &mut self.writer;
+        note(writer, "raddle.table", R::TABLE);
+        note(writer, SCHEMA_NOTE, &SCHEMA_VERSION.to_string());
+        note(writer, "raddle.complete", &complete.to_string());
         for column in R::COLUMNS {
-            note(format!("raddle.definition.{}", column.name), column.definition.to_owned());
+            note(writer, &format!("raddle.definition.{}", column.name), column.definition);
         }
         for &(key, value) in metadata {
-            note(key.to_owned(), value.to_owned());
+            note(writer, key, value);
         }
         self.writer
             .finish()
             .map_err(|source| RecordsError::Parquet { path: self.part.temporary().to_owned(), source })?;
         self.part.finish()
     }
+}
+
+/// How files are written.
+pub(crate) fn properties() -> ParquetResult<WriterProperties> {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        // Pages with a dictionary stay in memory until the dictionary is complete. Compression already removes
+        // repetitions.
+        .set_dictionary_enabled(false)
+        // An index of pages would grow in memory until the end.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_created_by(concat!("raddle ", env!("CARGO_PKG_VERSION")).to_owned());
+    Ok(properties.build())
+}
+
+/// Adds a note to a file.
+pub(crate) fn note(writer: &mut SerializedFileWriter<File>, key: &str, value: &str) {
+    writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value.to_owned()));
 }
 
 fn schema<R: Row>() -> ParquetResult<Arc<Type>> {

@@ -25,16 +25,21 @@ pub use papers::names;
 pub use reproduce::{Options, Reproduced, Reproduction, Scale, Unfinished, Watch, reproduce};
 pub use runs::Spread;
 
+pub(crate) use runs::SEED;
+
 pub(crate) use claim::CLAIM;
 pub(crate) use compute::COMPUTE;
 pub(crate) use plot::PLOT;
 
+use crate::Error;
 use crate::experiment::keys::{Any, Key, keys};
-use crate::experiment::{Cell, Document, FIGURES, Fraction, Problem, ROOT, Section, list};
+use crate::experiment::{Cell, Document, FIGURES, Fraction, Problem, ROOT, Section, list, table_in};
+use crate::run::records::Records;
 use claim::Claim;
 use plot::Plot;
-use runs::SEED;
+use runs::{Data, Run};
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// Title and claims of a figure.
 #[derive(Debug, Clone)]
@@ -75,10 +80,10 @@ struct Figure {
 keys! {
     /// Title and settings of a figure.
     pub(crate) FIGURE = "figure" {
-        /// The paper.
-        PAPER: String = Key::new("paper").required().example("\"r2c2\"");
-        /// Number of the figure.
-        NUMBER: String = Key::new("number").required().example("\"10\"");
+        /// The paper, if the figure is of one.
+        PAPER: String = Key::new("paper").example("\"r2c2\"");
+        /// Number of the figure in its paper.
+        NUMBER: String = Key::new("number").example("\"10\"");
         /// Title of the figure.
         TITLE: String = Key::new("title").required().example("\"FCT of short flows\"");
         /// Share of arrivals, the first ones, that measures leave out.
@@ -98,12 +103,55 @@ keys! {
     }
 }
 
+/// Draws the plots of a sweep into `figure.svg` and `figure.png` in `folder`. The cells of the sweep have run in
+/// `directories`. Nothing is drawn if the document has no plots.
+///
+/// # Errors
+/// If a plot is wrong, or a file cannot be read or written.
+pub(crate) fn draw_plots(
+    document: &Document,
+    cells: &[Cell],
+    directories: &[PathBuf],
+    folder: &Path,
+) -> Result<(), Error> {
+    let plots = read_plots(document)?;
+    if plots.is_empty() {
+        return Ok(());
+    }
+    let figure = table_in(&document.root, &["figure"]).map(|table| Section::new(table, &FIGURE));
+    let warm_up =
+        figure.map(|mut figure| figure.read(&WARM_UP)).transpose()?.map_or(0.0, |Fraction(share)| share);
+    let run = |(cell, directory): (&Cell, &PathBuf)| -> Result<Run, Error> {
+        Ok(Run { labels: cell.labels.clone(), data: Data::Records(Records::read(directory, warm_up)?) })
+    };
+    let runs = cells.iter().zip(directories).map(run).collect::<Result<Vec<_>, _>>()?;
+    let charts: Vec<_> = plots.iter().map(|plot| plot.chart(&runs)).collect();
+    for name in ["figure.svg", "figure.png"] {
+        draw::draw(&charts, &folder.join(name))?;
+    }
+    Ok(())
+}
+
+/// The plots of a document.
+fn read_plots(document: &Document) -> Result<Vec<Plot>, Problem> {
+    let items = document.root.get("plot").map_or(Ok(&[][..]), list)?;
+    let plots: Vec<Plot> = items.iter().map(Plot::read).collect::<Result<_, _>>()?;
+    if document.root.get("compute").is_none() {
+        let labels = document.cells()?.into_iter().flat_map(|cell| cell.labels);
+        let sweeps: BTreeSet<String> = labels.map(|(sweep, _)| sweep).collect();
+        for (plot, item) in plots.iter().zip(items) {
+            plot.check_curves(item, &sweeps)?;
+        }
+    }
+    Ok(plots)
+}
+
 impl Figure {
     fn read(document: &Document) -> Result<Self, Problem> {
         let mut root = Section::new(&document.root, &ROOT);
         let Some(mut figure) = root.section(&FIGURES)? else { return Err(root.missing(&FIGURES)) };
-        figure.read(&PAPER)?;
-        figure.read(&NUMBER)?;
+        figure.get(&PAPER)?;
+        figure.get(&NUMBER)?;
         let title = figure.read(&TITLE)?;
         let Fraction(warm_up) = figure.read(&WARM_UP)?;
         let seeds = figure.read(&SEEDS)?;
@@ -127,16 +175,9 @@ impl Figure {
         let hint = "leave `seeds` out, or the sweep";
         figure.ensure(!twice, &SEEDS, "there is a sweep called `seed` already", hint)?;
         figure.finish()?;
-        let all = |key: &str| document.root.get(key).map_or(Ok(&[][..]), list);
-        let plots: Vec<Plot> = all("plot")?.iter().map(Plot::read).collect::<Result<_, _>>()?;
-        if !computed {
-            let labels = document.cells()?.into_iter().flat_map(|cell| cell.labels);
-            let sweeps: BTreeSet<String> = labels.map(|(sweep, _)| sweep).collect();
-            for (plot, item) in plots.iter().zip(all("plot")?) {
-                plot.check_curves(item, &sweeps)?;
-            }
-        }
-        let claims = all("claim")?.iter().map(Claim::read).collect::<Result<_, _>>()?;
+        let plots = read_plots(document)?;
+        let claims = document.root.get("claim").map_or(Ok(&[][..]), list)?;
+        let claims = claims.iter().map(Claim::read).collect::<Result<_, _>>()?;
         Ok(Self { title, warm_up, seeds, by_name, plots, claims })
     }
 

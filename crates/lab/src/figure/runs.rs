@@ -8,7 +8,7 @@ use raddle_records::stats;
 pub(crate) type Labels = Vec<(String, String)>;
 
 /// The name of the sweep over seeds. Runs that differ only in its label are replicas of one point of the grid.
-pub(super) const SEED: &str = "seed";
+pub(crate) const SEED: &str = "seed";
 
 /// The results of one run.
 pub(crate) struct Run {

@@ -1,12 +1,18 @@
 //! Runs every cell of a sweep, several at a time, each into its own directory.
 
+mod results;
 pub mod search;
+mod shard;
+
+pub use results::Results;
+pub use shard::Shard;
 
 use crate::experiment::{Cell, EngineKind};
+use crate::figure::SEED;
 use crate::run::directory::{Lock, Origin, Out};
 use crate::run::records::is_unfaithful;
 use crate::run::summary::Summary;
-use crate::run::{Control, RunState};
+use crate::run::{self, RunState};
 use crate::{Error, Threads, run_into};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -34,21 +40,35 @@ pub fn slug(name: &str) -> String {
     if words.is_empty() { "run".to_owned() } else { words.join("-") }
 }
 
-/// Runs the cells into subfolders of `out`, on `threads` threads. As many cells run at a time; if there are fewer
-/// cells, each gets several threads. A cell is skipped if its folder has a finished, whole run of the same inputs. All
-/// cells are checked before the first one runs. `progress` gets the index of a cell and the state of its run.
+/// How to run a sweep.
+pub struct Control<'a> {
+    /// Maximum number of threads. As many cells run at a time; if there are fewer cells, each gets several threads.
+    pub threads: usize,
+    /// When set, the runs stop early.
+    pub stop: &'a AtomicBool,
+    /// True if no further cell begins after one has failed.
+    pub fail_fast: bool,
+    /// The shard whose cells these are, if other processes run the others into the same folder.
+    pub shard: Option<Shard>,
+    /// Gets the index of a cell and the state of its run, now and then.
+    pub progress: &'a (dyn Fn(usize, &RunState) + Sync),
+    /// Gets the index of a cell that has ended, and its result.
+    pub ended: &'a (dyn Fn(usize, &CellRun) + Sync),
+}
+
+/// Runs the cells into subfolders of `out`. A cell is skipped if its folder has a finished, whole run of the same
+/// inputs. All cells are checked before the first one runs. The result has an entry for each cell, which is `None` if
+/// the cell did not begin.
 ///
 /// # Errors
 /// If a cell is wrong, two cells would share a folder, a label is not a valid folder name, a folder's contents may not
-/// be replaced, another process writes into `out`, or a run fails. After a failed run, the other
-/// threads still run the remaining cells.
+/// be replaced, another process writes into `out`, or a run fails. After an error, the other threads still run the
+/// remaining cells, unless the sweep is to fail fast.
 pub fn sweep<'a>(
     cells: &[Cell],
     out: impl Into<Out<'a>>,
-    threads: usize,
-    stop: &AtomicBool,
-    progress: &(dyn Fn(usize, &RunState) + Sync),
-) -> Result<Vec<CellRun>, Error> {
+    control: &Control<'_>,
+) -> Result<Vec<Option<CellRun>>, Error> {
     let out = out.into();
     let directories = directories(cells, out.path)?;
     let origins = cells.iter().map(|cell| {
@@ -57,13 +77,16 @@ pub fn sweep<'a>(
         prepared.origin()
     });
     let origins = origins.collect::<Result<Vec<_>, Error>>()?;
-    let _lock = Lock::of_folder(out.path)?;
+    let _lock = Lock::of_folder(out.path, control.shard)?;
     let missing = missing(&directories, &origins, Out { warned: &|_, _| Ok(()), ..out })?;
-    let work = |i: usize, threads: usize| {
+    let Control { stop, fail_fast, .. } = *control;
+    let failed = AtomicBool::new(false);
+    let is_over = || stop.load(Ordering::Relaxed) || fail_fast && failed.load(Ordering::Relaxed);
+    let run = |i: usize, threads: usize| -> Result<CellRun, Error> {
         let directory = directories[i].clone();
         let run = |out| {
-            let control =
-                Control { stop, progress: &mut |state| progress(i, state), threads: Threads::UpTo(threads) };
+            let progress = &mut |state: &RunState| (control.progress)(i, state);
+            let control = run::Control { stop, progress, threads: Threads::UpTo(threads) };
             run_into(cells[i].document.prepare()?, out, &cells[i].name(), control)
         };
         let mut summary = missing[i].map(run).transpose()?;
@@ -75,12 +98,52 @@ pub fn sweep<'a>(
         }
         Ok(CellRun { directory, summary })
     };
+    let work = |i: usize, threads: usize| {
+        let result = run(i, threads);
+        match &result {
+            Ok(run) => {
+                let is_failure = run.summary.as_ref().is_some_and(|summary| summary.failure().is_some());
+                failed.fetch_or(is_failure, Ordering::Relaxed);
+                (control.ended)(i, run);
+            }
+            Err(_) => failed.store(true, Ordering::Relaxed),
+        }
+        result
+    };
     // No other run may disturb a live run.
     let is_live =
         |cell: &Cell| cell.document.experiment().is_ok_and(|cell| cell.engine.kind == EngineKind::Live);
-    let threads = if cells.iter().any(is_live) { 1 } else { threads };
-    let runs = in_parallel(cells.len(), threads, stop, &work)?;
-    Ok(runs.into_iter().flatten().collect())
+    let threads = if cells.iter().any(is_live) { 1 } else { control.threads };
+    in_parallel(cells.len(), threads, &is_over, &work)
+}
+
+/// Each cell once for each seed: the cell's own seed and the numbers that follow it. The labels of the sweep `seed`
+/// name them.
+///
+/// # Errors
+/// If a cell's experiment is wrong, or the cells have seeds already.
+pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
+    if seeds == 1 {
+        return Ok(cells);
+    }
+    if cells.iter().any(|cell| cell.labels.iter().any(|(sweep, _)| sweep == SEED)) {
+        let what = "there is a sweep called `seed` already".to_owned();
+        return Err(Error::Usage {
+            what,
+            hint: "leave out either that sweep or the number of seeds".to_owned(),
+        });
+    }
+    let mut all = Vec::new();
+    for cell in cells {
+        let first = cell.document.experiment()?.engine.seed;
+        for seed in (0..seeds).map(|i| first.wrapping_add(i)) {
+            let mut replica = cell.clone();
+            replica.document = replica.document.with_overrides([format!("engine.seed={seed}").as_str()])?;
+            replica.labels.push((SEED.to_owned(), format!("seed {seed}")));
+            all.push(replica);
+        }
+    }
+    Ok(all)
 }
 
 /// The output place of each cell; `None` if the cell's results already exist. Damaged tables are made again: their
@@ -135,15 +198,15 @@ pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Er
 }
 
 /// Calls `work` with each number below `count`, on `threads` threads. As many calls run at a time; if `count` is
-/// smaller, each call gets several threads, and their number is its second argument. Numbers not begun when `stop` was
-/// set give `None`.
+/// smaller, each call gets several threads, and their number is its second argument. Numbers that were not begun when
+/// `is_over` became true give `None`.
 ///
 /// # Errors
 /// If a call fails. The thread of that call then stops; other threads continue with the remaining numbers.
 pub(crate) fn in_parallel<T: Send>(
     count: usize,
     threads: usize,
-    stop: &AtomicBool,
+    is_over: &(dyn Fn() -> bool + Sync),
     work: &(dyn Fn(usize, usize) -> Result<T, Error> + Sync),
 ) -> Result<Vec<Option<T>>, Error> {
     let workers = threads.clamp(1, count.max(1));
@@ -153,7 +216,7 @@ pub(crate) fn in_parallel<T: Send>(
     let worker = || -> Result<(), Error> {
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= count || stop.load(Ordering::Relaxed) {
+            if i >= count || is_over() {
                 return Ok(());
             }
             let result = work(i, each)?;

@@ -27,7 +27,7 @@ const SHOWN: [(&str, &str); 8] = [
     ("fct_p99_us", "FCT p99 us"),
     ("slowdown_mean", "slowdown mean"),
     ("slowdown_p99", "slowdown p99"),
-    ("goodput_mean_gbps", "goodput mean Gbps"),
+    ("goodput_mean_gbps", "goodput Gbps"),
     ("program_makespan_ps", "makespan ps"),
     ("unfinished", "unfinished"),
     ("drops", "drops"),
@@ -35,8 +35,9 @@ const SHOWN: [(&str, &str); 8] = [
 
 /// Explains the numbers of groups.
 const DEFINITIONS: &str = "
-n: runs, which differ in their seed. Numbers are means over them; after ±, half the 95% confidence interval of the mean.
+n: number of runs, which differ in their seed. Numbers are means over runs; after ±: half of the 95% confidence interval.
 FCT: from the hand-over to the transport to the last byte delivered in order, of finished flows of all sizes.
+Goodput: size over FCT, mean over flows.
 Slowdown: FCT over that of the flow alone on one shortest path. Percentiles by nearest rank within each run.
 ";
 
@@ -196,8 +197,10 @@ impl fmt::Display for Results {
             let labels = group.labels.iter().map(|(_, label)| label.clone());
             let numbers = shown.iter().map(|&(name, _)| match group.number(name) {
                 None => "-".to_owned(),
-                Some((mean, None)) => figures(mean),
-                Some((mean, Some(margin))) => format!("{} ± {}", figures(mean), figures(margin)),
+                Some((mean, Some(margin))) if margin > 0.0 => {
+                    format!("{} ± {}", figures(mean), figures(margin))
+                }
+                Some((mean, _)) => figures(mean),
             });
             rows.push(labels.chain([group.rows.len().to_string()]).chain(numbers).collect());
         }

@@ -3,7 +3,7 @@
 use super::claim::Outcome;
 use super::ledger::Ledger;
 use super::papers::{File, select};
-use super::runs::{Data, Run, SEED};
+use super::runs::{Data, Run};
 use super::{Figure, compute::compute};
 use crate::experiment::{Cell, Document, Problem, Value, list};
 use crate::figure::draw::draw;
@@ -12,7 +12,7 @@ use crate::run::directory::{Origin, Out, Part};
 use crate::run::records::Records;
 use crate::run::{directory, kept_summary};
 use crate::sweep::search::{self, Found};
-use crate::sweep::{directories, slug, sweep};
+use crate::sweep::{self, directories, replicated, slug, sweep};
 use crate::{Error, RunState, SizeClass};
 use raddle_records::{PartFile, write_file};
 use raddle_schemes::registry::Registry;
@@ -359,7 +359,15 @@ impl Session<'_> {
             Ok(())
         };
         let out = Out { path: folder, force: true, renamed: &renamed, warned: &warned };
-        let swept = sweep(&missing, out, self.options.threads, self.stop, &progress);
+        let control = sweep::Control {
+            threads: self.options.threads,
+            stop: self.stop,
+            fail_fast: false,
+            shard: None,
+            progress: &progress,
+            ended: &|_, _| (),
+        };
+        let swept = sweep(&missing, out, &control);
         self.watch.end();
         if swept.is_err() || self.stop.load(Ordering::Relaxed) {
             self.watch.kept(folder);
@@ -413,24 +421,6 @@ fn digest(text: &str) -> Option<u128> {
         return None;
     }
     u128::from_str_radix(text, 16).ok()
-}
-
-/// Each cell once for each seed: the cell's own seed and the numbers that follow it.
-fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Problem> {
-    if seeds == 1 {
-        return Ok(cells);
-    }
-    let mut all = Vec::new();
-    for cell in cells {
-        let first = cell.document.experiment()?.engine.seed;
-        for seed in (0..seeds).map(|i| first.wrapping_add(i)) {
-            let mut replica = cell.clone();
-            replica.document = replica.document.with_overrides([format!("engine.seed={seed}").as_str()])?;
-            replica.labels.push((SEED.to_owned(), format!("seed {seed}")));
-            all.push(replica);
-        }
-    }
-    Ok(all)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), Error> {

@@ -4,6 +4,7 @@
 //! processes in different containers, whose numbers can be equal, exclude each other too.
 
 use crate::Error;
+use crate::sweep::Shard;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,13 +47,15 @@ impl Lock {
         }
     }
 
-    /// Locks a folder that holds many directories, and creates the folder if it does not exist.
+    /// Locks a folder that holds many directories, and creates the folder if it does not exist. Processes that write
+    /// different shards do not exclude each other.
     ///
     /// # Errors
     /// If another process holds the lock, or the folder cannot be created.
-    pub(crate) fn of_folder(folder: &Path) -> Result<Self, Error> {
+    pub(crate) fn of_folder(folder: &Path, shard: Option<Shard>) -> Result<Self, Error> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        Self::take(folder.join(format!(".{ENDING}")), folder)
+        let shard = shard.map_or(String::new(), |shard| format!("{shard}."));
+        Self::take(folder.join(format!(".{shard}{ENDING}")), folder)
     }
 
     /// True if this lock certainly excludes other processes.

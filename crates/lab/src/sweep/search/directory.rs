@@ -12,7 +12,7 @@ use crate::{Error, Threads, VERSION};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// File name of the result in a search's directory.
 const SEARCH: &str = "search.json";
@@ -105,7 +105,7 @@ pub fn sweep<'a>(
         origins.push(search.origin(&cell.document)?.1);
         searches.push(search);
     }
-    let _lock = Lock::of_folder(out.path)?;
+    let _lock = Lock::of_folder(out.path, None)?;
     let missing = missing(&places, &origins, out)?;
     let work = |i: usize, threads: usize| {
         let control =
@@ -115,6 +115,6 @@ pub fn sweep<'a>(
             None => kept(&places[i]),
         }
     };
-    let found = in_parallel(cells.len(), threads, stop, &work)?;
+    let found = in_parallel(cells.len(), threads, &|| stop.load(Ordering::Relaxed), &work)?;
     found.into_iter().collect::<Option<_>>().ok_or(Error::Interrupted)
 }
