@@ -341,6 +341,9 @@ impl Session<'_> {
             output.print(|| search::table(&found), json)?;
             return Ok(Ended::Done);
         }
+        if shard.is_none() {
+            Results::check(out)?;
+        }
         let ended = |i: usize, run: &CellRun| bars.end(i, run.summary.is_none());
         let control = sweep::Control {
             threads,

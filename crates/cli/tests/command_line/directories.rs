@@ -130,7 +130,7 @@ fn a_directory_may_be_named_with_a_slash_or_a_dot_at_its_end() {
         }
     }
     done(folder.path(), "sweep swept.toml --out d2/");
-    assert_eq!(names(&folder.path().join("d2")), ["r2c2", "tcp"]);
+    assert_eq!(names(&folder.path().join("d2")), ["r2c2", "sweep_results", "tcp"]);
 }
 
 #[test]
@@ -146,7 +146,10 @@ fn a_directory_that_cannot_be_replaced_is_refused_before_anything_runs() {
     }
     // The runs of a sweep are in the directory, which remains.
     done(folder.path(), "sweep swept.toml --out .");
-    assert_eq!(names(folder.path()), ["r2c2", "sizes.txt", "small.toml", "swept.toml", "tcp"]);
+    assert_eq!(
+        names(folder.path()),
+        ["r2c2", "sizes.txt", "small.toml", "sweep_results", "swept.toml", "tcp"]
+    );
 }
 
 #[cfg(unix)]
@@ -260,7 +263,7 @@ fn a_sweep_runs_again_only_what_changed() {
     done(folder.path(), "sweep swept.toml");
     let second = when();
     assert!(second[0] > first[0] && second[1] > first[1]);
-    assert_eq!(names(&folder.path().join("out/swept")), ["r2c2", "tcp"]);
+    assert_eq!(names(&folder.path().join("out/swept")), ["r2c2", "sweep_results", "tcp"]);
     // A table is missing in one cell.
     fs::remove_file(cells[1].join("links.parquet")).unwrap();
     done(folder.path(), "sweep swept.toml");
@@ -357,7 +360,7 @@ fn one_process_writes_a_directory_and_the_next_one_tidies_up() {
     sweep.kill().unwrap();
     sweep.wait().unwrap();
     done(folder.path(), "sweep swept.toml --out s");
-    assert_eq!(names(&folder.path().join("s")), ["r2c2", "tcp"]);
+    assert_eq!(names(&folder.path().join("s")), ["r2c2", "sweep_results", "tcp"]);
 }
 
 #[cfg(unix)]

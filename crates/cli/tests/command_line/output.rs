@@ -129,6 +129,68 @@ fn a_sweep_runs_each_cell_once() {
 }
 
 #[test]
+fn seeds_of_a_sweep_are_replicas_with_an_interval_and_a_row_each() {
+    let folder = swept();
+    fs::write(
+        folder.path().join("drawn.toml"),
+        fs::read_to_string(folder.path().join("swept.toml")).unwrap()
+            + "\n[[plot]]\nkind = \"bars\"\nx = \"scheme\"\nof = \"fct\"\nstat = \"p99\"\nerrors = \"interval\"\n",
+    )
+    .unwrap();
+    let output = raddle(folder.path(), "sweep drawn.toml --seeds 3 --out d");
+    let text = stdout(&output);
+    let group = text.lines().find(|line| line.starts_with("TCP")).unwrap();
+    assert!(group.split_whitespace().nth(1) == Some("3") && group.contains('±'), "{text}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("6/6 ") && told.contains(" s in all"), "{told}");
+    let results = folder.path().join("d/sweep_results");
+    assert_eq!(names(&results), ["figure.png", "figure.svg", "manifest.json", "sweep.csv", "sweep.parquet"]);
+    let table = fs::read_to_string(results.join("sweep.csv")).unwrap();
+    assert_eq!(table.lines().count(), 7, "{table}");
+    assert!(table.starts_with("scheme,seed,complete,delivered,digest,"), "{table}");
+    let twice = raddle(folder.path(), "sweep drawn.toml --seeds 3 --out d --quiet --format json");
+    let means = &json(&twice)["groups"][1]["measures"]["fct_mean_us"];
+    assert!(means["mean"].as_f64().unwrap() > 0.0 && means["margin_95"].as_f64().unwrap() > 0.0, "{means}");
+}
+
+#[test]
+fn shards_make_a_sweep_together() {
+    let folder = swept();
+    let first = stdout(&raddle(folder.path(), "sweep swept.toml --shard 1/2 --out d"));
+    assert!(first.starts_with("shard 1-of-2 is done: 1 cells"), "{first}");
+    assert_eq!(names(&folder.path().join("d")), ["r2c2"]);
+    stdout(&raddle(folder.path(), "sweep swept.toml --shard 2/2 --out d"));
+    let whole = raddle(folder.path(), "sweep swept.toml --out d");
+    assert!(String::from_utf8_lossy(&whole.stderr).contains("2/2 TCP: there already"), "{whole:?}");
+    assert_eq!(
+        stdout(&whole).replace("d/sweep", "out/swept/sweep"),
+        stdout(&raddle(folder.path(), "sweep swept.toml"))
+    );
+    for shard in ["0/2", "3/2", "1", "a/b"] {
+        assert_eq!(
+            raddle(folder.path(), &format!("sweep swept.toml --shard {shard}")).status.code(),
+            Some(2)
+        );
+    }
+}
+
+#[test]
+fn a_sweep_that_fails_fast_begins_no_further_cell() {
+    let folder = folder();
+    // No packet fits into a queue.
+    let text = fs::read_to_string(folder.path().join("small.toml")).unwrap();
+    let sweep = "\n[[sweep]]\nname = \"limit\"\nkey = \"scheme.queue.limit\"\nvalues = [\"1 B\", \"2 B\"]\n";
+    fs::write(folder.path().join("dead.toml"), text + sweep).unwrap();
+    let limit = "--set scheme.transport=tcp-newreno --set workload.flows=5 --set scheme.tcp-newreno.handshake=true \
+                 --set scheme.queue.kind=fifo --threads 1 --quiet";
+    let all = raddle(folder.path(), &format!("sweep dead.toml --out all {limit}"));
+    assert_eq!(names(&folder.path().join("all")), ["1-b", "2-b", "sweep_results"], "{all:?}");
+    let fast = raddle(folder.path(), &format!("sweep dead.toml --out fast --fail-fast {limit}"));
+    assert_eq!(names(&folder.path().join("fast")), ["1-b"], "{fast:?}");
+    assert_eq!((all.status.code(), fast.status.code()), (Some(3), Some(3)));
+}
+
+#[test]
 fn bad_input_exits_with_2_and_leaves_nothing() {
     let folder = folder();
     let mistakes = [

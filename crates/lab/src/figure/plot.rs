@@ -19,7 +19,7 @@ pub(super) struct Plot {
     by: String,
     /// If not empty, each label of `by` has one curve for each of these named statistics.
     stats: Vec<(String, Stat)>,
-    title: String,
+    title: Option<String>,
     x_label: Option<String>,
     y_label: Option<String>,
     log_x: bool,
@@ -70,8 +70,8 @@ keys! {
             keys::Kind { name: "cells", words: "numbers in a table", keys: &[&X] },
             keys::Kind { name: "series", words: "a quantity over simulated time", keys: &[&EACH] },
         ]);
-        /// Title of the plot.
-        TITLE: String = Key::new("title").required().example("\"Median FCT\"");
+        /// Title of the plot. If left out, the quantity is the title.
+        TITLE: String = Key::new("title").example("\"Median FCT\"");
         /// The sweep whose labels are the curves, or the rows of a table.
         BY: String = Key::new("by").or("\"scheme\"");
         /// Labels of the runs that are plotted.
@@ -148,7 +148,7 @@ impl Plot {
             at: read_labels(section.item(&AT))?,
             by: section.read(&BY)?,
             stats,
-            title: section.read(&TITLE)?,
+            title: section.get(&TITLE)?,
             x_label: section.get(&X_LABEL)?,
             y_label: section.get(&Y_LABEL)?,
             log_x: section.or(&LOG_X, matches!(kind, Kind::BySize))?,
@@ -276,7 +276,7 @@ impl Plot {
                 let cell = |curve: &Curve, column| number(curve, sweep, column, runs, Seeds::All);
                 let row = |curve: &Curve| columns.iter().map(|column| cell(curve, column)).collect();
                 Chart::Cells(Cells {
-                    title: self.title.clone(),
+                    title: self.title(),
                     numbers: curves.iter().map(row).collect(),
                     rows: curves.into_iter().map(|curve| curve.label).collect(),
                     columns,
@@ -341,6 +341,11 @@ impl Plot {
         self.plane((sweep.to_owned(), y_label), ticks, mark, series)
     }
 
+    /// The title of the plot, or the quantity.
+    fn title(&self) -> String {
+        self.title.clone().unwrap_or_else(|| self.measure.label())
+    }
+
     /// A chart with the title and axis labels of the plot, or with these if the plot states none.
     fn plane(
         &self,
@@ -350,7 +355,7 @@ impl Plot {
         series: Vec<Series>,
     ) -> Chart {
         Chart::Plane(Plane {
-            title: self.title.clone(),
+            title: self.title(),
             x_label: self.x_label.clone().unwrap_or(x_label),
             y_label: self.y_label.clone().unwrap_or(y_label),
             ticks,

@@ -64,6 +64,14 @@ struct Group<'a> {
 }
 
 impl Results {
+    /// Checks that the results of a sweep into `out` may replace the ones that are there.
+    ///
+    /// # Errors
+    /// If they may not.
+    pub fn check(out: Out<'_>) -> Result<(), Error> {
+        Out { path: &out.path.join(FOLDER), ..out }.check(&origin()?)
+    }
+
     /// Reads the summaries of the cells, which are in these directories, and writes the table and the plots of
     /// `document` into a folder beside them. An earlier table there is replaced.
     ///
@@ -87,7 +95,7 @@ impl Results {
             rows.push(Row { labels: cell.labels.clone(), directory: directory.clone(), values });
         }
         let folder = out.path.join(FOLDER);
-        let part = Part::create(Out { path: &folder, ..out }, Origin::new("sweep", "", &[])?)?;
+        let part = Part::create(Out { path: &folder, ..out }, origin()?)?;
         let results = Self { rows, folder: folder.clone(), failures };
         let wide = results.wide(out.path);
         wide.write_csv(&part.file("sweep.csv"))?;
@@ -211,6 +219,11 @@ impl fmt::Display for Results {
         }
         Ok(())
     }
+}
+
+/// The origin of all tables of sweeps: they follow from the runs beside them, so that any newer one replaces them.
+fn origin() -> Result<Origin, Error> {
+    Origin::new("sweep", "", &[])
 }
 
 /// A number with at least three figures.
