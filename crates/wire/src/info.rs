@@ -120,6 +120,7 @@ pub trait HeaderInfo {
     /// The header in front of `front`, the first bytes of a packet, and its length in them. Relays use this method,
     /// since it does not read the rest of the packet. `None` if the header cannot be decoded without all bytes. The
     /// destination verifies a checksum that [covers](Self::covers_payload) the payload.
+    #[must_use] 
     fn decode_front(_front: &[u8]) -> Option<(Self, usize)>
     where
         Self: Sized,

@@ -313,7 +313,7 @@ fn several_writers_of_one_directory_leave_one_whole_result() {
 
 /// Clocks for `LD_PRELOAD`: the wall clock jumps by years in both directions, and the monotonic clock jumps forward by
 /// minutes.
-const JUMPING_CLOCKS: &str = r#"
+const JUMPING_CLOCKS: &str = r"
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <time.h>
@@ -331,7 +331,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
         now->tv_sec = 0;
     return failed;
 }
-"#;
+";
 
 /// Clocks that jump at each reading change no result of a run, a sweep or a figure, on one or two threads.
 #[cfg(target_os = "linux")]

@@ -88,7 +88,7 @@ fn random_network(number: u64) -> (Vec<Spec>, Vec<f64>) {
         let demand = if stream.below(4) == 0 { 0.05 + 1.95 * stream.unit() } else { f64::INFINITY };
         Spec { weight: one_or(stream, 0.5, 4.0), demand, row }
     };
-    let specs = (0..1 + stream.below(5)).map(|_| flow(&mut stream)).collect();
+    let specs = (0..=stream.below(5)).map(|_| flow(&mut stream)).collect();
     (specs, links)
 }
 

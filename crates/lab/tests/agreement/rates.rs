@@ -162,7 +162,7 @@ fn by_cycles(p: f64, rate: f64) -> (f64, f64) {
 /// Where a function that rises from below 0 to above passes it.
 fn root(mut low: f64, mut high: f64, rises: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..100 {
-        let middle = (low + high) / 2.0;
+        let middle = f64::midpoint(low, high);
         if rises(middle) < 0.0 { low = middle } else { high = middle }
     }
     low

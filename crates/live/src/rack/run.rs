@@ -109,7 +109,7 @@ impl Rack {
                 let count = || {
                     let count = Standing::count(&standings);
                     let flows_delivered = count.flows_delivered + generator.delivered();
-                    Count { has_programs, flows_delivered, ..count }
+                    Count { flows_delivered, has_programs, ..count }
                 };
                 let seen = seen(count, words);
                 let over = match party {

@@ -280,7 +280,7 @@ proptest! {
                 5 => pair.complete(SENDER, draw, early),
                 6 => pair.complete(RECEIVER, draw, early),
                 7 => pair.keep_up(),
-                _ => for more in 0..1 + draw % 24 {
+                _ => for more in 0..=(draw % 24) {
                     pair.net.step(draw.wrapping_mul(31).wrapping_add(more * 7_919));
                 },
             }
@@ -555,5 +555,5 @@ fn shapes_are_checked() {
 fn memory_of_another_shape_is_refused() {
     let memory: Box<[AtomicU64]> = Box::new([]);
     let _: Sender<_> =
-        Sender::new(Deref::deref(&memory).iter().map(|_| AtomicU64::new(0)).collect::<Vec<_>>(), shape());
+        Sender::new(&**&memory.iter().map(|_| AtomicU64::new(0)).collect::<Vec<_>>(), shape());
 }

@@ -113,7 +113,7 @@ fn free_corner(x: &Axis, y: &Axis, drawn: &[Vec<Point>], (width, height): (i32, 
     const CORNERS: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
     // With what is between it and the axes.
     let (width, height) =
-        ((width + 2 * EDGE) as f64 / PLOT.0 as f64, (height + 2 * EDGE) as f64 / PLOT.1 as f64);
+        (f64::from(width + 2 * EDGE) / f64::from(PLOT.0), f64::from(height + 2 * EDGE) / f64::from(PLOT.1));
     let ink: Vec<(f64, f64)> = drawn.iter().flat_map(|points| inked(points)).collect();
     let hides = |corner: &Corner| {
         let beside = |x: f64| if corner.right { x > 1.0 - width } else { x < width };

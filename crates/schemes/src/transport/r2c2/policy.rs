@@ -48,7 +48,7 @@ impl Policy {
     }
 
     /// The weights of the flows of a table in rate computations, in the order of the table.
-    pub(super) fn weights<'a>(self, table: &'a [Entry]) -> impl Iterator<Item = f64> + 'a {
+    pub(super) fn weights(self, table: &[Entry]) -> impl Iterator<Item = f64> + '_ {
         let mut of_tenant = vec![0_u32; if let Self::Tenant(tenants) = self { tenants.into() } else { 0 }];
         if let Self::Tenant(_) = self {
             for entry in table {
