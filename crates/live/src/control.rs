@@ -145,6 +145,7 @@ pub fn ask(process: u32, request: &str) -> io::Result<Result<String, String>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,7 @@
 //! Directories of results: no result is lost or mixed with another one, and only complete results of the same inputs
 //! count as finished.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::disallowed_methods, reason = "processes are killed at instants of a real clock")]
 #![expect(clippy::print_stderr, reason = "a test says why it did nothing")]
 

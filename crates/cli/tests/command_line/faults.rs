@@ -7,6 +7,7 @@
 //! The kills need `strace` (`make setup`), and small disks need user namespaces. Without one of them the tests fail and
 //! say so. If `RADDLE_NO_STRACE` or `RADDLE_NO_NAMESPACES` is set, the tests do nothing and say so.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::print_stderr, reason = "a test says why it did nothing")]
 
 use crate::directories::{SMALL, done, folder, told};

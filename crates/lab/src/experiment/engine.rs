@@ -257,6 +257,7 @@ impl Pcap {
     /// The largest frame that Wireshark reads.
     const MOST: u64 = 262_144;
 
+    #[expect(clippy::cast_possible_truncation, reason = "`PCAP_SNAP` is at most 262,144")]
     fn read(section: &mut Section<'_>) -> Result<Option<Self>, Problem> {
         let Some(links) = section.get(&PCAP)? else { return Ok(None) };
         let Bytes(snap) = section.read(&PCAP_SNAP)?;

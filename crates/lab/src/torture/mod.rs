@@ -131,6 +131,7 @@ impl Tally {
 ///
 /// # Errors
 /// If a failed experiment cannot be written.
+#[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 pub fn torture(
     options: &Options,
     registry: &Arc<Registry>,

@@ -1,5 +1,7 @@
 //! Mean waiting times at FIFO ports with Poisson arrivals.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::witness::{Case, Witness, at_most};
 use raddle_core::{Bytes, Duration, Flow, LinkId, NodeId, Parts, PortId, Rate, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};

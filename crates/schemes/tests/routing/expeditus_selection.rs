@@ -1,5 +1,7 @@
 //! End-to-end selections, simulated switch by switch, with given loads (specifications/expeditus.md §11.2).
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::clos::{AGGREGATIONS, CORES, TESTBED, TORS, datagram, fabric, plan};
 use raddle_core::{
     DropReason, Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Time, Verdict,

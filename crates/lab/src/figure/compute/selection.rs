@@ -60,6 +60,7 @@ pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<R
 }
 
 /// The sums of all instances as numbers of the figure.
+#[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 fn runs(labels: &[&str], permutations: &Permutations<'_>, sums: &[Vec<f64>]) -> Vec<Run> {
     let run = |labels: &[(&str, &str)], number| {
         let labels: Labels = labels.iter().map(|&(a, b)| (a.to_owned(), b.to_owned())).collect();
@@ -87,6 +88,7 @@ fn runs(labels: &[&str], permutations: &Permutations<'_>, sums: &[Vec<f64>]) -> 
 
 impl Permutations<'_> {
     /// For each fraction and instance, the sum of rates under each scheme; in an order that does not depend on threads.
+    #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn sums(&self, threads: usize) -> Result<Vec<Vec<f64>>, String> {
         let count = self.fractions.len() * self.instances as usize;
         let next = AtomicUsize::new(0);

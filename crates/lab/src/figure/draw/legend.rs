@@ -54,6 +54,7 @@ impl Legend {
     }
 
     /// Width and height, in pixels.
+    #[expect(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     fn size(self) -> (i32, i32) {
         let width = self.columns as i32 * self.column - GAP + 2 * EDGE;
         (width, self.rows as i32 * LINE + 2 * EDGE)
@@ -65,6 +66,7 @@ impl Legend {
     }
 
     /// Draws it onto the area of a chart, whose plot is within these pixels of the area.
+    #[expect(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     pub(super) fn draw<B: DrawingBackend>(
         self,
         area: &DrawingArea<B, Shift>,

@@ -109,6 +109,7 @@ const MARGIN: u32 = 14;
 const TITLE: (&str, u32) = ("sans-serif", 22);
 
 /// Draws charts side by side, two in a row, as PNG if the file is called so, or else as SVG.
+#[expect(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
 pub(crate) fn draw(charts: &[Chart], file: &Path) -> Result<(), Error> {
     letters::register();
     let laid: Vec<Sheet<'_>> = charts.iter().map(Sheet::of).collect();

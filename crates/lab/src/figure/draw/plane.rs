@@ -63,6 +63,7 @@ impl<'a> Laid<'a> {
     }
 
     /// Draws it, its plot this many pixels lower than it would be without a legend above.
+    #[expect(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     pub(super) fn draw<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,

@@ -339,6 +339,7 @@ impl Ended {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 pub(super) mod tests {
     use super::*;
     use crate::rack::fidelity::Meter;

@@ -1,6 +1,8 @@
 //! Two hosts at the ends of a path that has only propagation delay, and a switch between them whose grants the test
 //! defines.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use raddle_core::{Bytes, FlowId, Host, Input, NodeId, Output, Packet, PortState, Ports, Report};
 use raddle_topology::builders::single_switch;

@@ -1,5 +1,7 @@
 //! Tests of the list and of the controller alone: the worked examples of specifications/pdq.md §13.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::flow_list::{Criticality, Entry, FlowList};
 use super::params::{Parameters, Profile, Variant};
 use super::*;

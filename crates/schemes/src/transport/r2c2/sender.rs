@@ -263,6 +263,10 @@ impl Sender {
         Err(wake)
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "R2C2 takes at most 2^16 nodes, and a header is short"
+    )]
     fn send(&mut self, now: Time, place: usize, drawn: &Drawn, params: &Params) -> Option<Departure> {
         let id = self.id;
         let flow = &mut self.flows[place];

@@ -298,6 +298,7 @@ fn is_before(a: u32, b: u32) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use raddle_wire::r2c2::{Data, Route};
