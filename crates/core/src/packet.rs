@@ -169,6 +169,7 @@ impl Packet {
     /// Removes the payload, if the transport supports trimming. The header stays, and `size` becomes the number of
     /// bytes charged for it. Returns the number of application bytes that were removed; `None` if the packet cannot be
     /// trimmed.
+    #[expect(clippy::missing_panics_doc, reason = "a payload has fewer than 2^32 bytes")]
     pub fn trim(&mut self) -> Option<u32> {
         let (payload, data) = (self.header.payload_len(), self.payload());
         if !self.header.trim() {

@@ -27,6 +27,7 @@ fn folder() -> PathBuf {
 }
 
 /// Makes the folder. Nobody else may have made it, or be able to write to it.
+#[expect(clippy::verbose_bit_mask, reason = "the bits of a mode")]
 fn make_folder() -> io::Result<PathBuf> {
     let folder = folder();
     match fs::DirBuilder::new().mode(0o700).create(&folder) {

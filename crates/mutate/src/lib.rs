@@ -67,10 +67,10 @@ pub fn hold<I, S: Display>(
     let mut accepted = 0;
     for number in 0..inputs {
         let input = draw(&mut mutator);
-        match panic::catch_unwind(AssertUnwindSafe(|| check(&input))) {
-            Ok(accepts) => accepted += u64::from(accepts),
-            Err(_) => panic!("input {number} of seed {seed}:\n{}", show(&input)),
-        }
+        let Ok(accepts) = panic::catch_unwind(AssertUnwindSafe(|| check(&input))) else {
+            panic!("input {number} of seed {seed}:\n{}", show(&input));
+        };
+        accepted += u64::from(accepts);
     }
     accepted
 }

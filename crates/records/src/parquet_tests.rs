@@ -116,7 +116,7 @@ fn a_table_of_another_schema_version_is_refused() {
 #[test]
 fn tables_of_the_common_compressions_are_read() {
     let folder = tempfile::tempdir().unwrap();
-    let level = Default::default();
+    let level = parquet::basic::GzipLevel::default();
     let codecs = [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,

@@ -25,6 +25,7 @@ use std::process::Command;
 const LUA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/wireshark/raddle.lua");
 
 /// One packet of each kind that a frame is made for.
+#[expect(clippy::too_many_lines, reason = "a list of packets")]
 fn packets() -> Vec<Packet> {
     let cp = Mac::switch_port(2, 1, 2);
     let mut quanta = [0; 8];

@@ -39,7 +39,7 @@ impl Bcube {
     }
 
     /// Number of switches of a level: n^k.
-    fn switches_of_a_level(&self) -> u32 {
+    fn switches_of_a_level(self) -> u32 {
         self.n.pow(self.k)
     }
 
@@ -69,7 +69,7 @@ impl Bcube {
     }
 
     /// The server whose digit i is `c` and whose other digits are those of `server`.
-    fn with_digit(&self, server: NodeId, i: u32, c: u32) -> NodeId {
+    fn with_digit(self, server: NodeId, i: u32, c: u32) -> NodeId {
         let place = self.n.pow(i);
         NodeId(server.0 - self.digit(server, i) * place + c * place)
     }
@@ -83,12 +83,12 @@ impl Bcube {
     }
 
     /// The level of a switch; `None` for a server.
-    fn level(&self, node: NodeId) -> Option<u32> {
+    fn level(self, node: NodeId) -> Option<u32> {
         node.0.checked_sub(self.hosts()).map(|place| place / self.switches_of_a_level())
     }
 
     /// The server at port c of a switch.
-    fn server(&self, switch: NodeId, level: u32, c: u32) -> NodeId {
+    fn server(self, switch: NodeId, level: u32, c: u32) -> NodeId {
         let place = self.n.pow(level);
         let label = (switch.0 - self.hosts()) % self.switches_of_a_level();
         NodeId(label / place * place * self.n + c * place + label % place)
@@ -96,7 +96,7 @@ impl Bcube {
 
     /// A node's level, if it is a switch, and a server with the node's digits. For a switch, the digit of its own level
     /// is undefined.
-    fn label(&self, node: NodeId) -> (Option<u32>, NodeId) {
+    fn label(self, node: NodeId) -> (Option<u32>, NodeId) {
         let level = self.level(node);
         (level, level.map_or(node, |level| self.server(node, level, 0)))
     }

@@ -193,7 +193,10 @@ impl Announcement {
             }
             ETS => {
                 let (bits, allocation) = Allocation::decode(&sized(value)?)?;
-                let classes = if bits & 7 == 0 { 8 } else { bits & 7 };
+                let classes = match bits & 7 {
+                    0 => 8,
+                    classes => classes,
+                };
                 let (willing, credit_based) = (bits & 0x80 != 0, bits & 0x40 != 0);
                 self.ets = Some(Ets { willing, credit_based, classes, allocation });
             }

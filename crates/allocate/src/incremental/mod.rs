@@ -189,6 +189,9 @@ impl Incremental {
     ///
     /// Weight times traversals is stored in multiples of 2^-40; its sum over a link must stay below 2^24. A flow's rate
     /// divided by its weight must stay below 2^12 times the largest capacity.
+    ///
+    /// # Panics
+    /// If there are 2^32 flows or more, or a link has no slot.
     pub fn insert(
         &mut self,
         weight: f64,

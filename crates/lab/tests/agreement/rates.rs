@@ -74,6 +74,7 @@ impl Star {
     /// Senders 0 to n - 1. All send to host n through RED with these settings or, if there is a constant probability, host i sends to
     /// host n + i.
     fn run(senders: u32, constant: Option<f64>) -> Self {
+        const LOOKS: u64 = 20_000;
         let receivers = if constant.is_some() { senders } else { 1 };
         let delay = Duration::from_us(1);
         let star = builders::single_switch(senders + receivers, RATE, delay).expect("a star");
@@ -106,7 +107,6 @@ impl Star {
         let node = |id| (parts.node)(id);
         let mut simulation = Simulation::new(&topology, node, port, flows, Config::default(), marks);
         let mut queued = 0.0;
-        const LOOKS: u64 = 20_000;
         for look in 0..LOOKS {
             simulation.run_until(FROM + COUNTED * look / LOOKS, |_| ControlFlow::Continue(()));
             queued += simulation.queued(links[0]) as f64 / LOOKS as f64;
@@ -134,6 +134,7 @@ fn step() -> f64 {
 
 /// α a² - τ² R_AI R (b + d)(c + e), which is 0 at the fixed point of the fluid model; rates count packets in a second. It rises with the
 /// probability p of a mark and with R.
+#[expect(clippy::many_single_char_names, reason = "the symbols of the paper")]
 fn fluid(p: f64, rate: f64) -> f64 {
     let byte_limit = 1e7 / PACKET as f64;
     let none_in = |count: f64| (1.0 - p).powf(count);

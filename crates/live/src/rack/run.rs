@@ -33,6 +33,7 @@ impl Rack {
     ///
     /// In a party, all processes run, and the host's observer receives the events of all nodes. If a process is gone,
     /// the run ends, and [`lost`](Self::lost) names the process.
+    #[expect(clippy::too_many_lines, reason = "the steps of a run in their order")]
     pub fn run<O: Observer>(
         &mut self,
         observer: &mut O,

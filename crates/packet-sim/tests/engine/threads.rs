@@ -215,6 +215,7 @@ impl Observer for Scribe {
 
 /// A fabric, its traffic and its failures.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each switches one part of the case")]
 struct Case {
     /// Each node's link to an earlier node; the number is the link's delay in units of 100 ns.
     tree: Vec<(usize, u64)>,

@@ -22,6 +22,7 @@ const END_US: u64 = 9_000;
 
 /// The kinds of faults in a schedule.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each switches one kind of fault")]
 struct Kinds {
     failures: bool,
     small_queues: bool,

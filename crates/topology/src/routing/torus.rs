@@ -159,7 +159,7 @@ impl Torus {
             }
             Protocol::Dor(tie) => {
                 for (i, way) in self.shortest(src, dst).iter().enumerate().take(self.dims().len()) {
-                    let up = way.behind == 0 || way.ahead > 0 && self.goes_up(tie, src, i, rng, way);
+                    let up = way.behind == 0 || way.ahead > 0 && self.goes_up(tie, src, i, rng, *way);
                     let (port, hops) = if up { (2 * i, way.ahead) } else { (2 * i + 1, way.behind) };
                     out.extend((0..hops).map(|_| PortId::of(port)));
                 }
@@ -186,7 +186,7 @@ impl Torus {
         }
     }
 
-    fn goes_up(&self, tie: Tie, src: NodeId, i: usize, rng: &mut Stream, way: &Way) -> bool {
+    fn goes_up(&self, tie: Tie, src: NodeId, i: usize, rng: &mut Stream, way: Way) -> bool {
         way.behind == 0
             || match tie {
                 Tie::Parity => self.place(src)[i].is_multiple_of(2),

@@ -115,6 +115,7 @@ struct Link {
 
 /// A flow.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of the flow of its own")]
 struct Member {
     class: u8,
     due: Time,

@@ -160,7 +160,7 @@ impl Bench {
                     self.wake = Time::NEVER;
                     return None;
                 }
-                other => panic!("a single port: {other:?}"),
+                other @ Output::Send { .. } => panic!("a single port: {other:?}"),
             }
         }
     }

@@ -31,7 +31,7 @@ impl Protocol for Echo {
 
     fn write(&mut self, _: &mut Rate, view: &View, segment: Segment) -> Header {
         let rate = (view.limit.as_bps() / 1_000) as u32;
-        Header::Rcp(rcp::Packet { segment, rate, rtt: Default::default() })
+        Header::Rcp(rcp::Packet { segment, rate, rtt: raddle_wire::Minifloat::default() })
     }
 
     fn read(&mut self, rate: &mut Rate, _: &View, header: &Header) {

@@ -55,6 +55,7 @@ impl Outbox {
 
     /// The next output.
     #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a broadcast is the fast path")]
     pub(crate) fn next(&mut self) -> Option<Output> {
         let Pending::Copies(event, ports) = self.0.front_mut()? else { return self.next_other() };
         let port = ports.next();

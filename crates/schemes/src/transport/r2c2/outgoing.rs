@@ -299,7 +299,7 @@ impl Outgoing {
     }
 
     /// Records that the packet from [`next_piece`](Self::next_piece) leaves now.
-    pub(super) fn release(&mut self, now: Time, piece: &Piece, mtu: u16) {
+    pub(super) fn release(&mut self, now: Time, piece: Piece, mtu: u16) {
         let payload = piece.payload;
         if !piece.repeated {
             self.released += u64::from(payload);

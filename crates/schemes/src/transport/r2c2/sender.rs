@@ -284,7 +284,7 @@ impl Sender {
                 | if params.reliable { FLAG_PAYLOAD_COVERED } else { 0 },
             route: drawn.route,
         };
-        flow.release(now, &piece, params.mtu);
+        flow.release(now, piece, params.mtu);
         let done = flow.is_done();
         let finished = done.then(|| Box::new(self.flows.remove(place)));
         self.turn = if done { place } else { place + 1 };

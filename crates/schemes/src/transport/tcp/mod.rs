@@ -50,6 +50,7 @@ use raddle_wire::tcp::Segment;
 
 /// TCP's parameters. Both ends of a flow have the same parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
 pub(crate) struct Params {
     /// Payload bytes of a full segment, at least 1.
     pub mss: u16,

@@ -45,6 +45,9 @@ pub struct R2c2Node {
 
 impl R2c2Node {
     /// The node `id` of `fabric`, in a run with this seed.
+    ///
+    /// # Panics
+    /// If `id` exceeds 65,535.
     #[must_use]
     pub fn new(fabric: &Arc<Fabric>, id: NodeId, seed: u64) -> Self {
         let lasting = if fabric.params.only_lasting { fabric.params.rho } else { Duration::ZERO };
