@@ -130,7 +130,7 @@ impl<W: Deref<Target = [AtomicU64]>> Consumer<W> {
 
     /// The first packet in the ring.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "fields of a word")]
+    #[expect(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
     pub(crate) fn peek(&mut self) -> Result<Option<Entry>, Broken> {
         if self.consumed == self.produced {
             let produced = self.words[PRODUCED].load(Ordering::Acquire);

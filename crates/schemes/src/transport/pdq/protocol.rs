@@ -32,7 +32,7 @@ pub(crate) struct Sender {
 
 /// The least interval between probes: one round trip (`I_MIN`). Receivers write it into every answer, so that the
 /// interval does not grow for ever.
-#[expect(clippy::cast_possible_truncation, reason = "the constant is small")]
+#[expect(clippy::cast_possible_truncation, reason = "the constant fits 16 bits")]
 const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
 
 /// Least expected time of flows whose size is not known. It is so long that no such flow seems nearly complete.
