@@ -143,7 +143,7 @@ fn measure(name: &str, policy: impl Fluid, tree: &FatTree, count: usize, deadlin
     for _ in 0..repeats {
         now += Duration::from_ns(10);
         let at = loop {
-            let at = flows.stream.below(count as u64) as usize;
+            let at = flows.stream.index(count);
             if flows.rates[flows.live[at]] > 0.0 {
                 break at;
             }

@@ -5,6 +5,8 @@
 //! `--rush` never waits: what a polling thread can do at most. `--ring 64` makes the rack a ring of so many nodes: packets then
 //! pass many relays between a source and a sink. With `--copy` relays copy packets.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+
 use raddle_core::{Duration, Rate, Time};
 use raddle_live::rack::{Config, Rack};
 use raddle_schemes::parameter::{Settings, Value};

@@ -4,6 +4,8 @@
 //! from [`Routing::weights`] into [`Flows`] and `fill` allocates; rows from node 0 are known before the clock starts.
 //! Incremental, one flow goes or one comes, and all rates are right again.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+
 use raddle_allocate::{Allocate, Flows, Incremental, WaterFill, usable};
 use raddle_core::{Duration, LinkId, NodeId, Rate, Stream};
 use raddle_topology::builders;
@@ -95,7 +97,7 @@ impl Fabric {
             incremental.settle();
             let mut which = Stream::new(1, set, "bench/rates/changes");
             for _ in 0..case.repeats {
-                let id = which.below(case.flows as u64) as usize;
+                let id = which.index(case.flows);
                 timed(&mut going, || {
                     incremental.remove(slots[id]);
                     incremental.settle();

@@ -3,6 +3,8 @@
 //!
 //! `cargo bench --bench rings`
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+
 #[path = "../../crates/live/src/rack/ring.rs"]
 #[expect(dead_code, reason = "rings need not tell here how full they are")]
 mod ring;

@@ -1,5 +1,7 @@
 //! The works that the packet engine is measured on: a fabric, its traffic, a scheme, and how long.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Process, Rate, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation, Switching, Threads};
 use raddle_schemes::parameter::Settings;

@@ -1,6 +1,8 @@
 //! Hierarchical timing wheels (Varghese and Lauck, SOSP 1987): wheels of 64 slots, a slot of each as wide as the whole
 //! wheel below it. A slot of a higher wheel is handed down when its turn comes, one of the lowest is sorted.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+
 use crate::{Event, Queue};
 
 /// A slot of the lowest wheel is 2,048 ps wide.

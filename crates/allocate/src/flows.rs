@@ -24,6 +24,9 @@ impl Flows {
 
     /// Adds a flow: its weight relative to other flows (above 0), its class (0 is served first), its demand in bit/s
     /// (or infinity), and, for each link that it uses, the expected traversals per packet (above 0).
+    ///
+    /// # Panics
+    /// If all flows together use 2^32 links or more.
     pub fn push(
         &mut self,
         weight: f64,

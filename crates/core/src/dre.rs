@@ -103,6 +103,7 @@ impl Dre {
 
     /// The [`load`](Self::load) of a register whose bytes are multiplied by `times.0 / times.1`.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn scaled_load(&self, register: &DreRegister, now: Time, rate: Rate, times: (u64, u64)) -> u8 {
         // Bytes of a register at line rate: C · tau.
         let full = rate.as_bps_f64() * self.tau / 8.0;
@@ -114,6 +115,7 @@ impl Dre {
     /// The load of a queue that takes this long to drain, on the same scale: the largest value for one period or longer
     /// (as in Expeditus's testbed, whose timers were too slow for the estimator alone).
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn queue_load(&self, drains_in: Duration) -> u8 {
         let share = drains_in.as_ps() as f64 / self.period as f64;
         ((share * self.levels) as u8).min(self.most)
@@ -122,6 +124,7 @@ impl Dre {
 
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "decay by 0.9 of round numbers is exact")]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
@@ -227,7 +230,7 @@ mod tests {
         assert_eq!(first[1..], [2, 3, 5, 7, 10, 14, 20]);
 
         let register = holding(&dre, at(0), 250_000);
-        let below = |load| (0..).find(|&k| dre.load(&register, at(20 * k), C) < load);
+        let below = |load| (0..100).find(|&k| dre.load(&register, at(20 * k), C) < load);
         assert_eq!([7, 6, 5, 4, 3, 2, 1].map(below), [2, 3, 5, 7, 10, 14, 20].map(Some));
     }
 

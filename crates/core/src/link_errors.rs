@@ -101,7 +101,7 @@ impl LinkNoise {
 
     /// Damages the bytes of a packet: flips one bit.
     pub fn flip(&mut self, bytes: &mut [u8]) {
-        let bit = self.stream.below(8 * bytes.len() as u64) as usize;
+        let bit = self.stream.index(8 * bytes.len());
         bytes[bit / 8] ^= 0x80 >> (bit % 8);
     }
 

@@ -23,6 +23,7 @@ impl Packet {
     }
 
     /// Replaces the shim, and adjusts the size of the packet.
+    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     pub fn set_shim(&mut self, shim: Shim) {
         self.size = self.size - self.shim.wire_len() as u32 + shim.wire_len() as u32;
         self.shim = shim;
@@ -168,6 +169,7 @@ impl Packet {
     /// Removes the payload, if the transport supports trimming. The header stays, and `size` becomes the number of
     /// bytes charged for it. Returns the number of application bytes that were removed; `None` if the packet cannot be
     /// trimmed.
+    #[expect(clippy::missing_panics_doc, reason = "a payload has fewer than 2^32 bytes")]
     pub fn trim(&mut self) -> Option<u32> {
         let (payload, data) = (self.header.payload_len(), self.payload());
         if !self.header.trim() {

@@ -35,6 +35,7 @@ impl Stream {
     ///
     /// # Panics
     /// In debug builds, if `bound` is zero.
+    #[expect(clippy::cast_possible_truncation, reason = "Lemire's method compares the lower half")]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "an empty range has no member");
         // Lemire's method, exact: reject the short remainder.
@@ -45,6 +46,15 @@ impl Stream {
                 return (product >> 64) as u64;
             }
         }
+    }
+
+    /// An index uniform in `0..len`.
+    ///
+    /// # Panics
+    /// In debug builds, if `len` is zero.
+    #[expect(clippy::cast_possible_truncation, reason = "the number is below `len`, a usize")]
+    pub fn index(&mut self, len: usize) -> usize {
+        self.below(len as u64) as usize
     }
 
     /// A float uniform in `[0, 1)`, with 53 random bits.
@@ -63,6 +73,7 @@ impl Stream {
     }
 
     /// Number of trials up to and including the first success, if this number has the mean `mean`, at least 1.
+    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn geometric(&mut self, mean: f64) -> u64 {
         debug_assert!(mean >= 1.0, "a success takes a trial");
         // If success is certain, the divisor is -inf and the quotient 0. A cast of too large a quotient gives the
@@ -74,7 +85,7 @@ impl Stream {
     /// Puts `items` in a uniformly random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
-            items.swap(i, self.below(i as u64 + 1) as usize);
+            items.swap(i, self.index(i + 1));
         }
     }
 }
@@ -105,7 +116,7 @@ mod tests {
         let mut stream = Stream::new(7, 0, "test");
         let mut counts = [0_u32; 6];
         for _ in 0..60_000 {
-            counts[stream.below(6) as usize] += 1;
+            counts[stream.index(6)] += 1;
         }
         assert!(counts.iter().all(|&n| n.abs_diff(10_000) < 500), "{counts:?}");
     }

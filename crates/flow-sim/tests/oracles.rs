@@ -1,5 +1,6 @@
 //! Scenarios small enough for calculation by hand (specifications/pdq.md §11 and §13), under max-min fair sharing.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use raddle_allocate::{MaxMin, usable};

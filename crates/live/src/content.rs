@@ -9,6 +9,8 @@
 //! Cost: one copy of a packet's payload at the source, two at the destination, and one tree entry per received
 //! packet.
 
+#![expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+
 use raddle_core::Bytes;
 use raddle_wire::Position;
 use std::collections::{BTreeMap, VecDeque};
@@ -170,6 +172,7 @@ impl Inbound {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -27,6 +27,7 @@ fn folder() -> PathBuf {
 }
 
 /// Makes the folder. Nobody else may have made it, or be able to write to it.
+#[expect(clippy::verbose_bit_mask, reason = "the bits of a mode")]
 fn make_folder() -> io::Result<PathBuf> {
     let folder = folder();
     match fs::DirBuilder::new().mode(0o700).create(&folder) {
@@ -145,6 +146,7 @@ pub fn ask(process: u32, request: &str) -> io::Result<Result<String, String>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};

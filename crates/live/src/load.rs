@@ -230,6 +230,7 @@ impl Load {
     ///
     /// # Errors
     /// If the epoll or the timer fails.
+    #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     pub fn run(
         &mut self,
         stop: &AtomicBool,
@@ -492,6 +493,7 @@ fn key(flow: usize) -> FlowKey {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use raddle_core::{Bytes, FlowId, Stream};

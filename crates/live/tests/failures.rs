@@ -1,5 +1,7 @@
 //! A rack whose links fail, come up again, lose packets and damage them.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use raddle_core::{
     Bytes, Change, Duration, Flow, FlowId, LinkErrors, LinkId, NodeId, Observer, Parts, Rate, Report, Stream,
     Time, Totals,
@@ -171,7 +173,7 @@ fn every_byte_arrives_over_links_that_fail() {
     let mut random = Stream::new(1, 0, "failures");
     let mut changes = Vec::new();
     for outage in 0..15 {
-        let cable = cables[random.below(cables.len() as u64) as usize];
+        let cable = cables[random.index(cables.len())];
         let links = vec![cable, topology.reverse(cable)];
         let at = Time::ZERO + Duration::from_ms(2 + 8 * outage);
         let change = |at, up| Change { at, links: links.clone(), up, discovery: Duration::ZERO };

@@ -1,5 +1,7 @@
 //! A node that hears a recording is the node that was recorded: R2C2 on a 4x4 torus in the packet engine, and again alone.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use raddle_core::{
     Bytes, Duration, Flow, FlowId, Header, Host, Input, NodeId, Output, Packet, Parts, PortState, Ports,
     Rate, Stream, Time,

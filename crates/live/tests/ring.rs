@@ -1,6 +1,8 @@
 //! The ring's source, compiled with loom's atomics and run through the interleavings of its two ends: packets come out whole,
 //! once, and in order, and a full ring refuses.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 #[path = "../src/rack/ring.rs"]
 mod ring;
 

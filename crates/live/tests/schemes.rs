@@ -1,5 +1,7 @@
 //! Every scheme of the registry in a rack: agents, queues of their own, credits, pauses.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use raddle_core::{
     Bytes, Change, Duration, Flow, FlowControlAccount, FlowId, LinkErrors, LinkFlowControl, LinkId, NodeId,
     Observer, Rate, Report, Stream, Time, Totals,

@@ -30,6 +30,7 @@ impl Mutator {
     }
 
     /// A number below `bound`, which is above 0; as good as uniform for the small bounds of tests.
+    #[expect(clippy::cast_possible_truncation, reason = "the number is below `bound`")]
     pub const fn below(&mut self, bound: usize) -> usize {
         ((self.bits() as u128 * bound as u128) >> 64) as usize
     }
@@ -66,10 +67,10 @@ pub fn hold<I, S: Display>(
     let mut accepted = 0;
     for number in 0..inputs {
         let input = draw(&mut mutator);
-        match panic::catch_unwind(AssertUnwindSafe(|| check(&input))) {
-            Ok(accepts) => accepted += u64::from(accepts),
-            Err(_) => panic!("input {number} of seed {seed}:\n{}", show(&input)),
-        }
+        let Ok(accepts) = panic::catch_unwind(AssertUnwindSafe(|| check(&input))) else {
+            panic!("input {number} of seed {seed}:\n{}", show(&input));
+        };
+        accepted += u64::from(accepts);
     }
     accepted
 }

@@ -126,7 +126,6 @@ struct Growing {
 
 impl Growing {
     fn new(topology: &Topology) -> Self {
-        let mut leader: Vec<u32> = (0..).take(topology.node_count()).collect();
         fn find(leader: &mut [u32], node: u32) -> u32 {
             let mut at = node;
             while leader[at as usize] != at {
@@ -135,6 +134,7 @@ impl Growing {
             }
             at
         }
+        let mut leader: Vec<u32> = (0..).take(topology.node_count()).collect();
         for (_, link) in topology.links().filter(|(_, link)| link.delay == Duration::ZERO) {
             let (a, b) = (find(&mut leader, link.from.0), find(&mut leader, link.to.0));
             leader[a.max(b) as usize] = a.min(b);

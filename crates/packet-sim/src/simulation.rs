@@ -111,6 +111,7 @@ impl<O: Observer> Simulation<O> {
     /// A fabric at rest, before its first flow.
     ///
     /// `node` gives each node's parts, `port` each link's queue.
+    #[expect(clippy::missing_panics_doc, reason = "`go_on` always returns true")]
     pub fn new(
         topology: &Arc<Topology>,
         node: impl FnMut(NodeId) -> Parts,

@@ -131,6 +131,9 @@ impl<R: Row> TableWriter<R> {
     ///
     /// # Errors
     /// If the file cannot be written.
+    ///
+    /// # Panics
+    /// If the row has another number of cells than its type has columns.
     pub fn push(&mut self, row: &R) -> Result<(), RecordsError> {
         let cells = row.cells();
         assert_eq!(cells.as_ref().len(), self.buffers.len(), "a cell for each column");

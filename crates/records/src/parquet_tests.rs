@@ -1,3 +1,5 @@
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use crate::testing::record;
 use crate::{FlowRecord, LinkRecord, Table};
@@ -114,7 +116,7 @@ fn a_table_of_another_schema_version_is_refused() {
 #[test]
 fn tables_of_the_common_compressions_are_read() {
     let folder = tempfile::tempdir().unwrap();
-    let level = Default::default();
+    let level = parquet::basic::GzipLevel::default();
     let codecs = [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,

@@ -3,6 +3,7 @@
 //! Needs `tshark` (`make setup`). Where it is missing the test fails and says so, unless `RADDLE_NO_TSHARK` is set: then the test says
 //! that it did nothing.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that may say that it cannot run")]
 
 use raddle_core::{Credit, HeaderInfo, Packet, Rate, Time};
@@ -24,6 +25,7 @@ use std::process::Command;
 const LUA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/wireshark/raddle.lua");
 
 /// One packet of each kind that a frame is made for.
+#[expect(clippy::too_many_lines, reason = "a list of packets")]
 fn packets() -> Vec<Packet> {
     let cp = Mac::switch_port(2, 1, 2);
     let mut quanta = [0; 8];

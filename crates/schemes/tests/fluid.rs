@@ -33,8 +33,8 @@ fn flows(topology: &Topology, count: u32) -> Vec<Flow> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let mut random = Stream::new(7, 0, "flows");
     let flow = |id: u32| {
-        let src = random.below(hosts.len() as u64) as usize;
-        let dst = (src + 1 + random.below(hosts.len() as u64 - 1) as usize) % hosts.len();
+        let src = random.index(hosts.len());
+        let dst = (src + 1 + random.index(hosts.len() - 1)) % hosts.len();
         let start = Time::ZERO + DELAY * (1_000 * u64::from(id));
         Flow::new(FlowId(id), hosts[src], hosts[dst], Bytes(5_000), start)
     };

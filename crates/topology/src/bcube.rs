@@ -39,7 +39,7 @@ impl Bcube {
     }
 
     /// Number of switches of a level: n^k.
-    fn switches_of_a_level(&self) -> u32 {
+    fn switches_of_a_level(self) -> u32 {
         self.n.pow(self.k)
     }
 
@@ -69,7 +69,7 @@ impl Bcube {
     }
 
     /// The server whose digit i is `c` and whose other digits are those of `server`.
-    fn with_digit(&self, server: NodeId, i: u32, c: u32) -> NodeId {
+    fn with_digit(self, server: NodeId, i: u32, c: u32) -> NodeId {
         let place = self.n.pow(i);
         NodeId(server.0 - self.digit(server, i) * place + c * place)
     }
@@ -83,12 +83,12 @@ impl Bcube {
     }
 
     /// The level of a switch; `None` for a server.
-    fn level(&self, node: NodeId) -> Option<u32> {
+    fn level(self, node: NodeId) -> Option<u32> {
         node.0.checked_sub(self.hosts()).map(|place| place / self.switches_of_a_level())
     }
 
     /// The server at port c of a switch.
-    fn server(&self, switch: NodeId, level: u32, c: u32) -> NodeId {
+    fn server(self, switch: NodeId, level: u32, c: u32) -> NodeId {
         let place = self.n.pow(level);
         let label = (switch.0 - self.hosts()) % self.switches_of_a_level();
         NodeId(label / place * place * self.n + c * place + label % place)
@@ -96,7 +96,7 @@ impl Bcube {
 
     /// A node's level, if it is a switch, and a server with the node's digits. For a switch, the digit of its own level
     /// is undefined.
-    fn label(&self, node: NodeId) -> (Option<u32>, NodeId) {
+    fn label(self, node: NodeId) -> (Option<u32>, NodeId) {
         let level = self.level(node);
         (level, level.map_or(node, |level| self.server(node, level, 0)))
     }
@@ -111,6 +111,7 @@ impl Bcube {
     /// Number of links between two nodes: two per differing digit, plus one if the first node is a switch and one if
     /// the second node is.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "a server has few digits")]
     pub fn distance(&self, a: NodeId, b: NodeId) -> u32 {
         if a == b {
             return 0;
@@ -127,6 +128,7 @@ impl Bcube {
 
     /// The number of shortest paths from `a` to `b`, which correct the differing digits in any order.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "a server has few digits")]
     pub fn paths(&self, a: NodeId, b: NodeId) -> f64 {
         let orders = (1..=self.differing(a, b).count() as u32).map(f64::from).product();
         match self.level(a) {

@@ -61,7 +61,7 @@ impl Graph {
         let mut open: Vec<u32> = self.switches().filter(|&switch| self.free_ports(switch) > 0).collect();
         let mut failures = 0;
         while open.len() > 1 {
-            let any = |stream: &mut Stream| stream.below(open.len() as u64) as usize;
+            let any = |stream: &mut Stream| stream.index(open.len());
             let (mut i, mut j) = (any(stream), any(stream));
             if i == j || self.are_joined(open[i], open[j]) {
                 failures += 1;
@@ -74,7 +74,7 @@ impl Graph {
                 if pairs.is_empty() {
                     return;
                 }
-                (i, j) = pairs[stream.below(pairs.len() as u64) as usize];
+                (i, j) = pairs[stream.index(pairs.len())];
             }
             failures = 0;
             self.join(open[i], open[j]);
@@ -103,7 +103,7 @@ impl Graph {
             if links.is_empty() {
                 return None;
             }
-            let (u, v) = links[stream.below(links.len() as u64) as usize];
+            let (u, v) = links[stream.index(links.len())];
             self.part(u, v);
             self.join(a, u);
             self.join(b, v);
@@ -126,6 +126,7 @@ impl Graph {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use crate::builders::{self, BuildError};

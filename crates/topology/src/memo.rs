@@ -49,6 +49,7 @@ impl<K: Eq + Hash, T> Memo<K, T> {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
 

@@ -193,7 +193,10 @@ impl Announcement {
             }
             ETS => {
                 let (bits, allocation) = Allocation::decode(&sized(value)?)?;
-                let classes = if bits & 7 == 0 { 8 } else { bits & 7 };
+                let classes = match bits & 7 {
+                    0 => 8,
+                    classes => classes,
+                };
                 let (willing, credit_based) = (bits & 0x80 != 0, bits & 0x40 != 0);
                 self.ets = Some(Ets { willing, credit_based, classes, allocation });
             }
@@ -254,6 +257,7 @@ impl Allocation {
 }
 
 /// Appends a value whose bytes are the concatenation of `parts`.
+#[expect(clippy::cast_possible_truncation, reason = "a value of the standard is short")]
 fn put(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
     let len: usize = parts.iter().map(|part| part.len()).sum();
     out.extend((u16::from(kind) << 9 | len as u16).to_be_bytes());

@@ -83,6 +83,7 @@ impl Tag {
     }
 
     /// The loads, each 0 to 7.
+    #[must_use]
     pub fn loads(&self) -> impl ExactSizeIterator<Item = u8> + '_ {
         (0..self.len()).map(|index| {
             let (byte, shift) = place(index);

@@ -61,6 +61,7 @@ pub trait HeaderInfo {
     }
 
     /// Application bytes that the packet carries.
+    #[expect(clippy::cast_possible_truncation, reason = "a payload is below 64 KiB")]
     fn data_len(&self) -> u32 {
         self.payload_len() as u32
     }
@@ -120,6 +121,7 @@ pub trait HeaderInfo {
     /// The header in front of `front`, the first bytes of a packet, and its length in them. Relays use this method,
     /// since it does not read the rest of the packet. `None` if the header cannot be decoded without all bytes. The
     /// destination verifies a checksum that [covers](Self::covers_payload) the payload.
+    #[must_use]
     fn decode_front(_front: &[u8]) -> Option<(Self, usize)>
     where
         Self: Sized,
@@ -210,6 +212,7 @@ impl Position {
     /// The position as a number that does not wrap, in bytes or packets. Of the candidates, the result is the one
     /// nearest to `near`, which is another position of the same flow. The flow begins at 0.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the number wraps at 2^32")]
     pub fn unwrapped(self, near: u64) -> u64 {
         match self {
             Self::Byte(offset) => offset,
@@ -245,6 +248,7 @@ impl FiveTuple {
     /// The source and destination ports of a host's `number`th TCP or UDP flow. A pair of ports repeats only after 3.9
     /// billion flows.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the ports are below 2^16 by their remainders")]
     pub const fn ports_of(number: u64) -> (u16, u16) {
         const FIRST_SOURCE: u64 = 1_024;
         const SOURCES: u64 = 65_536 - FIRST_SOURCE;

@@ -76,8 +76,9 @@ impl Mac {
 
 impl fmt::Display for Mac {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, f] = self.0;
-        write!(out, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+        let [first, rest @ ..] = self.0;
+        write!(out, "{first:02x}")?;
+        rest.iter().try_for_each(|byte| write!(out, ":{byte:02x}"))
     }
 }
 

@@ -76,6 +76,7 @@ impl Arrivals {
     }
 
     /// An endless iterator of start times. They are in order, except with `AllAtOnce` and a jitter.
+    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn starts(
         &self,
         mean_gap_ps: f64,
@@ -102,6 +103,7 @@ impl Arrivals {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
 

@@ -143,6 +143,7 @@ impl Hotspot {
 
 impl Sources {
     /// The hosts that send.
+    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn hosts(&self, topology: &Topology, destination: NodeId) -> Result<Vec<NodeId>, WorkloadError> {
         let hosts: Vec<NodeId> = topology.hosts().collect();
         let at =

@@ -35,7 +35,8 @@ impl Report {
     }
 
     /// The sum of the other fields, so that a damaged report is not believed.
-    fn checksum(&self) -> u16 {
+    #[expect(clippy::cast_possible_truncation, reason = "the sum is folded to 16 bits")]
+    fn checksum(self) -> u16 {
         let sum = self.switch.0.wrapping_mul(31).wrapping_add(self.wait_ns);
         (sum ^ sum >> 16) as u16
     }
@@ -71,6 +72,7 @@ impl HeaderInfo for Report {
         bytes.starts_with(&prefix::<Self>())
     }
 
+    #[expect(clippy::many_single_char_names, reason = "the bytes of the fields")]
     fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let Some(&[_, _, _, a, b, c, d, e, f, g, h, i, j]) = bytes.first_chunk() else {
             return Err(Error::Truncated { have: bytes.len(), need: Self::LEN });

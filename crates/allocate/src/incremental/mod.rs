@@ -23,6 +23,8 @@
 //! Cost: a flow that arrives, leaves, rises or falls touches each of its links once, in O(1) if the link has room.
 //! Other links are examined only if they are full.
 
+#![expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+
 mod full;
 mod rate_table;
 mod refill;
@@ -187,6 +189,9 @@ impl Incremental {
     ///
     /// Weight times traversals is stored in multiples of 2^-40; its sum over a link must stay below 2^24. A flow's rate
     /// divided by its weight must stay below 2^12 times the largest capacity.
+    ///
+    /// # Panics
+    /// If there are 2^32 flows or more, or a link has no slot.
     pub fn insert(
         &mut self,
         weight: f64,

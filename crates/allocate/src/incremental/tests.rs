@@ -245,7 +245,7 @@ proptest! {
                 way.choose(incremental);
             }
             for _ in 0..gone.min(live.len()) {
-                let (slot, _) = live.swap_remove(pick.below(live.len() as u64) as usize);
+                let (slot, _) = live.swap_remove(pick.index(live.len()));
                 ways.iter_mut().for_each(|(_, incremental)| incremental.remove(slot));
             }
             for (weight, row) in come {

@@ -1,5 +1,7 @@
 //! Comparison with all subsets, worked examples, and the Monte Carlo tables of the specification.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use crate::MaxMin;
 use crate::fluid::run::{Job, run};

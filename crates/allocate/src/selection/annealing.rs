@@ -36,7 +36,7 @@ impl Search for Annealing {
             if here.is_empty() || protocols < 2 || objective.is_spent() {
                 break;
             }
-            let flow = stream.below(here.len() as u64) as usize;
+            let flow = stream.index(here.len());
             let old = here[flow];
             here[flow] = another(old, protocols, stream);
             let utility = objective.utility(&here);

@@ -68,7 +68,7 @@ impl Generation {
     fn add_other(&mut self, objective: &mut Objective<'_>, mut genes: Assignment, stream: &mut Stream) {
         let protocols = objective.problem().protocols().len();
         while self.has(&genes) {
-            let flow = stream.below(genes.len() as u64) as usize;
+            let flow = stream.index(genes.len());
             genes[flow] = another(genes[flow], protocols, stream);
         }
         self.add(objective, genes);
@@ -101,6 +101,7 @@ impl Search for Genetic {
 
 impl Genetic {
     /// The present assignment, the uniform assignments, and random ones, each drawn with its own bias.
+    #[expect(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn first_generation(
         &self,
         objective: &mut Objective<'_>,
@@ -128,6 +129,7 @@ impl Genetic {
     }
 
     /// The best individuals of `population`, and children of the population.
+    #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn next_generation(
         &self,
         objective: &mut Objective<'_>,
@@ -151,6 +153,7 @@ impl Genetic {
     }
 
     /// Each gene comes from one of the parents at random, and each of its bits may flip.
+    #[expect(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn child(&self, mother: &[u8], father: &[u8], protocols: usize, stream: &mut Stream) -> Assignment {
         let bits = bits(protocols);
         let gene = |(&mother, &father): (&u8, &u8)| {

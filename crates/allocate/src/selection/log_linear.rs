@@ -32,7 +32,7 @@ impl Search for LogLinear {
             if here.is_empty() || objective.is_spent() {
                 break;
             }
-            let flow = stream.below(here.len() as u64) as usize;
+            let flow = stream.index(here.len());
             let old = here[flow];
             for (protocol, utility) in (0..=u8::MAX).zip(&mut utilities) {
                 here[flow] = protocol;
@@ -48,6 +48,7 @@ impl Search for LogLinear {
 }
 
 /// An index into `utilities`, drawn with probability proportional to exp(utility / temperature).
+#[expect(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
 fn softmax(utilities: &[f64], temperature: f64, stream: &mut Stream) -> u8 {
     let most = utilities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let chance = |utility: &f64| libm::exp((utility - most) / temperature);

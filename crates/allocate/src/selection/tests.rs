@@ -1,5 +1,7 @@
 //! Compares the evaluator with the plain water-filling, and the searches with each other and with all assignments.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use crate::{Allocate, Flows, WaterFill, check, usable};
 use raddle_core::{Duration, NodeId, Rate};
@@ -55,9 +57,9 @@ fn all_sorts(routing: &Routing, count: usize, stream: &mut Stream) -> Vec<LongFl
             let (src, step) = (stream.below(nodes), 1 + stream.below(nodes - 1));
             LongFlow {
                 key: stream.bits(),
-                weight: [1.0, 1.0, 2.0, 7.0][stream.below(4) as usize],
+                weight: [1.0, 1.0, 2.0, 7.0][stream.index(4)],
                 class: u8::from(stream.below(4) == 0) * 3,
-                demand_bps: [f64::INFINITY, f64::INFINITY, 3e8, 2e7][stream.below(4) as usize],
+                demand_bps: [f64::INFINITY, f64::INFINITY, 3e8, 2e7][stream.index(4)],
                 tenant: i as u32 % 3,
                 ..LongFlow::new(NodeId::of(src as usize), NodeId::of(((src + step) % nodes) as usize))
             }

@@ -1,6 +1,7 @@
 //! Directories of results: no result is lost or mixed with another one, and only complete results of the same inputs
 //! count as finished.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::disallowed_methods, reason = "processes are killed at instants of a real clock")]
 #![expect(clippy::print_stderr, reason = "a test says why it did nothing")]
 
@@ -102,7 +103,7 @@ fn begun(folder: &Path, prefix: &str) -> String {
         if let Some(name) = names(folder).into_iter().find(|name| name.starts_with(prefix)) {
             return name;
         }
-        assert!(since.elapsed() < Duration::from_secs(60), "no {prefix} in {:?}", names(folder));
+        assert!(since.elapsed() < Duration::from_mins(1), "no {prefix} in {:?}", names(folder));
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -426,7 +427,7 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
         let running = running.unwrap();
         let since = Instant::now();
         while under_way().is_none_or(|name| Some(name) == before) {
-            assert!(since.elapsed() < Duration::from_secs(60), "no run is under way");
+            assert!(since.elapsed() < Duration::from_mins(1), "no run is under way");
             std::thread::sleep(Duration::from_millis(2));
         }
         assert!(Command::new("kill").args([signal, &running.id().to_string()]).status().unwrap().success());

@@ -7,6 +7,7 @@
 //! The kills need `strace` (`make setup`), and small disks need user namespaces. Without one of them the tests fail and
 //! say so. If `RADDLE_NO_STRACE` or `RADDLE_NO_NAMESPACES` is set, the tests do nothing and say so.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::print_stderr, reason = "a test says why it did nothing")]
 
 use crate::directories::{SMALL, done, folder, told};
@@ -313,7 +314,7 @@ fn several_writers_of_one_directory_leave_one_whole_result() {
 
 /// Clocks for `LD_PRELOAD`: the wall clock jumps by years in both directions, and the monotonic clock jumps forward by
 /// minutes.
-const JUMPING_CLOCKS: &str = r#"
+const JUMPING_CLOCKS: &str = r"
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <time.h>
@@ -331,7 +332,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
         now->tv_sec = 0;
     return failed;
 }
-"#;
+";
 
 /// Clocks that jump at each reading change no result of a run, a sweep or a figure, on one or two threads.
 #[cfg(target_os = "linux")]

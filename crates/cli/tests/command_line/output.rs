@@ -621,7 +621,7 @@ fn every_test_that_the_book_names_exists() {
             let path = folder.join(&name);
             if path.is_dir() {
                 sources(&path, text);
-            } else if name.ends_with(".rs") {
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
                 text.push_str(&fs::read_to_string(path).unwrap());
             }
         }

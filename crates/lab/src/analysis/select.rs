@@ -144,6 +144,7 @@ fn headroom(prepared: &Prepared) -> Result<f64, Error> {
 
 impl Selection {
     /// Number of flows on each protocol.
+    #[expect(clippy::naive_bytecount, reason = "the list is short")]
     fn counts(&self) -> impl Iterator<Item = (Protocol, usize)> {
         let count = |place| self.found.assignment.iter().filter(|&&protocol| protocol == place).count();
         (0..).zip(PROTOCOLS).map(move |(place, protocol)| (protocol, count(place)))

@@ -77,7 +77,7 @@ keys! {
         /// Bytes of a packet that must have arrived before a node forwards it; the headers of the transport if left out. Only with
         /// `cut_through = true`.
         HEADER: Bytes = Key::new("header").example("\"64 B\"").such("from 1 B to 4 GiB", |header: &Bytes| {
-            *header > Bytes(0) && header.0 <= u32::MAX as u64
+            *header > Bytes(0) && u32::try_from(header.0).is_ok()
         });
         /// Simulated time at which the run stops although flows are left. If left out, the run ends with its last flow.
         TIME_LIMIT: Duration = Key::new("time_limit").above_zero().example("\"10 ms\"");
@@ -258,6 +258,7 @@ impl Pcap {
     /// The size of the largest frame that Wireshark reads, in bytes.
     const MOST: u64 = 262_144;
 
+    #[expect(clippy::cast_possible_truncation, reason = "`PCAP_SNAP` is at most 262,144")]
     fn read(section: &mut Section<'_>) -> Result<Option<Self>, Problem> {
         let Some(links) = section.get(&PCAP)? else { return Ok(None) };
         let Bytes(snap) = section.read(&PCAP_SNAP)?;

@@ -5,7 +5,7 @@ use super::measure::{FROM, SHARE_OF, TO};
 use crate::experiment::{Problem, Section};
 use crate::run::records::{FlowRow, Interval, Records};
 use raddle_core::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The quantity that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,13 +121,13 @@ impl Window {
         records: &Records,
         flows: impl Iterator<Item = &'a FlowRow>,
     ) -> Vec<(u64, f64)> {
-        let flows: BTreeMap<u64, ()> = flows.map(|flow| (flow.id, ())).collect();
+        let flows: BTreeSet<u64> = flows.map(|flow| flow.id).collect();
         // If only other flows received data in an interval, the value of these flows there is 0.
         let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for interval in records.intervals.iter().filter(|interval| self.holds(interval)) {
             let (sum, to) = sums.entry(interval.from_ps).or_insert((0, interval.to_ps));
             *to = interval.to_ps;
-            *sum += if flows.contains_key(&interval.flow) { amount(received, interval) } else { 0 };
+            *sum += if flows.contains(&interval.flow) { amount(received, interval) } else { 0 };
         }
         let value = |(from, (sum, to)): (u64, (u64, u64))| {
             (from, if received.is_rate() { self.rate(sum, to - from) } else { sum as f64 })

@@ -289,6 +289,7 @@ fn sample<T>(nodes: &[NodeId], parts: &mut impl FnMut(NodeId) -> T) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use raddle_core::{Duration, FlowId, Rate};

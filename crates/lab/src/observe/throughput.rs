@@ -133,6 +133,7 @@ impl Live {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use raddle_core::{Flow, FlowKey, Header, NodeId, Rate};

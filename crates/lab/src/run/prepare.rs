@@ -403,6 +403,7 @@ impl Prepared {
 
     /// The hosts of this process that are network namespaces of this machine, with their addresses. Empty if the
     /// scheme's own hosts are used.
+    #[must_use]
     pub fn namespaces(&self) -> Vec<(NodeId, Ipv4Addr)> {
         let are_namespaces = self.experiment.engine.hosts.is_some();
         let is_here = |host: &NodeId| self.share.as_ref().is_none_or(|share| share.nodes.contains(&host.0));

@@ -480,6 +480,7 @@ impl Summary {
 /// Formats rows of cells as a table. The first row is the heading. A column is aligned right if at least half of its
 /// cells are numbers. All other columns, and the first one, are aligned left.
 #[must_use]
+#[expect(clippy::missing_panics_doc, reason = "a string takes any text")]
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let column = |i: usize| {

@@ -162,7 +162,7 @@ impl Results {
                 group.rows.iter().map(|row| row.directory.display().to_string()).collect();
             let digests: Vec<_> = group.rows.iter().map(|row| &row.values["digest"]).collect();
             json!({
-                "labels": Map::from_iter(labels), "n": group.rows.len(), "measures": Map::from_iter(means),
+                "labels": labels.collect::<Map<_, _>>(), "n": group.rows.len(), "measures": means.collect::<Map<_, _>>(),
                 "directories": directories, "digests": digests,
             })
         };

@@ -46,6 +46,7 @@ fn gives_up(prepared: &Prepared) -> bool {
 }
 
 /// Flows that have not started by the end of the run have no record.
+#[expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "every flow is recorded once";
     let end = ran.outcome.totals.simulated_ps;
@@ -98,6 +99,7 @@ fn times(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
 fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const ALONE: &str = "no flow is faster than it would be alone";
     const POSSIBLE: &str = "no flow is faster than its hosts' links";
+    const TAGS: [&str; 3] = ["expeditus", "conga", "conga-flow"];
     let damaged = prepared.experiment.errors.as_ref().is_some_and(|errors| errors.corruption > 0.0);
     if damaged {
         return Ok(());
@@ -117,7 +119,6 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     let rates = || topology.links().map(|(_, link)| link.line_rate.min(link.rate));
     let experiment = &prepared.experiment;
     let waits = experiment.engine.cut_through && rates().min() != rates().max();
-    const TAGS: [&str; 3] = ["expeditus", "conga", "conga-flow"];
     let waits_less = waits && (is_fluid || TAGS.contains(&experiment.scheme.routing.as_str()));
     for flow in &ran.flows {
         let Some(fct) = flow.fct_ps.map(|fct| fct + rounding(flow)) else { continue };

@@ -121,6 +121,7 @@ impl Tally {
 
     /// The tally as a JSON document.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "counts and texts are JSON")]
     pub fn json(&self) -> Value {
         serde_json::to_value(self).expect("counts and texts")
     }
@@ -131,6 +132,7 @@ impl Tally {
 ///
 /// # Errors
 /// If a failed experiment cannot be written.
+#[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 pub fn torture(
     options: &Options,
     registry: &Arc<Registry>,

@@ -1,5 +1,7 @@
 //! Max-min fair rates by a sequence of linear programs (specifications/r2c2.md §12, O5).
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::witness::{Case, Witness, at_most};
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use raddle_allocate::{Allocate, Flows, WaterFill};
@@ -83,12 +85,12 @@ fn random_network(number: u64) -> (Vec<Spec>, Vec<f64>) {
     let flow = |stream: &mut Stream| {
         let mut all: Vec<u32> = (0..links.len() as u32).collect();
         stream.shuffle(&mut all);
-        all.truncate(1 + stream.below(3) as usize);
+        all.truncate(1 + stream.index(3));
         let row = all.into_iter().map(|link| (link, one_or(stream, 0.1, 1.0) as f32)).collect();
         let demand = if stream.below(4) == 0 { 0.05 + 1.95 * stream.unit() } else { f64::INFINITY };
         Spec { weight: one_or(stream, 0.5, 4.0), demand, row }
     };
-    let specs = (0..1 + stream.below(5)).map(|_| flow(&mut stream)).collect();
+    let specs = (0..=stream.below(5)).map(|_| flow(&mut stream)).collect();
     (specs, links)
 }
 

@@ -1,5 +1,7 @@
 //! Mean waiting times at FIFO ports with Poisson arrivals.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::witness::{Case, Witness, at_most};
 use raddle_core::{Bytes, Duration, Flow, LinkId, NodeId, Parts, PortId, Rate, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
@@ -75,7 +77,7 @@ fn service(bytes: u64) -> f64 {
 /// The Pollaczek-Khinchine formula for two service times of equal probability.
 fn pollaczek_khinchine(load: f64, services: [f64; 2]) -> f64 {
     let [first, second] = services;
-    let (mean, mean_square) = ((first + second) / 2.0, (first * first + second * second) / 2.0);
+    let (mean, mean_square) = (f64::midpoint(first, second), f64::midpoint(first * first, second * second));
     load / mean * mean_square / (2.0 * (1.0 - load))
 }
 
@@ -101,7 +103,7 @@ pub(crate) fn m_d_1() -> Witness {
 pub(crate) fn m_g_1() -> Witness {
     let topology = line(&[10]);
     let services = [SMALL, FULL].map(service);
-    let mean = (services[0] + services[1]) / 2.0;
+    let mean = f64::midpoint(services[0], services[1]);
     let cases = [(0.3, 400_000), (0.6, 800_000), (0.8, 1_500_000)].map(|(load, packets)| {
         let ours = mean_wait(&topology, mean / load, [SMALL, FULL], packets);
         case(format!("load {load}"), ours, pollaczek_khinchine(load, services), 0.03)

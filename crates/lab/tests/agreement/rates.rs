@@ -74,6 +74,7 @@ impl Star {
     /// Runs flows from senders 0 to n - 1. Without `constant`, all send to host n through a port with RED at its
     /// default settings. With `constant`, host i sends to host n + i, and that is the probability of a mark.
     fn run(senders: u32, constant: Option<f64>) -> Self {
+        const LOOKS: u64 = 20_000;
         let receivers = if constant.is_some() { senders } else { 1 };
         let delay = Duration::from_us(1);
         let star = builders::single_switch(senders + receivers, RATE, delay).expect("a star");
@@ -106,7 +107,6 @@ impl Star {
         let node = |id| (parts.node)(id);
         let mut simulation = Simulation::new(&topology, node, port, flows, Config::default(), marks);
         let mut queued = 0.0;
-        const LOOKS: u64 = 20_000;
         for look in 0..LOOKS {
             simulation.run_until(FROM + COUNTED * look / LOOKS, |_| ControlFlow::Continue(()));
             queued += simulation.queued(links[0]) as f64 / LOOKS as f64;
@@ -135,6 +135,7 @@ fn step() -> f64 {
 
 /// α a² - τ² R_AI R (b + d)(c + e), which is 0 at the fixed point of the fluid model. Rates are in packets per second.
 /// The expression increases with the probability p of a mark and with the rate R.
+#[expect(clippy::many_single_char_names, reason = "the symbols of the paper")]
 fn fluid(p: f64, rate: f64) -> f64 {
     let byte_limit = 1e7 / PACKET as f64;
     let none_in = |count: f64| (1.0 - p).powf(count);
@@ -164,7 +165,7 @@ fn by_cycles(p: f64, rate: f64) -> (f64, f64) {
 /// The root of a function that is negative at `low` and rises to a positive value at `high`.
 fn root(mut low: f64, mut high: f64, rises: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..100 {
-        let middle = (low + high) / 2.0;
+        let middle = f64::midpoint(low, high);
         if rises(middle) < 0.0 { low = middle } else { high = middle }
     }
     low

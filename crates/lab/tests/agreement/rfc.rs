@@ -1,5 +1,7 @@
 //! Compares TCP's segments with the rules of RFC 5681 and RFC 6298.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::fabric::{Dropping, hosts};
 use crate::witness::{Case, Witness, at_most};
 use raddle_core::{Duration, Header, LinkId, NodeId, Observer, Packet, PortId, Rate, Time};

@@ -1,5 +1,7 @@
 //! Saturation throughput of a torus with oblivious routing.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::witness::{Case, Witness};
 use raddle_core::{
     Duration, Flow, Header, Host, Input, NodeId, Output, Packet, Parts, Ports, Rate, Stream, Time,

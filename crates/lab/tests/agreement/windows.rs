@@ -1,5 +1,7 @@
 //! The sawtooth of congestion windows: DCTCP's queue, and the throughput of TCP.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::fabric::{Dropping, hosts};
 use crate::witness::{Case, MEASURED, Witness, at_most};
 use raddle_core::{Bytes, Duration, Flow, LinkId, NodeId, Rate, Time};

@@ -1,5 +1,6 @@
 //! Packet captures: their contents and order. They are the same with any number of threads and on both engines.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use raddle_lab::experiment::Document;

@@ -1,5 +1,6 @@
 //! Experiments from their text to their results.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use raddle_lab::experiment::Document;

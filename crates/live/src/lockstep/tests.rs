@@ -1,3 +1,5 @@
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use raddle_core::{
     Bytes, DropReason, Duration, Flow, FlowId, Forwarder, Header, Input, Output, Packet, Ports, Verdict,

@@ -128,6 +128,7 @@ impl Endpoint {
     }
 
     /// The next bytes that have arrived, if any. Never waits.
+    #[must_use]
     pub fn poll(&self) -> Option<Received> {
         self.received.try_recv().ok()
     }

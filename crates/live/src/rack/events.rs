@@ -1,5 +1,10 @@
 //! The scheduled events of a polling thread's nodes: a heap ordered by time.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "an event has a number of 32 bits, in the lower half of a time's number"
+)]
+
 use raddle_core::{NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

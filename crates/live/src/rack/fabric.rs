@@ -227,6 +227,7 @@ impl Fabric {
     /// Schedules the arrival at `due` of a packet on an incoming link, unless an earlier arrival is already
     /// scheduled.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
     pub(super) fn expect(&mut self, incoming: usize, due: Time) {
         if !self.is_expected[incoming] {
             self.is_expected[incoming] = true;

@@ -3,6 +3,8 @@
 //! which contains rings for both ends of links between machines: for packets to another machine, and for packets from
 //! one.
 
+#![expect(clippy::cast_possible_truncation, reason = "nodes and slots are counted in `u32`")]
+
 use super::Config;
 use super::pool::{self, Slots};
 use super::ring;

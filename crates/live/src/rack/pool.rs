@@ -155,6 +155,7 @@ impl FreeList {
 
     /// The thread that owns a slot, if all threads that share the slots own equally many, in thread order.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "slots are counted in `u32`")]
     pub(crate) fn owner(&self, slot: u32) -> usize {
         (slot / self.own.len() as u32) as usize
     }

@@ -33,6 +33,7 @@ impl Rack {
     ///
     /// In a party, all processes run, and the host's observer receives the events of all nodes. If a process is gone,
     /// the run ends, and [`lost`](Self::lost) names the process.
+    #[expect(clippy::too_many_lines, reason = "the steps of a run in their order")]
     pub fn run<O: Observer>(
         &mut self,
         observer: &mut O,
@@ -109,7 +110,7 @@ impl Rack {
                 let count = || {
                     let count = Standing::count(&standings);
                     let flows_delivered = count.flows_delivered + generator.delivered();
-                    Count { has_programs, flows_delivered, ..count }
+                    Count { flows_delivered, has_programs, ..count }
                 };
                 let seen = seen(count, words);
                 let over = match party {

@@ -92,6 +92,7 @@ impl Region {
     /// # Panics
     /// If it does not have them.
     #[expect(unsafe_code, reason = "the one view of the memory")]
+    #[expect(clippy::cast_ptr_alignment, reason = "a map begins at a page")]
     pub(crate) fn words(self: &Arc<Self>, range: Range<usize>) -> Words {
         let (first, count) = (self.map.as_ptr().cast::<AtomicU64>(), self.map.len() / WORD);
         // SAFETY: the map is page-aligned, is as long as that, and lives as long as a `Words`, which lends the slice for no longer than

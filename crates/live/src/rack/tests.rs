@@ -1,3 +1,5 @@
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::ring::{Entry, Producer};
 use super::*;
 use raddle_core::{Bytes, FlowId, Observer, Rate, Report, Stream, Totals};

@@ -1,6 +1,8 @@
 //! Lockstep against the packet engine: hosts that send, answer and wake at random, on times so coarse that most events
 //! tie, put the same packets on the same links at the same times, and noisy links lose and damage the same ones.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::both::{run_in_lockstep, simulate};
 use proptest::prelude::*;
 use raddle_core::{

@@ -1,5 +1,7 @@
 //! A header that no crate of ours knows runs in both engines: a note that counts its hops.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::both::{Trace, run_in_lockstep, simulate};
 use raddle_core::{
     Bytes, Decoders, Duration, Flow, FlowId, FlowKey, Forwarder, Header, HeaderInfo, Host, Input, LinkErrors,

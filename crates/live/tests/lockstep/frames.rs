@@ -1,6 +1,8 @@
 //! Whole frames of kernels cross a fabric in lockstep, with time: the switches of ECMP, Expeditus and CONGA pass them on byte for byte,
 //! whatever they hold. Tags stand on links between switches only.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use raddle_core::{
     Decoders, Duration, LinkId, NodeId, Observer, Packet, Parts, PortAgent, PortState, Rate, Time,
 };

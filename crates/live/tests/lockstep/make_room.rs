@@ -1,5 +1,7 @@
 //! Queues that give up packets that wait, and cut packets to their headers, do the same in both engines.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::both::{run_queues_in_lockstep, simulate_queues};
 use raddle_core::{
     Admit, Bytes, Decoders, DropReason, Duration, Flow, FlowId, FlowKey, HeaderInfo, Host, Input, LinkErrors,
@@ -112,7 +114,7 @@ struct Three {
 
 impl Queue for Three {
     fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
-        let place = self.random.below(3) as usize;
+        let place = self.random.index(3);
         if packet.payload() == 0 {
             self.headers.push_back((slot, packet.size));
         } else if self.whole.len() < 3 {

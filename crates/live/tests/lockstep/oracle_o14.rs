@@ -2,6 +2,8 @@
 //! packet of every flow leaves by the same link at the same time with the same bytes; whenever one looks, the flow
 //! tables and the rates of all nodes are the same; and all flows are delivered.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::both::{Trace, run_in_lockstep, simulate};
 use raddle_core::{
     Bytes, Duration, Flow, FlowId, Header, Host, Input, LinkErrors, NodeId, Output, Parts, Ports, Rate,

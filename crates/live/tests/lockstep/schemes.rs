@@ -1,6 +1,8 @@
 //! Every scheme of the registry, with its defaults, through the packet engine and through lockstep: the same packets, the same
 //! reports.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::both::{run_in_lockstep, run_queues_in_lockstep, simulate, simulate_queues};
 use raddle_core::{
     Bytes, Duration, Flow, FlowId, Header, LinkErrors, LinkId, NodeId, Observer, Parts, Rate, Report, Stream,

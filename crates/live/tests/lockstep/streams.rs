@@ -1,6 +1,8 @@
 //! Streams through lockstep: applications hand over bytes now and then, links lose and damage packets, and the same bytes come
 //! out in order at the other end.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use raddle_core::{Bytes, Duration, Flow, FlowId, LinkErrors, NodeId, Observer, Rate, Report, Stream, Time};
 use raddle_live::lockstep::{Lockstep, StreamError};
 use raddle_schemes::parameter::{Settings, Value};
@@ -89,7 +91,7 @@ fn exchange(mut live: Lockstep<Reports>, name: &str) -> Reports {
     let mut before_close = 0;
     for round in 0..60 {
         for (place, (flow, _)) in streams.iter().enumerate() {
-            let most = [0, 1, 50, 1_459, 1_460, 1_461, 40_000][random.below(7) as usize];
+            let most = [0, 1, 50, 1_459, 1_460, 1_461, 40_000][random.index(7)];
             let (piece, rest) = rests[place].split_at(rests[place].len().min(most));
             live.append(flow.id, piece).expect("an open stream");
             rests[place] = rest;

@@ -1,5 +1,7 @@
 //! Queues that drop waiting packets, and queues that trim packets to their headers.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use raddle_core::{
     Admit, Bytes, Class, DropReason, Duration, FlowControlAccount, Forwarder, HeaderInfo, Host, Input,
     LinkFlowControl, LinkId, NodeId, Output, Packet, Parts, Paused, PortAgent, PortId, PortState, Ports,

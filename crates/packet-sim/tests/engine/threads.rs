@@ -1,6 +1,8 @@
 //! Everything that can be seen of a run is the same on any number of threads, and in pieces: on random fabrics, with
 //! packets that wander by what ports look like, ties in time at every turn, and links that fail and recover.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use proptest::prelude::*;
 use raddle_core::{
     Admit, Application, Bytes, Credit, DropReason, Duration, Flow, FlowKey, Forwarder, Header, HoldKey, Host,
@@ -213,6 +215,7 @@ impl Observer for Scribe {
 
 /// A fabric, its traffic and its failures.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each switches one part of the case")]
 struct Case {
     /// Each node's link to an earlier node; the number is the link's delay in units of 100 ns.
     tree: Vec<(usize, u64)>,

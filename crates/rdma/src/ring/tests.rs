@@ -1,10 +1,11 @@
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::check::{self, Check};
 use super::*;
 use crate::words::Words;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::convert::Infallible;
-use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const SENDER: usize = 0;
@@ -280,7 +281,7 @@ proptest! {
                 5 => pair.complete(SENDER, draw, early),
                 6 => pair.complete(RECEIVER, draw, early),
                 7 => pair.keep_up(),
-                _ => for more in 0..1 + draw % 24 {
+                _ => for more in 0..=(draw % 24) {
                     pair.net.step(draw.wrapping_mul(31).wrapping_add(more * 7_919));
                 },
             }
@@ -554,6 +555,5 @@ fn shapes_are_checked() {
 #[should_panic(expected = "memory of the ring's shape")]
 fn memory_of_another_shape_is_refused() {
     let memory: Box<[AtomicU64]> = Box::new([]);
-    let _: Sender<_> =
-        Sender::new(Deref::deref(&memory).iter().map(|_| AtomicU64::new(0)).collect::<Vec<_>>(), shape());
+    let _: Sender<_> = Sender::new(memory.iter().map(|_| AtomicU64::new(0)).collect::<Vec<_>>(), shape());
 }

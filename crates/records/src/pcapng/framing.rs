@@ -42,6 +42,7 @@ fn addresses(packet: &Packet, frame: &mut Vec<u8>) {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use raddle_core::Header;

@@ -1,5 +1,7 @@
 //! Parses the written captures by the rules of the format.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use raddle_wire::pfc::Pause;
 use raddle_wire::udp::Datagram;

@@ -1,6 +1,8 @@
 //! The fabrics and flows of PDQ's evaluation (specifications/pdq.md §10), for transports chosen by name, in the packet
 //! engine.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use raddle_core::{
     Bytes, DropReason, Duration, Flow, FlowId, FlowKey, LinkErrors, LinkId, NodeId, Packet, PortAgent,
     PortId, Rate, Report, Stream, Time,

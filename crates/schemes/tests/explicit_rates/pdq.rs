@@ -1,6 +1,8 @@
 //! PDQ in the packet engine: the oracles of specifications/pdq.md §13, and the results of Figures 6, 7 and 9 of the
 //! paper.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::aggregation::{
     Bench, Case, DELAY, GBPS, Outcome, all_end, dumbbell, flow, least_mean_ms, query, tree,
 };
@@ -343,7 +345,7 @@ fn completion_times_and_deadlines_are_those_of_the_calibration() {
 fn every_flow_of_a_thousand_random_cases_ends() {
     const VARIANTS: [&str; 4] = ["full", "es+et", "es", "basic"];
     all_end("pdq", |random| {
-        let variant = VARIANTS[random.below(4) as usize];
+        let variant = VARIANTS[random.index(4)];
         let settings = vec![
             ("variant", Value::Choice(variant)),
             ("profile", Value::Choice(if random.coin() { "l" } else { "f" })),

@@ -24,6 +24,7 @@ fn fan_in(senders: u32) -> Converged {
 /// shares. The queue stays between the thresholds (5 KB and 200 KB) and far from pauses.
 #[test]
 fn flows_converge_to_fair_shares_of_a_bottleneck() {
+    const STEPS: u64 = 1_000;
     for senders in [2, 4, 8] {
         let mut fabric = fan_in(senders);
         fabric.run(us(20_000));
@@ -32,7 +33,6 @@ fn flows_converge_to_fair_shares_of_a_bottleneck() {
         let down = fabric.downlink(senders);
         let mut shares = vec![0.0; senders as usize];
         let mut queues = Vec::new();
-        const STEPS: u64 = 1_000;
         for step in 1..=STEPS {
             let now = fabric.shares(&links, us(20_000 + 100 * step));
             shares.iter_mut().zip(now).for_each(|(sum, share)| *sum += share / STEPS as f64);

@@ -1,5 +1,7 @@
 //! Helpers for lossless fabrics in the packet engine: adapters, pauses, and hosts that stop their senders.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use raddle_core::{
     Bytes, DropReason, Duration, Flow, FlowControlAccount, FlowId, Header, Host, Input, LinkId, NodeId,
     Output, Packet, Parts, PortId, Ports, Process, Rate, Report, Time,

@@ -1,5 +1,7 @@
 //! Shares of a port with enhanced transmission selection, in the packet engine (specifications/cee.md §8.11, Fig. 4).
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::ethernet::{Lossless, crossbar, pause, run, scripted, stream};
 use raddle_core::{Flow, Header, LinkId, Packet, Process, Time};
 use raddle_packet_sim::{Observer, Simulation};

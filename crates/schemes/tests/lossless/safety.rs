@@ -1,5 +1,7 @@
 //! Lossless fabrics lose no packet, and no flow waits for ever if links cannot form a cycle of dependencies.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::ethernet::{
     Counted, Lossless, RATE, assert_lossless, carried, change, crossbar, flow, pause, run, scripted, shares,
     stream, tree,
@@ -54,10 +56,10 @@ fn flows(pairs: &[(u32, u32)], stream: &mut Stream) -> Vec<Flow> {
     for &(src, dst) in pairs {
         let mut flow = flow(0, src, dst, 1 + stream.below(24_000));
         flow.start = Time::from_ps(stream.below(10_000_000));
-        flow.priority = [0, 3, 5][stream.below(3) as usize];
+        flow.priority = [0, 3, 5][stream.index(3)];
         flow.app_rate = (stream.below(3) == 0).then(|| Rate::from_gbps(1 + stream.below(9)));
         flow.process = [Process::Constant, Process::Poisson, Process::Bernoulli, Process::OnOff { burst: 5 }]
-            [stream.below(4) as usize];
+            [stream.index(4)];
         all.push(flow);
     }
     all.sort_by_key(|flow| flow.start);
@@ -282,7 +284,7 @@ fn failures_amid_pauses_leave_no_memory_behind() {
             fabric.seed = seed;
             let mut stream = Stream::new(seed, 0, "test/failures");
             let at = 5_000 + stream.below(20_000);
-            let ends = [[0, 8], [8, 12], [12, 16], [11, 7]][stream.below(4) as usize];
+            let ends = [[0, 8], [8, 12], [12, 16], [11, 7]][stream.index(4)];
             fabric.config.changes = vec![
                 change(&fabric.topology, ends, ns(at), false),
                 change(&fabric.topology, ends, ns(at + 1 + stream.below(20_000)), true),

@@ -22,6 +22,7 @@ const END_US: u64 = 9_000;
 
 /// The kinds of faults in a schedule.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each switches one kind of fault")]
 struct Kinds {
     failures: bool,
     small_queues: bool,
@@ -84,7 +85,7 @@ fn flows(topology: &Topology, stream: &mut Stream) -> Vec<Flow> {
 fn outages(topology: &Topology, stream: &mut Stream) -> Vec<Outage> {
     let slow = stream.coin();
     let links: Vec<LinkId> = topology.links().map(|(id, _)| id).collect();
-    (0..1 + stream.below(6))
+    (0..=stream.below(6))
         .map(|_| {
             let links = if stream.below(3) == 0 {
                 let node = NodeId(stream.below(topology.node_count() as u64) as u32);

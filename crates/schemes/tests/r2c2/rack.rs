@@ -1,5 +1,7 @@
 //! A rack of R2C2 nodes, or of other nodes with R2C2's data plane, in the packet engine.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use raddle_core::{
     DropReason, Duration, Flow, Header, Host, LinkId, NodeId, Packet, Parts, PortId, Rate, Report, Stream,
     Time,

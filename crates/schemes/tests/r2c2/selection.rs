@@ -1,5 +1,7 @@
 //! Routing selection in a running rack (R2C2 §3.4).
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::rack::{Rack, assert_alike, assert_converged, rack, rack_under, torus};
 use raddle_allocate::selection::Utility;
 use raddle_core::{
@@ -165,7 +167,7 @@ impl Trouble {
             _ => builders::folded_clos(3, 2, 3, rate, rate, delay),
         };
         let topology = Arc::new(topology.expect("a small fabric"));
-        let by = [Selecting::One, Selecting::Random, Selecting::Token][stream.below(3) as usize];
+        let by = [Selecting::One, Selecting::Random, Selecting::Token][stream.index(3)];
         let mut params = params(by);
         params.digest_period = Duration::from_us(300);
         params.doubt = if is_lossy { Doubt::Always } else { Doubt::AfterFaults };
@@ -176,8 +178,8 @@ impl Trouble {
         selection.period = Duration::from_us(210 / turns);
         selection.evaluations = 60;
         let flows = (0..4 + stream.below(20) as u32).map(|id| {
-            let src = stream.below(hosts.len() as u64) as usize;
-            let dst = (src + 1 + stream.below(hosts.len() as u64 - 1) as usize) % hosts.len();
+            let src = stream.index(hosts.len());
+            let dst = (src + 1 + stream.index(hosts.len() - 1)) % hosts.len();
             let size = if stream.coin() { 1 << 40 } else { 1 + stream.below(40_000) };
             flow(id, hosts[src].0, hosts[dst].0, size, us(stream.below(FAULTS_US)))
         });
@@ -191,7 +193,7 @@ impl Trouble {
                 let node = NodeId(stream.below(topology.node_count() as u64) as u32);
                 topology.links_from(node).flat_map(|(id, _)| [id, topology.reverse(id)]).collect()
             } else {
-                let link = links[stream.below(links.len() as u64) as usize];
+                let link = links[stream.index(links.len())];
                 vec![link, topology.reverse(link)]
             };
             let (from, discovery) = (stream.below(FAULTS_US), Duration::from_us(stream.below(300)));
@@ -199,7 +201,7 @@ impl Trouble {
             let until = us(from + 1 + stream.below(1_500));
             changes.push(Change { at: until, links, up: true, discovery });
         }
-        let limit_packets = stream.coin().then(|| 3 + stream.below(8) as usize);
+        let limit_packets = stream.coin().then(|| 3 + stream.index(8));
         let odds = if is_lossy { 0.05 } else { 0.0 };
         let errors = LinkErrors {
             seed,

@@ -83,7 +83,7 @@ fn flows_leave_what_fails() {
     let core = *cores(before.observer(), 0, true).first().expect("a core");
     for (a, b) in [
         (core, AGGREGATIONS[if core.0 < 18 { 2 } else { 3 }]),
-        (AGGREGATIONS[if core.0 < 18 { 0 } else { 1 }], TORS[0]),
+        (AGGREGATIONS[usize::from(core.0 >= 18)], TORS[0]),
     ] {
         let links = vec![link(&topology, a, b), link(&topology, b, a)];
         let change = Change { at: ns(500_000), links, up: false, discovery: Duration::from_us(10) };

@@ -1,5 +1,7 @@
 //! Expeditus in the packet engine: the exchange of loads and its times (specifications/expeditus.md §§5.5, 11.5).
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::clos::{
     AGGREGATIONS, CORES, Heard, LosesResponses, Seen, TESTBED, TORS, Traffic, datagram, fabric, plan, run,
 };
@@ -401,7 +403,7 @@ fn random_failures_amid_traffic() {
     for _ in 0..10 {
         let mut changes = Vec::new();
         for _ in 0..6 {
-            let (a, b) = links[stream.below(links.len() as u64) as usize];
+            let (a, b) = links[stream.index(links.len())];
             let at = ns(stream.below(100_000));
             let discovery = Duration::from_ns(stream.below(30_000));
             let down = Change { discovery, ..outage(&topology, at, a, b) };

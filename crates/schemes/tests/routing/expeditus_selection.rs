@@ -1,5 +1,7 @@
 //! End-to-end selections, simulated switch by switch, with given loads (specifications/expeditus.md §11.2).
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::clos::{AGGREGATIONS, CORES, TESTBED, TORS, datagram, fabric, plan};
 use raddle_core::{
     DropReason, Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Time, Verdict,
@@ -77,7 +79,7 @@ impl Fabric {
         for (uplink, load) in (0..).zip(loads).filter(|(_, load)| **load > 0) {
             let wanted = Verdict::Forward(self.uplink(switch, uplink));
             // Tries flows with empty packets until one of them takes the wanted uplink.
-            let flow = (10_000..).find(|&port| {
+            let flow = (10_000..=u16::MAX).find(|&port| {
                 let mut packet = datagram(from, to, port, 0);
                 packet.size = 0;
                 self.forward(switch, &mut packet, PortId(0)) == wanted

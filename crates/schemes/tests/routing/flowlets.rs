@@ -1,5 +1,7 @@
 //! Routings with flowlets, which are LetFlow, CONGA and HULA, with TCP in the packet engine.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use raddle_core::{
     DropReason, Duration, Flow, FlowKey, Header, LinkId, NodeId, Packet, PortId, Rate, Report, Shim, Stream,
     Time,

@@ -1,6 +1,8 @@
 //! Whole frames of kernels cross the switches of ECMP, Expeditus and CONGA unchanged, except for an ECN mark. Links
 //! carry bytes, and the frame's body is kept beside the packet.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::clos::{TESTBED, fabric};
 use raddle_core::{
     Decoders, Duration, Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Verdict,

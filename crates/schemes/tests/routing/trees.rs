@@ -1,5 +1,7 @@
 //! Up/down routing in trees, with TCP and UDP in the packet engine.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};

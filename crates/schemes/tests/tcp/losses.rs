@@ -1,5 +1,7 @@
 //! Flows finish despite losses: incast into a short queue, and links that drop and corrupt packets at random.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use crate::hosts::{Hosts, TCP, flow};
 use proptest::prelude::*;
 use raddle_core::{Duration, LinkErrors, NodeId, Rate, Stream, Time};

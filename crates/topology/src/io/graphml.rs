@@ -15,6 +15,7 @@ use std::fmt::Write;
 ///
 /// # Errors
 /// If the text is not GraphML or not a fabric. The error has the line and column of the element.
+#[expect(clippy::missing_panics_doc, reason = "positions in a text fit a `usize`")]
 pub fn read_graphml(text: &str) -> Result<Topology, ReadError> {
     let mut document = Document::default();
     let mut reader = quick_xml::Reader::from_str(text);
@@ -40,6 +41,7 @@ pub fn read_graphml(text: &str) -> Result<Topology, ReadError> {
 }
 
 /// The line and column of the byte at `at`.
+#[expect(clippy::naive_bytecount, reason = "lines are counted only for an error message")]
 fn place(text: &str, at: usize) -> Place {
     let before = &text.as_bytes()[..at.min(text.len())];
     let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
@@ -210,6 +212,7 @@ fn needed(tag: &BytesStart<'_>, name: &'static str) -> Result<String, Problem> {
 ///
 /// # Errors
 /// If a link has no reverse direction, or if a link is slowed.
+#[expect(clippy::missing_panics_doc, reason = "a string takes any text")]
 pub fn write_graphml(topology: &Topology) -> Result<String, WriteError> {
     const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">

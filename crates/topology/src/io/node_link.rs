@@ -100,6 +100,7 @@ fn attributes(element: &Map<String, Value>) -> Attributes {
 ///
 /// # Errors
 /// If a link has no reverse direction, or if a link is slowed.
+#[expect(clippy::missing_panics_doc, reason = "numbers and fixed names are JSON")]
 pub fn write_node_link(topology: &Topology) -> Result<String, WriteError> {
     let nodes = topology.nodes().map(|node| WrittenNode {
         id: node.0,

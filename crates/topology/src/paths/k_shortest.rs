@@ -66,7 +66,7 @@ impl KShortest {
         let stream = Stream::new(u64::from(src.0) << 32 | u64::from(dst.0), 0, "k shortest paths");
         let mut search = Search { routing, dst, stream };
         let mut accepted: Vec<Vec<LinkId>> = Vec::from_iter(search.shortest(src, &[], &[]));
-        let mut seen = FxHashSet::from_iter(accepted.iter().cloned());
+        let mut seen = accepted.iter().cloned().collect::<FxHashSet<_>>();
         // In the order of length, then of a random number.
         let mut candidates = BTreeSet::new();
         while accepted.len() < self.k {

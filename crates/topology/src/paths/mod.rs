@@ -109,6 +109,7 @@ impl Paths {
     /// single path has only subflow 0. On BCube, subflows use its parallel paths in turn; elsewhere their choices are
     /// random, as those of flows are.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the number is below `CHOICES`, a `u32`")]
     pub fn choice(&self, hash: u64, subflow: u32) -> u32 {
         match &self.finder {
             Finder::Bcube(cube) => subflow % cube.levels(),

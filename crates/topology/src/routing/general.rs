@@ -121,6 +121,7 @@ impl General {
         load
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "a weight needs no more digits")]
     pub(super) fn weights(&self, protocol: Protocol, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
         match protocol {
             Protocol::Rps | Protocol::RpsPath => {
@@ -177,7 +178,7 @@ impl General {
             Protocol::Vlb => {
                 // Hosts that failures have cut off cannot be waypoints.
                 let waypoint = loop {
-                    let host = self.hosts[rng.below(self.hosts.len() as u64) as usize];
+                    let host = self.hosts[rng.index(self.hosts.len())];
                     if self.distance(src, host).is_some() && self.distance(host, dst).is_some() {
                         break host;
                     }
@@ -195,7 +196,7 @@ impl General {
     fn spray(&self, src: NodeId, dst: NodeId, rng: &mut Stream, out: &mut Vec<PortId>) {
         let mut at = src;
         while at != dst {
-            let pick = |count: usize| if count > 1 { rng.below(count as u64) as usize } else { 0 };
+            let pick = |count: usize| if count > 1 { rng.index(count) } else { 0 };
             let port = self.choose(at, dst, pick).expect("there is a path");
             out.push(port);
             at = self.topology.link_at(at, port).expect("a productive port has a link").to;

@@ -37,7 +37,7 @@ fn links(topology: &Topology, src: NodeId, path: &[PortId]) -> (Vec<LinkId>, Nod
 fn pairs(topology: &Topology, count: usize) -> Vec<(NodeId, NodeId)> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let mut rng = Stream::new(1, 0, "test/pairs");
-    let mut pick = || hosts[rng.below(hosts.len() as u64) as usize];
+    let mut pick = || hosts[rng.index(hosts.len())];
     let mut pairs = Vec::new();
     while pairs.len() < count {
         let (src, dst) = (pick(), pick());

@@ -141,6 +141,7 @@ impl Torus {
         ways
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
     pub(super) fn sample(
         &self,
         protocol: Protocol,
@@ -158,7 +159,7 @@ impl Torus {
             }
             Protocol::Dor(tie) => {
                 for (i, way) in self.shortest(src, dst).iter().enumerate().take(self.dims().len()) {
-                    let up = way.behind == 0 || way.ahead > 0 && self.goes_up(tie, src, i, rng, way);
+                    let up = way.behind == 0 || way.ahead > 0 && self.goes_up(tie, src, i, rng, *way);
                     let (port, hops) = if up { (2 * i, way.ahead) } else { (2 * i + 1, way.behind) };
                     out.extend((0..hops).map(|_| PortId::of(port)));
                 }
@@ -185,7 +186,7 @@ impl Torus {
         }
     }
 
-    fn goes_up(&self, tie: Tie, src: NodeId, i: usize, rng: &mut Stream, way: &Way) -> bool {
+    fn goes_up(&self, tie: Tie, src: NodeId, i: usize, rng: &mut Stream, way: Way) -> bool {
         way.behind == 0
             || match tie {
                 Tie::Parity => self.place(src)[i].is_multiple_of(2),
@@ -284,6 +285,10 @@ impl Torus {
     }
 
     /// Goes by a waypoint that is uniform in the box of the ways. Each half takes the dimensions in a random order.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a torus has few dimensions, each of at most 256 nodes"
+    )]
     fn by_waypoint(&self, ways: [Way; MAX_DIMS], rng: &mut Stream, out: &mut Vec<PortId>) {
         let dims = self.dims().len();
         let mut order: [u8; MAX_DIMS] = std::array::from_fn(|i| i as u8);
@@ -344,6 +349,10 @@ impl Torus {
         moved
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a torus has few dimensions, each of at most 256 nodes"
+    )]
     fn link(&self, moved: &[&[u32]; MAX_DIMS], node: u32, port: u16) -> LinkId {
         let at = self.place(NodeId(node));
         let dims = self.dims().len();
@@ -364,6 +373,10 @@ impl Torus {
         rows[offset as usize].get_or_init(|| self.row_from_zero(protocol, offset))
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "nodes and ports fit, and a weight needs no more digits"
+    )]
     fn row_from_zero(&self, protocol: Protocol, offset: u32) -> Box<[Entry]> {
         let ports = 2 * self.dims().len();
         let entry = |link: usize, weight: f64| {
@@ -421,6 +434,10 @@ impl Torus {
         }
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "nodes and ports fit, and a weight needs no more digits"
+    )]
     fn valiant_weights(&self, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
         let (scattered, gathered) = self.valiant.get_or_init(|| self.valiant_from_zero());
         let ports = 2 * self.dims().len();

@@ -50,6 +50,7 @@ impl Route {
     /// capacity: a header may claim more hops than the capacity at `hop_bits` bits per hop.
     #[inline]
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "a hop has at most 16 bits")]
     pub const fn port(self, hop: u8, hop_bits: u32) -> u16 {
         let shift = hop as u32 * hop_bits;
         (u128::from_be_bytes(self.0).wrapping_shl(shift) >> (128 - hop_bits)) as u16
@@ -73,6 +74,7 @@ fn checked(port: u16, used: u32, hop_bits: u32) -> Result<u128, Error> {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

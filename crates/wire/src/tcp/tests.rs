@@ -42,7 +42,7 @@ fn queues_mark_the_segments_that_can_be_marked() {
 fn both_ends_of_a_tcp_flow_name_it_alike() {
     let data = segment();
     let reply = Segment { src: data.dst, dst: data.src, src_port: 80, dst_port: 1_000, ..data };
-    let key = Some(FlowKey(1 << 32 | 1_000 << 16 | 80));
+    let key = Some(FlowKey((1 << 32) + (1_000 << 16) + 80));
     for sent in [data, Segment { plen: 0, flags: SYN, ..data }, Segment { plen: 0, flags: FIN | ACK, ..data }]
     {
         assert_eq!(Header::Tcp(sent).flow_key(), key);

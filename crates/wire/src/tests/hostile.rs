@@ -1,6 +1,8 @@
 //! Every decoder reads mutations of valid packets. No decoder panics, and a decoded packet can be encoded and decoded
 //! again. Every second input has correct checksums, so that the code behind the checksums is reached.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::properties::any_header;
 use super::*;
 use crate::crc::crc32;

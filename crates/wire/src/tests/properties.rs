@@ -1,5 +1,7 @@
 //! Oracle O7 as properties: round trips of every header, and decoders under arbitrary bytes.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 
 fn any_event() -> impl Strategy<Value = Event> {

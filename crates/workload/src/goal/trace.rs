@@ -91,6 +91,7 @@ impl Trace {
 
     /// Number of ranks.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "a file states its ranks in a `u32`")]
     pub fn ranks(&self) -> u32 {
         u32::try_from(self.blocks.len()).expect("the number of ranks fits 32 bits")
     }

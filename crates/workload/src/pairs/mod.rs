@@ -134,10 +134,10 @@ impl Source {
         let mut turn = 0;
         std::iter::repeat_with(move || match &self {
             Self::Apart(hosts, group) => {
-                let src = stream.below(hosts.len() as u64) as usize;
+                let src = stream.index(hosts.len());
                 (hosts[src], hosts[pods::outside(src, *group, hosts.len(), &mut stream)])
             }
-            Self::List(list) if random => list[stream.below(list.len() as u64) as usize],
+            Self::List(list) if random => list[stream.index(list.len())],
             Self::List(list) => {
                 turn += 1;
                 list[(turn - 1) % list.len()]
@@ -178,7 +178,7 @@ impl To {
     pub(crate) fn draw(&self, stream: &mut Stream) -> NodeId {
         match self {
             Self::Apart { hosts, group, at } => hosts[pods::outside(*at, *group, hosts.len(), stream)],
-            Self::OneOf(hosts) => hosts[stream.below(hosts.len() as u64) as usize],
+            Self::OneOf(hosts) => hosts[stream.index(hosts.len())],
         }
     }
 }
@@ -260,6 +260,7 @@ fn shift(pattern: &'static str, hosts: &[NodeId], by: usize) -> Result<Vec<(Node
 }
 
 /// A uniformly random permutation, without fixed points, of a random subset of the hosts.
+#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn permutation(
     hosts: &[NodeId],
     fraction: f64,
@@ -321,7 +322,7 @@ fn incast(
             return Err(WorkloadError::NotAHost { node: node.0 });
         }
         Some(node) => node,
-        None => hosts[stream.below(hosts.len() as u64) as usize],
+        None => hosts[stream.index(hosts.len())],
     };
     let mut others: Vec<_> = hosts.iter().copied().filter(|&host| host != receiver).collect();
     stream.shuffle(&mut others);

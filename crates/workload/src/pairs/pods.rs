@@ -66,13 +66,13 @@ impl Pods {
         let pod = |host: usize| host / self.size;
         let mut to = vec![0; hosts];
         for place in 0..self.size {
-            let shift = 1 + stream.below(self.count as u64 - 1) as usize;
+            let shift = 1 + stream.index(self.count - 1);
             for from in 0..self.count {
                 to[from * self.size + place] = (from + shift) % self.count * self.size + place;
             }
         }
         for _ in 0..SWAPS * hosts {
-            let [a, b] = [(); 2].map(|()| stream.below(hosts as u64) as usize);
+            let [a, b] = [(); 2].map(|()| stream.index(hosts));
             if pod(a) != pod(to[b]) && pod(b) != pod(to[a]) {
                 to.swap(a, b);
             }
@@ -124,6 +124,6 @@ impl Pods {
 /// A uniformly random member of `0..count` outside the group of `member`, where each group is `group` consecutive
 /// members.
 pub(super) fn outside(member: usize, group: usize, count: usize, stream: &mut Stream) -> usize {
-    let drawn = stream.below((count - group) as u64) as usize;
+    let drawn = stream.index(count - group);
     if drawn >= member / group * group { drawn + group } else { drawn }
 }

@@ -15,6 +15,8 @@
 //! because of them. Every [`REFRESH`], the flows with deadlines that do not send at the requested rate are examined.
 //! Flows without deadlines cost as much as under [`MaxMin`](crate::MaxMin).
 
+#![expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+
 mod grants;
 
 use crate::work::Work;

@@ -95,6 +95,7 @@ impl Criticality {
     }
 
     /// Computes when to look at a flow again, if it keeps its current rate.
+    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn look_later(&mut self, now: Time, flow: u32) {
         let member = &mut self.flows[flow as usize];
         member.version = member.version.wrapping_add(1);

@@ -115,6 +115,7 @@ struct Link {
 
 /// A flow.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of the flow of its own")]
 struct Member {
     class: u8,
     due: Time,
@@ -185,6 +186,7 @@ impl Criticality {
     }
 
     /// Moves a flow to another class.
+    #[expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
     pub(crate) fn set_class(&mut self, now: Time, slot: usize, class: u8) {
         if self.flows[slot].class != class {
             self.rekey(now, slot as u32, |flow| flow.class = class);
@@ -214,6 +216,7 @@ impl Criticality {
     }
 
     /// Adds `bits` to the bits that the flow in a slot has to send.
+    #[expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
     pub(crate) fn add_bits(&mut self, now: Time, slot: usize, bits: f64) {
         self.rekey(now, slot as u32, |flow| {
             flow.remaining_bits = flow.remaining_bits(now) + bits;

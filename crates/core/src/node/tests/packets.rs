@@ -188,7 +188,7 @@ fn a_forwarder_ticks_when_it_wants_to_and_sends_what_it_has() {
     let ticks = [20, 30].map(ns).into();
     let own = [(packet(8), PortId(1))].into();
     let credits = [(PortId(2), credit(5))].into();
-    let forwarder = Verdicts { ticks, own, credits, ..Verdicts::default() };
+    let forwarder = Verdicts { own, credits, ticks, ..Verdicts::default() };
     let (mut node, mut runtime) = node(vec![], Some(forwarder));
     assert_eq!(node.tick(), ns(20), "the runtime asks for the first tick");
     node.ticked(&mut runtime);

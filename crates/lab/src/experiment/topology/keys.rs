@@ -63,7 +63,7 @@ key! {
     pub(super) CORE_RATE: Rate = Key::new("core_rate").computed("`uplink_rate`").above_zero();
     /// Number of ports of each switch. The fat-tree has k^3 / 4 hosts.
     pub(super) PORTS_K: u32 = nodes("k").example("8").such("an even number from 2 to 2^24", |&k| {
-        k > 0 && k.is_multiple_of(2) && (k as u64) < MOST_NODES
+        k > 0 && k.is_multiple_of(2) && u64::from(k) < MOST_NODES
     });
     /// Number of pods.
     pub(super) PODS: u32 = nodes("pods").example("12");

@@ -112,6 +112,7 @@ fn read_random(mut section: Section<'_>) -> Result<(Which, toml::Table), Problem
 }
 
 impl SlowRate {
+    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn of(self, line: Rate) -> Rate {
         match self {
             Self::Rate(rate) => rate,
@@ -210,7 +211,7 @@ mod tests {
             "[topology]\nkind = \"k_ary_n_tree\"\nk = 2\nn = 3\nlink_rate = \"10 Gbps\"\nlink_delay = \"50 ns\"\n\n\
              {tables}\n\n[engine]\nseed = {seed}"
         );
-        let document = Document::parse("tree.toml", text, Default::default()).expect("TOML");
+        let document = Document::parse("tree.toml", text, std::path::PathBuf::default()).expect("TOML");
         let topology: Arc<Topology> = document.topology().map_err(|problem| problem.to_string()).unwrap();
         assert!(topology.links().all(|(_, link)| link.line_rate == Rate::from_gbps(10)));
         let slower = topology.links().filter(|(_, link)| link.rate < link.line_rate);

@@ -19,7 +19,7 @@ pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let is_route = |hops: &usize| Route::from_ports(vec![0_u16; *hops], HOP_BITS).is_ok();
     let limits = [
         ("nodes", values(|event: &Event| event.src)),
-        ("hops", (1..).take_while(is_route).count() as f64),
+        ("hops", (1..=128).take_while(is_route).count() as f64),
         ("demand", f64::from(UNLIMITED_KBPS - 1) * 1e3),
         ("assignments", assignments as f64),
         ("loads", Tag::MOST as f64),

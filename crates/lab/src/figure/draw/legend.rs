@@ -55,6 +55,7 @@ impl Legend {
     }
 
     /// Width and height, in pixels.
+    #[expect(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     fn size(self) -> (i32, i32) {
         let width = self.columns as i32 * self.column - GAP + 2 * EDGE;
         (width, self.rows as i32 * LINE + 2 * EDGE)
@@ -66,6 +67,7 @@ impl Legend {
     }
 
     /// Draws the legend onto the area of a chart. The range of pixels is the plot within the area.
+    #[expect(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     pub(super) fn draw<B: DrawingBackend>(
         self,
         area: &DrawingArea<B, Shift>,
@@ -114,7 +116,7 @@ fn free_corner(x: &Axis, y: &Axis, drawn: &[Vec<Point>], (width, height): (i32, 
     const CORNERS: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
     // The margins of the legend are included.
     let (width, height) =
-        ((width + 2 * EDGE) as f64 / PLOT.0 as f64, (height + 2 * EDGE) as f64 / PLOT.1 as f64);
+        (f64::from(width + 2 * EDGE) / f64::from(PLOT.0), f64::from(height + 2 * EDGE) / f64::from(PLOT.1));
     let ink: Vec<(f64, f64)> = drawn.iter().flat_map(|points| inked(points)).collect();
     let hides = |corner: &Corner| {
         let beside = |x: f64| if corner.right { x > 1.0 - width } else { x < width };

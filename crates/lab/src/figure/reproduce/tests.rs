@@ -228,7 +228,7 @@ fn claims_are_on_means_over_seeds_and_say_how_far_these_go() {
     let number = |id: &str| of[id].measured.expect("a number");
     let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * b.abs().max(1.0), "{a} {b}");
     assert!((number("one") - number("two")).abs() > 1e-3, "seeds make a difference");
-    near(number("both"), (number("one") + number("two")) / 2.0);
+    near(number("both"), f64::midpoint(number("one"), number("two")));
     let spread = of["both"].spread.expect("two seeds");
     let ends = [number("one").min(number("two")), number("one").max(number("two"))];
     assert_eq!(([spread.least, spread.most].map(f64::to_bits), spread.seeds), (ends.map(f64::to_bits), 2));

@@ -19,7 +19,7 @@ impl Dice {
 
     /// One of these, with equal probability.
     pub(super) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
+        of[self.0.index(of.len())]
     }
 
     pub(super) fn below(&mut self, bound: u64) -> u64 {
@@ -70,6 +70,7 @@ impl Dice {
     }
 
     /// A value within the parameter's range: mostly near its default, sometimes an end of the range.
+    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn parameter(&mut self, parameter: &Parameter) -> Value {
         let (least, most) = parameter.range;
         let mut near = |default: u64, if_none: u64| {

@@ -64,7 +64,7 @@ fn threads_that_are_away_by_turns_fail_no_link() {
     let mut random = Stream::new(1, 0, "away");
     let mut now = Time::ZERO;
     for _ in 0..300 {
-        let away = random.below(2) as usize;
+        let away = random.index(2);
         let back = now + PERIOD / 100 * (1 + random.below(180));
         while now < back {
             now += PERIOD / 10;

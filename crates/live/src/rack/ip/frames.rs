@@ -11,6 +11,11 @@
 //! A frame crosses the rack if it goes from the host's own hardware address to another host's. The rack itself
 //! answers frames that ask for a hardware address, and drops all others (broadcasts, multicasts).
 
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "hosts, nodes and the bytes of a frame are counted in `u32`"
+)]
+
 use super::cores::Cores;
 use super::namespace::{Interface, Namespace, NoNamespace};
 use super::{Counts, neighbours};

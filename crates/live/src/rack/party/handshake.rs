@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The longest wait for other processes before a run.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The longest wait for each message of a handshake.
 const ANSWERS_IN: Duration = Duration::from_secs(2);

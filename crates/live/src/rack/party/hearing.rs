@@ -126,6 +126,7 @@ impl Hearing {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use crate::rack::party::message::tests::known;

@@ -339,6 +339,7 @@ impl Ended {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 pub(super) mod tests {
     use super::*;
     use crate::rack::fidelity::Meter;
@@ -436,7 +437,7 @@ pub(super) mod tests {
             said_ns: 0,
             told: Told::Report(NodeId(0), Report::Finished),
         };
-        let words = (0..2 * MOST_WORDS + 1).map(word).collect();
+        let words = (0..=(2 * MOST_WORDS)).map(word).collect();
         let look = Look { began_ns: 5, count: Count { put: 7, ..Count::default() }, words };
         let pieces: Vec<Heard> = Heard::new(&look).in_pieces().collect();
         assert_eq!(pieces.iter().map(|piece| piece.goes_on).collect::<Vec<_>>(), [true, true, false]);

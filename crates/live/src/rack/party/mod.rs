@@ -9,6 +9,11 @@
 //!   the two ends of a ring between machines need. The host's clock is the party's clock: each guest measures how far
 //!   the host's clock is ahead of its own.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "the constants are a minute and five seconds, and 64 bits count centuries of ns"
+)]
+
 mod connection;
 mod handshake;
 mod hearing;

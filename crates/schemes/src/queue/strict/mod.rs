@@ -61,6 +61,7 @@ impl Queue for Strict {
         Admit::Take
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "a class is below 16")]
     fn pop(&mut self, _: Time, paused: Paused) -> Option<u32> {
         let class = (self.backlogged & !u16::from(paused.0)).checked_ilog2()?;
         let class = Class(class as u8);
@@ -93,6 +94,7 @@ impl Queue for Strict {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use raddle_core::Header;

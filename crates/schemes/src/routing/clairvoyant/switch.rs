@@ -51,7 +51,7 @@ impl Selector {
         }
         let up = |port| ports.get(port).up;
         let paths = world.least_loaded(now, next_hops.node(), packet.dst(), next_hops.down(), up);
-        (!paths.is_empty()).then(|| paths[self.stream.below(paths.len() as u64) as usize])
+        (!paths.is_empty()).then(|| paths[self.stream.index(paths.len())])
     }
 }
 

@@ -2,6 +2,8 @@
 //! to 5, leaves 6 to 8, spines 9 to 11. A leaf's ports 2 to 4 lead to the spines. A spine's port number is the index of
 //! the leaf that it leads to.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use crate::parameter::Settings;
 use crate::registry::Registry;

@@ -1,3 +1,5 @@
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::ROUTING;
 use crate::parameter::Value;
 use crate::routing::up_down::testing::{Fabric, frame};

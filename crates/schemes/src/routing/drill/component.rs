@@ -43,7 +43,7 @@ impl Component {
         let Self { deck, seen, .. } = self;
         let draws = look.samples.min(deck.len());
         for place in 0..draws {
-            deck.swap(place, place + random.below((deck.len() - place) as u64) as usize);
+            deck.swap(place, place + random.index(deck.len() - place));
         }
         // Drawn ports come first, so that they win ties.
         seen.truncate(look.memory);

@@ -51,6 +51,7 @@ fn key_hash(tuple: FiveTuple) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use crate::routing::expeditus::tagging::put_tag;

@@ -44,7 +44,7 @@ pub(crate) fn select(
         return None;
     }
     let choice = match ties {
-        Ties::Random(stream) => stream.below(count as u64) as usize,
+        Ties::Random(stream) => stream.index(count),
         Ties::Lowest => 0,
         Ties::Hash(salt) => flow.choose(*salt, count),
     };

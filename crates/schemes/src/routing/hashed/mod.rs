@@ -76,6 +76,10 @@ impl Hashed {
     }
 
     /// The packet's path: the index of the nearest common ancestor that it passes.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a flow's key and a place are hashed as words, and the path is below the number of paths"
+    )]
     fn path(&self, packet: &Packet) -> u32 {
         let (src, dst) = (packet.src(), packet.dst());
         let flow =

@@ -86,7 +86,7 @@ impl Forwarder for LetFlow {
                 let random = &mut self.random;
                 Verdict::Forward(self.flowlets.port(now, hash, ports, |_| {
                     ports[match random {
-                        Some(stream) => stream.below(ports.len() as u64) as usize,
+                        Some(stream) => stream.index(ports.len()),
                         None => pick(mix(hash ^ now.as_ps()), ports.len()),
                     }]
                 }))

@@ -1,3 +1,5 @@
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use crate::parameter::Settings;
 use crate::testing::{RATE, backlogs, fat_tree, segment};

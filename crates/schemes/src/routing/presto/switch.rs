@@ -18,6 +18,10 @@ pub(crate) struct Switch {
 impl Switch {
     /// The forwarder of switch `node`.
     #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "an aggregation switch has a port to each core of its plane"
+    )]
     pub(crate) fn new(node: NodeId, paths: &Paths) -> Self {
         let routing = paths.routing();
         let hosts = routing.topology().links_from(node).map(|(_, link)| link.to);

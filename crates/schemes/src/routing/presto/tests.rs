@@ -46,7 +46,7 @@ impl Net {
             Verdict::Forward(PortId(0)) => Ok(match packet.shim {
                 Shim::Path(path) => Some(path),
                 Shim::None => None,
-                other => panic!("Presto writes paths: {other:?}"),
+                other @ Shim::Conga(_) => panic!("Presto writes paths: {other:?}"),
             }),
             Verdict::Drop(reason) => Err(reason),
             other => panic!("out by the only port: {other:?}"),

@@ -76,6 +76,7 @@ impl RandomUp {
 }
 
 impl Ascent for RandomUp {
+    #[expect(clippy::cast_possible_truncation, reason = "the number is below `paths`, a `u32`")]
     fn begin(&mut self, packet: &mut Packet) {
         if let (Some((tree, _)), Header::Cee(frame)) = (&self.at_source, &mut packet.header) {
             let paths = tree.paths(NodeId(frame.src), NodeId(frame.dst));
@@ -87,7 +88,7 @@ impl Ascent for RandomUp {
     fn choose(&mut self, _: Time, packet: &Packet, ports: usize) -> usize {
         match (&self.at_source, &packet.header) {
             (Some((_, divisor)), Header::Cee(frame)) => digit(frame.path, *divisor, ports),
-            _ => self.random.below(ports as u64) as usize,
+            _ => self.random.index(ports),
         }
     }
 }

@@ -42,6 +42,7 @@ pub struct Hold {
 
 impl Hold {
     /// A rule with this waiting time; `None` if `time` is zero.
+    #[must_use]
     pub fn new(time: Duration, flowcell: Option<u32>) -> Option<Self> {
         (time > Duration::ZERO).then_some(Self { time, flowcell })
     }

@@ -70,6 +70,7 @@ enum Choice {
 impl Spray {
     /// The forwarder of `node`. It takes its next hops in turn if `in_turn` is true, otherwise at random.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "32 random bits are enough")]
     pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, in_turn: bool, seed: u64) -> Self {
         let mut random = Stream::new(seed, node.0.into(), "spray");
         let choice = if in_turn { Choice::InTurn(random.bits() as u32) } else { Choice::Random(random) };
@@ -81,7 +82,7 @@ impl Forwarder for Spray {
     fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
         let choice = &mut self.choice;
         self.next_hops.forward(packet, |_, count| match choice {
-            Choice::Random(random) => random.below(count as u64) as usize,
+            Choice::Random(random) => random.index(count),
             Choice::InTurn(packets) => {
                 *packets = packets.wrapping_add(1);
                 *packets as usize % count

@@ -1,6 +1,8 @@
 //! Oracle 8.12 in the 2-ary 3-tree: hosts 0 to 7, leaves 8 to 11, middle switches 12 to 15, roots 16 to 19. Ports 0 and
 //! 1 of a switch lead down, ports 2 and 3 up.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use crate::parameter::Settings;
 use crate::routing::next_hops::ShortestPaths;

@@ -83,7 +83,7 @@ impl<A: Ascent> Forwarder for UpDown<A> {
         }
         let (ascent, notices) = (&mut self.ascent, &mut self.notices);
         let verdict = self.next_hops.forward(packet, |_, ports| match packet.header {
-            Header::Cnm(_) => notices.below(ports as u64) as usize,
+            Header::Cnm(_) => notices.index(ports),
             _ => ascent.choose(now, packet, ports),
         });
         debug_assert!(

@@ -1,3 +1,5 @@
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use raddle_core::{
     Bytes, DropReason, Duration, FlowId, FlowKey, Header, HeaderInfo, Host, Input, NodeId, Output, Paused,
@@ -158,7 +160,7 @@ impl Bench {
                     self.wake = Time::NEVER;
                     return None;
                 }
-                other => panic!("a single port: {other:?}"),
+                other @ Output::Send { .. } => panic!("a single port: {other:?}"),
             }
         }
     }

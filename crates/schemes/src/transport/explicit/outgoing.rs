@@ -68,6 +68,10 @@ pub(super) enum Progress {
 
 impl<S> Outgoing<S> {
     /// The flow `number` of a host; `path` gives the path and the port of each subflow.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the place is at most the number of packets, a `u32`"
+    )]
     pub(super) fn new<P: Protocol<Sender = S>>(
         protocol: &mut P,
         flow: &Flow,
@@ -101,6 +105,7 @@ impl<S> Outgoing<S> {
         }
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "a flow has at most `SUBFLOWS` subflows")]
     pub(super) fn subflow_count(&self) -> u8 {
         self.subflows.len() as u8
     }

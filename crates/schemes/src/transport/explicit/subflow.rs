@@ -55,6 +55,10 @@ impl Packets {
     ///
     /// # Panics
     /// If there are 2^32 packets or more.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the last packet has at most the payload of a full one"
+    )]
     pub(super) fn of(size: Bytes, full: u16, header: u32) -> Self {
         let count = size.0.div_ceil(full.into()).max(1);
         let last = (size.0 - (count - 1) * u64::from(full)) as u16;

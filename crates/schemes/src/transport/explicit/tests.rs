@@ -1,6 +1,8 @@
 //! Two hosts at the ends of a path that has only propagation delay, and a switch between them whose grants the test
 //! defines.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use raddle_core::{Bytes, FlowId, Host, Input, NodeId, Output, Packet, PortState, Ports, Report};
 use raddle_topology::builders::single_switch;
@@ -29,7 +31,7 @@ impl Protocol for Echo {
 
     fn write(&mut self, _: &mut Rate, view: &View, segment: Segment) -> Header {
         let rate = (view.limit.as_bps() / 1_000) as u32;
-        Header::Rcp(rcp::Packet { segment, rate, rtt: Default::default() })
+        Header::Rcp(rcp::Packet { segment, rate, rtt: raddle_wire::Minifloat::default() })
     }
 
     fn read(&mut self, rate: &mut Rate, _: &View, header: &Header) {

@@ -1,5 +1,7 @@
 //! Tests of the list and of the controller alone: the worked examples of specifications/pdq.md §13.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::flow_list::{Criticality, Entry, FlowList};
 use super::params::{Parameters, Profile, Variant};
 use super::*;
@@ -209,7 +211,7 @@ fn a_syn_that_is_repeated_enters_once() {
 fn dampening_holds_up_all_that_do_not_send_or_in_profile_f_the_less_critical() {
     let dampening = Duration::from_us(100);
     for (profile, critical) in [(Profile::Literal, None), (Profile::Fast, Some(1_000_000))] {
-        let mut controller = controller(Parameters { dampening, profile, ..rules() });
+        let mut controller = controller(Parameters { profile, dampening, ..rules() });
         // The first flow has a grant, but its acknowledgement has not come back. Profile F refuses the less critical
         // second flow even without dampening.
         let mut first = asks(40.0);

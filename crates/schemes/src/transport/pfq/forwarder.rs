@@ -119,7 +119,7 @@ impl PfqForwarder {
         let chosen = match productive.len() {
             0 => None,
             1 => Some(productive[0]),
-            count => Some(productive[self.choices.below(count as u64) as usize]),
+            count => Some(productive[self.choices.index(count)]),
         };
         self.productive = productive;
         chosen

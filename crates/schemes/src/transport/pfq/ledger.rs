@@ -67,6 +67,7 @@ impl Ledger {
 
     /// Sends again the credits that the neighbour should have taken by now, or else sends an acknowledgement that is
     /// due.
+    #[expect(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32")]
     pub(super) fn tick(&mut self, mut say: impl FnMut(Credit)) {
         self.silent = (self.silent + 1).min(PATIENCE);
         let given = self.last.given;
@@ -167,7 +168,7 @@ mod tests {
             let mut ends = [at_end(u32::MAX - 100, 5), at_end(5, u32::MAX - 100)];
             let (mut given, mut taken): ([u32; 2], [Vec<u32>; 2]) = Default::default();
             for step in 0..20_000 {
-                let of = random.below(2) as usize;
+                let of = random.index(2);
                 let mut credits = Vec::new();
                 if step % 20 == 19 {
                     ends[of].tick(|credit| credits.push(credit));

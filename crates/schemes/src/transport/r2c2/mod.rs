@@ -66,6 +66,7 @@ use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::Event;
 
 /// Bytes of a flow event on the wire (§3.2).
+#[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 pub const EVENT_BYTES: u32 = Event::LEN as u32;
 
 choices! {
@@ -82,6 +83,7 @@ choices! {
 
 /// R2C2's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
 pub struct Params {
     /// Routing protocol of every flow.
     pub protocol: Protocol,

@@ -48,12 +48,14 @@ impl Outbox {
     }
 
     /// Reports that a flow now has this rate, in bit/s.
+    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn paced(&mut self, key: u32, rate: f64) {
         self.report(Report::Paced { key: key.into(), rate: Rate::from_bps(rate as u64) });
     }
 
     /// The next output.
     #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a broadcast is the fast path")]
     pub(crate) fn next(&mut self) -> Option<Output> {
         let Pending::Copies(event, ports) = self.0.front_mut()? else { return self.next_other() };
         let port = ports.next();
@@ -66,6 +68,7 @@ impl Outbox {
 
     /// A separate function, so that the fast path of broadcasts stays short.
     #[inline(never)]
+    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn next_other(&mut self) -> Option<Output> {
         if let Pending::Packet(packet, ports) = self.0.front_mut()? {
             let port = ports.next();

@@ -30,6 +30,7 @@ const CHANGE: f64 = 0.25;
 
 /// The weight of a flow that must still send `bytes` on the wire in the time `left`, at a node whose links have rate
 /// `link`. A flow without a deadline, or past its deadline, has the least weight, 1.
+#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(super) fn urgency(bytes: u64, left: Option<Duration>, link: Rate) -> u8 {
     let Some(left) = left.filter(|&left| left > Duration::ZERO) else { return 1 };
     let needed = bytes as f64 * 8.0 / left.as_secs_f64();
@@ -48,7 +49,7 @@ impl Policy {
     }
 
     /// The weights of the flows of a table in rate computations, in the order of the table.
-    pub(super) fn weights<'a>(self, table: &'a [Entry]) -> impl Iterator<Item = f64> + 'a {
+    pub(super) fn weights(self, table: &[Entry]) -> impl Iterator<Item = f64> + '_ {
         let mut of_tenant = vec![0_u32; if let Self::Tenant(tenants) = self { tenants.into() } else { 0 }];
         if let Self::Tenant(_) = self {
             for entry in table {

@@ -263,6 +263,10 @@ impl Sender {
         Err(wake)
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "R2C2 takes at most 2^16 nodes, and a header is short"
+    )]
     fn send(&mut self, now: Time, place: usize, drawn: &Drawn, params: &Params) -> Option<Departure> {
         let id = self.id;
         let flow = &mut self.flows[place];
@@ -280,7 +284,7 @@ impl Sender {
                 | if params.reliable { FLAG_PAYLOAD_COVERED } else { 0 },
             route: drawn.route,
         };
-        flow.release(now, &piece, params.mtu);
+        flow.release(now, piece, params.mtu);
         let done = flow.is_done();
         let finished = done.then(|| Box::new(self.flows.remove(place)));
         self.turn = if done { place } else { place + 1 };

@@ -53,6 +53,7 @@ impl PortSet {
     }
 }
 
+#[expect(clippy::copy_iterator, reason = "a set of ports is copied and then consumed")]
 impl Iterator for PortSet {
     type Item = PortId;
 
@@ -124,14 +125,14 @@ fn symmetric(dims: &[u32], count: u8) -> Kind {
         })
         .collect();
     let children = (0..usize::from(count))
-        .flat_map(|tree| coordinates.iter().map(move |at| child_ports(dims, tree, at)))
+        .flat_map(|tree| coordinates.iter().map(move |at| child_ports(dims, tree, *at)))
         .collect();
     Kind::Symmetric { dims: dims.to_vec(), coordinates, children }
 }
 
 /// The child ports, in tree `tree`, of the node at offset `at` from the source. The tree goes on in the last dimension
 /// taken so far, and begins every later dimension.
-fn child_ports(dims: &[u32], tree: usize, at: &[u8; MAX_DIMS]) -> PortSet {
+fn child_ports(dims: &[u32], tree: usize, at: [u8; MAX_DIMS]) -> PortSet {
     let mirrored = tree % 2 == 1;
     let order: Vec<usize> = (0..dims.len()).map(|i| (tree / 2 + i) % dims.len()).collect();
     let last = order.iter().rposition(|&i| at[i] != 0);

@@ -144,8 +144,8 @@ impl Unacknowledged {
     }
 
     /// A packet leaves: either the packet from [`to_repeat`](Self::to_repeat) or the next new one.
-    pub(super) fn sent(&mut self, now: Time, piece: &Piece) {
-        let Piece { seq, payload, last, repeated } = *piece;
+    pub(super) fn sent(&mut self, now: Time, piece: Piece) {
+        let Piece { seq, payload, last, repeated } = piece;
         let sent = Sent { at: now, payload, last, repeated, fate: Fate::InFlight };
         if repeated {
             self.packets[seq.wrapping_sub(self.first) as usize] = sent;
@@ -298,6 +298,7 @@ fn is_before(a: u32, b: u32) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use raddle_wire::r2c2::{Data, Route};
@@ -331,7 +332,7 @@ mod tests {
     /// The state after `count` packets have been sent, one per microsecond.
     fn sent(count: u32) -> Unacknowledged {
         let mut flow = Unacknowledged::new(1_000);
-        (0..count).for_each(|seq| flow.sent(at(seq.into()), &piece(seq)));
+        (0..count).for_each(|seq| flow.sent(at(seq.into()), piece(seq)));
         flow
     }
 
@@ -358,7 +359,7 @@ mod tests {
         assert!(flow.time_out(at(500)));
         assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(0));
         assert_eq!(flow.deadline(), at(1_500), "twice the initial timeout");
-        flow.sent(at(510), &flow.to_repeat().expect("lost"));
+        flow.sent(at(510), flow.to_repeat().expect("lost"));
         assert_eq!((flow.repeats(), flow.repeated_bytes()), (1, 100));
         // The acknowledgement of the retransmission is evidence about packets sent long before it.
         flow.acknowledge(at(530), &ack(0, 1, &[]));
@@ -374,7 +375,7 @@ mod tests {
         flow.acknowledge(at(20), &ack(0, 1, &[]));
         assert!(flow.time_out(flow.deadline()));
         let repeat = flow.to_repeat().expect("the oldest");
-        flow.sent(at(1_000), &repeat);
+        flow.sent(at(1_000), repeat);
         flow.acknowledge(at(1_001), &ack(1, 2, &[]));
         assert_eq!((flow.to_repeat(), flow.patience), (None, 2));
     }
@@ -384,12 +385,12 @@ mod tests {
         let mut flow = Unacknowledged::new(2);
         for seq in 0..2 {
             assert!(flow.allows(seq));
-            flow.sent(at(0), &piece(seq));
+            flow.sent(at(0), piece(seq));
         }
         assert!(!flow.allows(2));
         flow.acknowledge(at(20), &Acknowledgement { window: 0, ..ack(1, 2, &[]) });
         assert!(flow.is_empty() && flow.allows(2));
-        flow.sent(at(30), &piece(2));
+        flow.sent(at(30), piece(2));
         assert!(!flow.allows(3));
         flow.acknowledge(at(40), &Acknowledgement { window: 2, ..ack(2, 3, &[]) });
         assert!(flow.allows(4) && flow.is_empty());
@@ -400,7 +401,7 @@ mod tests {
         let mut flow = Unacknowledged { first: u32::MAX, limit: 3, ..Unacknowledged::new(0) };
         for seq in [u32::MAX, 0, 1, 2] {
             assert!(flow.allows(seq));
-            flow.sent(at(0), &piece(seq));
+            flow.sent(at(0), piece(seq));
         }
         assert!(!flow.allows(3));
         flow.acknowledge(at(10), &ack(1, u32::MAX, &[2]));
@@ -424,7 +425,7 @@ mod tests {
         assert_eq!((flow.deadline(), flow.in_flight, flow.bytes_to_repeat(100)), (Time::NEVER, 0, 400));
         flow.acknowledge(at(30), &ack(2, 1, &[1]));
         assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));
-        flow.sent(at(40), &flow.to_repeat().expect("lost"));
+        flow.sent(at(40), flow.to_repeat().expect("lost"));
         assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(3), "2 has arrived");
     }
 }

@@ -60,6 +60,10 @@ impl Controller {
     }
 
     /// Computes the rates of the flows that count. Returns the computation's number, and the rates by node.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a flow's number is the lower half of its key, and a rate saturates"
+    )]
     pub(super) fn compute(&mut self, now: Time, params: &r2c2::Params, view: &View) -> (u32, Vec<NodeRates>) {
         self.table.age(now);
         let flows = self.table.counted();

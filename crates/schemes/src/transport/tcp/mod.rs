@@ -50,6 +50,7 @@ use raddle_wire::tcp::Segment;
 
 /// TCP's parameters. Both ends of a flow have the same parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
 pub(crate) struct Params {
     /// Payload bytes of a full segment, at least 1.
     pub mss: u16,
@@ -118,6 +119,7 @@ fn unwrap_sequence(wire: u32, near: u64, initial: u32) -> Option<u64> {
 }
 
 /// The wire value of a 64-bit sequence number.
+#[expect(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32")]
 fn wrap_sequence(sequence: u64, initial: u32) -> u32 {
     (sequence as u32).wrapping_add(initial)
 }

@@ -114,6 +114,7 @@ impl Scoreboard {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -424,6 +424,7 @@ impl<C: CongestionControl> Sender<C> {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 mod tests {
     use super::super::control::newreno::NewReno;
     use super::*;

@@ -215,6 +215,10 @@ impl UdpHost {
     }
 
     /// The next packet of a flow; the last packet closes the flow.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the payload is at most `params.payload`, a `u16`, and a header is short"
+    )]
     fn next_packet(&mut self, flow: &mut Sending) -> Packet {
         let mut is_open = false;
         if let Some(stream) = flow.stream.and_then(|id| self.streams.get(&id)) {

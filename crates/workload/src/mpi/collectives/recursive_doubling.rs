@@ -6,6 +6,7 @@ use crate::mpi::Step;
 
 /// Each member gets `bytes` combined from all. If the number of members is not a power of two, some of the first
 /// members hand their data to a neighbour, which takes part for both and returns the result.
+#[expect(clippy::cast_possible_truncation, reason = "there are at most 32 rounds")]
 pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     /// Round numbers in which members that do not take part send their data, and receive the result.
     const FOLD: u32 = 30;

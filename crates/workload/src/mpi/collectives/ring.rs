@@ -11,6 +11,7 @@ pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
 
 /// Each member gets `bytes` combined from all. The data is divided into one part per member. The parts are combined
 /// during a first pass around the ring and distributed during a second.
+#[expect(clippy::cast_possible_truncation, reason = "a part is at most the whole")]
 pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     let members = u64::from(group.size());
     let part = move |place: u64| {

@@ -8,6 +8,7 @@ const MASK: u64 = (1 << 46) - 1;
 /// For each rank, the number of its keys in each of `1 << bucket_bits` buckets. The ranks, a power of two of them, draw
 /// `1 << key_bits` keys in all, each rank its successive part of one sequence. A key is the sum of four draws, so the
 /// middle buckets get the most keys.
+#[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 pub(super) fn histograms(key_bits: u32, bucket_bits: u32, ranks: u32) -> Vec<Vec<u32>> {
     let keys = (1_u64 << key_bits) / u64::from(ranks);
     let step = power(MULTIPLIER, 4 * keys);

@@ -146,6 +146,7 @@ impl Mg {
 }
 
 /// The tags of messages that go down and up a dimension.
+#[expect(clippy::cast_possible_truncation, reason = "an axis is below 3")]
 fn tags(axis: usize) -> [u32; 2] {
     [2 * axis as u32, 2 * axis as u32 + 1]
 }

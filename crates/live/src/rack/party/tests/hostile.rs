@@ -1,6 +1,8 @@
 //! A process that has been let in and turns against the others: it writes what it likes into the memory that all share, and says
 //! what it likes. No node of another process falls over, and the run ends when the process hangs up.
 
+#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+
 use super::*;
 use crate::rack::layout::Layout;
 use crate::rack::party::message::{FromGuest, Heard as Said, Look};

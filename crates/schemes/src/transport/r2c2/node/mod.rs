@@ -45,6 +45,9 @@ pub struct R2c2Node {
 
 impl R2c2Node {
     /// The node `id` of `fabric`, in a run with this seed.
+    ///
+    /// # Panics
+    /// If `id` exceeds 65,535.
     #[must_use]
     pub fn new(fabric: &Arc<Fabric>, id: NodeId, seed: u64) -> Self {
         let lasting = if fabric.params.only_lasting { fabric.params.rho } else { Duration::ZERO };
@@ -172,6 +175,10 @@ impl R2c2Node {
 
     /// Handles the drop of a packet at this node. If the packet was a broadcast event, its source must learn of the
     /// drop.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "R2C2 takes at most 2^16 nodes, whose ports have numbers of a byte"
+    )]
     fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
         let event = match &packet.header {
             Header::R2c2Event(event) => event,
@@ -237,6 +244,10 @@ impl R2c2Node {
 
     /// Follows a topology change (§3.2): updates routes and trees, removes flows that are cut off, and announces live
     /// flows again.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "R2C2 takes at most 2^16 nodes, whose ports have numbers of a byte"
+    )]
     fn renew_view(&mut self, now: Time) {
         self.plane.renew_view(now);
         let (view, id) = (&self.plane.view, self.plane.id);

@@ -33,6 +33,10 @@ impl R2c2Node {
     }
 
     /// Runs an anti-entropy round.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a tree's number is below the number of trees, a `u8`"
+    )]
     pub(super) fn compare(&mut self, now: Time) {
         let mut sources = self.table.sources();
         let number = self.number();
@@ -48,6 +52,7 @@ impl R2c2Node {
         }
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn pass_digest_on(&mut self, digest: Digest) {
         let ports = self.plane.view.trees.children(NodeId(digest.src.into()), digest.tree, self.plane.id);
         let header = Header::R2c2Digest(digest);

@@ -20,6 +20,10 @@ impl R2c2Node {
     }
 
     /// Chooses routing protocols if it is this node's turn, and announces them.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "R2C2 takes at most 2^16 nodes, and has fewer than 2^8 trees"
+    )]
     pub(super) fn select(&mut self, now: Time) {
         self.mind_selection(now);
         let Some(selector) = &mut self.selector else { return };
@@ -39,6 +43,7 @@ impl R2c2Node {
     }
 
     /// Applies an announcement and passes it on.
+    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     pub(super) fn take_announcement(&mut self, now: Time, announcement: &Announcement) {
         let &Announcement { tree, src, epoch, ref assignments } = announcement;
         let source = NodeId(src.into());

@@ -86,13 +86,13 @@ impl Window {
 
     /// The congestion window.
     #[must_use]
-    pub(crate) fn cwnd(&self) -> u64 {
+    pub(crate) fn cwnd(self) -> u64 {
         self.cwnd.into()
     }
 
     /// The slow-start threshold.
     #[must_use]
-    pub(crate) fn ssthresh(&self) -> u64 {
+    pub(crate) fn ssthresh(self) -> u64 {
         self.ssthresh.into()
     }
 
@@ -108,7 +108,7 @@ impl Window {
 
     /// True if the window is below the slow-start threshold.
     #[must_use]
-    pub(crate) fn is_in_slow_start(&self) -> bool {
+    pub(crate) fn is_in_slow_start(self) -> bool {
         self.cwnd < self.ssthresh
     }
 
