@@ -47,26 +47,28 @@ impl SizeCdf {
             let &(size_before, share_before) = points.last().unwrap_or(&(0.0, 0.0));
             // The comparison is written so that NaN fails too.
             if !(point.0 >= size_before && point.0.is_finite()) {
-                return Err(size.error(format!("{} bytes after {size_before}: sizes must rise", point.0)));
+                return Err(size.error(format!("the size {} follows {size_before}, and sizes must not \
+                                               fall", point.0)));
             }
             if !(point.1 >= share_before && point.1.is_finite()) {
-                return Err(share.error(format!("{} after {share_before}: must rise", point.1)));
+                return Err(share.error(format!("the probability {} follows {share_before}, and probabilities must \
+                                                not fall", point.1)));
             }
             if points.is_empty() && point.1 > 0.0 {
-                return Err(share.error(format!("the first row's probability is {}, not 0", point.1)));
+                return Err(share.error(format!("the first row's probability must be 0 (got {})", point.1)));
             }
             points.push(point);
             ends = Some(share);
         }
         let (Some(last), Some(&(largest, total))) = (ends, points.last()) else {
-            let problem = "no points".to_owned();
+            let problem = "the distribution has no rows".to_owned();
             return Err(Misread { line: 1, column: 1, problem });
         };
         if ![1.0, 100.0].contains(&total) {
-            return Err(last.error(format!("the last row's probability is {total}, neither 1 nor 100 %")));
+            return Err(last.error(format!("the last row's probability must be 1 or 100 (got {total})")));
         }
         if largest < 1.0 {
-            return Err(last.error(format!("the largest size is {largest}, less than a byte")));
+            return Err(last.error(format!("the largest size must be at least 1 byte (got {largest})")));
         }
         for point in &mut points {
             point.1 /= total;

@@ -135,7 +135,7 @@ impl Hotspot {
     /// The rate that each of `sources` sources offers.
     fn rate_of_each(&self, topology: &Topology, sources: usize) -> Result<Rate, WorkloadError> {
         if !(self.severity > 0.0 && self.severity.is_finite()) {
-            return Err(WorkloadError::parameter("severity", &self.severity, "more than 0"));
+            return Err(WorkloadError::parameter("hotspot's severity", &self.severity, "more than 0"));
         }
         link_share(topology, self.destination, self.severity / sources as f64)
     }
@@ -152,7 +152,7 @@ impl Sources {
                 let mut sorted = named.clone();
                 sorted.sort_unstable();
                 if named.is_empty() || sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-                    let need = "at least 1, all different";
+                    let need = "at least 1, with no host named twice";
                     return Err(WorkloadError::parameter("number of sources", &named.len(), need));
                 }
                 for &src in named {
@@ -162,13 +162,13 @@ impl Sources {
             }
             Self::Degree(degree) => *degree,
             Self::Share(share) if !(*share > 0.0 && *share <= 1.0) => {
-                return Err(WorkloadError::parameter("degree", share, "more than 0 and at most 1"));
+                return Err(WorkloadError::parameter("hotspot's degree", share, "more than 0 and at most 1"));
             }
             Self::Share(share) => ((hosts.len() as f64 * share).round() as usize).max(1),
         };
         if degree == 0 || degree >= hosts.len() {
-            let need = "at least 1, and fewer than there are hosts";
-            return Err(WorkloadError::parameter("degree", &degree, need));
+            let need = "at least 1, and less than the number of hosts";
+            return Err(WorkloadError::parameter("hotspot's degree", &degree, need));
         }
         let after = |i: usize| hosts[(at + 1 + i * hosts.len() / degree) % hosts.len()];
         Ok((0..degree).map(after).collect())
@@ -256,15 +256,15 @@ mod tests {
             (Hotspot { sources: named(&[31]), ..good() }, "node 31 cannot send to itself"),
             (
                 Hotspot { sources: named(&[1, 2, 1]), ..good() },
-                "number of sources is 3, but must be at least 1, all different",
+                "number of sources is 3, but must be at least 1, with no host named twice",
             ),
             (
                 Hotspot { sources: named(&[]), ..good() },
-                "number of sources is 0, but must be at least 1, all different",
+                "number of sources is 0, but must be at least 1, with no host named twice",
             ),
             (
                 Hotspot { sources: Sources::Degree(32), ..good() },
-                "degree is 32, but must be at least 1, and fewer than there are hosts",
+                "degree is 32, but must be at least 1, and less than the number of hosts",
             ),
             (
                 Hotspot { sources: Sources::Share(0.0), ..good() },

@@ -214,11 +214,12 @@ fn what_cannot_be_a_stream_is_refused_with_the_reason() {
     };
     let key = "scheme.transport".to_owned();
     let sizes = |name| {
-        format!("`{name}` carries no flows of unknown size: it needs the sizes of flows when they begin")
+        format!("`{name}` cannot carry flows of unknown size: it needs to know the size of a flow when the flow \
+                 begins")
     };
     assert_eq!(refused("pdq"), (key.clone(), sizes("pdq")));
     assert_eq!(refused("d3"), (key.clone(), sizes("d3")));
-    let with = "`r2c2` carries flows of unknown size only with `reliable`".to_owned();
+    let with = "`r2c2` carries flows of unknown size only with `reliable = true`".to_owned();
     assert_eq!(refused("r2c2"), ("scheme.r2c2.reliable".to_owned(), with));
     let deadline = [("reliable", Value::Flag(true)), ("policy", Value::Choice("deadline"))];
     let unfit = build("r2c2", "rps", &topology, &deadline).err().expect("it is refused");

@@ -108,7 +108,7 @@ fn malformed_text_is_refused_at_its_place() {
     );
     assert_eq!(
         error("num_ranks 1\n /* rank 0 {"),
-        "line 2, column 2: this comment does not end: `*/` is missing"
+        "line 2, column 2: the comment is not closed: `*/` is missing"
     );
     let error = error_of;
     assert_eq!(
@@ -145,7 +145,7 @@ fn labels_are_defined_once_and_before_use() {
     let error = error_of;
     assert_eq!(
         error("\nl1: calc 1\nl1: calc 2"),
-        "line 4, column 1: in rank 0: this label is there already; labels are unique within a rank"
+        "line 4, column 1: in rank 0: another operation of this rank has the same label; labels must be unique within a rank"
     );
     assert!(
         error("\nl1: calc 1\nl1 requires l2\nl2: calc 1")
@@ -164,7 +164,7 @@ fn circles_are_found() {
     let circle = "\nl1: calc 1\nl2: calc 1\nl3: calc 1\nl2 requires l3\nl3 irequires l2";
     assert_eq!(
         error_of(circle),
-        "line 4, column 1: in rank 0: this operation can never begin: its dependencies go round in a circle"
+        "line 4, column 1: in rank 0: this operation can never begin: its dependencies form a cycle"
     );
     assert!(error_of("\nl1: calc 1\nl1 requires l1").starts_with("line 3"));
     // A dependency on a later operation is not a cycle.

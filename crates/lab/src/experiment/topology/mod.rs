@@ -203,7 +203,7 @@ impl TopologySpec {
         let topology = built.map_err(|error| {
             let hint = match error {
                 BuildError::Apart { .. } => "give each switch three `network_ports` or more",
-                _ => "choose a smaller fabric",
+                _ => "choose a smaller topology",
             };
             out_of_range(&self.at, error.to_string(), hint)
         })?;
