@@ -319,8 +319,10 @@ fn meeting(text: &str) -> Result<Meeting, String> {
         return Ok(Meeting::Socket(text.into()));
     }
     let mut addresses = text.to_socket_addrs().map_err(|why| {
-        format!("`{text}` is not an address with a port, such as `127.0.0.1:7000`: {why}; if it is the path of a \
-                 socket, write `./{text}`")
+        format!(
+            "`{text}` is not an address with a port, such as `127.0.0.1:7000`: {why}; if it is the path of a \
+                 socket, write `./{text}`"
+        )
     })?;
     addresses.next().map(Meeting::Address).ok_or_else(|| format!("the name `{text}` has no address"))
 }
@@ -333,9 +335,14 @@ fn size(text: &str) -> Result<Bytes, String> {
 /// Parses a range of nodes such as `0-7`, or one node such as `3`.
 fn nodes(text: &str) -> Result<Range<u32>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let number =
-        |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is not a node number; give a range such as \
-         `0-7`, or one node such as `3`"));
+    let number = |text: &str| {
+        text.parse::<u32>().map_err(|_| {
+            format!(
+                "`{text}` is not a node number; give a range such as \
+         `0-7`, or one node such as `3`"
+            )
+        })
+    };
     let (first, last) = (number(first)?, number(last)?);
     if last < first || last == u32::MAX {
         return Err(format!("`{text}` is not a range of nodes: the lower number must be first, as in `0-7`"));

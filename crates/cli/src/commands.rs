@@ -229,8 +229,15 @@ impl Session<'_> {
             refuse_address(address, &secret)?;
         }
         let share = Share { nodes, meeting: place, is_host: meeting.listen.is_some(), secret };
-        let (does, at) = (if share.is_host { "waiting for the processes of the other nodes" } else { "joining the \
-                                              other nodes" }, &share.meeting);
+        let (does, at) = (
+            if share.is_host {
+                "waiting for the processes of the other nodes"
+            } else {
+                "joining the \
+                                              other nodes"
+            },
+            &share.meeting,
+        );
         self.output.note(|| show::line(&format!("{does} at {at}")));
         if share.is_host {
             return self.run(run, "live", &own, Some(share));
@@ -247,8 +254,12 @@ impl Session<'_> {
         let shared = raddle_lab::join(prepared, Control { stop: self.stop, progress, threads });
         bars.clear();
         let Shared { complete, packet_hops, fidelity } = shared?;
-        let text = || format!("{name}: {packet_hops} packet-hops; the process that listens keeps the \
-                               results\n{fidelity}");
+        let text = || {
+            format!(
+                "{name}: {packet_hops} packet-hops; the process that listens keeps the \
+                               results\n{fidelity}"
+            )
+        };
         let verdict = fidelity.verdict.to_string();
         let json = || json!({ "complete": complete, "packet_hops": packet_hops, "fidelity": verdict });
         self.output.print(text, json)?;
@@ -257,8 +268,10 @@ impl Session<'_> {
 
     fn show_namespaces(self, prepared: &Prepared) {
         for (host, address) in prepared.namespaces() {
-            let line = format!("host {host} has the address {address}; run a program there with: raddle live exec \
-                                --host {host} -- COMMAND");
+            let line = format!(
+                "host {host} has the address {address}; run a program there with: raddle live exec \
+                                --host {host} -- COMMAND"
+            );
             self.output.note(|| show::line(&line));
         }
     }
@@ -424,14 +437,21 @@ fn refuse_address(address: SocketAddr, secret: &[u8]) -> Result<(), Error> {
         let hint = "build raddle with `cargo build --release --features libfabric`, which needs libfabric-dev and a \
                     C compiler; for processes of one machine, use a Unix socket instead: --listen PATH";
         return refuse(
-            format!("{address} is a TCP address, which needs libfabric, and this raddle was built without libfabric"),
+            format!(
+                "{address} is a TCP address, which needs libfabric, and this raddle was built without libfabric"
+            ),
             hint,
         );
     }
     if secret.is_empty() {
         let hint = "give all processes the same non-empty file: --secret FILE";
-        return refuse(format!("the TCP address {address} needs a secret; without one, anyone who can reach it could \
-                               join"), hint);
+        return refuse(
+            format!(
+                "the TCP address {address} needs a secret; without one, anyone who can reach it could \
+                               join"
+            ),
+            hint,
+        );
     }
     Ok(())
 }

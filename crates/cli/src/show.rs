@@ -68,8 +68,11 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
     }
     if let Some(first) = done.unfinished.first() {
         let heads = first.flows.iter().map(|&(class, _)| class.to_owned());
-        let mut rows =
-            vec![std::iter::once("flows that never finished (not counted above)".to_owned()).chain(heads).collect()];
+        let mut rows = vec![
+            std::iter::once("flows that never finished (not counted above)".to_owned())
+                .chain(heads)
+                .collect(),
+        ];
         rows.extend(done.unfinished.iter().map(|unfinished| {
             let counts = unfinished.flows.iter().map(|(_, count)| count.to_string());
             std::iter::once(unfinished.run.clone()).chain(counts).collect::<Vec<_>>()

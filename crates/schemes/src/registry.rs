@@ -310,7 +310,10 @@ impl Registry {
             Make::Whole { build, .. } => build(plan),
             Make::Fluid { .. } => Err(Unfit {
                 key: "scheme.transport".to_owned(),
-                problem: format!("`{}` sends no packets, so only the flow engine can run it", transport.info.name),
+                problem: format!(
+                    "`{}` sends no packets, so only the flow engine can run it",
+                    transport.info.name
+                ),
                 hint: "choose kind = \"flow\" in [engine], or another transport".to_owned(),
             }),
             Make::Hosts(hosts) => {

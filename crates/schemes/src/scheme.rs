@@ -347,7 +347,8 @@ impl Transport {
                 key: "scheme.transport".to_owned(),
                 problem: format!("`{name}` cannot carry flows of unknown size: it {why}"),
                 hint: "choose a transport for flows of unknown size, such as `tcp-newreno`, `udp` or \
-                       `r2c2`".to_owned(),
+                       `r2c2`"
+                    .to_owned(),
             }),
         }
     }
@@ -363,9 +364,11 @@ impl Transport {
             Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })
         };
         if !matches!(self.make, Make::Hosts(_)) {
-            let problem =
-                format!("with flow control, the routes of `{}` could deadlock", self.info.name);
-            return unfit(problem, "choose a transport without routes of its own, or leave `flow_control` out");
+            let problem = format!("with flow control, the routes of `{}` could deadlock", self.info.name);
+            return unfit(
+                problem,
+                "choose a transport without routes of its own, or leave `flow_control` out",
+            );
         }
         match paths::Routing::new(Arc::clone(topology)).buffer_cycle() {
             None => Ok(()),

@@ -40,7 +40,9 @@ pub enum BuildError {
         others: u32,
     },
     /// No draw gave a connected graph of the switches.
-    #[error("no connected random graph of {switches} switches with {degree} ports to other switches was found")]
+    #[error(
+        "no connected random graph of {switches} switches with {degree} ports to other switches was found"
+    )]
     Apart {
         /// Number of switches.
         switches: u32,

@@ -256,21 +256,21 @@ mod tests {
             (Hotspot { sources: named(&[31]), ..good() }, "node 31 cannot send to itself"),
             (
                 Hotspot { sources: named(&[1, 2, 1]), ..good() },
-                "number of sources is 3, but must be at least 1, with no host named twice",
+                "the number of sources must be at least 1, with no host named twice (got 3)",
             ),
             (
                 Hotspot { sources: named(&[]), ..good() },
-                "number of sources is 0, but must be at least 1, with no host named twice",
+                "the number of sources must be at least 1, with no host named twice (got 0)",
             ),
             (
                 Hotspot { sources: Sources::Degree(32), ..good() },
-                "degree is 32, but must be at least 1, and less than the number of hosts",
+                "the hotspot's degree must be at least 1, and less than the number of hosts (got 32)",
             ),
             (
                 Hotspot { sources: Sources::Share(0.0), ..good() },
-                "degree is 0, but must be more than 0 and at most 1",
+                "the hotspot's degree must be more than 0 and at most 1 (got 0)",
             ),
-            (Hotspot { severity: 0.0, ..good() }, "severity is 0, but must be more than 0"),
+            (Hotspot { severity: 0.0, ..good() }, "the hotspot's severity must be more than 0 (got 0)"),
             (
                 Hotspot { severity: 4.4, ..good() },
                 "the hotspot's severity requires 11 Gbps from host 0, whose link has 10 Gbps",
@@ -278,11 +278,11 @@ mod tests {
             (Hotspot { victims: victim(1, 1, 0.5), ..good() }, "node 1 cannot send to itself"),
             (
                 Hotspot { victims: victim(1, 2, 1.5), ..good() },
-                "load is 1.5, but must be more than 0 and at most 1",
+                "the load must be more than 0 and at most 1 (got 1.5)",
             ),
             (
                 Hotspot { duration: Duration::ZERO, ..good() },
-                "duration is 0 ps, but must be long enough for a byte",
+                "the duration must be long enough for a byte (got 0 ps)",
             ),
         ];
         for (hotspot, expected) in cases {

@@ -62,7 +62,9 @@ fn flow(words: &[Word<'_>], topology: &Topology) -> Result<Flow, Misread> {
     let seconds: f64 = start.number("a time in seconds")?;
     // A double resolves a picosecond up to 2^52 ps; Time ends at 213 days.
     if !(0.0..1e7).contains(&seconds) {
-        return Err(start.error(format!("the start time must be between 0 and 10,000,000 s (got {seconds} s)")));
+        return Err(
+            start.error(format!("the start time must be between 0 and 10,000,000 s (got {seconds} s)"))
+        );
     }
     Ok(Flow {
         priority: class,
@@ -118,12 +120,15 @@ mod tests {
     fn malformed_files_are_refused_at_their_place() {
         let error = |text| read_hpcc(text, &star(4)).unwrap_err().to_string();
         assert_eq!(error(""), "line 1, column 1: the number of flows is missing");
-        assert_eq!(error("2\n0 1 3 100 1 0"), "line 1, column 1: 2 flows announced, 1 found");
+        assert_eq!(error("2\n0 1 3 100 1 0"), "line 1, column 1: the file announces 2 flows, but has 1");
         assert!(error("1\n0 1 3 100 1").starts_with("line 2, column 1: 5 columns where there should be 6"));
         assert_eq!(error("1\n0 9 3 100 1 0"), "line 2, column 3: node 9 is not a host of the topology");
         assert_eq!(error("1\n4 1 3 100 1 0"), "line 2, column 1: node 4 is not a host of the topology");
         assert_eq!(error("1\n1 1 3 100 1 0"), "line 2, column 3: node 1 cannot send to itself");
-        assert_eq!(error("1\n0 1 16 100 1 0"), "line 2, column 5: priority group 16 is more than 15");
+        assert_eq!(
+            error("1\n0 1 16 100 1 0"),
+            "line 2, column 5: the priority group must be at most 15 (got 16)"
+        );
         assert_eq!(error("1\n0 1 3 100 0 0"), "line 2, column 11: a flow must have at least 1 byte");
         assert_eq!(error("1\n0 1 3 100 x 0"), "line 2, column 11: `x` is not a number of bytes");
         assert!(error("1\n0 1 3 100 1 -1").starts_with("line 2, column 13"));

@@ -22,8 +22,11 @@ pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread>
             "Nodes" => {
                 let nodes: usize = only(first, rest)?.number("a number of nodes")?;
                 if nodes > hosts.len() {
-                    let problem = format!("the file has {nodes} nodes, and the topology has only {} \
-                                           hosts", hosts.len());
+                    let problem = format!(
+                        "the file has {nodes} nodes, and the topology has only {} \
+                                           hosts",
+                        hosts.len()
+                    );
                     return Err(rest[0].error(problem));
                 }
             }
@@ -72,8 +75,13 @@ fn flow(ends: &Word<'_>, attributes: &[Word<'_>], hosts: &[NodeId]) -> Result<Fl
     let host = |text: &str| {
         let number: Option<usize> = text.parse().ok();
         let host = number.and_then(|number| hosts.get(number));
-        host.copied().ok_or_else(|| ends.error(format!("`{text}` is not the number of one of the {} \
-                                                        hosts", hosts.len())))
+        host.copied().ok_or_else(|| {
+            ends.error(format!(
+                "`{text}` is not the number of one of the {} \
+                                                        hosts",
+                hosts.len()
+            ))
+        })
     };
     let (src, dst) = (host(src)?, host(dst)?);
     if src == dst {
@@ -117,7 +125,9 @@ fn start_time(value: &Word<'_>) -> Result<Time, Misread> {
     const LAST: f64 = 1e19;
     let float: f64 = value.number("a time in picoseconds")?;
     if !(0.0..LAST).contains(&float) {
-        return Err(value.error(format!("the start time must be between 0 and 1e19 ps (got {} ps)", value.text)));
+        return Err(
+            value.error(format!("the start time must be between 0 and 1e19 ps (got {} ps)", value.text))
+        );
     }
     // Parse whole numbers as integers: they stay exact beyond 2^53.
     Ok(Time::from_ps(value.text.parse().unwrap_or(float.round() as u64)))
@@ -153,20 +163,29 @@ mod tests {
             "line 1, column 1: `Connections`, the number of flows, is missing"
         );
         assert_eq!(error("Nodes 5"), "line 1, column 7: 5 nodes, and the topology has 4 hosts");
-        assert_eq!(error("Nodes"), "line 1, column 1: `Nodes` is followed by one number");
+        assert_eq!(error("Nodes"), "line 1, column 1: `Nodes` must be followed by one number");
         assert_eq!(error("Connections x"), "line 1, column 13: `x` is not a number of connections");
         assert_eq!(
             error("Connections 2\n0->1 start 0 size 1"),
-            "line 1, column 13: 2 flows announced, 1 found"
+            "line 1, column 13: the file announces 2 flows, but has 1"
         );
-        assert_eq!(flow("0->4 start 0 size 1"), "line 3, column 1: `4` is not one of the 4 hosts");
+        assert_eq!(
+            flow("0->4 start 0 size 1"),
+            "line 3, column 1: `4` is not the number of one of the 4 hosts"
+        );
         assert_eq!(flow("1->1 start 0 size 1"), "line 3, column 1: the flow goes from a host to itself");
         assert_eq!(flow("0->1 start 0 size 0"), "line 3, column 19: a flow must have at least 1 byte");
-        assert_eq!(flow("0->1 start 0 size"), "line 3, column 14: `size` is followed by nothing");
-        assert_eq!(flow("0->1 start -1 size 1"), "line 3, column 12: -1 ps is not between 0 and 1e19 ps");
+        assert_eq!(flow("0->1 start 0 size"), "line 3, column 14: the value of `size` is missing");
+        assert_eq!(
+            flow("0->1 start -1 size 1"),
+            "line 3, column 12: the start time must be between 0 and 1e19 ps (got -1 ps)"
+        );
         assert_eq!(flow("0->1 start 0"), "line 3, column 1: the flow has no `size`");
         assert_eq!(flow("0->1 size 1"), "line 3, column 1: the flow has no `start`");
-        assert_eq!(flow("0->1 start 0 size 1 prio 16"), "line 3, column 26: priority 16 is more than 15");
+        assert_eq!(
+            flow("0->1 start 0 size 1 prio 16"),
+            "line 3, column 26: the priority must be at most 15 (got 16)"
+        );
         let unknown = "only flows with a start time are supported, without triggers and failures";
         assert_eq!(error("Triggers 1"), format!("line 1, column 10: Triggers: {unknown}"));
         assert_eq!(flow("0->1 trigger 1 size 1"), format!("line 3, column 6: `trigger`: {unknown}"));

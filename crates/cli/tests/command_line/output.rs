@@ -411,7 +411,7 @@ fn a_time_limit_before_the_first_delivery_is_no_failure() {
         stdout(&raddle(folder.path(), &format!("run small.toml --force --set engine.time_limit={limit}")))
     };
     for limit in ["1ps", "2500ns"] {
-        assert!(told(limit).contains("the time limit came before any flow was complete"), "{limit}");
+        assert!(told(limit).contains("the time limit ended the run before any flow was complete"), "{limit}");
     }
     assert!(!told("100us").contains("the time limit came before"));
 }

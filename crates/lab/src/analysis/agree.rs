@@ -240,12 +240,13 @@ fn link_load(packet: &Outcome, flow: &Outcome) -> Option<f64> {
 impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.complete {
-            writeln!(f, "stopped early: what follows is of the flows so far")?;
+            writeln!(f, "stopped early: the numbers below count only the flows so far")?;
         }
         let [only_packet, only_flow] = self.only;
         writeln!(
             f,
-            "{} flows delivered by both engines, {only_packet} by packets only, {only_flow} by fluids only\n",
+            "{} flows delivered by both engines, {only_packet} only by the packet engine, {only_flow} only by the \
+             flow engine\n",
             self.compared
         )?;
         let shown = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.2}"));

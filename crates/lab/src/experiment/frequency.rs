@@ -98,7 +98,7 @@ impl Read for Frequency {
         if frequency.0.is_finite() {
             Ok(frequency)
         } else {
-            Err(out_of_range(&item.at, "too often to count", WHAT))
+            Err(out_of_range(&item.at, "the frequency is too high to be represented", WHAT))
         }
     }
     fn show(&self) -> toml::Value {

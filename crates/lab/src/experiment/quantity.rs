@@ -65,7 +65,7 @@ impl Quantity for Bytes {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// No number stands first.
-    #[error("`{text}` does not begin with a number")]
+    #[error("`{text}` must begin with a number")]
     NoNumber {
         /// The text.
         text: String,
@@ -73,7 +73,7 @@ pub enum QuantityError {
         what: &'static str,
     },
     /// Less than nothing.
-    #[error("`{text}` is negative")]
+    #[error("`{text}` must not be negative")]
     Negative {
         /// The text.
         text: String,
@@ -99,7 +99,7 @@ pub enum QuantityError {
         units: Vec<&'static str>,
     },
     /// Not a whole number of base units, or too many of them.
-    #[error("`{text}` cannot be held exactly")]
+    #[error("`{text}` is not exactly representable")]
     Inexact {
         /// The text.
         text: String,
@@ -121,7 +121,7 @@ impl QuantityError {
                 None => format!("units: {}", units.join(", ")),
             },
             Self::Inexact { base, .. } => {
-                format!("quantities are whole numbers of {base}, below 2^64")
+                format!("give a whole number of {base}, below 2^64")
             }
         }
     }

@@ -103,8 +103,7 @@ impl Entry {
                 _ => a.is_none() == b.is_none(),
             };
             if !(0..2).all(|bound| is_same(claim.accept[bound], was.accept[bound])) {
-                moved
-                    .push(format!("{name}/{id} has another range: {:?}, was {:?}", claim.accept, was.accept));
+                moved.push(format!("{name}/{id} has the range {:?}, was {:?}", claim.accept, was.accept));
             }
             if claim.verdict != was.verdict {
                 moved.push(format!("{name}/{id}: {}, was: {}", claim.verdict, was.verdict));
@@ -115,10 +114,10 @@ impl Entry {
                 moved.push(format!("{name}/{id} measures {is}, was {was}"));
             }
         }
-        moved.extend(left.iter().map(|gone| format!("{name}/{} is gone", gone.id)));
+        moved.extend(left.iter().map(|gone| format!("{name}/{} no longer exists", gone.id)));
         if moved.is_empty() && repeats && self.digest != now.digest {
             moved.push(format!(
-                "{name} has the digest {}, was {}; its claims are as they were",
+                "{name} has the digest {}, was {}; its claims have not changed",
                 now.digest, self.digest
             ));
         }
@@ -160,14 +159,14 @@ impl Ledger {
 
     fn parse(text: &str, path: &Path) -> Result<Self, Error> {
         let no_ledger = |why: String| Error::Usage {
-            what: format!("{} is no ledger of claims: {why}", path.display()),
+            what: format!("{} is not a ledger of claims: {why}", path.display()),
             hint: "name a file that `raddle reproduce --record` wrote, or one that does not exist yet"
                 .to_owned(),
         };
         let ledger: Self = serde_json::from_str(text).map_err(|why| no_ledger(why.to_string()))?;
         if ledger.schema != SCHEMA {
             return Err(no_ledger(format!(
-                "its schema is {}, and this program knows {SCHEMA}",
+                "its schema version is {}, and this program reads {SCHEMA}",
                 ledger.schema
             )));
         }

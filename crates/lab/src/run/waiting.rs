@@ -28,11 +28,10 @@ pub(super) fn refuse_waiting(
         .filter_map(|(id, since)| {
             let (link, lost) = (topology.link(id)?, links[id.index()].drops);
             let since = since.since(Time::ZERO);
-            Some(format!("the link {}->{} is down since {since} and lost {lost} packets", link.from, link.to))
+            Some(format!("the link {}->{} went down at {since} and lost {lost} packets", link.from, link.to))
         })
         .collect();
-    let mut what =
-        format!("nothing moves any more, and programs have not come to their end: {}", few(waiting));
+    let mut what = format!("the run has stopped, but programs have not finished: {}", few(waiting));
     if !failed.is_empty() {
         what.push_str(". Failed links: ");
         what.push_str(&few(&failed));

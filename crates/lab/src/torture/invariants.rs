@@ -32,10 +32,10 @@ fn loses(prepared: &Prepared) -> bool {
 }
 
 /// True if the run may end with this error. A program may wait for ever if packets can be lost or flows given up. Paths
-/// around a failed link may make links wait for each other in a circle.
+/// around a failed link may make links wait for each other in a cycle.
 pub(super) fn may_fail(error: &Error, prepared: &Prepared) -> bool {
-    let waits = matches!(error, Error::Run(why) if why.contains("programs have not come to their end"));
-    let circle = matches!(error, Error::Run(why) if why.contains("wait for each other in a circle"));
+    let waits = matches!(error, Error::Run(why) if why.contains("programs have not finished"));
+    let circle = matches!(error, Error::Run(why) if why.contains("wait for each other in a cycle"));
     (waits && (loses(prepared) || gives_up(prepared))) || (circle && !prepared.changes.is_empty())
 }
 
@@ -73,7 +73,7 @@ fn no_unknown_reports(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
         0 => Ok(()),
         _ if damaged => Ok(()),
         unmatched => {
-            Err((PROPERTY, format!("{unmatched} reports of other flows, or of flows that were done")))
+            Err((PROPERTY, format!("{unmatched} reports of unknown flows, or of flows that had finished")))
         }
     }
 }

@@ -214,8 +214,10 @@ fn what_cannot_be_a_stream_is_refused_with_the_reason() {
     };
     let key = "scheme.transport".to_owned();
     let sizes = |name| {
-        format!("`{name}` cannot carry flows of unknown size: it needs to know the size of a flow when the flow \
-                 begins")
+        format!(
+            "`{name}` cannot carry flows of unknown size: it needs to know the size of a flow when the flow \
+                 begins"
+        )
     };
     assert_eq!(refused("pdq"), (key.clone(), sizes("pdq")));
     assert_eq!(refused("d3"), (key.clone(), sizes("d3")));

@@ -54,8 +54,10 @@ impl Addresses {
         let hosts = (topology.hosts().count(), MOST_HOSTS, "hosts");
         for (count, most, what) in [named, hosts] {
             if count > most {
-                let problem = format!("the topology has {count} {what}, and the format of MAC addresses allows at \
-                                       most {most}");
+                let problem = format!(
+                    "the topology has {count} {what}, and the format of MAC addresses allows at \
+                                       most {most}"
+                );
                 let hint = "choose a smaller topology".to_owned();
                 return Err(Unfit { key: "topology".to_owned(), problem, hint });
             }

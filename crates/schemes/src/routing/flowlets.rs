@@ -48,9 +48,13 @@ pub(crate) const SLOTS: Parameter =
 
 /// The parameter `t_fl`.
 pub(crate) const fn gap(default: Duration) -> Parameter {
-    Parameter::new("t_fl", Value::Duration(default), "a gap longer than this between two packets begins a new \
-                    flowlet")
-        .within(1e3, 1e18)
+    Parameter::new(
+        "t_fl",
+        Value::Duration(default),
+        "a gap longer than this between two packets begins a new \
+                    flowlet",
+    )
+    .within(1e3, 1e18)
 }
 
 impl Flowlets {

@@ -150,7 +150,8 @@ fn what_cannot_be_built_is_refused() {
     assert_eq!(tree(0), BuildError::Empty("k"));
     assert_eq!(tree(5), BuildError::Odd("k"));
     let most = u64::from(u16::MAX);
-    let too_many_ports = |count| BuildError::TooLarge { what: "the number of ports of an edge switch", count, most };
+    let too_many_ports =
+        |count| BuildError::TooLarge { what: "the number of ports of an edge switch", count, most };
     assert_eq!(tree(u32::MAX - 1), too_many_ports(u64::from(u32::MAX) - 1));
     assert!(matches!(tree(1_024), BuildError::TooLarge { what: "the number of nodes", .. }));
     let size = ClosSize { pods: 2, edges: 1, aggregations: 1, cores: 0, hosts: 1 };

@@ -33,9 +33,11 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
     let mut next = |what: &str| {
         rest.next().copied().ok_or_else(|| match words.last() {
             Some(last) => last.error(format!("the file ends here, and {what} is missing")),
-            None => {
-                Misread { line: 1, column: 1, problem: format!("the file is empty; it must begin with {what}") }
-            }
+            None => Misread {
+                line: 1,
+                column: 1,
+                problem: format!("the file is empty; it must begin with {what}"),
+            },
         })
     };
     let first = next("the number of nodes")?;
@@ -45,7 +47,9 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
     let links: usize = count.number("a number of links")?;
     // This check also keeps a short file from claiming all memory.
     if nodes / 2 > links.min(words.len()) {
-        return Err(first.error(format!("the topology of {nodes} nodes is not connected: there are too few links")));
+        return Err(
+            first.error(format!("the topology of {nodes} nodes is not connected: there are too few links"))
+        );
     }
     let mut graph = Graph::default();
     graph.nodes.extend((0..nodes).map(|node| Node { name: node.to_string(), attributes: kind(HOST) }));
@@ -63,10 +67,11 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
         let (rate, delay, errors) =
             (next("a link's rate")?, next("a link's delay")?, next("a link's error rate")?);
         if errors.number::<f64>("an error rate")? != 0.0 {
-            return Err(
-                errors.error(format!("the error rate must be 0 (got {}): links with errors are not \
-                                      supported", errors.text))
-            );
+            return Err(errors.error(format!(
+                "the error rate must be 0 (got {}): links with errors are not \
+                                      supported",
+                errors.text
+            )));
         }
         let [rate, delay] =
             [quantity(&rate, "a rate such as 100Gbps", bits)?, quantity(&delay, "a time such as 1us", ps)?];

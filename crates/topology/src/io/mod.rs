@@ -114,7 +114,9 @@ pub enum Problem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     /// A link has no reverse direction.
-    #[error("the link from node {from} to node {to} has no reverse link, and an undirected graph cannot represent that")]
+    #[error(
+        "the link from node {from} to node {to} has no reverse link, and an undirected graph cannot represent that"
+    )]
     OneWay {
         /// The node at the sending end.
         from: NodeId,

@@ -183,8 +183,14 @@ fn graphml_errors_say_where() {
         (document(""), "line 3, column 1: the graph has no nodes"),
         (document("<node id='a'/>"), "line 4, column 1: `kind` is missing"),
         (document(&(host("a") + &host("a"))), "line 5, column 1: two nodes have the name a"),
-        (document(&(host("a") + "  <edge source='a' target='b'/>")), "line 5, column 3: the graph has no node b"),
-        (document("<node id='a'><data key='no'>1</data></node>"), "line 4, column 14: the file declares no key `no`"),
+        (
+            document(&(host("a") + "  <edge source='a' target='b'/>")),
+            "line 5, column 3: the graph has no node b",
+        ),
+        (
+            document("<node id='a'><data key='no'>1</data></node>"),
+            "line 4, column 14: the file declares no key `no`",
+        ),
         (document("<node id='a'>&no;</node>"), "line 4, column 14: unknown XML entity `no`"),
         (document("<hyperedge/>"), "line 4, column 1: a `hyperedge`"),
         (document("<node id='a'><graph/></node>"), "line 4, column 14: a nested `graph`"),

@@ -150,8 +150,10 @@ fn explain(trace: &Trace, uneven: Uneven) -> Misread {
     let (receiver, sender) = match uneven {
         Uneven::FromAny { receiver } => {
             let Place { line, column, .. } = trace.blocks[receiver as usize];
-            let problem = format!("the number of messages that rank {receiver} receives differs from the number \
-                                   sent to it");
+            let problem = format!(
+                "the number of messages that rank {receiver} receives differs from the number \
+                                   sent to it"
+            );
             return Misread { line, column, problem };
         }
         Uneven::Pair { receiver, sender } => (receiver, sender),
@@ -183,7 +185,7 @@ fn explain(trace: &Trace, uneven: Uneven) -> Misread {
     let tag = tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
     let line = if sends > receives { send_line } else { receive_line };
     let problem = format!(
-        "rank {sender} sends {sends} messages with {tag} to rank {receiver}, which receives {receives} of them"
+        "rank {sender} sends {sends} messages with {tag} to rank {receiver}, and rank {receiver} receives {receives}"
     );
     Misread { line, column: 1, problem }
 }

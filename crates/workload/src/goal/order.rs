@@ -193,8 +193,10 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
                 if label
                     .is_some_and(|label| self.labels.contains_key(&label) || self.finished.contains(label))
                 {
-                    return Err(wrong("another operation of this rank has the same label; labels must be unique \
-                                      within a rank"));
+                    return Err(wrong(
+                        "another operation of this rank has the same label; labels must be unique \
+                                      within a rank",
+                    ));
                 }
                 self.add(Step {
                     place,
@@ -216,7 +218,9 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         let find = |label| match self.labels.get(&label) {
             Some(&slot) => Ok(Some(slot)),
             None if self.finished.contains(label) => Ok(None),
-            None => Err(wrong("a label of this dependency is not defined before it; define both operations first")),
+            None => Err(wrong(
+                "a label of this dependency is not defined before it; define both operations first",
+            )),
         };
         let (after, before) = (find(after)?, find(before)?);
         let late = |slot: &Slot| {

@@ -82,10 +82,18 @@ impl<R: BufRead> Block<R> {
         match words.end {
             End::Line => {}
             End::Close => *ended = true,
-            End::Open => return Err(lexer.error(format!("the program of rank {rank} is not closed: `}}` is \
-                                                         missing"))),
-            End::Text => return Err(lexer.error(format!("the program of rank {rank} is not closed: `}}` is \
-                                                         missing"))),
+            End::Open => {
+                return Err(lexer.error(format!(
+                    "the program of rank {rank} is not closed: `}}` is \
+                                                         missing"
+                )));
+            }
+            End::Text => {
+                return Err(lexer.error(format!(
+                    "the program of rank {rank} is not closed: `}}` is \
+                                                         missing"
+                )));
+            }
         }
         let Some(first) = words.get(0) else { return Ok(None) };
         let mut rest = Rest { words, next: 0, lexer_at: (lexer.line, lexer.column) };

@@ -152,7 +152,7 @@ mod tests {
     fn ranks_are_limited_as_those_of_collectives_are() {
         for known in KNOWN {
             let error = known.skeleton(None, 1 << 22).unwrap_err().to_string();
-            assert_eq!(error, "number of ranks is 4194304, but must be 2 to 1048576", "{}", known.name);
+            assert_eq!(error, "the number of ranks must be 2 to 1048576 (got 4194304)", "{}", known.name);
         }
         assert!(Halo::new([u32::MAX; 3], 1).is_err());
     }

@@ -135,8 +135,8 @@ impl Ranks {
         let mut settings = read_settings(section)?;
         if let Some(scale) = published {
             if settings.scale != 1 {
-                let what = "messages that are scaled twice";
-                return Err(section.contradiction(&SCALE, what, "leave out `scale` or `scaled`"));
+                let what = "the messages are scaled twice: by `scale` and by `scaled`";
+                return Err(section.contradiction(&SCALE, what, "leave `scale` or `scaled` out"));
             }
             settings.scale = scale;
         }
@@ -175,8 +175,9 @@ impl Ranks {
         let mut hosts: Vec<NodeId> = topology.hosts().collect();
         let ranks = self.programs.ranks() as usize;
         if ranks > hosts.len() {
-            let what = format!("{ranks} ranks need as many hosts, and the topology has {}", hosts.len());
-            let hint = "choose a larger topology: a host runs one rank at most".to_owned();
+            let what =
+                format!("the program has {ranks} ranks, and the topology has only {} hosts", hosts.len());
+            let hint = "choose a larger topology: a host runs at most one rank".to_owned();
             return Err(Problem::at(&self.at, Cause::Contradiction { what, hint }));
         }
         if let Placement::Random = self.placement {
@@ -195,8 +196,8 @@ fn check_largest(section: &Section<'_>, largest: u64, scale: u64) -> Result<u64,
     {
         return Ok(bytes);
     }
-    let what = format!("a message of {largest} bytes");
-    Err(out_of_range(section.at_key(&SCALE), what, "messages have at most 2^60 bytes"))
+    let what = format!("a message must have at most 2^60 bytes (got {largest} bytes)");
+    Err(out_of_range(section.at_key(&SCALE), what, "give a smaller `scale`, or smaller messages"))
 }
 
 /// A file to read anywhere; one whose name ends in `.zst` is decompressed first, to where the system keeps what nobody

@@ -18,17 +18,17 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     section.ensure(
         are_there,
         &NODES,
-        "the fabric does not have this number of nodes",
-        "from 1 to the hosts of the fabric",
+        "the topology has fewer nodes",
+        "give 1 to the number of hosts of the topology",
     )?;
     let experiment = &prepared.experiment;
     if experiment.scheme.transport.info.name != "r2c2" || experiment.engine.kind != EngineKind::Packet {
-        let what = "flow events are those of R2C2 in the packet engine".to_owned();
+        let what = "this figure needs the flow events of R2C2 in the packet engine".to_owned();
         let hint = "choose transport = \"r2c2\" in [scheme] and kind = \"packet\" in [engine]".to_owned();
         return Err(Problem::at(section.at_key(&KIND), Cause::Contradiction { what, hint }));
     }
     if !prepared.changes.is_empty() || experiment.errors.is_some() {
-        let what = "a replayed node hears nothing of links that fail or damage packets".to_owned();
+        let what = "a replay does not support failures and errors of links".to_owned();
         let hint = "leave [[failure]], [faults] and [errors] out".to_owned();
         return Err(Problem::at(section.at_key(&KIND), Cause::Contradiction { what, hint }));
     }

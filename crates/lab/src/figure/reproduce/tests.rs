@@ -368,7 +368,8 @@ fn measures_over_time_that_mean_nothing_are_refused() {
     assert!(claim("of = \"throughput\", from = \"1 ms\"").contains("a rate needs the end of its window"));
     assert!(claim("of = \"throughput\", from = \"2 ms\", to = \"1 ms\"").contains("ends before it begins"));
     assert!(
-        claim("of = \"fct\", to = \"1 ms\"").contains("only quantities over simulated time have a window")
+        claim("of = \"fct\", to = \"1 ms\"")
+            .contains("a window (`from`, `to`) needs a quantity over simulated time")
     );
     assert!(
         claim("of = \"port_changes\", share_of = \"10 Gbps\"").contains("needs a quantity that is a rate")

@@ -31,15 +31,22 @@ const fn threshold(name: &'static str, bytes: u64, doc: &'static str) -> Paramet
 }
 
 const XOFF: Parameter = threshold("xoff", 85_000, "buffered bytes above which the port pauses its neighbour");
-const XON: Parameter = threshold("xon", 70_000, "buffered bytes at or below which the port lets its neighbour \
-                                  resume");
+const XON: Parameter = threshold(
+    "xon",
+    70_000,
+    "buffered bytes at or below which the port lets its neighbour \
+                                  resume",
+);
 
 /// The room between `xoff` and this value is the headroom; a longer link needs more of it. At 10 Gb/s 15 KB are enough
 /// for 1 us.
-const BUFFER: Parameter =
-    Parameter::new("buffer", Value::Bytes(100_000), "memory of a port for each lossless priority, headroom included")
-        .within(1.0, 2e9)
-        .growing(Rate::from_gbps(10), Some(Duration::from_us(1)));
+const BUFFER: Parameter = Parameter::new(
+    "buffer",
+    Value::Bytes(100_000),
+    "memory of a port for each lossless priority, headroom included",
+)
+.within(1.0, 2e9)
+.growing(Rate::from_gbps(10), Some(Duration::from_us(1)));
 
 parameters! {
     /// What a port does with its memory (specifications/cee.md §0).

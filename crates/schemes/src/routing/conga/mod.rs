@@ -143,8 +143,7 @@ impl Fabric {
 fn leaf_spine(topology: &Topology, name: &str) -> Result<(Clos, u32), Unfit> {
     let unfit =
         |problem: String, hint: &str| Unfit { key: "scheme.routing".into(), problem, hint: hint.into() };
-    let hint =
-        "choose topology.kind = \"folded_clos\", or a routing for more levels of switches, such as `expeditus` or \
+    let hint = "choose topology.kind = \"folded_clos\", or a routing for more levels of switches, such as `expeditus` or \
          `hula`";
     match *topology.shape() {
         Shape::Clos(size) if size.pods > 1 => Err(unfit(
@@ -161,10 +160,7 @@ fn leaf_spine(topology: &Topology, name: &str) -> Result<(Clos, u32), Unfit> {
             "choose a topology with fewer spines",
         )),
         Shape::Clos(size) => Ok((Clos::new(size), size.hosts)),
-        _ => Err(unfit(
-            format!("`{name}` needs a leaf-spine, and this topology is not a leaf-spine"),
-            hint,
-        )),
+        _ => Err(unfit(format!("`{name}` needs a leaf-spine, and this topology is not a leaf-spine"), hint)),
     }
 }
 

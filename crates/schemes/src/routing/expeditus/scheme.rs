@@ -95,14 +95,22 @@ parameters! {
     }
 }
 
-pub(crate) const T_DRE: Parameter =
-    Parameter::new("t_dre", Value::Duration(Duration::from_us(20)), "interval at which rate estimators decay")
-        .within(1.0, 1e15);
+pub(crate) const T_DRE: Parameter = Parameter::new(
+    "t_dre",
+    Value::Duration(Duration::from_us(20)),
+    "interval at which rate estimators decay",
+)
+.within(1.0, 1e15);
 pub(crate) const ALPHA: Parameter =
     Parameter::new("alpha", Value::Fraction(0.1), "fraction that a rate estimator loses in each interval")
         .within(0.001, 1.0);
-pub(crate) const BITS: Parameter = Parameter::new("bits", Value::Count(3), "number of bits of a \
-                                                   load").within(1.0, 3.0);
+pub(crate) const BITS: Parameter = Parameter::new(
+    "bits",
+    Value::Count(3),
+    "number of bits of a \
+                                                   load",
+)
+.within(1.0, 3.0);
 pub(crate) const PST_CAPACITY: Parameter =
     Parameter::new("pst_capacity", Value::Count(65_536), "number of entries of a path selection table")
         .within(1.0, 16_777_216.0);
@@ -144,8 +152,11 @@ impl Expeditus {
         if most > Tag::MOST {
             return Err(Unfit {
                 key: "topology".into(),
-                problem: format!("a switch of this topology has {most} uplinks, and Expeditus's tag has room for at \
-                                  most {}", Tag::MOST),
+                problem: format!(
+                    "a switch of this topology has {most} uplinks, and Expeditus's tag has room for at \
+                                  most {}",
+                    Tag::MOST
+                ),
                 hint: "choose a topology with fewer uplinks per switch".into(),
             });
         }

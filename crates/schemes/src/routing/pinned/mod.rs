@@ -57,7 +57,9 @@ pub(crate) fn paths(plan: &Plan<'_>, count: u32, most_links: usize) -> Result<Ar
     let paths = Paths::new(Arc::clone(plan.topology), choice(plan.routing, count));
     let paths = paths.and_then(|paths| paths.of_at_most(most_links)).map_err(|error| {
         let (key, hint) = match error {
-            PathsError::NoBcube => ("scheme.routing", "choose routing = \"ecmp\", or topology.kind = \"bcube\""),
+            PathsError::NoBcube => {
+                ("scheme.routing", "choose routing = \"ecmp\", or topology.kind = \"bcube\"")
+            }
             PathsError::TooLong { .. } => ("topology", "choose a topology of smaller diameter"),
         };
         Unfit { key: key.to_owned(), problem: error.to_string(), hint: hint.to_owned() }

@@ -124,8 +124,17 @@ fn fabrics_that_do_not_fit_are_refused() {
         (unfit.key, unfit.problem)
     };
     let (key, problem) = refused(&fat_tree(4), "bcube", 12);
-    assert_eq!((&key[..], &problem[..]), ("scheme.routing", "routing by parallel paths needs the topology BCube"));
+    assert_eq!(
+        (&key[..], &problem[..]),
+        ("scheme.routing", "routing by parallel paths needs the topology BCube")
+    );
     let (key, problem) = refused(&bcube(2, 3), "bcube", 8);
-    assert_eq!((&key[..], &problem[..]), ("topology", "the longest path has 10 links, and packet headers have room \
-                                           for at most 8"));
+    assert_eq!(
+        (&key[..], &problem[..]),
+        (
+            "topology",
+            "the longest path has 10 links, and packet headers have room \
+                                           for at most 8"
+        )
+    );
 }

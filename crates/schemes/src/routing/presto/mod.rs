@@ -74,8 +74,10 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
         return Err(unfit("`presto` needs a Clos network, and this topology is not a Clos network", hint));
     };
     if size.aggregations * size.cores.max(1) > 1 << 16 {
-        return Err(unfit("`presto` supports at most 65,536 paths between two hosts, and this topology has more", \
-                          "choose fewer cores"));
+        return Err(unfit(
+            "`presto` supports at most 65,536 paths between two hosts, and this topology has more",
+            "choose fewer cores",
+        ));
     }
     let paths = Arc::new(Paths::new(plan.topology, size));
     let (Parameters { flowcell, .. }, seed) = (Parameters::of(plan.settings), plan.seed);

@@ -27,10 +27,13 @@ pub const HOLD: Parameter = Parameter::new(
 );
 
 /// The parameter of routings that keep each flowcell of this many bytes on one path.
-pub const FLOWCELL: Parameter =
-    Parameter::new("flowcell", Value::Bytes(1 << 16), "number of bytes of a flow that take one path before the next \
-                    path is used")
-        .within(1.0, (1_u64 << 31) as f64);
+pub const FLOWCELL: Parameter = Parameter::new(
+    "flowcell",
+    Value::Bytes(1 << 16),
+    "number of bytes of a flow that take one path before the next \
+                    path is used",
+)
+.within(1.0, (1_u64 << 31) as f64);
 
 /// The rule by which early segments wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,9 +16,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
         name: "cee",
         summary: "Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters",
         source: "Crisan, Gusat and Minkenberg, Comparative Evaluation of CEE-based Switch Adaptive Routing",
-        differs: &[
-            "frames are put in order for each flow; the paper's adapter does so for each source",
-        ],
+        differs: &["frames are put in order for each flow; the paper's adapter does so for each source"],
         view: View::Local,
         parameters: &Parameters::LIST,
     },

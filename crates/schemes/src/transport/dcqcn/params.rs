@@ -9,15 +9,21 @@ use raddle_core::{Bytes, Duration, Rate};
 /// of increase grow in proportion to the rate (transports.md §0.6), so that queueing and recovery take the same time.
 pub(super) const TESTBED: Rate = Rate::from_gbps(40);
 
-const R_AI: Parameter =
-    Parameter::new("r_ai", Value::Rate(Rate::from_bps(40_000_000)), "increase of the target rate per cycle of \
-                    additive increase")
-        .growing(TESTBED, None);
+const R_AI: Parameter = Parameter::new(
+    "r_ai",
+    Value::Rate(Rate::from_bps(40_000_000)),
+    "increase of the target rate per cycle of \
+                    additive increase",
+)
+.growing(TESTBED, None);
 
 /// In hyper increase, the i-th cycle raises the target rate by i of these steps.
-const R_HAI: Parameter =
-    Parameter::new("r_hai", Value::Rate(Rate::from_bps(200_000_000)), "increase of the target rate per cycle of hyper increase, times the cycle's number")
-        .growing(TESTBED, None);
+const R_HAI: Parameter = Parameter::new(
+    "r_hai",
+    Value::Rate(Rate::from_bps(200_000_000)),
+    "increase of the target rate per cycle of hyper increase, times the cycle's number",
+)
+.growing(TESTBED, None);
 
 parameters! {
     /// DCQCN's parameters, of notification points, reaction points and packets. Zhu et al., Figure 14 and §3.1, but for the

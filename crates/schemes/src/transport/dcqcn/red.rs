@@ -11,8 +11,9 @@ use crate::transport::dcqcn::params::TESTBED;
 use raddle_core::{Bytes, Class, Packet, PortAgent, PortState, Stream, Time};
 
 /// Greatest queue length without marks (Zhu et al., Figure 14).
-const K_MIN: Parameter = Parameter::new("k_min", Value::Bytes(5_000), "queue length up to which no packet is marked")
-    .growing(TESTBED, None);
+const K_MIN: Parameter =
+    Parameter::new("k_min", Value::Bytes(5_000), "queue length up to which no packet is marked")
+        .growing(TESTBED, None);
 
 /// Queue length beyond which every packet is marked (Zhu et al., Figure 14). At least `k_min`.
 const K_MAX: Parameter =

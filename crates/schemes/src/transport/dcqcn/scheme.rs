@@ -68,7 +68,9 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     if !mtu.is_multiple_of(4) {
         return Err(Unfit {
             key: "scheme.dcqcn.mtu".to_owned(),
-            problem: format!("`mtu` must be a multiple of 4 B, because RoCE pads payloads to 4 bytes (got {mtu} B)"),
+            problem: format!(
+                "`mtu` must be a multiple of 4 B, because RoCE pads payloads to 4 bytes (got {mtu} B)"
+            ),
             hint: "give a multiple of 4, such as \"1024 B\"".to_owned(),
         });
     }
@@ -114,7 +116,10 @@ fn points(plan: &Plan<'_>) -> Result<Agents, Unfit> {
     if thresholds.k_min > thresholds.k_max {
         return Err(Unfit {
             key: "scheme.red.k_min".into(),
-            problem: format!("`k_min` must be at most `k_max` (got {} and {})", thresholds.k_min, thresholds.k_max),
+            problem: format!(
+                "`k_min` must be at most `k_max` (got {} and {})",
+                thresholds.k_min, thresholds.k_max
+            ),
             hint: "give a smaller `k_min`, or a larger `k_max`".into(),
         });
     }

@@ -165,7 +165,8 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
         Err(Unfit { key, problem, hint })
     };
     if params.selection.is_some() {
-        let problem = "the flow engine does not support `select`, which changes the routes of flows while they run";
+        let problem =
+            "the flow engine does not support `select`, which changes the routes of flows while they run";
         return unfit(
             "scheme.r2c2.select",
             problem,
@@ -175,7 +176,11 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     if params.policy != Policy::Weights {
         let problem = "the flow engine supports only policy = \"weights\"; other policies change weights while \
                        flows run";
-        return unfit("scheme.r2c2.policy", problem, "choose policy = \"weights\", or kind = \"packet\" in [engine]");
+        return unfit(
+            "scheme.r2c2.policy",
+            problem,
+            "choose policy = \"weights\", or kind = \"packet\" in [engine]",
+        );
     }
     Ok(setup::fluid(plan, &params))
 }
@@ -184,24 +189,36 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let params = Params::of(plan);
     setup::check(plan, INFO.name, &params)?;
     if params.streams && params.policy == Policy::Deadline {
-        let problem =
-            "policy = \"deadline\" needs the sizes of flows, and the size of a stream is unknown";
-        let (key, hint) = ("scheme.r2c2.policy".to_owned(), "choose policy = \"weights\" or \"tenant\"".to_owned());
+        let problem = "policy = \"deadline\" needs the sizes of flows, and the size of a stream is unknown";
+        let (key, hint) =
+            ("scheme.r2c2.policy".to_owned(), "choose policy = \"weights\" or \"tenant\"".to_owned());
         return Err(Unfit { key, problem: problem.to_owned(), hint });
     }
     if let Some(selection) = params.selection {
         let unfit = |key: &str, problem: String, hint: String| Unfit { key: key.into(), problem, hint };
         let (protocol, routing) = (params.protocol, Routing::new(Arc::clone(plan.topology)));
         if !selection.among.contains(&protocol) {
-            let problem = format!("the routing `{protocol}`, with which flows start, is not in `select_among`");
-            return Err(unfit("scheme.routing", problem, "choose routing = \"rps\", or select = \"off\"".into()));
+            let problem =
+                format!("the routing `{protocol}`, with which flows start, is not in `select_among`");
+            return Err(unfit(
+                "scheme.routing",
+                problem,
+                "choose routing = \"rps\", or select = \"off\"".into(),
+            ));
         }
         let lasting = params.rho * LASTING_TICKS;
         if selection.period < lasting || selection.period == Duration::ZERO {
-            let problem =
-                format!("`select_period` must be at least {lasting} and greater than 0 (got {})", selection.period);
-            return Err(unfit("scheme.r2c2.select_period", problem, "give a longer `select_period`, or a shorter \
-                              `rho`".into()));
+            let problem = format!(
+                "`select_period` must be at least {lasting} and greater than 0 (got {})",
+                selection.period
+            );
+            return Err(unfit(
+                "scheme.r2c2.select_period",
+                problem,
+                "give a longer `select_period`, or a shorter \
+                              `rho`"
+                    .into(),
+            ));
         }
         for &protocol in selection.among {
             setup::check_route(&routing, &params, protocol, "scheme.r2c2.select_among")?;

@@ -15,9 +15,12 @@ pub(crate) const ROUTINGS: &[&str] =
 pub(crate) const HEADROOM: Parameter =
     Parameter::new("headroom", Value::Fraction(0.05), "fraction of each link's rate that is not allocated")
         .within(0.0, 0.99);
-pub(crate) const ONLY_LASTING: Parameter =
-    Parameter::new("only_lasting", Value::Flag(false), "rate computations count only flows that have been known for \
-                    a whole interval");
+pub(crate) const ONLY_LASTING: Parameter = Parameter::new(
+    "only_lasting",
+    Value::Flag(false),
+    "rate computations count only flows that have been known for \
+                    a whole interval",
+);
 pub(crate) const SYNCHRONOUS: Parameter =
     Parameter::new("synchronous", Value::Flag(false), "all nodes compute rates at the same times");
 pub(crate) const MTU: Parameter =
@@ -82,8 +85,11 @@ pub(crate) fn check(plan: &Plan<'_>, name: &str, params: &Params) -> Result<(), 
     let (bits, ports) = (params.hop_bits, plan.topology.nodes().map(|node| plan.topology.port_count(node)));
     let ports = ports.max().unwrap_or(0);
     if ports > 1 << bits {
-        let problem = format!("`hop_bits` = {bits} allows {} ports per node, and a node of this topology has \
-                               {ports}", 1 << bits);
+        let problem = format!(
+            "`hop_bits` = {bits} allows {} ports per node, and a node of this topology has \
+                               {ports}",
+            1 << bits
+        );
         let key = format!("scheme.{name}.{}", HOP_BITS.name);
         return Err(unfit(&key, problem, "give a larger `hop_bits`; the largest, 5, allows 32 ports"));
     }
@@ -103,9 +109,10 @@ pub(crate) fn check_route(
     }
     let (longest, room) = (routing.longest_route(protocol), 128 / params.hop_bits as usize);
     if longest > room {
-        let problem =
-            format!("a route of `{protocol}` has up to {longest} hops on this topology, and the header has room for \
-                     {room}");
+        let problem = format!(
+            "a route of `{protocol}` has up to {longest} hops on this topology, and the header has room for \
+                     {room}"
+        );
         return Err(unfit(problem, "choose a protocol with shorter routes, such as `rps`"));
     }
     Ok(())

@@ -40,7 +40,7 @@ impl Bt {
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let side = ranks.isqrt();
         if side < 2 || side * side != ranks {
-            let need = "a square of at least 4, because BT divides its grid so";
+            let need = "a square of at least 4 for BT";
             return Err(WorkloadError::parameter("number of ranks", &ranks, need));
         }
         if class.of(&CLASSES).0 / side < 3 {

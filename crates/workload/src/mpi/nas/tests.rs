@@ -42,7 +42,7 @@ fn ranks_that_a_decomposition_cannot_have_are_refused() {
     let refusal = Bt::new(Class::A, 128).unwrap_err().to_string();
     assert_eq!(
         refusal,
-        "number of ranks is 128, but must be a square of at least 4, because BT divides its grid so"
+        "the number of ranks must be a square of at least 4 for BT (got 128)"
     );
 }
 
