@@ -110,10 +110,10 @@ mod tests {
         };
         assert_eq!(
             refused(0, None, &running),
-            "2 live runs have a host 0; choose one by --run PROCESS: 7, 9"
+            "2 live runs have a host 0; choose one with --run PROCESS, where PROCESS is one of: 7, 9"
         );
-        assert_eq!(refused(1, Some(9), &running), "the live run has no host 1; its hosts are 0");
-        assert!(refused(1, Some(8), &running).starts_with("process 8 is no live run"));
+        assert_eq!(refused(1, Some(9), &running), "the live run has no host 1; the hosts of the run are 0");
+        assert!(refused(1, Some(8), &running).starts_with("process 8 is not a live run"));
         assert!(refused(1, None, &[]).starts_with("no live run on this machine has namespaces"));
     }
 }

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_finding_says_what_there_is_and_what_would_help() {
+    fn every_finding_describes_the_machine_and_a_remedy() {
         let findings = examine();
         assert_eq!(findings.len(), 10);
         for Finding { what, found, lacks } in findings {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_is_said_only_where_something_does() {
+    fn a_remedy_is_shown_only_for_findings_that_lack_something() {
         assert_eq!(Finding::new("a", true, "b", "c").lacks, None);
         assert_eq!(Finding::new("a", false, "b", "c").lacks.as_deref(), Some("c"));
     }

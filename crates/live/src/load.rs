@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flow_starts_on_time_and_is_delivered_once_where_it_is_to() {
+    fn every_flow_starts_on_time_and_is_delivered_once_at_its_destination() {
         let _alone = PORT_IS_FREE.lock();
         let Some(hosts) = hosts(4) else { return };
         let flows = flows(4, 300);

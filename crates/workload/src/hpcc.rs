@@ -110,7 +110,7 @@ mod tests {
 
     /// The example file of HPCC's simulator has this form.
     #[test]
-    fn what_follows_the_announced_flows_is_not_read() {
+    fn lines_after_the_announced_flows_are_ignored() {
         let text =
             "1\n2 1 3 100 200 2\n3 1 3 100 200 2\n\nFirst line: # of flows\nsrc0 dst0 3 dst_port0 size0\n";
         assert_eq!(read_hpcc(text, &star(4)).unwrap().len(), 1);

@@ -83,7 +83,7 @@ fn fifos_and_devices_are_refused() {
     let fifo = "a FIFO cannot be an input; use a regular file";
     assert!(refused("run a.toml").contains(fifo));
     assert!(refused("run flows.txt").contains(fifo));
-    assert!(refused("run /dev/zero").contains("a device is not supported as an input"));
+    assert!(refused("run /dev/zero").contains("a device cannot be an input"));
 }
 
 #[test]

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_measured_is_held_against_the_first_run() {
+    fn only_measured_numbers_are_compared_with_the_first_run() {
         let line = |kind, values: [Value; 3]| Line { class: None, name: "", kind, values: values.into() };
         let measured = line(Kind::Measured, [json!(2), json!(3.0), Value::Null]);
         assert_eq!([0, 1, 2].map(|run| measured.ratio(run)), [None, Some(1.5), None]);

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frequency_is_refused() {
+    fn invalid_frequencies_are_refused() {
         let hint = |text| Frequency::parse(text).map_err(|error| error.hint());
         assert_eq!(hint("3 / mss"), Err("did you mean \"3 / ms\"?".to_owned()));
         assert_eq!(hint("often"), Err(format!("write {WHAT}")));

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exact_is_refused() {
+    fn quantities_that_are_not_exactly_representable_are_refused() {
         for text in ["0.5 ps", "1.0000000000001 s", "99999999999 s"] {
             assert!(matches!(parse::<Duration>(text), Err(QuantityError::Inexact { .. })), "{text}");
         }

@@ -303,10 +303,10 @@ mod tests {
         wider.outcomes[0].accept.1 = f64::INFINITY;
         assert_eq!(
             moved(wider, Scale::Quick).results,
-            ["test/fig1/a has another range: [Some(0.0), None], was [Some(0.0), Some(5.0)]"]
+            ["test/fig1/a has the range [Some(0.0), None], was [Some(0.0), Some(5.0)]"]
         );
         let gone = Reproduced { outcomes: Vec::new(), ..figure(1.0 / 3.0, true) };
-        assert_eq!(moved(gone, Scale::Quick).results, ["test/fig1/a is gone"]);
+        assert_eq!(moved(gone, Scale::Quick).results, ["test/fig1/a no longer exists"]);
     }
 
     #[test]
@@ -345,7 +345,7 @@ mod tests {
             Ledger::parse("{\"schema\": 2, \"results\": []}", Path::new("l.json")).expect_err("a newer one");
         assert_eq!(
             error.to_string(),
-            "l.json is no ledger of claims: its schema is 2, and this program knows 1"
+            "l.json is not a ledger of claims: its schema version is 2, and this program reads 1"
         );
     }
 }

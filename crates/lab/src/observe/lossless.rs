@@ -240,10 +240,7 @@ mod tests {
         let rows = |account| records(&[(link(&star, 2, 0), account)], &star, Time::ZERO);
         let overflown = refuse_losses(&rows(account), &links, &Drops::default(), &star);
         let text = overflown.expect_err("a loss").to_string();
-        assert!(
-            text.contains("the memory of node 2 was full for 3 packets that came in from node 0"),
-            "{text}"
-        );
+        assert!(text.contains("node 2 dropped 3 packets from node 0"), "{text}");
 
         let drops = Drops { queue_full: 5, ..Drops::default() };
         let mut links = links;
@@ -254,7 +251,7 @@ mod tests {
         );
         let lost = refuse_losses(&rows(FlowControlAccount::default()), &links, &drops, &star);
         let text = lost.expect_err("a loss").to_string();
-        assert!(text.contains("5 packets, most of them of the link 2->1"), "{text}");
+        assert!(text.contains("5 packets, most of them at the link 2->1"), "{text}");
     }
 
     #[test]

@@ -161,7 +161,7 @@ fn streams_of_udp_arrive_if_nothing_is_lost() {
 }
 
 #[test]
-fn what_udp_loses_is_a_gap_that_no_byte_behind_it_passes() {
+fn no_byte_after_a_lost_udp_packet_is_delivered() {
     let mut live =
         fabric("udp", "ecmp", &[], vec![], &LinkErrors { seed: SEED, loss: 0.05, ..LinkErrors::default() });
     let (flow, sent) = (stream(0, 0, 8), content(0, 200_000));
@@ -206,7 +206,7 @@ fn a_stream_may_be_empty_and_ends_when_it_is_closed() {
 }
 
 #[test]
-fn what_cannot_be_a_stream_is_refused_with_the_reason() {
+fn impossible_streams_are_refused_with_the_reason() {
     let topology = torus();
     let refused = |transport| {
         let unfit = build(transport, "ecmp", &topology, &[]).err().expect("it is refused");

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_port_before_is_told_while_it_can_be_used() {
+    fn the_previous_port_is_returned_while_it_is_usable() {
         let mut flowlets = table(Expiry::Exact);
         let mut told = Vec::new();
         let mut port = |at, ports: &[PortId]| {

@@ -119,7 +119,8 @@ fn malformed_text_is_refused_at_its_place() {
     assert_eq!(error("\n calc -1"), "line 3, column 7: in rank 0: expected a time in ns, found `-1`");
     assert!(error("\n calc 18446744073709551616").starts_with("line 3, column 7:"));
     assert!(
-        error("\n calc 1 tag 3").starts_with("line 3, column 9: in rank 0: expected the end of the statement")
+        error("\n calc 1 tag 3")
+            .starts_with("line 3, column 9: in rank 0: expected the end of the statement")
     );
     assert_eq!(error("\n send 8 to 1"), "line 3, column 9: in rank 0: expected `b`, found `to`");
     assert!(error("\n send xb to 1").starts_with("line 3, column 7: in rank 0: expected a number of bytes"));
@@ -131,7 +132,10 @@ fn malformed_text_is_refused_at_its_place() {
     assert!(error("\n calc 8 cpu 256").starts_with("line 3, column 13:"));
     assert!(error("\n 1l: calc 8").starts_with("line 3, column 2: in rank 0: expected a label: a letter"));
     assert!(error("\n l-1: calc 8").starts_with("line 3, column 2:"));
-    assert!(error("\n calc 8\nrank 1 {").starts_with("line 4, column 9: in rank 0: the program of rank 0 is not closed"));
+    assert!(
+        error("\n calc 8\nrank 1 {")
+            .starts_with("line 4, column 9: in rank 0: the program of rank 0 is not closed")
+    );
 }
 
 #[test]
@@ -154,7 +158,7 @@ fn labels_are_defined_once_and_before_use() {
 }
 
 #[test]
-fn circles_are_found() {
+fn dependency_cycles_are_found() {
     let circle = "\nl1: calc 1\nl2: calc 1\nl3: calc 1\nl2 requires l3\nl3 irequires l2";
     assert_eq!(
         error_of(circle),
@@ -173,12 +177,12 @@ fn a_dependency_beyond_the_window_is_refused() {
     };
     assert!(Trace::read(Cursor::new(text(9)), 10).is_ok());
     assert!(error_within(&text(10), 10).starts_with(
-        "line 15, column 1: in rank 0: this dependency comes more than 10 statements after the operation"
+        "line 15, column 1: in rank 0: this dependency is more than 10 statements after the operation"
     ));
 }
 
 #[test]
-fn how_far_a_dependency_may_stand_does_not_depend_on_whether_its_operation_has_begun() {
+fn the_lookahead_limit_does_not_depend_on_begun_operations() {
     // The operation `l3`, for which `l2` waits, has not begun when the last dependency is read, so `l2` has not begun
     // either.
     let text = |between: usize| {

@@ -59,7 +59,10 @@ fn oracle_12_several_permutations_are_drawn_one_by_one() {
         assert!(to.into_iter().eq(0..16) && permutation.iter().all(|(src, dst)| src != dst));
     }
     assert_ne!(permutations[0], permutations[1]);
-    assert!(error(&Pairs::Permutation { fraction: 1.0, times: 0 }, &topology).contains("permutations is 0"));
+    assert!(
+        error(&Pairs::Permutation { fraction: 1.0, times: 0 }, &topology)
+            .contains("permutations must be at least 1 (got 0)")
+    );
 }
 
 #[test]
@@ -129,8 +132,11 @@ fn impossible_patterns_are_refused() {
     assert_eq!(error(&listed(0, 4), &star), "node 4 is not a host of the topology");
     assert_eq!(error(&listed(0, 9), &star), "node 9 is not a host of the topology");
     assert_eq!(error(&listed(3, 3), &star), "node 3 cannot send to itself");
-    assert!(error(&Pairs::Permutation { fraction: 1.5, times: 1 }, &star).contains("fraction is 1.5"));
-    assert!(error(&Pairs::Incast { senders: 4, receiver: None }, &star).contains("senders is 4"));
+    assert!(
+        error(&Pairs::Permutation { fraction: 1.5, times: 1 }, &star)
+            .contains("fraction must be more than 0 and at most 1 (got 1.5)")
+    );
+    assert!(error(&Pairs::Incast { senders: 4, receiver: None }, &star).contains("(got 4)"));
     assert!(error(&Pairs::Uniform, &crate::testing::star(1)).contains("has 1"));
 }
 
@@ -161,7 +167,7 @@ fn inter_pod_covers_all_pairs_of_different_pods_evenly() {
 }
 
 #[test]
-fn stride_by_a_pod_and_all_to_all_are_what_they_say() {
+fn stride_by_a_pod_and_all_to_all_have_the_defined_pairs() {
     let topology = clos(BASELINE, TEN_GBPS);
     let stride = each(&Pairs::Stride { by: 36 }, &topology, 1);
     assert!(stride.len() == 432 && stride.iter().all(|(src, dst)| *dst == (src + 36) % 432));

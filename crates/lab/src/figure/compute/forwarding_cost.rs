@@ -147,6 +147,6 @@ kind = "forwarding-cost"
         let refused = |section: &str| measured(section).err().expect("a problem").to_string();
         assert!(refused("routings = [\"ecmp\"]").contains("switch"));
         assert!(refused("switch = 4\nroutings = []").contains("`routings` must be one or more names"));
-        assert!(refused("switch = 99\nroutings = [\"ecmp\"]").contains("decides on no packets"));
+        assert!(refused("switch = 99\nroutings = [\"ecmp\"]").contains("does not forward packets"));
     }
 }

@@ -72,8 +72,8 @@ fabrics = [{ label = "ring", topology = { kind = "torus", dims = [4], link_rate 
         );
         let refused = |dst: &str| numbers(&text.replace("dst = 1", dst)).expect_err("a problem").to_string();
         assert!(
-            refused("dst = 4").contains("does not have this pair")
-                && refused("dst = 0").contains("does not have this pair")
+            refused("dst = 4").contains("does not have these two nodes")
+                && refused("dst = 0").contains("does not have these two nodes")
         );
     }
 }

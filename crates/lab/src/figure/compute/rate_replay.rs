@@ -110,11 +110,11 @@ kind = "rate-replay"
             Err(problem) => problem.to_string(),
             Ok(_) => panic!("a problem"),
         };
-        assert!(refused("tcp-newreno", "intervals = [\"50 us\"]").contains("flow events are those of R2C2"));
+        assert!(refused("tcp-newreno", "intervals = [\"50 us\"]").contains("needs the flow events of R2C2"));
         assert!(refused("r2c2", "intervals = [\"0 us\"]").contains("greater than 0"));
-        assert!(refused("r2c2", "intervals = []\nnodes = 10").contains("number of nodes"));
+        assert!(refused("r2c2", "intervals = []\nnodes = 10").contains("fewer nodes"));
         assert!(refused("r2c2", "intervals = []\nslow = 0").contains("`slow` must be greater than 0"));
         assert!(refused("r2c2", "").contains("intervals"));
-        assert!(refused("r2c2", errors).contains("fail or damage"), "{}", refused("r2c2", errors));
+        assert!(refused("r2c2", errors).contains("does not support failures"), "{}", refused("r2c2", errors));
     }
 }

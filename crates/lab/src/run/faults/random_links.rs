@@ -144,17 +144,20 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_fail_is_refused() {
+    fn impossible_random_link_failures_are_refused() {
         let random = RandomLinks { tier: Tier::Core, pod: Some(0), links: 12, most_a_switch: 2 };
         let refused = |random, topology: &Topology| chosen(random, topology, 1).unwrap_err();
         assert_eq!(
             refused(RandomLinks { links: 13, ..random }, &k12()),
-            "no 13 of 36 links are at most 2 a switch"
+            "13 of 36 links cannot be chosen with at most 2 at any switch"
         );
         assert_eq!(refused(RandomLinks { pod: Some(12), ..random }, &k12()), "the topology has no pod 12");
         let leaf_spine =
             clos(ClosSize::leaf_spine(2, 2, 2), ClosRates::all(Rate::from_gbps(10)), Duration::ZERO);
-        assert_eq!(refused(random, &leaf_spine.unwrap()), "no 12 of 0 links are at most 2 a switch");
+        assert_eq!(
+            refused(random, &leaf_spine.unwrap()),
+            "12 of 0 links cannot be chosen with at most 2 at any switch"
+        );
         let torus = torus(&[4, 4], Rate::from_gbps(10), Duration::ZERO).unwrap();
         assert_eq!(
             refused(random, &torus),

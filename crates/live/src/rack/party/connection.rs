@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_talks_nonsense_is_not_listened_to() {
+    fn malformed_messages_are_errors() {
         for bytes in [&[0xFF; 8][..], &[2, 0, 0, 0, 0xFF, 0xFF], &[3, 0, 0, 0, 1]] {
             let (one, other) = pair();
             one.stream.write_all(bytes).expect("room");

@@ -70,7 +70,7 @@ fn walk(
 }
 
 #[test]
-fn oracle_12_what_answers_goes_the_exact_way_back() {
+fn oracle_12_acknowledgements_take_the_reverse_path() {
     let fabrics = [
         (fat_tree(4), "ecmp"),
         (bcube(3, 1), "ecmp"),
@@ -100,7 +100,7 @@ fn oracle_12_what_answers_goes_the_exact_way_back() {
 }
 
 #[test]
-fn what_has_no_path_here_is_lost() {
+fn packets_without_a_path_are_dropped() {
     let topology = bcube(2, 1);
     let paths = paths_of(&topology, "bcube", 8).expect("short paths");
     let mut node = Pinned::new(NodeId(1), &paths);
