@@ -87,7 +87,7 @@ keys! {
         MEAN_REPAIR: Duration = Key::new("repair").required().above_zero();
         /// Time that topology discovery takes to tell every node.
         FAULTS_DISCOVERY: Duration = Key::new("discovery").or("\"1 ms\"");
-        /// Time after which nothing fails.
+        /// Time after which no failures happen.
         UNTIL: Duration = Key::new("until").required().example("\"10 ms\"");
     }
 

@@ -64,7 +64,8 @@ keys! {
             .example("{ of = \"fct\", stat = \"p99\" }");
         /// The range in which the claim holds: two numbers, the smaller first.
         ACCEPT: Vec<f64> = Key::new("accept").computed("at least 1 of an order or a lead, at least 0 of a trend").example("[2.0, 5.0]");
-        /// Half the width of the 95% interval over seeds beyond which nothing was measured, in the claim's own unit.
+        /// Largest accepted half-width of the 95% interval over seeds, in the claim's unit. If the interval is wider,
+        /// the claim is not measured.
         WIDEST: f64 = Key::new("widest").above_zero().example("0.1");
         /// The reason for the range.
         WHY: String = Key::new("why").required();

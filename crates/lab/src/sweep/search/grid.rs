@@ -49,7 +49,7 @@ impl Number {
 keys! {
     /// The values among which a search chooses.
     pub(super) GRID = "search" {
-        /// First and last value. The first is taken to hold and never run.
+        /// First and last value. The first is assumed to hold and is never run.
         RANGE: Vec<f64> = Key::new("range").required().example("[0, 64]");
         /// Distance between values. Only a range of whole numbers may leave it out.
         STEP: f64 = Key::new("step").computed("1 of whole numbers").example("0.1");

@@ -46,7 +46,7 @@ keys! {
     pub(crate) SEARCH = "search" {
         /// The dotted key that is searched.
         KEY: String = Key::new("key").required().example("\"workload.flows\"");
-        /// Least mean over seeds of the measure at which a value holds.
+        /// A value holds if the mean of the measure over seeds is at least this number.
         AT_LEAST: f64 = Key::new("at_least").required().example("0.99");
         /// Number of runs at each value.
         SEEDS: u64 = Key::new("seeds").or("1").above_zero();

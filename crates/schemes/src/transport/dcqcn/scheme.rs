@@ -40,8 +40,8 @@ pub(crate) const TRANSPORT: Transport = Transport {
              timeout",
             "the i-th cycle of hyper increase raises the target rate by i steps, as in QCN; the paper does not \
              specify it",
-            "a marked packet that arrives within `cnp_interval` of a notification does not cause a delayed \
-             notification; the next marked packet after it causes one",
+            "a marked packet within `cnp_interval` of the last notification causes no notification, also not a \
+             delayed one",
         ],
         view: View::Local,
         parameters: &Params::LIST,
