@@ -273,7 +273,7 @@ mod tests {
             (Hotspot { severity: 0.0, ..good() }, "the hotspot's severity must be more than 0 (got 0)"),
             (
                 Hotspot { severity: 4.4, ..good() },
-                "the hotspot's severity requires 11 Gbps from host 0, whose link has 10 Gbps",
+                "the hotspot's severity requires 11 Gbps from host 0, whose link has only 10 Gbps",
             ),
             (Hotspot { victims: victim(1, 1, 0.5), ..good() }, "node 1 cannot send to itself"),
             (

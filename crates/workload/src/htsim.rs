@@ -162,7 +162,10 @@ mod tests {
             error("0->1 start 0 size 1"),
             "line 1, column 1: `Connections`, the number of flows, is missing"
         );
-        assert_eq!(error("Nodes 5"), "line 1, column 7: 5 nodes, and the topology has 4 hosts");
+        assert_eq!(
+            error("Nodes 5"),
+            "line 1, column 7: the file has 5 nodes, and the topology has only 4 hosts"
+        );
         assert_eq!(error("Nodes"), "line 1, column 1: `Nodes` must be followed by one number");
         assert_eq!(error("Connections x"), "line 1, column 13: `x` is not a number of connections");
         assert_eq!(
@@ -190,7 +193,8 @@ mod tests {
         assert_eq!(error("Triggers 1"), format!("line 1, column 10: Triggers: {unknown}"));
         assert_eq!(flow("0->1 trigger 1 size 1"), format!("line 3, column 6: `trigger`: {unknown}"));
         assert!(
-            flow("trigger id 1 oneshot").starts_with("line 3, column 1: `trigger` is neither a connection")
+            flow("trigger id 1 oneshot")
+                .starts_with("line 3, column 1: `trigger` is neither a flow such as 0->5")
         );
     }
 

@@ -195,7 +195,10 @@ fn arrivals_and_ends(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     match ran.flows.iter().find(left) {
         Some(flow) => {
             let engine = if prepared.experiment.engine.kind == EngineKind::Flow { "flow" } else { "packet" };
-            Err((ENDS, format!("{engine} engine: the run has stopped, but this flow is unfinished: {flow:?}")))
+            Err((
+                ENDS,
+                format!("{engine} engine: the run has stopped, but this flow is unfinished: {flow:?}"),
+            ))
         }
         None => Ok(()),
     }

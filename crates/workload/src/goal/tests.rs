@@ -147,11 +147,11 @@ fn labels_are_defined_once_and_before_use() {
     );
     assert!(
         error("\nl1: calc 1\nl1 requires l2\nl2: calc 1")
-            .starts_with("line 4, column 1: in rank 0: a label is not defined")
+            .starts_with("line 4, column 1: in rank 0: a label of this dependency is not defined")
     );
     assert!(
         error("\nl1: calc 1\nl2 requires l1\n")
-            .starts_with("line 4, column 1: in rank 0: a label is not defined")
+            .starts_with("line 4, column 1: in rank 0: a label of this dependency is not defined")
     );
     // Each rank has its own labels.
     trace("num_ranks 2\nrank 0 {\nl1: calc 1\n}\nrank 1 {\nl1: calc 1\n}");
@@ -192,9 +192,7 @@ fn the_lookahead_limit_does_not_depend_on_begun_operations() {
         )
     };
     assert!(Trace::read(Cursor::new(text(7)), 10).is_ok());
-    assert!(
-        error_within(&text(8), 10).starts_with("line 15, column 1: in rank 0: this dependency comes more")
-    );
+    assert!(error_within(&text(8), 10).starts_with("line 15, column 1: in rank 0: this dependency is more"));
 }
 
 #[test]

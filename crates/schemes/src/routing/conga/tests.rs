@@ -269,7 +269,8 @@ fn other_fabrics_are_refused() {
     let problem = |topology| with(topology, "conga-flow", &[]).map(|_| ()).map_err(|unfit| unfit.problem);
     let fat_tree = builders::fat_tree(4, ClosRates::all(RATE), DELAY).expect("a fat-tree");
     assert!(
-        problem(fat_tree).is_err_and(|problem| problem.contains("`conga-flow`") && problem.contains("cores"))
+        problem(fat_tree)
+            .is_err_and(|problem| problem.contains("`conga-flow`") && problem.contains("core switches"))
     );
     let torus = builders::torus(&[4, 4], RATE, DELAY).expect("a torus");
     assert!(problem(torus).is_err_and(|problem| problem.contains("not a leaf-spine")));
