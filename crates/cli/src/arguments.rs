@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "raddle", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted."
+    after_help = "Exit codes: 0 success, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted."
 )]
 pub(crate) struct Arguments {
     /// What to do.
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// How results are printed on stdout.
     #[arg(long, global = true, value_enum, default_value = "text")]
     pub(crate) format: Format,
-    /// No progress on stderr.
+    /// Do not show progress on stderr.
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 }
@@ -57,90 +57,90 @@ pub(crate) enum Format {
 pub(crate) enum Command {
     /// Run an experiment.
     Run(Run),
-    /// Run every experiment of a sweep. A run that is finished, whole, and made from the same inputs by the same program is
-    /// not run again.
+    /// Run every experiment of a sweep. A finished run is kept if its files are intact and it came from the same
+    /// inputs and the same program.
     Sweep(Sweep),
-    /// Run an experiment live: nodes that move real bytes in real time; or act on a live run.
+    /// Run an experiment live, with nodes that move real bytes in real time, or act on a live run.
     Live(Live),
-    /// Run an experiment on the packet engine and on the flow engine, and say how far they are apart; exit code 1 if farther than
-    /// `[agree]` in the file allows.
+    /// Run an experiment on the packet engine and on the flow engine, and show how far their results differ. The exit
+    /// code is 1 if they differ by more than `[agree]` in the file allows.
     Agree {
         /// The experiment, a TOML file.
         file: PathBuf,
-        /// Override a key: `--set workload.flows=512`; again for more.
+        /// Override a key: `--set workload.flows=512`. May be given several times.
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
-        /// The seed, for `--set engine.seed=N`.
+        /// The seed; short for `--set engine.seed=N`.
         #[arg(long)]
         seed: Option<u64>,
-        /// Most threads for the packet engine; all cores if left out.
+        /// Largest number of threads for the packet engine; by default one per core.
         #[arg(long)]
         threads: Option<usize>,
     },
-    /// Choose a routing protocol for each flow of an experiment, all taken as live at once (R2C2, §3.4).
+    /// Choose a routing protocol for each flow of an experiment as if all flows were active at once (R2C2, §3.4).
     Select {
         /// The experiment, a TOML file.
         file: PathBuf,
-        /// Override a key: `--set workload.flows=512`; again for more.
+        /// Override a key: `--set workload.flows=512`. May be given several times.
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
-        /// The seed, for `--set engine.seed=N`.
+        /// The seed; short for `--set engine.seed=N`.
         #[arg(long)]
         seed: Option<u64>,
-        /// What rates are worth: aggregate, minimum, or tenant.
+        /// The utility to maximise: aggregate, minimum, or tenant.
         #[arg(long, default_value = "aggregate")]
         utility: String,
-        /// How to look for the best: genetic, hill-climbing, log-linear, annealing, random, or exhaustive.
+        /// The search method: genetic, hill-climbing, log-linear, annealing, random, or exhaustive.
         #[arg(long, default_value = "genetic")]
         search: String,
         /// Write the flows' protocols and rates to this CSV file.
         #[arg(long)]
         out: Option<PathBuf>,
     },
-    /// Run a paper's figures and hold them against what it claims.
+    /// Run the experiments of a paper's figures and compare the results with the paper's claims.
     Reproduce {
-        /// Papers, or figures: `r2c2`, `r2c2/fig10`; or a figure's file of your own: `mine.toml`; everything if
-        /// left out.
+        /// Papers such as `r2c2`, figures such as `r2c2/fig10`, or your own figure file such as `mine.toml`; by
+        /// default all papers.
         targets: Vec<String>,
-        /// How large: `quick` takes about a minute, `full` is the paper's size.
+        /// Size of the experiments: `quick` takes about a minute, `full` is the paper's size.
         #[arg(long, value_enum, default_value = "quick")]
         scale: Scale,
-        /// Where figures and records go, each in a folder of its own. An earlier figure of the same experiments there is
+        /// Directory for the results, with one folder per figure. An earlier result of the same experiments is
         /// replaced.
         #[arg(long, default_value = "out/reproduce")]
         out: PathBuf,
-        /// Replace whatever the figures' folders hold: other figures are deleted; a folder with files that Raddle did not
-        /// write, or that were changed, is renamed to `FOLDER.old-…`.
+        /// Replace the figures' folders even if they hold other results, which are deleted. A folder with files that
+        /// Raddle did not write, or that were changed, is renamed to `FOLDER.old-…`.
         #[arg(long)]
         force: bool,
-        /// Runs at a time; all cores if left out.
+        /// Number of runs at a time; by default one per core.
         #[arg(long)]
         threads: Option<usize>,
-        /// Compare with the ledger of claims that comes with Raddle: exit 1 if a result, a verdict or a range is another one, and
-        /// 0 if all is as it was, claims that fail included.
+        /// Compare with Raddle's ledger of recorded results. The exit code is 1 if a result, a verdict or a range has
+        /// changed. It is 0 if nothing has changed, even if claims fail.
         #[arg(long)]
         check: bool,
-        /// Only figures that took no more seconds than this when they were put into the ledger.
+        /// Run only figures that took at most this many seconds when they were recorded in the ledger.
         #[arg(long, value_name = "SECONDS")]
         within: Option<f64>,
-        /// Put the results into this ledger of claims, such as papers/ledger.json.
+        /// Record the results in this ledger, such as papers/ledger.json.
         #[arg(long, value_name = "FILE")]
         record: Option<PathBuf>,
     },
-    /// List what there is.
+    /// List schemes, topologies, workloads, figures, keys and other names.
     List {
-        /// Which part; all of it if left out.
+        /// The part of the list; by default all of it.
         #[arg(value_enum)]
         what: Option<Listed>,
     },
     /// Print the JSON Schema of experiment files, by which editors complete and check them.
     Schema,
-    /// Look at a topology, or check it.
+    /// Describe, check or convert a topology.
     Topo {
         #[command(subcommand)]
         command: Topo,
     },
-    /// Put finished runs side by side, every number over that of the first one.
+    /// Compare finished runs; each number is also shown relative to the first run.
     Compare {
         /// Run directories.
         #[arg(required = true)]
@@ -149,35 +149,35 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
     },
-    /// Describe a scheme (parameters, source, differences from the source), a key of an experiment, a figure, or whatever else
-    /// `raddle list` names.
+    /// Describe a scheme (parameters, source, differences from the source), a key of an experiment, a figure, or any
+    /// other name in `raddle list`.
     Explain {
-        /// Its name, as `raddle list` gives it: `r2c2`, `vlb`, `torus`, `sizes web_search`, `engine.grid`,
-        /// `r2c2/fig10`.
+        /// The name, as in `raddle list`: `r2c2`, `vlb`, `torus`, `sizes web_search`, `engine.grid`, `r2c2/fig10`.
         #[arg(required = true)]
         name: Vec<String>,
     },
-    /// Run random small experiments over all schemes, and hold each against what must be true of any experiment: nothing
-    /// panics, packets are conserved, threads and lockstep change nothing. An experiment that fails is made as small as
-    /// possible and written to a file; exit code 1.
+    /// Run small random experiments over all schemes, and check properties that hold for every experiment: no panic,
+    /// packets are conserved, results do not depend on threads or lockstep. A failing experiment is reduced and
+    /// written to a file, and the exit code is 1.
     Torture(Torture),
-    /// Say what this machine can run.
+    /// Report what this machine can run.
     Doctor,
 }
 
-/// Which random experiments.
+/// The choice of random experiments.
 #[derive(Debug, Args)]
 pub(crate) struct Torture {
-    /// The first experiment. The others are the numbers after it, so that `--seed N --count 1` repeats experiment N.
+    /// The number of the first experiment; the next ones follow in order, so `--seed N --count 1` repeats experiment
+    /// N.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Most experiments; no limit if left out.
+    /// Largest number of experiments; by default there is no limit.
     #[arg(long)]
     pub(crate) count: Option<u64>,
-    /// Begin no experiment after so many minutes, such as 0.5; 1 if neither this nor `--count` is given.
+    /// Start no experiment after this many minutes, such as 0.5; 1 if neither this nor `--count` is given.
     #[arg(long)]
     pub(crate) minutes: Option<f64>,
-    /// Where experiments that fail are written.
+    /// Directory for experiments that fail.
     #[arg(long, default_value = "out/torture")]
     pub(crate) out: PathBuf,
 }
@@ -187,38 +187,38 @@ pub(crate) struct Torture {
 pub(crate) struct Run {
     /// The experiment, a TOML file.
     pub(crate) file: PathBuf,
-    /// Override a key: `--set scheme.transport=pfq`; again for more.
+    /// Override a key: `--set scheme.transport=pfq`. May be given several times.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The seed, for `--set engine.seed=N`.
+    /// The seed; short for `--set engine.seed=N`.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// The engine, for `--set engine.kind=NAME`.
+    /// The engine; short for `--set engine.kind=NAME`.
     #[arg(long)]
     pub(crate) engine: Option<String>,
-    /// Capture the packets of these links (`all`, or as in `3->12,12->3,40`, by their ends and numbers) in
-    /// `packets.pcapng`, for `--set record.pcap=LINKS`.
+    /// Capture the packets of these links in `packets.pcapng`: `all`, or a list such as `3->12,12->3,40` of nodes and
+    /// link numbers; short for `--set record.pcap=LINKS`.
     #[arg(long, value_name = "LINKS")]
     pub(crate) pcap: Option<String>,
-    /// Most threads, all cores if left out: they share a run while that is faster than one, or take one run of a sweep each.
-    /// Results do not depend on it.
+    /// Largest number of threads; by default one per core. Threads share a run while that is faster than one thread,
+    /// or each take one run of a sweep. Results do not depend on the number.
     #[arg(long)]
     pub(crate) threads: Option<usize>,
-    /// The run's directory; `out/NAME` of `NAME.toml` if left out. An earlier run of the same experiment there is replaced.
+    /// The run's directory; by default `out/NAME` for `NAME.toml`. An earlier run of the same experiment is replaced.
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
-    /// Replace whatever the directory holds: other runs are deleted; a directory with files that Raddle did not write, or
-    /// that were changed, is renamed to `DIR.old-…`.
+    /// Replace the directory even if it holds other runs, which are deleted. A directory with files that Raddle did
+    /// not write, or that were changed, is renamed to `DIR.old-…`.
     #[arg(long)]
     pub(crate) force: bool,
-    /// The most memory that a run may be expected to take, as in `8 GB`; what the machine and the control group have if left
-    /// out.
+    /// Limit of a run's estimated memory, such as `8 GB`; by default the memory of the machine or of its control
+    /// group.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<Bytes>,
-    /// Check the experiment and print it with every default, and the memory that it is expected to take; run nothing.
+    /// Check the experiment and print it with all defaults and its estimated memory; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Refuse an experiment about which there is a warning, with exit code 2.
+    /// Refuse an experiment that causes a warning, with exit code 2.
     #[arg(long)]
     pub(crate) deny_warnings: bool,
 }
@@ -254,14 +254,14 @@ fn shard(text: &str) -> Result<Shard, String> {
 pub(crate) enum Act {
     /// Run a program of this machine at a host of a live run whose hosts are namespaces.
     Exec(Exec),
-    /// Give a live run an order.
+    /// Give an order to a live run, such as to take a link down.
     Ctl(Ctl),
 }
 
 /// An order for a live run.
 #[derive(Debug, Args)]
 pub(crate) struct Ctl {
-    /// The process of the live run, if several run on this machine.
+    /// The process id of the live run, if there are several on this machine.
     #[arg(long, value_name = "PROCESS")]
     pub(crate) run: Option<u32>,
     #[command(subcommand)]
@@ -271,7 +271,7 @@ pub(crate) struct Ctl {
 /// What can be ordered.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Order {
-    /// Let the link between two nodes fail, or work again.
+    /// Take the link between two nodes down, or bring it up again.
     Link {
         /// Its new state.
         #[arg(value_enum)]
@@ -286,19 +286,19 @@ pub(crate) enum Order {
 /// The state of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LinkState {
-    /// It has failed, and what is on it is lost.
+    /// The link has failed, and packets on it are lost.
     Down,
-    /// It works again.
+    /// The link works again.
     Up,
 }
 
 /// A program at a host.
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
-    /// The host.
+    /// The number of the host's node.
     #[arg(long, value_name = "N")]
     pub(crate) host: u32,
-    /// The process of the live run, if several run on this machine.
+    /// The process id of the live run, if there are several on this machine.
     #[arg(long, value_name = "PROCESS")]
     pub(crate) run: Option<u32>,
     /// The program and its arguments.
@@ -315,12 +315,13 @@ pub(crate) struct Live {
     pub(crate) act: Option<Act>,
     #[command(flatten)]
     pub(crate) run: Option<Run>,
-    /// Run these nodes alone, as in `0-7`; other processes run the others.
+    /// Run only these nodes, such as `0-7`; other processes run the other nodes.
     #[arg(long, value_name = "FIRST-LAST", value_parser = nodes, requires = "meeting")]
     pub(crate) nodes: Option<Range<u32>>,
     #[command(flatten)]
     pub(crate) meeting: Place,
-    /// A file with a secret that all processes know. Without it, only your own processes of this machine are let in, at a socket.
+    /// A file with a secret that all processes of the run share. Without a secret, only your own processes on this
+    /// machine can join, through a Unix socket.
     #[arg(long, value_name = "FILE", requires = "nodes")]
     pub(crate) secret: Option<PathBuf>,
 }
@@ -329,11 +330,11 @@ pub(crate) struct Live {
 #[derive(Debug, Args)]
 #[group(id = "meeting", multiple = false, requires = "nodes")]
 pub(crate) struct Place {
-    /// Wait for the others, and keep the results of all: at this Unix socket, which this makes, for processes of this machine, or at
-    /// this address of this machine, as in `127.0.0.1:7000`, for processes of any machines.
+    /// Be the host: wait for the other processes and collect their results. A path makes a Unix socket, for processes
+    /// of this machine. An address of this machine, such as `127.0.0.1:7000`, is for processes of any machine.
     #[arg(long, value_name = "SOCKET|ADDRESS", value_parser = meeting)]
     pub(crate) listen: Option<Meeting>,
-    /// Go to the process that listens there.
+    /// Join the process that listens at this socket or address.
     #[arg(long, value_name = "SOCKET|ADDRESS", value_parser = meeting)]
     pub(crate) join: Option<Meeting>,
 }
@@ -345,9 +346,12 @@ fn meeting(text: &str) -> Result<Meeting, String> {
         return Ok(Meeting::Socket(text.into()));
     }
     let mut addresses = text.to_socket_addrs().map_err(|why| {
-        format!("`{text}` is no address of a machine with a port, as in `127.0.0.1:7000`: {why}; a socket's path that has a colon needs a slash")
+        format!(
+            "`{text}` is not an address with a port, such as `127.0.0.1:7000`: {why}; if it is the path of a \
+                 socket, write `./{text}`"
+        )
     })?;
-    addresses.next().map(Meeting::Address).ok_or_else(|| format!("`{text}` has no address"))
+    addresses.next().map(Meeting::Address).ok_or_else(|| format!("the name `{text}` has no address"))
 }
 
 /// Parses a size in the notation of experiment files.
@@ -358,11 +362,17 @@ fn size(text: &str) -> Result<Bytes, String> {
 /// Parses a range of nodes such as `0-7`, or one node such as `3`.
 fn nodes(text: &str) -> Result<Range<u32>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let number =
-        |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no node; nodes are `0-7` or `3`"));
+    let number = |text: &str| {
+        text.parse::<u32>().map_err(|_| {
+            format!(
+                "`{text}` is not a node number; give a range such as \
+         `0-7`, or one node such as `3`"
+            )
+        })
+    };
     let (first, last) = (number(first)?, number(last)?);
     if last < first || last == u32::MAX {
-        return Err(format!("`{text}` are no nodes; the first comes first, as in `0-7`"));
+        return Err(format!("`{text}` is not a range of nodes: the lower number must be first, as in `0-7`"));
     }
     Ok(first..last + 1)
 }

@@ -174,13 +174,13 @@ impl Session<'_> {
         let minutes = minutes.or_else(|| count.is_none().then_some(1.0));
         let time = minutes.map(|minutes| Duration::try_from_secs_f64(60.0 * minutes));
         let time = time.transpose().map_err(|_| Error::Usage {
-            what: "`--minutes` is not a time".to_owned(),
+            what: "`--minutes` must be a number of at least 0".to_owned(),
             hint: "give a number such as 10 or 0.5".to_owned(),
         })?;
         let options = torture::Options { seed, count, time, out: out.clone() };
         let show = |tally: &Tally, seed: u64| {
             if !self.output.quiet && tally.experiments.is_multiple_of(100) {
-                show::line(&format!("{} experiments, the last is {seed}", tally.experiments));
+                show::line(&format!("{} experiments so far, up to number {seed}", tally.experiments));
             }
         };
         let tally = torture::torture(&options, self.registry, self.stop, &mut { show })?;
@@ -230,8 +230,15 @@ impl Session<'_> {
             refuse_address(address, &secret)?;
         }
         let share = Share { nodes, meeting: place, is_host: meeting.listen.is_some(), secret };
-        let (does, at) = (if share.is_host { "waits" } else { "looks" }, &share.meeting);
-        self.output.note(|| show::line(&format!("{does} for the processes of the other nodes at {at}")));
+        let (does, at) = (
+            if share.is_host {
+                "waiting for the processes of the other nodes"
+            } else {
+                "joining the other nodes"
+            },
+            &share.meeting,
+        );
+        self.output.note(|| show::line(&format!("{does} at {at}")));
         if share.is_host {
             return self.run(run, "live", &own, Some(share));
         }
@@ -247,7 +254,12 @@ impl Session<'_> {
         let shared = raddle_lab::join(prepared, Control { stop: self.stop, progress, threads });
         bars.clear();
         let Shared { complete, packet_hops, fidelity } = shared?;
-        let text = || format!("{name}: {packet_hops} packet-hops; its host keeps the results\n{fidelity}");
+        let text = || {
+            format!(
+                "{name}: {packet_hops} packet-hops; the process that listens keeps the \
+                               results\n{fidelity}"
+            )
+        };
         let verdict = fidelity.verdict.to_string();
         let json = || json!({ "complete": complete, "packet_hops": packet_hops, "fidelity": verdict });
         self.output.print(text, json)?;
@@ -256,7 +268,10 @@ impl Session<'_> {
 
     fn show_namespaces(self, prepared: &Prepared) {
         for (host, address) in prepared.namespaces() {
-            let line = format!("host {host} is {address}: raddle live exec --host {host} -- COMMAND");
+            let line = format!(
+                "host {host} has the address {address}; run a program there with: raddle live exec \
+                                --host {host} -- COMMAND"
+            );
             self.output.note(|| show::line(&line));
         }
     }
@@ -425,9 +440,9 @@ impl Session<'_> {
             Topo::Show { .. } => output.print(|| facts.to_string(), || facts.json())?,
             Topo::Check { .. } => {
                 let text = if facts.connected() {
-                    "every node reaches every other"
+                    "the topology is connected"
                 } else {
-                    "the fabric is in parts"
+                    "the topology is not connected"
                 };
                 output.print(|| text.to_owned(), || json!({ "connected": facts.connected() }))?;
                 if !facts.connected() {
@@ -443,16 +458,24 @@ impl Session<'_> {
 fn refuse_address(address: SocketAddr, secret: &[u8]) -> Result<(), Error> {
     let refuse = |what: String, hint: &str| Err(Error::Usage { what, hint: hint.to_owned() });
     if !raddle_live::HAS_LIBFABRIC {
-        let hint = "build it with `cargo build --release --features libfabric`, which needs libfabric-dev and a C compiler; \
-                    processes of one machine can meet at a Unix socket instead: --listen PATH";
+        let hint = "build raddle with `cargo build --release --features libfabric`, which needs libfabric-dev and a \
+                    C compiler; for processes of one machine, use a Unix socket instead: --listen PATH";
         return refuse(
-            format!("{address} is a TCP address, and this raddle was built without libfabric"),
+            format!(
+                "{address} is a TCP address, which needs libfabric, and this raddle was built without libfabric"
+            ),
             hint,
         );
     }
     if secret.is_empty() {
-        let hint = "give all processes the same file that is not empty: --secret FILE";
-        return refuse(format!("whoever reaches {address} could join: a TCP address needs a secret"), hint);
+        let hint = "give all processes the same non-empty file: --secret FILE";
+        return refuse(
+            format!(
+                "the TCP address {address} needs a secret; without one, anyone who can reach it could \
+                               join"
+            ),
+            hint,
+        );
     }
     Ok(())
 }
@@ -502,7 +525,7 @@ struct Renamed(Mutex<Vec<String>>);
 impl Renamed {
     fn add(&self, from: &Path, to: &Path) {
         let told = format!(
-            "{} held files that Raddle did not write, or that were changed: it is {} now",
+            "{} held files that Raddle did not write, or that were changed; it was renamed to {}",
             from.display(),
             to.display()
         );
@@ -585,7 +608,7 @@ impl figure::Watch for FigureBars {
 
     fn kept(&self, folder: &Path) {
         let folder = folder.display();
-        show::warn(&format!("finished runs are kept in {folder}: the same command goes on from there"));
+        show::warn(&format!("finished runs are kept in {folder}; repeat the command to continue"));
     }
 
     fn renamed(&self, from: &Path, to: &Path) {
@@ -607,7 +630,7 @@ fn doctor() -> (String, Value) {
     let findings = raddle_live::doctor::examine();
     let mut rows = vec![
         vec!["raddle".to_owned(), raddle_lab::VERSION.to_owned(), String::new()],
-        vec!["engines".to_owned(), engines.join(", "), "all run without privileges".to_owned()],
+        vec!["engines".to_owned(), engines.join(", "), "all of them run without privileges".to_owned()],
     ];
     rows.extend(findings.iter().map(|finding| {
         let verdict =

@@ -18,7 +18,7 @@ pub(crate) fn exec(exec: &Exec) -> Error {
         return Error::Usage { what: "the program is missing".to_owned(), hint };
     };
     let why = namespace.become_program(Command::new(program).args(arguments));
-    Error::Run(format!("`{}` does not start at host {host}: {why}", program.display()))
+    Error::Run(format!("cannot start `{}` at host {host}: {why}", program.display()))
 }
 
 /// Gives an order to a live run. Returns a description of the effect.
@@ -31,7 +31,7 @@ pub(crate) fn order(ctl: &Ctl) -> Result<String, Error> {
     };
     let answer = control::ask(process, &format!("link {state} {a} {b}"));
     let answer = answer.map_err(|why| Error::Run(format!("process {process} does not answer: {why}")))?;
-    let hint = || "raddle topo show FILE tells a fabric's nodes and links".to_owned();
+    let hint = || "`raddle topo show FILE` shows the nodes and links of a topology".to_owned();
     answer.map_err(|what| Error::Usage { what, hint: hint() })
 }
 
@@ -41,18 +41,18 @@ fn run_of(run: Option<u32>, running: &[u32]) -> Result<u32, Error> {
         (Some(run), _) if running.contains(&run) => Ok(run),
         (None, &[run]) => Ok(run),
         (Some(run), _) => Err(Error::Usage {
-            what: format!("process {run} is no live run of yours"),
-            hint: "leave --run out if there is only one".to_owned(),
+            what: format!("process {run} is not one of your live runs"),
+            hint: "leave --run out if you have only one live run".to_owned(),
         }),
         (None, []) => Err(Error::Usage {
-            what: "you have no live run on this machine that takes orders".to_owned(),
-            hint: "raddle live FILE starts one".to_owned(),
+            what: "you have no live run on this machine".to_owned(),
+            hint: "start one with `raddle live FILE`".to_owned(),
         }),
         (None, _) => Err(Error::Usage {
-            what: format!("{} live runs take orders", running.len()),
+            what: format!("you have {} live runs on this machine", running.len()),
             hint: {
                 let processes: Vec<_> = running.iter().map(u32::to_string).collect();
-                format!("choose one by --run PROCESS: {}", processes.join(", "))
+                format!("choose one with --run PROCESS, where PROCESS is one of: {}", processes.join(", "))
             },
         }),
     }
@@ -68,18 +68,18 @@ fn namespace_of(host: u32, run: Option<u32>, running: &[Named]) -> Result<Named,
         [] if of_run().next().is_none() => Err(Error::Usage {
             what: match run {
                 None => "no live run on this machine has namespaces".to_owned(),
-                Some(run) => format!("process {run} is no live run with namespaces"),
+                Some(run) => format!("process {run} is not a live run with namespaces"),
             },
-            hint: "raddle live FILE makes them, with hosts = \"namespaces\" in [engine]".to_owned(),
+            hint: "start one with `raddle live FILE`, with hosts = \"namespaces\" in [engine]".to_owned(),
         }),
         [] => {
             let hosts: Vec<_> = of_run().map(|of| of.node.to_string()).collect();
-            let hint = format!("its hosts are {}", hosts.join(", "));
+            let hint = format!("the hosts of the run are {}", hosts.join(", "));
             Err(Error::Usage { what: format!("the live run has no host {host}"), hint })
         }
         _ => Err(Error::Usage {
             what: format!("{} live runs have a host {host}", found.len()),
-            hint: format!("choose one by --run PROCESS: {}", processes(&found)),
+            hint: format!("choose one with --run PROCESS, where PROCESS is one of: {}", processes(&found)),
         }),
     }
 }
@@ -110,10 +110,10 @@ mod tests {
         };
         assert_eq!(
             refused(0, None, &running),
-            "2 live runs have a host 0; choose one by --run PROCESS: 7, 9"
+            "2 live runs have a host 0; choose one with --run PROCESS, where PROCESS is one of: 7, 9"
         );
-        assert_eq!(refused(1, Some(9), &running), "the live run has no host 1; its hosts are 0");
-        assert!(refused(1, Some(8), &running).starts_with("process 8 is no live run"));
+        assert_eq!(refused(1, Some(9), &running), "the live run has no host 1; the hosts of the run are 0");
+        assert!(refused(1, Some(8), &running).starts_with("process 8 is not a live run"));
         assert!(refused(1, None, &[]).starts_with("no live run on this machine has namespaces"));
     }
 }

@@ -66,12 +66,15 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
         }
     }
     for figure in &done.left_out {
-        text.push_str(&format!("\nleft out {figure}, which runs only by its own name"));
+        text.push_str(&format!("\nleft out {figure}, which runs only if it is named"));
     }
     if let Some(first) = done.unfinished.first() {
         let heads = first.flows.iter().map(|&(class, _)| class.to_owned());
-        let mut rows =
-            vec![std::iter::once("never finished, in no other number".to_owned()).chain(heads).collect()];
+        let mut rows = vec![
+            std::iter::once("flows that never finished (not counted above)".to_owned())
+                .chain(heads)
+                .collect(),
+        ];
         rows.extend(done.unfinished.iter().map(|unfinished| {
             let counts = unfinished.flows.iter().map(|(_, count)| count.to_string());
             std::iter::once(unfinished.run.clone()).chain(counts).collect::<Vec<_>>()
@@ -95,14 +98,14 @@ pub(crate) fn moved(done: &Reproduction, moved: &Moved) -> String {
     let claims = done.outcomes().count();
     let figures = done.figures.len();
     let mut text = match moved.results.len() {
-        0 => format!("ledger   {claims} claims of {figures} figures are as they were"),
-        _ => "ledger   not as it was:".to_owned(),
+        0 => format!("ledger   unchanged: {claims} claims of {figures} figures"),
+        _ => "ledger   changed:".to_owned(),
     };
     for sentence in &moved.results {
         text.push_str(&format!("\n         {sentence}"));
     }
     for sentence in &moved.measured {
-        text.push_str(&format!("\n         {sentence} (measured by a clock, so that it may differ)"));
+        text.push_str(&format!("\n         {sentence} (a measured time, which may differ between runs)"));
     }
     text
 }

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repair_of_what_works_changes_nothing() {
+    fn the_repair_of_a_working_link_changes_nothing() {
         assert_eq!(effective(vec![change(1, &[0], true, 0)]), []);
     }
 

@@ -116,7 +116,7 @@ fn oracle_13_6_fair_sharing_ends_at_3_5_6() {
 }
 
 #[test]
-fn a_flow_alone_takes_what_its_packets_take() {
+fn the_fct_of_a_lone_flow_is_the_time_of_its_packets() {
     for size in [1, 700, 1_460, 1_461, 20_000, 1_000_000] {
         let [(delivered, _)] = ends(tree(), &[flow(0, 0, 11, size, 0.0)], CONFIG)[..] else { panic!() };
         let ideal = ideal_store_and_forward(Bytes(size), FRAMING, [(GBPS, HOP); 4]);
@@ -125,7 +125,7 @@ fn a_flow_alone_takes_what_its_packets_take() {
 }
 
 #[test]
-fn a_flow_that_comes_later_takes_half_and_gives_it_back() {
+fn a_later_flow_gets_half_of_the_link_until_it_ends() {
     // 1 MB is alone for 4 ms, then has half of the rate until the other flow's 125 KB are sent, and is then alone
     // again.
     let flows = [flow(0, 0, 2, 1_000_000, 0.0), flow(1, 1, 2, 125_000, 4.0)];
@@ -145,7 +145,7 @@ fn on_a_grid_flows_wait_for_its_points() {
 }
 
 #[test]
-fn what_flows_leave_on_links_is_their_packets() {
+fn links_count_the_packets_of_the_flows_that_crossed_them() {
     let flows = [flow(0, 0, 2, 3_000, 0.0), flow(1, 1, 2, 100, 0.0)];
     let mut simulation = simulation(star(3), &flows, CONFIG);
     run(&mut simulation, 2);

@@ -137,7 +137,7 @@ pub fn explain(name: &str, registry: &Registry) -> Result<(String, Value), Error
         Some(near) => format!("did you mean `{near}`?"),
         None => "`raddle list`, `raddle list figures` and `raddle list keys` print all names".to_owned(),
     };
-    Err(Error::Usage { what: format!("nothing is called `{name}`"), hint })
+    Err(Error::Usage { what: format!("unknown name `{name}`"), hint })
 }
 
 /// Explains entries of lists, each given with the list's title.
@@ -188,11 +188,11 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
                 write!(doc, " ({})", parameter.choices.join(", ")).expect("a string takes any text");
             }
             if let Some(growth) = parameter.growth {
-                write!(doc, "; grows with the rate of host links beyond {}", growth.rate)
+                write!(doc, "; grows in proportion to the rate of host links above {}", growth.rate)
                     .expect("a string takes any text");
             }
             if let Some(delay) = parameter.growth.and_then(|growth| growth.delay) {
-                write!(doc, ", and with the delay of links beyond {delay}").expect("a string takes any text");
+                write!(doc, ", and with the link delay above {delay}").expect("a string takes any text");
             }
             vec![format!("  {} = {}", parameter.name, default_of(parameter)), doc]
         })
@@ -203,9 +203,9 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
     match transport {
         Some(_) => line(format!("\nrouting (the first is the default)\n  {}", routings.join(", "))),
         None if routing.is_some() => {
-            line("\nis a routing, for every transport that brings none of its own".to_owned());
+            line("\nis a routing, for every transport without routing of its own".to_owned());
         }
-        None => line("\nis a part of ports, for every transport that brings no queues of its own".to_owned()),
+        None => line("\nis a part of ports, for every transport without queues of its own".to_owned()),
     }
     if !info.parameters.is_empty() {
         line(format!("\nparameters of [scheme.{}], with their defaults", info.name));
@@ -214,7 +214,7 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
         line(format!("{:<width$}  # {}", row[0], row[1]));
     }
     if !info.differs.is_empty() {
-        line("\ndiffers from its source".to_owned());
+        line("\ndifferences from its source".to_owned());
         info.differs.iter().for_each(|differs| line(format!("  - {differs}")));
     }
     let parameters: Vec<_> = info

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_sha_256() {
+    fn digests_equal_the_sha_256_test_vectors() {
         let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(of_bytes(b"abc"), known);
         assert_eq!(of_reader(&b"abc"[..]).expect("readable"), known);

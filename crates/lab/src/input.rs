@@ -44,7 +44,7 @@ fn refuse_other_kinds(kind: FileType) -> io::Result<()> {
     if kind.is_file() {
         return Ok(());
     }
-    let what = format!("{} is not supported as an input: use a regular file", name(kind));
+    let what = format!("{} cannot be an input; use a regular file", name(kind));
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
@@ -78,11 +78,8 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs");
         assert!(made.success());
         let refused = |path: &Path| read(path).expect_err("refused").to_string();
-        assert_eq!(refused(&fifo), "a FIFO is not supported as an input: use a regular file");
-        assert_eq!(
-            refused(Path::new("/dev/zero")),
-            "a device is not supported as an input: use a regular file"
-        );
-        assert_eq!(refused(folder.path()), "a directory is not supported as an input: use a regular file");
+        assert_eq!(refused(&fifo), "a FIFO cannot be an input; use a regular file");
+        assert_eq!(refused(Path::new("/dev/zero")), "a device cannot be an input; use a regular file");
+        assert_eq!(refused(folder.path()), "a directory cannot be an input; use a regular file");
     }
 }

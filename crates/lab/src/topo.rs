@@ -137,7 +137,7 @@ impl fmt::Display for Facts {
                 writeln!(f, "diameter        {diameter} hops")?;
                 writeln!(f, "mean distance   {mean:.4} hops between distinct hosts")?;
             }
-            None => writeln!(f, "diameter        no two hosts are joined")?,
+            None => writeln!(f, "diameter        no two hosts are connected")?,
         }
         if let Some((size, of)) = self.clos {
             let network = Clos::new(size);
@@ -186,7 +186,7 @@ impl fmt::Display for Facts {
         if self.connected() {
             write!(f, "connected       yes")
         } else {
-            write!(f, "connected       no: {} parts", self.parts)
+            write!(f, "connected       no, it has {} separate parts", self.parts)
         }
     }
 }
@@ -198,14 +198,14 @@ impl fmt::Display for Facts {
 pub fn convert(topology: &Topology, to: &Path) -> Result<(), Error> {
     let unwritable = |error: io::WriteError| Error::Usage {
         what: error.to_string(),
-        hint: "convert the fabric without its failed and slowed links".to_owned(),
+        hint: "convert the topology without failed and slowed links".to_owned(),
     };
     let text = match to.extension().and_then(|ending| ending.to_str()) {
         Some("graphml") => io::write_graphml(topology).map_err(unwritable)?,
         Some("json") => io::write_node_link(topology).map_err(unwritable)?,
         _ => {
-            let what = format!("{} has no ending that says what to write", to.display());
-            return Err(Error::Usage { what, hint: "end it in .graphml or .json".to_owned() });
+            let what = format!("the name of the file must end in .graphml or .json (got {})", to.display());
+            return Err(Error::Usage { what, hint: "give a name such as topology.graphml".to_owned() });
         }
     };
     Ok(write_file(to, text.as_bytes())?)

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_keeps_what_is_not_acknowledged() {
+    fn a_source_keeps_unacknowledged_bytes() {
         let mut outbound = Outbound::default();
         outbound.append(b"abc");
         outbound.append(b"");

@@ -36,7 +36,15 @@ fn make_folder() -> io::Result<PathBuf> {
     }
     let found = fs::symlink_metadata(&folder)?;
     let is_own = found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
-    if is_own { Ok(folder) } else { Err(io::Error::other(format!("{} is not ours alone", folder.display()))) }
+    if is_own {
+        Ok(folder)
+    } else {
+        Err(io::Error::other(format!(
+            "{} must be a directory that only you can \
+     access",
+            folder.display()
+        )))
+    }
 }
 
 /// The process that a control socket with this path belongs to.

@@ -30,8 +30,8 @@ pub fn examine() -> Vec<Finding> {
 
 fn cores() -> Finding {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let lacks =
-        "polling and everything else share one core: dilate (engine.dilation), or take a machine with two";
+    let lacks = "one core must do the polling and everything else: set `engine.dilation`, or use a machine with at least \
+         two cores";
     Finding::new("processors", cores > 1, format!("{cores}"), lacks)
 }
 
@@ -40,10 +40,11 @@ fn steal() -> Finding {
     let before = Steal::now();
     std::thread::park_timeout(std::time::Duration::from_millis(200));
     let Some((before, after)) = before.zip(Steal::now()) else {
-        return Finding::new("stolen time", true, "the system does not tell", "");
+        return Finding::new("stolen time", true, "unknown: the system does not report it", "");
     };
     let share = before.share_until(after);
-    let lacks = "runs will not be faithful while other machines take more than 1% of this one";
+    let lacks =
+        "live runs are not faithful while other virtual machines take more than 1% of this machine's time";
     Finding::new("stolen time", share <= 0.01, format!("{:.1}% just now", share * 100.0), lacks)
 }
 
@@ -65,9 +66,10 @@ fn interruptions() -> [Finding; 2] {
             shares.fold(0.0, f64::max)
         };
         let least = (1..1_000).find(|&dilation| slips(dilation) <= MOST_SLIPS).unwrap_or(1_000);
-        let found = format!("{:.2}% of packets would slip at dilation 1", slips(1) * 100.0);
+        let found = format!("{:.2}% of packets would be late at dilation 1", slips(1) * 100.0);
         let lacks = format!(
-            "no run is faithful below `engine.dilation = {least}` (links of 5 Gbps, packets of 8 KB): the machine interrupts it"
+            "the system interrupts threads too often: a faithful run needs at least `engine.dilation = {least}` \
+             (for links of 5 Gbps and packets of 8 KB)"
         );
         Finding::new(what, least == 1, found, &lacks)
     })
@@ -100,8 +102,10 @@ fn share_that_slips(gaps: &[u64], ns: u64, dilation: u64) -> f64 {
 fn counter() -> Finding {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let is_steady = ["constant_tsc", "nonstop_tsc"].iter().all(|flag| flags.contains(flag));
-    let found = if is_steady { "the processor's own counter, which is steady" } else { "the system's clock" };
-    let lacks = "a look at the clock takes more than twice as long; nothing can be done but to take another processor";
+    let found =
+        if is_steady { "the processor's time-stamp counter, which is steady" } else { "the system's clock" };
+    let lacks = "the processor has no steady time-stamp counter, so reading the clock takes more than twice as \
+                 long; only another processor helps";
     Finding::new("clock", is_steady, found, lacks)
 }
 
@@ -110,8 +114,14 @@ fn memory() -> Finding {
     let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = available.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-    let found = kib.map_or("the system does not tell".to_owned(), |kib| format!("{} MiB free", kib / 1_024));
-    let lacks = "a rack of usual size takes 200 MiB for its packets: free some";
+    let found = kib.map_or("unknown: the system does not report it".to_owned(), |kib| {
+        format!(
+            "{} MiB \
+                            free",
+            kib / 1_024
+        )
+    });
+    let lacks = "a rack of usual size needs 200 MiB for its packets; free some memory";
     Finding::new("memory", kib.is_none_or(|kib| kib >= 300 << 10), found, lacks)
 }
 
@@ -123,15 +133,16 @@ fn namespaces() -> Finding {
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let bits = effective.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0);
     let may = [CAP_NET_ADMIN, CAP_SYS_ADMIN].iter().all(|bit| bits >> bit & 1 == 1);
-    let found = if may { "this process may make them" } else { "this process may not make them" };
-    let lacks = "`hosts = \"namespaces\"` in [engine] needs root, or CAP_NET_ADMIN and CAP_SYS_ADMIN; live runs without it do not";
+    let found = if may { "this process may create them" } else { "this process may not create them" };
+    let lacks = "`hosts = \"namespaces\"` in [engine] needs root, or CAP_NET_ADMIN and CAP_SYS_ADMIN; other live \
+                 runs do not";
     Finding::new("network namespaces", may, found, lacks)
 }
 
 /// Checks that the kernel provides TAP interfaces.
 fn tap() -> Finding {
     let is_there = Path::new("/dev/net/tun").exists();
-    let found = if is_there { "/dev/net/tun is there" } else { "there is no /dev/net/tun" };
+    let found = if is_there { "/dev/net/tun exists" } else { "/dev/net/tun does not exist" };
     let lacks = "`hosts = \"namespaces\"` in [engine] needs the kernel's module `tun`: modprobe tun";
     Finding::new("TAP interfaces", is_there, found, lacks)
 }
@@ -145,11 +156,12 @@ fn dctcp() -> Finding {
     let is_there =
         available.split_whitespace().any(|name| name == "dctcp") || modules.contains("/tcp_dctcp.ko");
     let found = if is_there {
-        "the kernel has DCTCP".to_owned()
+        "the kernel supports DCTCP".to_owned()
     } else {
-        format!("the kernel has {}", available.split_whitespace().collect::<Vec<_>>().join(", "))
+        format!("the kernel supports only {}", available.split_whitespace().collect::<Vec<_>>().join(", "))
     };
-    let lacks = "`transport = \"dctcp\"` with `hosts = \"namespaces\"` needs a kernel with CONFIG_TCP_CONG_DCTCP, or its module tcp_dctcp, or DCTCP by BPF: `make dctcp` in Raddle's sources";
+    let lacks = "`transport = \"dctcp\"` with `hosts = \"namespaces\"` needs a kernel with CONFIG_TCP_CONG_DCTCP, \
+                 the module tcp_dctcp, or DCTCP in BPF (`make dctcp` in Raddle's sources)";
     Finding::new("congestion control", is_there, found, lacks)
 }
 
@@ -157,14 +169,15 @@ fn dctcp() -> Finding {
 fn libfabric() -> Finding {
     let here = crate::rack::providers();
     let found = match &here[..] {
-        _ if !crate::HAS_LIBFABRIC => "this raddle was built without it".to_owned(),
-        [] => "no provider that a rack can use".to_owned(),
+        _ if !crate::HAS_LIBFABRIC => "this raddle was built without libfabric".to_owned(),
+        [] => "libfabric has no provider that a rack can use".to_owned(),
         here => format!("providers {}", here.join(", ")),
     };
     let lacks = if crate::HAS_LIBFABRIC {
-        "racks over several machines need one of tcp, shm and verbs: `fi_info` says what libfabric finds"
+        "racks over several machines need the provider tcp, shm or verbs; `fi_info` lists the providers"
     } else {
-        "racks over several machines need it: cargo build --release --features libfabric, with libfabric-dev and a C compiler"
+        "racks over several machines need libfabric: install libfabric-dev and a C compiler, then cargo build \
+         --release --features libfabric"
     };
     Finding::new("libfabric", !here.is_empty(), found, lacks)
 }
@@ -174,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_finding_says_what_there_is_and_what_would_help() {
+    fn every_finding_describes_the_machine_and_a_remedy() {
         let findings = examine();
         assert_eq!(findings.len(), 10);
         for Finding { what, found, lacks } in findings {
@@ -201,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_is_said_only_where_something_does() {
+    fn a_remedy_is_shown_only_for_findings_that_lack_something() {
         assert_eq!(Finding::new("a", true, "b", "c").lacks, None);
         assert_eq!(Finding::new("a", false, "b", "c").lacks.as_deref(), Some("c"));
     }

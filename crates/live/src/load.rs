@@ -75,7 +75,7 @@ pub struct Host {
 #[derive(Debug, thiserror::Error)]
 pub enum NoLoad {
     /// A flow begins or ends at a node that is not a host.
-    #[error("flow {flow} begins or ends at node {node}, which is no host with a namespace")]
+    #[error("flow {flow} begins or ends at node {node}, which is not a host with a namespace")]
     NoHost {
         /// The flow's index in the workload.
         flow: usize,
@@ -83,7 +83,7 @@ pub enum NoLoad {
         node: NodeId,
     },
     /// The system refuses to create a socket.
-    #[error("no socket at host {node}: {step}: {why}")]
+    #[error("cannot set up a socket at host {node}: {step}: {why}")]
     NoSocket {
         /// The host.
         node: NodeId,
@@ -93,7 +93,7 @@ pub enum NoLoad {
         why: io::Error,
     },
     /// The system refuses to create an epoll or a timer.
-    #[error("no epoll: {0}")]
+    #[error("cannot set up epoll: {0}")]
     NoEpoll(#[from] io::Error),
 }
 
@@ -538,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flow_starts_on_time_and_is_delivered_once_where_it_is_to() {
+    fn every_flow_starts_on_time_and_is_delivered_once_at_its_destination() {
         let _alone = PORT_IS_FREE.lock();
         let Some(hosts) = hosts(4) else { return };
         let flows = flows(4, 300);

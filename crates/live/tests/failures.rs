@@ -110,7 +110,7 @@ fn both(changes: Vec<Change>, errors: &LinkErrors, hello: bool) -> [(Totals, u32
 }
 
 #[test]
-fn a_rack_loses_what_the_packet_engine_loses() {
+fn a_rack_loses_the_same_packets_as_the_packet_engine() {
     let whole = LinkErrors::default();
     let noisy = LinkErrors { seed: 1, loss: 0.01, corruption: 0.01, ..LinkErrors::default() };
     for (changes, errors) in [(changes(&torus()), &whole), (vec![], &noisy), (changes(&torus()), &noisy)] {
@@ -122,7 +122,7 @@ fn a_rack_loses_what_the_packet_engine_loses() {
 }
 
 #[test]
-fn nodes_of_a_rack_find_out_by_hellos_what_the_packet_engine_s_nodes_find_out() {
+fn hellos_find_the_same_failures_in_a_rack_as_in_the_packet_engine() {
     let [simulated, moved] = both(changes(&torus()), &LinkErrors::default(), true);
     // The two do not stop saying hello in the same instant.
     let others = |(totals, delivered): (Totals, u32)| {
@@ -150,7 +150,7 @@ fn run(rack: &mut Rack) -> u32 {
 
 /// Whichever thread of two comes to a failure first, each packet is delivered or lost, once.
 #[test]
-fn threads_agree_about_what_a_failure_loses() {
+fn threads_agree_on_the_packets_that_a_failure_loses() {
     let topology = torus();
     for threads in [1, 2, 3] {
         let config = Config { dilation: 20, threads, ring: 1 << 13, ..Config::default() };

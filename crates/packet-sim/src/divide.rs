@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_time_parts_stays_together() {
+    fn nodes_joined_by_links_without_delay_stay_in_one_part() {
         let topology = dumbbell(4, 4, RATE, RATE, Duration::ZERO).expect("valid sizes");
         assert_eq!(Division::new(&topology, 4).parts(), 1);
     }

@@ -15,7 +15,7 @@ mod tests {
 
     /// With a core for each thread the threads spin; with one core they sleep.
     #[test]
-    fn nobody_is_a_round_ahead() {
+    fn no_thread_is_a_round_ahead() {
         const THREADS: usize = 4;
         for cores in [THREADS, 1] {
             let barrier = Barrier::new(THREADS, cores);
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_frees_those_who_wait() {
+    fn a_panic_releases_waiting_threads() {
         for cores in [2, 1] {
             let barrier = Barrier::new(2, cores);
             let ended = std::thread::scope(|scope| {

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_been_stuck_since_the_last_look_counts() {
+    fn only_links_stuck_since_the_last_check_count() {
         let held = |sent: u64| [(LinkId(0), sent), (LinkId(1), 7)].into_iter().collect();
         let circle = || links(&[(0, 1), (1, 0)]);
         let mut watchdog = Watchdog::default();

@@ -54,7 +54,7 @@ pub enum RecordsError {
         codec: String,
     },
     /// A column is missing or has another type.
-    #[error("no column `{name}` of {kind}s; there are {}", present.join(", "))]
+    #[error("no column `{name}` of type {kind}; the columns are {}", present.join(", "))]
     NoColumn {
         /// The requested column.
         name: String,

@@ -127,28 +127,31 @@ impl Row for FlowRecord {
         Column::integer("src", "sending node"),
         Column::integer("dst", "receiving node"),
         Column::integer("size_bytes", "application bytes"),
-        Column::integer("start_ps", "when the flow was handed to the transport, since the run began"),
-        Column::integer("fct_ps", "from the start to the last byte delivered in order; empty if unfinished")
+        Column::integer("start_ps", "time from the begin of the run until the flow was handed to the transport"),
+        Column::integer("fct_ps", "time from the flow's start to the delivery of its last byte in order; empty if \
+                         unfinished")
             .nullable(),
         Column::float("fct_ns", "fct_ps in nanoseconds").nullable(),
         Column::integer(
             "sender_done_ps",
-            "from the start to the sender's knowledge that the flow is done, or to its last byte sent if it \
-             never learns",
+            "time from the flow's start until the sender knows that the flow is done, or until it has sent the last \
+             byte if it never knows",
         )
         .nullable(),
-        Column::integer("ideal_fct_ps", "FCT of the flow alone on its best path, headers included"),
+        Column::integer("ideal_fct_ps", "FCT of the flow if it were alone on its best path, headers included"),
         Column::float("slowdown", "fct_ps / ideal_fct_ps, not clamped").nullable(),
         Column::float("goodput_bps", "application bits over FCT").nullable(),
         Column::integer("hops", "links on the flow's shortest path"),
-        Column::integer("reorder_peak_packets", "most packets that waited for an earlier one"),
-        Column::integer("retransmissions", "packets sent more than once"),
+        Column::integer("reorder_peak_packets", "largest number of packets that waited at the receiver for an \
+                         earlier one"),
+        Column::integer("retransmissions", "number of retransmitted packets"),
         Column::float(
             "average_rate_bps",
-            "time average of the rate set for the sender, line rate until it was first set; empty if it never was",
+            "time average of the rate set for the sender, with line rate until it was first set; empty if it was \
+             never set",
         )
         .nullable(),
-        Column::integer("deadline_ps", "how long after the start it should be complete; empty if it has no deadline")
+        Column::integer("deadline_ps", "deadline of the flow, counted from its start; empty if it has none")
             .nullable(),
     ];
     const ADDED: usize = 1;

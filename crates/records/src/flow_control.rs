@@ -7,9 +7,9 @@ use crate::{Cell, Column, Row};
 pub struct FlowControlRecord {
     /// The directed link.
     pub link: u32,
-    /// The node it leaves.
+    /// The node at the sending end.
     pub from: u32,
-    /// The node it reaches.
+    /// The node at the receiving end.
     pub to: u32,
     /// How long packets had to wait at the port because the neighbour had no room, for any priority.
     pub paused_ps: u64,
@@ -27,19 +27,19 @@ impl Row for FlowControlRecord {
     const TABLE: &'static str = "flow_control";
     const COLUMNS: &'static [Column] = &[
         Column::integer("link", "number of the directed link"),
-        Column::integer("from", "node it leaves"),
-        Column::integer("to", "node it reaches"),
+        Column::integer("from", "node at the sending end"),
+        Column::integer("to", "node at the receiving end"),
+        Column::integer("paused_ps", "time for which the link's port was paused, for any priority"),
+        Column::float("paused_share", "paused time as a fraction of the run"),
         Column::integer(
-            "paused_ps",
-            "how long its port was told to hold back what waited there: any priority",
+            "pauses_sent",
+            "number of pauses that the port sent to its neighbour, renewals excluded",
         ),
-        Column::float("paused_share", "that as a share of the run"),
-        Column::integer("pauses_sent", "how often its port told the neighbour to stop, renewals aside"),
         Column::integer(
             "peak_memory_bytes",
-            "most bytes of the node's memory that packets took which came in by the port",
+            "largest number of bytes of the node's memory used by packets that arrived at the port",
         ),
-        Column::integer("overflows", "packets that came in by the port for which there was no room left"),
+        Column::integer("overflows", "packets that arrived at the port and were dropped for lack of memory"),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {
@@ -63,9 +63,9 @@ pub struct QueueLengthRecord {
     pub at_ps: u64,
     /// The directed link that starts at the port.
     pub link: u32,
-    /// The node it leaves.
+    /// The node at the sending end.
     pub from: u32,
-    /// The node it reaches.
+    /// The node at the receiving end.
     pub to: u32,
     /// Bytes in the queue, the packet in service included.
     pub bytes: u64,
@@ -76,9 +76,12 @@ impl Row for QueueLengthRecord {
     const COLUMNS: &'static [Column] = &[
         Column::integer("at_ps", "when"),
         Column::integer("link", "number of the directed link behind the port"),
-        Column::integer("from", "node it leaves"),
-        Column::integer("to", "node it reaches"),
-        Column::integer("bytes", "bytes in the port's queue then, the packet in service included"),
+        Column::integer("from", "node at the sending end"),
+        Column::integer("to", "node at the receiving end"),
+        Column::integer(
+            "bytes",
+            "bytes in the port's queue at that time, the packet in transmission included",
+        ),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {

@@ -29,7 +29,10 @@ impl Row for ImbalanceRecord {
     const TABLE: &'static str = "imbalance";
     const COLUMNS: &'static [Column] = &[
         Column::integer("switch", "node of the switch"),
-        Column::integer("tier", "links from it to the nearest host: 1 at the edge, 2 above"),
+        Column::integer(
+            "tier",
+            "number of links from the switch to the nearest host: 1 for edge switches, 2 above them",
+        ),
         Column::integer("at_ps", "end of the interval"),
         Column::float(
             "imbalance",

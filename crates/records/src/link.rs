@@ -7,9 +7,9 @@ use crate::{Cell, Column, Row};
 pub struct LinkRecord {
     /// The directed link. Parallel links differ only in this number.
     pub link: u32,
-    /// The node it leaves.
+    /// The node at the sending end.
     pub from: u32,
-    /// The node it reaches.
+    /// The node at the receiving end.
     pub to: u32,
     /// Packets with application bytes.
     pub data_packets: u64,
@@ -29,16 +29,16 @@ impl Row for LinkRecord {
     const TABLE: &'static str = "links";
     const COLUMNS: &'static [Column] = &[
         Column::integer("link", "number of the directed link"),
-        Column::integer("from", "node it leaves"),
-        Column::integer("to", "node it reaches"),
-        Column::integer("data_packets", "packets with application bytes that crossed it"),
-        Column::integer("data_bytes", "their bytes, headers included"),
-        Column::integer("control_packets", "packets without application bytes that crossed it"),
+        Column::integer("from", "node at the sending end"),
+        Column::integer("to", "node at the receiving end"),
+        Column::integer("data_packets", "packets with application bytes that crossed the link"),
+        Column::integer("data_bytes", "bytes of these packets, headers included"),
+        Column::integer("control_packets", "packets without application bytes that crossed the link"),
         Column::integer("control_bytes", "their bytes"),
-        Column::integer("drops", "packets lost at its egress port or on it"),
+        Column::integer("drops", "packets lost at the link's egress port or on the link"),
         Column::integer(
             "peak_queue_bytes",
-            "most bytes in its egress queue at once, the packet in service included",
+            "largest length of the link's egress queue, the packet in transmission included",
         ),
     ];
 
@@ -75,9 +75,10 @@ impl Row for QueueRecord {
         Column::integer("link", "number of the directed link behind the port"),
         Column::integer(
             "below_bytes",
-            "a joining packet found fewer bytes than this power of two, itself included, and not below half of it",
+            "upper bound of the queue length with the new packet: a power of two, exclusive; the lower bound is \
+             half of it",
         ),
-        Column::integer("packets", "packets that found the queue so"),
+        Column::integer("packets", "packets that joined the queue at such a length"),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {

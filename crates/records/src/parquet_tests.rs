@@ -85,7 +85,10 @@ fn wrong_files_and_columns_are_errors() {
     write(&path, &[record(1)], true);
     let table = Table::read(&path).unwrap();
     let error = table.floats("fct_ps").unwrap_err().to_string();
-    assert!(error.starts_with("no column `fct_ps` of doubles; there are flow, src, dst"), "{error}");
+    assert!(
+        error.starts_with("no column `fct_ps` of type double; the columns are flow, src, dst"),
+        "{error}"
+    );
     assert!(TableWriter::<FlowRecord>::create(&folder.path().join("no/folder")).is_err());
 }
 

@@ -23,16 +23,17 @@ impl Row for RankRecord {
     const TABLE: &'static str = "ranks";
     const COLUMNS: &'static [Column] = &[
         Column::integer("rank", "number of the rank"),
-        Column::integer("node", "host that it ran on"),
+        Column::integer("node", "host on which the rank ran"),
         Column::integer(
             "finished_ps",
-            "when its program came to its end, since the run began; empty if it did not",
+            "time from the begin of the run to the end of the rank's program; empty if it did not finish",
         )
         .nullable(),
-        Column::integer("computed_ps", "how long it computed, in all"),
+        Column::integer("computed_ps", "total time that the rank computed"),
         Column::integer(
             "sent_messages",
-            "messages that it sent, requests to send and their answers aside, and messages to itself included",
+            "messages that the rank sent, including messages to itself, but without requests to send and their \
+             answers",
         ),
         Column::integer("sent_bytes", "their bytes"),
     ];

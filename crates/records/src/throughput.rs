@@ -28,23 +28,23 @@ impl Row for ThroughputRecord {
     const COLUMNS: &'static [Column] = &[
         Column::integer("flow", "number of the flow, in the order of arrival"),
         Column::integer("from_ps", "begin of the interval"),
-        Column::integer("to_ps", "its end, or the run's if that came before"),
-        Column::integer("arrived_packets", "packets of the flow whose last bit arrived, in whatever order"),
-        Column::integer("arrived_bytes", "application bytes in them"),
+        Column::integer("to_ps", "end of the interval, or of the run if that is earlier"),
+        Column::integer("arrived_packets", "packets of the flow that arrived completely, in any order"),
+        Column::integer("arrived_bytes", "application bytes in these packets"),
         Column::integer(
             "in_order_bytes",
-            "application bytes delivered in order; empty where the run ended before the receiver told",
+            "application bytes delivered in order; empty if the run ended before the receiver reported them",
         )
         .nullable(),
         Column::integer(
             "late_packets",
-            "packets that arrived after one sent later; empty where the receiver did not tell",
+            "packets that arrived after a packet that was sent later; empty if the receiver did not report them",
         )
         .nullable(),
         Column::integer(
             "port_changes",
-            "how often a packet of the flow left a switch by another port than the last one before it did, packets \
-             that others sent later have overtaken aside",
+            "how often a packet of the flow left a switch by another port than the packet before it, overtaken \
+             packets excluded",
         ),
     ];
 

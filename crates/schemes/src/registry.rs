@@ -310,8 +310,11 @@ impl Registry {
             Make::Whole { build, .. } => build(plan),
             Make::Fluid { .. } => Err(Unfit {
                 key: "scheme.transport".to_owned(),
-                problem: format!("`{}` sends no packets: only the flow engine runs it", transport.info.name),
-                hint: "kind = \"flow\" in [engine], or another transport".to_owned(),
+                problem: format!(
+                    "`{}` sends no packets, so only the flow engine can run it",
+                    transport.info.name
+                ),
+                hint: "choose kind = \"flow\" in [engine], or another transport".to_owned(),
             }),
             Make::Hosts(hosts) => {
                 let routing = self.routing(plan.routing).expect("one of the transport's routings");

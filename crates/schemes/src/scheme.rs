@@ -86,8 +86,8 @@ impl<'a> Plan<'a> {
             Some((other, settings)) if other == name => Ok(settings),
             _ => Err(Unfit {
                 key: "scheme".to_owned(),
-                problem: format!("{who} needs congestion points of the kind `{name}`"),
-                hint: format!("congestion_points = \"{name}\""),
+                problem: format!("{who} needs congestion points of kind `{name}`"),
+                hint: format!("add congestion_points = \"{name}\" to [scheme]"),
             }),
         }
     }
@@ -166,9 +166,9 @@ pub enum Streams {
 
 impl Streams {
     /// For transports whose order of service depends on the sizes of flows.
-    pub const NEEDS_SIZES: Self = Self::Refused("needs the sizes of flows when they begin");
+    pub const NEEDS_SIZES: Self = Self::Refused("needs to know the size of a flow when the flow begins");
     /// For transports whose streams are not implemented.
-    pub const NOT_BUILT: Self = Self::Refused("has been built for flows of known size only");
+    pub const NOT_BUILT: Self = Self::Refused("supports only flows of known size");
 }
 
 /// Makes a transport for the flow engine.
@@ -271,8 +271,8 @@ pub(crate) fn check_addresses(topology: &Topology, who: &str) -> Result<(), Unfi
     if nodes <= 1 << 24 {
         return Ok(());
     }
-    let problem = format!("{who} addresses 16,777,216 nodes here; this fabric has {nodes}");
-    Err(Unfit { key: "topology".into(), problem, hint: "choose a smaller fabric".into() })
+    let problem = format!("{who} supports at most 16,777,216 nodes, and this topology has {nodes}");
+    Err(Unfit { key: "topology".into(), problem, hint: "choose a smaller topology".into() })
 }
 
 /// A forwarder for each node except hosts with a single port. Such a host sends every packet through that port, and
@@ -340,13 +340,15 @@ impl Transport {
             Streams::With(flag) if is_set(flag) => Ok(()),
             Streams::With(flag) => Err(Unfit {
                 key: format!("scheme.{name}.{flag}"),
-                problem: format!("`{name}` carries flows of unknown size only with `{flag}`"),
-                hint: format!("{flag} = true"),
+                problem: format!("`{name}` carries flows of unknown size only with `{flag} = true`"),
+                hint: format!("set {flag} = true"),
             }),
             Streams::Refused(why) => Err(Unfit {
                 key: "scheme.transport".to_owned(),
-                problem: format!("`{name}` carries no flows of unknown size: it {why}"),
-                hint: "choose a transport that does, such as `tcp-newreno`, `udp` or `r2c2`".to_owned(),
+                problem: format!("`{name}` cannot carry flows of unknown size: it {why}"),
+                hint: "choose a transport for flows of unknown size, such as `tcp-newreno`, `udp` or \
+                       `r2c2`"
+                    .to_owned(),
             }),
         }
     }
@@ -362,16 +364,18 @@ impl Transport {
             Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })
         };
         if !matches!(self.make, Make::Hosts(_)) {
-            let problem =
-                format!("links that hold packets back could deadlock by the routes of `{}`", self.info.name);
-            return unfit(problem, "choose a transport whose switches route, or leave `flow_control` out");
+            let problem = format!("with flow control, the routes of `{}` could deadlock", self.info.name);
+            return unfit(
+                problem,
+                "choose a transport without routes of its own, or leave `flow_control` out",
+            );
         }
         match paths::Routing::new(Arc::clone(topology)).buffer_cycle() {
             None => Ok(()),
             Some(cycle) => unfit(
-                format!("links that hold packets back could deadlock: {}", describe(topology, &cycle)),
-                "choose a fabric in which shortest paths lead up and then down, such as `k_ary_n_tree` or `fat_tree`, or \
-                 leave `flow_control` out",
+                format!("with flow control, these links could deadlock: {}", describe(topology, &cycle)),
+                "choose a topology whose shortest paths lead up and then down, such as `k_ary_n_tree` or \
+                 `fat_tree`, or leave `flow_control` out",
             ),
         }
     }

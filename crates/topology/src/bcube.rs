@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_finds_what_a_search_finds() {
+    fn computed_paths_equal_searched_paths() {
         for (n, k) in [(2, 2), (3, 1), (4, 0), (1, 1)] {
             let cube = builders::bcube(n, k, Rate::from_gbps(1), Duration::from_ns(100)).expect("a BCube");
             let searched = Routing::new(Arc::new(cube.unshaped()));

@@ -14,7 +14,7 @@ pub enum BuildError {
     #[error("`{0}` must be even")]
     Odd(&'static str),
     /// There are more nodes or ports than ids.
-    #[error("{what} comes to {count}, more than {most}")]
+    #[error("{what} is {count}, and must be at most {most}")]
     TooLarge {
         /// The quantity that is too large.
         what: &'static str,
@@ -24,7 +24,7 @@ pub enum BuildError {
         most: u64,
     },
     /// `children` and `parents` have different numbers of levels.
-    #[error("`children` has {children} levels, `parents` {parents}")]
+    #[error("`children` and `parents` must have the same number of levels (got {children} and {parents})")]
     Levels {
         /// Number of levels in `children`.
         children: usize,
@@ -32,7 +32,7 @@ pub enum BuildError {
         parents: usize,
     },
     /// A switch has more ports to other switches than there are other switches.
-    #[error("{degree} ports to other switches, of which there are {others}")]
+    #[error("a switch has {degree} ports to other switches, and there are only {others} other switches")]
     Degree {
         /// Ports of a switch that lead to other switches.
         degree: u32,
@@ -40,7 +40,9 @@ pub enum BuildError {
         others: u32,
     },
     /// No draw gave a connected graph of the switches.
-    #[error("no random graph of {switches} switches with {degree} ports to others hangs together")]
+    #[error(
+        "no connected random graph of {switches} switches with {degree} ports to other switches was found"
+    )]
     Apart {
         /// Number of switches.
         switches: u32,
@@ -163,9 +165,9 @@ pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topolog
         return Err(BuildError::Empty("cores"));
     }
     let most_ports = u64::from(u16::MAX);
-    at_most("the ports of an edge switch", u64::from(hosts) + u64::from(aggregations), most_ports)?;
-    at_most("the ports of an aggregation switch", u64::from(edges) + u64::from(cores), most_ports)?;
-    at_most("the ports of a core", pods.into(), most_ports)?;
+    at_most("the number of ports of an edge switch", u64::from(hosts) + u64::from(aggregations), most_ports)?;
+    at_most("the number of ports of an aggregation switch", u64::from(edges) + u64::from(cores), most_ports)?;
+    at_most("the number of ports of a core switch", pods.into(), most_ports)?;
     let [pods, edges, aggregations, cores, hosts] = [pods, edges, aggregations, cores, hosts].map(u64::from);
     let nodes = pods * (edges * (hosts + 1) + aggregations) + aggregations * cores;
     at_most("the number of nodes", nodes, MOST_NODES)?;
@@ -238,9 +240,9 @@ pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, Bui
     check(&[numbers("children", children), numbers("parents", parents)].concat(), &[rate])?;
     let above = parents.iter().skip(1).map(|&w| u64::from(w)).chain([0]);
     for (down, up) in children.iter().map(|&m| u64::from(m)).zip(above) {
-        at_most("the ports of a switch", down + up, u16::MAX.into())?;
+        at_most("the number of ports of a switch", down + up, u16::MAX.into())?;
     }
-    at_most("the ports of a host", parents[0].into(), u16::MAX.into())?;
+    at_most("the number of ports of a host", parents[0].into(), u16::MAX.into())?;
     at_most("the number of nodes", size.node_count(), MOST_NODES)?;
     let tree = Xgft::new(size.clone());
     let mut builder = Builder::default();
@@ -270,7 +272,7 @@ pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, Bui
 /// If n or the rate is zero, or there are too many nodes or ports.
 pub fn bcube(n: u32, k: u32, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     check(&[("n", n.into())], &[rate])?;
-    at_most("the ports of a switch", n.into(), u16::MAX.into())?;
+    at_most("the number of ports of a switch", n.into(), u16::MAX.into())?;
     at_most("k", k.into(), 24)?;
     let [switches, servers] = [k, k + 1].map(|digits| u64::from(n).saturating_pow(digits));
     at_most(
@@ -328,7 +330,7 @@ pub fn jellyfish(
     if network_ports >= switches {
         return Err(BuildError::Degree { degree: network_ports, others: switches - 1 });
     }
-    at_most("the ports of a switch", ports.into(), u16::MAX.into())?;
+    at_most("the number of ports of a switch", ports.into(), u16::MAX.into())?;
     at_most("the number of nodes", u64::from(switches) * (u64::from(hosts) + 1), MOST_NODES)?;
     let draw = |attempt| {
         let mut stream = Stream::new(seed, attempt, "jellyfish");

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_odd_number_of_ports_one_stays_free() {
+    fn with_an_odd_number_of_ports_one_stays_free() {
         for seed in 0..20 {
             let degrees = draw(15, 5, seed).expect("a graph").into_iter().map(|neighbours| neighbours.len());
             assert_eq!(degrees.clone().filter(|&degree| degree == 4).count(), 1);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_joined_is_refused() {
+    fn impossible_bcubes_are_refused() {
         let jellyfish = |switches, ports, network_ports| {
             builders::jellyfish(switches, ports, network_ports, 1, Rate::from_gbps(1), Duration::ZERO).err()
         };

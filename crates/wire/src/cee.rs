@@ -194,7 +194,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_frame_is_as_long_as_what_it_carries_but_never_shorter_than_64_bytes() {
+    fn a_frame_has_the_length_of_its_content_but_at_least_64_bytes() {
         for (plen, len) in [(1, 64), (63, 64), (64, 64), (65, 65), (1_500, 1_500), (65_535, 65_535)] {
             let frame = Frame { plen, offset: 0, size: 1 << 40, ..FRAME };
             let bytes = bytes_of(&Header::Cee(frame));
@@ -204,7 +204,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_no_sender_writes_is_refused() {
+    fn fields_that_no_sender_writes_are_refused() {
         let refused = |at: usize, value: u8| {
             let mut bytes = bytes_of(&Header::Cee(FRAME));
             bytes[at] = value;

@@ -226,7 +226,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_no_congestion_point_writes_is_refused() {
+    fn fields_that_no_congestion_point_writes_are_refused() {
         let refused = |at: usize, value: u8| {
             let mut bytes = NOTICE.encode(Tags::default());
             bytes[at] = value;

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_is_rounded_down_by_little() {
+    fn values_between_two_floats_are_rounded_down_slightly() {
         for number in [0, 1, 2_047, 4_097, 999_999, 1_000_000, 101_700, 4_096 << 29] {
             let floor = Minifloat::floor(number).get();
             assert!(floor <= number && number - floor <= number / 2_048, "{number} and {floor}");

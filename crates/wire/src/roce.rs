@@ -450,7 +450,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn switches_may_change_what_the_invariant_crc_leaves_out() {
+    fn switches_may_change_fields_outside_the_invariant_crc() {
         let mut header = Header::Roce(WRITE);
         let before = bytes_of(&header);
         assert!(header.mark_congestion());
@@ -467,7 +467,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_no_sender_writes_is_refused() {
+    fn fields_that_no_sender_writes_are_refused() {
         let refused = |packet, at: usize, value: u8| {
             let mut bytes = bytes_of(&Header::Roce(packet));
             bytes[at] = value;

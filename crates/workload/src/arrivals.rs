@@ -156,12 +156,12 @@ mod tests {
         let error = |arrivals: Arrivals| arrivals.mean_gap_ps(|| 1.0, 1.0).unwrap_err().to_string();
         assert_eq!(
             error(Arrivals::Poisson { mean_gap: Duration::ZERO }),
-            "gap is 0 ps, but must be more than 0"
+            "the gap must be more than 0 (got 0 ps)"
         );
-        assert_eq!(error(Arrivals::Fixed { gap: Duration::ZERO }), "gap is 0 ps, but must be more than 0");
+        assert_eq!(error(Arrivals::Fixed { gap: Duration::ZERO }), "the gap must be more than 0 (got 0 ps)");
         let load = |load, mean_size| error(Arrivals::Load { load, mean_size, exact: false });
-        assert_eq!(load(0.0, None), "load is 0, but must be more than 0");
-        assert_eq!(load(f64::NAN, None), "load is NaN, but must be more than 0");
-        assert_eq!(load(0.5, Some(Bytes(0))), "mean size is 0 B, but must be at least 1 B");
+        assert_eq!(load(0.0, None), "the load must be more than 0 (got 0)");
+        assert_eq!(load(f64::NAN, None), "the load must be more than 0 (got NaN)");
+        assert_eq!(load(0.5, Some(Bytes(0))), "the mean size must be at least 1 B (got 0 B)");
     }
 }

@@ -47,26 +47,30 @@ impl SizeCdf {
             let &(size_before, share_before) = points.last().unwrap_or(&(0.0, 0.0));
             // The comparison is written so that NaN fails too.
             if !(point.0 >= size_before && point.0.is_finite()) {
-                return Err(size.error(format!("{} bytes after {size_before}: sizes must rise", point.0)));
+                return Err(size
+                    .error(format!("the size {} follows {size_before}, and sizes must not fall", point.0)));
             }
             if !(point.1 >= share_before && point.1.is_finite()) {
-                return Err(share.error(format!("{} after {share_before}: must rise", point.1)));
+                return Err(share.error(format!(
+                    "the probability {} follows {share_before}, and probabilities must not fall",
+                    point.1
+                )));
             }
             if points.is_empty() && point.1 > 0.0 {
-                return Err(share.error(format!("the first row's probability is {}, not 0", point.1)));
+                return Err(share.error(format!("the first row's probability must be 0 (got {})", point.1)));
             }
             points.push(point);
             ends = Some(share);
         }
         let (Some(last), Some(&(largest, total))) = (ends, points.last()) else {
-            let problem = "no points".to_owned();
+            let problem = "the distribution has no rows".to_owned();
             return Err(Misread { line: 1, column: 1, problem });
         };
         if ![1.0, 100.0].contains(&total) {
-            return Err(last.error(format!("the last row's probability is {total}, neither 1 nor 100 %")));
+            return Err(last.error(format!("the last row's probability must be 1 or 100 (got {total})")));
         }
         if largest < 1.0 {
-            return Err(last.error(format!("the largest size is {largest}, less than a byte")));
+            return Err(last.error(format!("the largest size must be at least 1 byte (got {largest})")));
         }
         for point in &mut points {
             point.1 /= total;
@@ -151,20 +155,26 @@ mod tests {
     #[test]
     fn malformed_files_are_refused_at_their_place() {
         let error = |text| SizeCdf::parse(text).unwrap_err().to_string();
-        assert_eq!(error(""), "line 1, column 1: no points");
+        assert_eq!(error(""), "line 1, column 1: the distribution has no rows");
         assert_eq!(error("0 0\n\n10 x"), "line 3, column 4: `x` is not a probability");
         assert_eq!(
             error("0 0\n10"),
             "line 2, column 1: 1 columns where there should be 2: bytes probability"
         );
-        assert_eq!(error("0 0\n20 50\n10 100"), "line 3, column 1: 10 bytes after 20: sizes must rise");
-        assert_eq!(error("0 0\n20 50\n30 20"), "line 3, column 4: 20 after 50: must rise");
-        assert_eq!(error("10 5\n20 100"), "line 1, column 4: the first row's probability is 5, not 0");
+        assert_eq!(
+            error("0 0\n20 50\n10 100"),
+            "line 3, column 1: the size 10 follows 20, and sizes must not fall"
+        );
+        assert_eq!(
+            error("0 0\n20 50\n30 20"),
+            "line 3, column 4: the probability 20 follows 50, and probabilities must not fall"
+        );
+        assert_eq!(error("10 5\n20 100"), "line 1, column 4: the first row's probability must be 0 (got 5)");
         assert_eq!(
             error("0 0\n20 0.9"),
-            "line 2, column 4: the last row's probability is 0.9, neither 1 nor 100 %"
+            "line 2, column 4: the last row's probability must be 1 or 100 (got 0.9)"
         );
-        assert_eq!(error("0 0\n0 100"), "line 2, column 3: the largest size is 0, less than a byte");
+        assert_eq!(error("0 0\n0 100"), "line 2, column 3: the largest size must be at least 1 byte (got 0)");
         assert!(SizeCdf::parse("0 0\nNaN 100").is_err());
     }
 }

@@ -8,7 +8,7 @@ use raddle_core::{Duration, Rate};
 #[non_exhaustive]
 pub enum WorkloadError {
     /// A parameter is outside its range.
-    #[error("{name} is {value}, but must be {need}")]
+    #[error("the {name} must be {need} (got {value})")]
     Parameter {
         /// The name of the parameter.
         name: &'static str,
@@ -30,19 +30,19 @@ pub enum WorkloadError {
         pattern: &'static str,
     },
     /// The pattern is defined by pods.
-    #[error("the {pattern} pattern needs a Clos fabric with all links up")]
+    #[error("the {pattern} pattern needs a Clos network with all links up")]
     NotAClos {
         /// The pattern.
         pattern: &'static str,
     },
     /// The pattern sends from one pod to another.
-    #[error("the {pattern} pattern needs at least 2 pods, or 2 leaves")]
+    #[error("the {pattern} pattern needs at least 2 pods, or 2 leaves of a leaf-spine")]
     OnePod {
         /// The pattern.
         pattern: &'static str,
     },
     /// The pattern permutes coordinates, so all dimensions must have the same size.
-    #[error("the {pattern} pattern needs dimensions of equal size, not {dims:?}")]
+    #[error("all dimensions must have the same size for the {pattern} pattern (got {dims:?})")]
     UnequalDimensions {
         /// The pattern.
         pattern: &'static str,
@@ -50,7 +50,7 @@ pub enum WorkloadError {
         dims: Vec<u32>,
     },
     /// The pattern permutes the digits of host numbers, so the number of hosts must be a power of the radix.
-    #[error("the {pattern} pattern needs a power of {radix} hosts, not {hosts}")]
+    #[error("the number of hosts must be a power of {radix} for the {pattern} pattern (got {hosts})")]
     NotAPower {
         /// The pattern.
         pattern: &'static str,
@@ -60,7 +60,7 @@ pub enum WorkloadError {
         radix: u32,
     },
     /// The pattern maps every node of this topology to itself.
-    #[error("the {pattern} pattern sends nothing here: it maps every node to itself")]
+    #[error("the {pattern} pattern maps every node of this topology to itself, so nothing is sent")]
     NoPairs {
         /// The pattern.
         pattern: &'static str,
@@ -78,10 +78,10 @@ pub enum WorkloadError {
     #[error("`duration` cannot be given if all flows start at once")]
     AtOnce,
     /// Hosts that produce frames independently need a fixed frame size.
-    #[error("frames of hosts on their own are all of one size")]
+    #[error("`sizes` cannot be given for senders with independent frames: all their frames have one size")]
     FramesOfSizes,
     /// Hosts that produce frames independently produce them endlessly, so one flow per pair is not possible.
-    #[error("frames of hosts on their own are not one a pair")]
+    #[error("senders with independent frames cannot send just one flow per pair")]
     FramesOnce,
     /// A sender without a link cannot offer a share of its link rate.
     #[error("host {host} has no link")]
@@ -90,7 +90,7 @@ pub enum WorkloadError {
         host: u32,
     },
     /// A hotspot requires more from a source than its link rate.
-    #[error("the hotspot's severity requires {rate} from host {host}, whose link has {link}")]
+    #[error("the hotspot's severity requires {rate} from host {host}, whose link has only {link}")]
     TooSevere {
         /// The source.
         host: u32,

@@ -441,7 +441,7 @@ mod tests {
             ..at_once
         };
         let error = endless.generate(&topology, 1).unwrap_err().to_string();
-        assert_eq!(error, "number of flows is 5000000000, but must be less than 2^32");
+        assert_eq!(error, "the number of flows must be less than 2^32 (got 5000000000)");
     }
 
     /// specifications/expeditus.md §8.10, the stress test: one flow per host, started one after another in random

@@ -135,7 +135,7 @@ impl Hotspot {
     /// The rate that each of `sources` sources offers.
     fn rate_of_each(&self, topology: &Topology, sources: usize) -> Result<Rate, WorkloadError> {
         if !(self.severity > 0.0 && self.severity.is_finite()) {
-            return Err(WorkloadError::parameter("severity", &self.severity, "more than 0"));
+            return Err(WorkloadError::parameter("hotspot's severity", &self.severity, "more than 0"));
         }
         link_share(topology, self.destination, self.severity / sources as f64)
     }
@@ -153,7 +153,7 @@ impl Sources {
                 let mut sorted = named.clone();
                 sorted.sort_unstable();
                 if named.is_empty() || sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-                    let need = "at least 1, all different";
+                    let need = "at least 1, with no host named twice";
                     return Err(WorkloadError::parameter("number of sources", &named.len(), need));
                 }
                 for &src in named {
@@ -163,13 +163,13 @@ impl Sources {
             }
             Self::Degree(degree) => *degree,
             Self::Share(share) if !(*share > 0.0 && *share <= 1.0) => {
-                return Err(WorkloadError::parameter("degree", share, "more than 0 and at most 1"));
+                return Err(WorkloadError::parameter("hotspot's degree", share, "more than 0 and at most 1"));
             }
             Self::Share(share) => ((hosts.len() as f64 * share).round() as usize).max(1),
         };
         if degree == 0 || degree >= hosts.len() {
-            let need = "at least 1, and fewer than there are hosts";
-            return Err(WorkloadError::parameter("degree", &degree, need));
+            let need = "at least 1, and less than the number of hosts";
+            return Err(WorkloadError::parameter("hotspot's degree", &degree, need));
         }
         let after = |i: usize| hosts[(at + 1 + i * hosts.len() / degree) % hosts.len()];
         Ok((0..degree).map(after).collect())
@@ -257,33 +257,33 @@ mod tests {
             (Hotspot { sources: named(&[31]), ..good() }, "node 31 cannot send to itself"),
             (
                 Hotspot { sources: named(&[1, 2, 1]), ..good() },
-                "number of sources is 3, but must be at least 1, all different",
+                "the number of sources must be at least 1, with no host named twice (got 3)",
             ),
             (
                 Hotspot { sources: named(&[]), ..good() },
-                "number of sources is 0, but must be at least 1, all different",
+                "the number of sources must be at least 1, with no host named twice (got 0)",
             ),
             (
                 Hotspot { sources: Sources::Degree(32), ..good() },
-                "degree is 32, but must be at least 1, and fewer than there are hosts",
+                "the hotspot's degree must be at least 1, and less than the number of hosts (got 32)",
             ),
             (
                 Hotspot { sources: Sources::Share(0.0), ..good() },
-                "degree is 0, but must be more than 0 and at most 1",
+                "the hotspot's degree must be more than 0 and at most 1 (got 0)",
             ),
-            (Hotspot { severity: 0.0, ..good() }, "severity is 0, but must be more than 0"),
+            (Hotspot { severity: 0.0, ..good() }, "the hotspot's severity must be more than 0 (got 0)"),
             (
                 Hotspot { severity: 4.4, ..good() },
-                "the hotspot's severity requires 11 Gbps from host 0, whose link has 10 Gbps",
+                "the hotspot's severity requires 11 Gbps from host 0, whose link has only 10 Gbps",
             ),
             (Hotspot { victims: victim(1, 1, 0.5), ..good() }, "node 1 cannot send to itself"),
             (
                 Hotspot { victims: victim(1, 2, 1.5), ..good() },
-                "load is 1.5, but must be more than 0 and at most 1",
+                "the load must be more than 0 and at most 1 (got 1.5)",
             ),
             (
                 Hotspot { duration: Duration::ZERO, ..good() },
-                "duration is 0 ps, but must be long enough for a byte",
+                "the duration must be long enough for a byte (got 0 ps)",
             ),
         ];
         for (hotspot, expected) in cases {

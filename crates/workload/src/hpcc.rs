@@ -29,7 +29,7 @@ pub fn read_hpcc(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> 
     let rows = lines.take(expected as usize);
     let mut flows = rows.map(|words| flow(&words, topology)).collect::<Result<Vec<_>, _>>()?;
     if flows.len() != expected as usize {
-        return Err(count.error(format!("{expected} flows announced, {} found", flows.len())));
+        return Err(count.error(format!("the file announces {expected} flows, but has {}", flows.len())));
     }
     number(&mut flows);
     Ok(flows)
@@ -54,16 +54,18 @@ fn flow(words: &[Word<'_>], topology: &Topology) -> Result<Flow, Misread> {
     port.number::<u16>("a port")?;
     let class: u8 = priority.number("a priority group")?;
     if class > 15 {
-        return Err(priority.error(format!("priority group {class} is more than 15")));
+        return Err(priority.error(format!("the priority group must be at most 15 (got {class})")));
     }
     let bytes: u64 = size.number("a number of bytes")?;
     if bytes == 0 {
-        return Err(size.error("a flow has at least 1 byte".to_owned()));
+        return Err(size.error("a flow must have at least 1 byte".to_owned()));
     }
     let seconds: f64 = start.number("a time in seconds")?;
     // A double resolves a picosecond up to 2^52 ps; Time ends at 213 days.
     if !(0.0..1e7).contains(&seconds) {
-        return Err(start.error(format!("{seconds} s is not between 0 and 10,000,000 s")));
+        return Err(
+            start.error(format!("the start time must be between 0 and 10,000,000 s (got {seconds} s)"))
+        );
     }
     Ok(Flow {
         priority: class,
@@ -109,7 +111,7 @@ mod tests {
 
     /// The example file of HPCC's simulator has this form.
     #[test]
-    fn what_follows_the_announced_flows_is_not_read() {
+    fn lines_after_the_announced_flows_are_ignored() {
         let text =
             "1\n2 1 3 100 200 2\n3 1 3 100 200 2\n\nFirst line: # of flows\nsrc0 dst0 3 dst_port0 size0\n";
         assert_eq!(read_hpcc(text, &star(4)).unwrap().len(), 1);
@@ -119,13 +121,16 @@ mod tests {
     fn malformed_files_are_refused_at_their_place() {
         let error = |text| read_hpcc(text, &star(4)).unwrap_err().to_string();
         assert_eq!(error(""), "line 1, column 1: the number of flows is missing");
-        assert_eq!(error("2\n0 1 3 100 1 0"), "line 1, column 1: 2 flows announced, 1 found");
+        assert_eq!(error("2\n0 1 3 100 1 0"), "line 1, column 1: the file announces 2 flows, but has 1");
         assert!(error("1\n0 1 3 100 1").starts_with("line 2, column 1: 5 columns where there should be 6"));
         assert_eq!(error("1\n0 9 3 100 1 0"), "line 2, column 3: node 9 is not a host of the topology");
         assert_eq!(error("1\n4 1 3 100 1 0"), "line 2, column 1: node 4 is not a host of the topology");
         assert_eq!(error("1\n1 1 3 100 1 0"), "line 2, column 3: node 1 cannot send to itself");
-        assert_eq!(error("1\n0 1 16 100 1 0"), "line 2, column 5: priority group 16 is more than 15");
-        assert_eq!(error("1\n0 1 3 100 0 0"), "line 2, column 11: a flow has at least 1 byte");
+        assert_eq!(
+            error("1\n0 1 16 100 1 0"),
+            "line 2, column 5: the priority group must be at most 15 (got 16)"
+        );
+        assert_eq!(error("1\n0 1 3 100 0 0"), "line 2, column 11: a flow must have at least 1 byte");
         assert_eq!(error("1\n0 1 3 100 x 0"), "line 2, column 11: `x` is not a number of bytes");
         assert!(error("1\n0 1 3 100 1 -1").starts_with("line 2, column 13"));
         assert!(error("1\n0 1 3 100 1 NaN").starts_with("line 2, column 13"));

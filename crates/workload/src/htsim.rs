@@ -22,7 +22,10 @@ pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread>
             "Nodes" => {
                 let nodes: usize = only(first, rest)?.number("a number of nodes")?;
                 if nodes > hosts.len() {
-                    let problem = format!("{nodes} nodes, and the topology has {} hosts", hosts.len());
+                    let problem = format!(
+                        "the file has {nodes} nodes, and the topology has only {} hosts",
+                        hosts.len()
+                    );
                     return Err(rest[0].error(problem));
                 }
             }
@@ -44,20 +47,20 @@ pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread>
         return Err(Misread { line: 1, column: 1, problem });
     };
     if flows.len() != announced {
-        return Err(count.error(format!("{announced} flows announced, {} found", flows.len())));
+        return Err(count.error(format!("the file announces {announced} flows, but has {}", flows.len())));
     }
     number(&mut flows);
     Ok(flows)
 }
 
 /// The reason why other statements are refused.
-const UNKNOWN: &str = "only flows that start at a given time, over links that work, can be read";
+const UNKNOWN: &str = "only flows with a start time are supported, without triggers and failures";
 
 /// Returns the one word that follows a key.
 fn only<'a>(key: &Word<'_>, rest: &[Word<'a>]) -> Result<Word<'a>, Misread> {
     match rest {
         [value] => Ok(*value),
-        _ => Err(key.error(format!("`{}` is followed by one number", key.text))),
+        _ => Err(key.error(format!("`{}` must be followed by one number", key.text))),
     }
 }
 
@@ -65,22 +68,24 @@ fn only<'a>(key: &Word<'_>, rest: &[Word<'a>]) -> Result<Word<'a>, Misread> {
 fn flow(ends: &Word<'_>, attributes: &[Word<'_>], hosts: &[NodeId]) -> Result<Flow, Misread> {
     let Some((src, dst)) = ends.text.split_once("->") else {
         return Err(
-            ends.error(format!("`{}` is neither a connection, 0->5, nor a count: {UNKNOWN}", ends.text))
+            ends.error(format!("`{}` is neither a flow such as 0->5 nor a count: {UNKNOWN}", ends.text))
         );
     };
     let host = |text: &str| {
         let number: Option<usize> = text.parse().ok();
         let host = number.and_then(|number| hosts.get(number));
-        host.copied().ok_or_else(|| ends.error(format!("`{text}` is not one of the {} hosts", hosts.len())))
+        host.copied().ok_or_else(|| {
+            ends.error(format!("`{text}` is not the number of one of the {} hosts", hosts.len()))
+        })
     };
     let (src, dst) = (host(src)?, host(dst)?);
     if src == dst {
-        return Err(ends.error("a flow from a host to itself".to_owned()));
+        return Err(ends.error("the flow goes from a host to itself".to_owned()));
     }
     let (mut size, mut start, mut priority) = (None, None, 0);
     for pair in attributes.chunks(2) {
         let [name, value] = pair else {
-            return Err(pair[0].error(format!("`{}` is followed by nothing", pair[0].text)));
+            return Err(pair[0].error(format!("the value of `{}` is missing", pair[0].text)));
         };
         match name.text {
             "start" => start = Some(start_time(value)?),
@@ -91,7 +96,7 @@ fn flow(ends: &Word<'_>, attributes: &[Word<'_>], hosts: &[NodeId]) -> Result<Fl
             "prio" => {
                 priority = value.number("a priority")?;
                 if priority > 15 {
-                    return Err(value.error(format!("priority {priority} is more than 15")));
+                    return Err(value.error(format!("the priority must be at most 15 (got {priority})")));
                 }
             }
             other => return Err(name.error(format!("`{other}`: {UNKNOWN}"))),
@@ -104,7 +109,7 @@ fn flow(ends: &Word<'_>, attributes: &[Word<'_>], hosts: &[NodeId]) -> Result<Fl
 
 fn bytes(value: &Word<'_>) -> Result<Bytes, Misread> {
     match value.number("a number of bytes")? {
-        0 => Err(value.error("a flow has at least 1 byte".to_owned())),
+        0 => Err(value.error("a flow must have at least 1 byte".to_owned())),
         bytes => Ok(Bytes(bytes)),
     }
 }
@@ -116,7 +121,9 @@ fn start_time(value: &Word<'_>) -> Result<Time, Misread> {
     const LAST: f64 = 1e19;
     let float: f64 = value.number("a time in picoseconds")?;
     if !(0.0..LAST).contains(&float) {
-        return Err(value.error(format!("{} ps is not between 0 and 1e19 ps", value.text)));
+        return Err(
+            value.error(format!("the start time must be between 0 and 1e19 ps (got {} ps)", value.text))
+        );
     }
     // Parse whole numbers as integers: they stay exact beyond 2^53.
     Ok(Time::from_ps(value.text.parse().unwrap_or(float.round() as u64)))
@@ -151,26 +158,39 @@ mod tests {
             error("0->1 start 0 size 1"),
             "line 1, column 1: `Connections`, the number of flows, is missing"
         );
-        assert_eq!(error("Nodes 5"), "line 1, column 7: 5 nodes, and the topology has 4 hosts");
-        assert_eq!(error("Nodes"), "line 1, column 1: `Nodes` is followed by one number");
+        assert_eq!(
+            error("Nodes 5"),
+            "line 1, column 7: the file has 5 nodes, and the topology has only 4 hosts"
+        );
+        assert_eq!(error("Nodes"), "line 1, column 1: `Nodes` must be followed by one number");
         assert_eq!(error("Connections x"), "line 1, column 13: `x` is not a number of connections");
         assert_eq!(
             error("Connections 2\n0->1 start 0 size 1"),
-            "line 1, column 13: 2 flows announced, 1 found"
+            "line 1, column 13: the file announces 2 flows, but has 1"
         );
-        assert_eq!(flow("0->4 start 0 size 1"), "line 3, column 1: `4` is not one of the 4 hosts");
-        assert_eq!(flow("1->1 start 0 size 1"), "line 3, column 1: a flow from a host to itself");
-        assert_eq!(flow("0->1 start 0 size 0"), "line 3, column 19: a flow has at least 1 byte");
-        assert_eq!(flow("0->1 start 0 size"), "line 3, column 14: `size` is followed by nothing");
-        assert_eq!(flow("0->1 start -1 size 1"), "line 3, column 12: -1 ps is not between 0 and 1e19 ps");
+        assert_eq!(
+            flow("0->4 start 0 size 1"),
+            "line 3, column 1: `4` is not the number of one of the 4 hosts"
+        );
+        assert_eq!(flow("1->1 start 0 size 1"), "line 3, column 1: the flow goes from a host to itself");
+        assert_eq!(flow("0->1 start 0 size 0"), "line 3, column 19: a flow must have at least 1 byte");
+        assert_eq!(flow("0->1 start 0 size"), "line 3, column 14: the value of `size` is missing");
+        assert_eq!(
+            flow("0->1 start -1 size 1"),
+            "line 3, column 12: the start time must be between 0 and 1e19 ps (got -1 ps)"
+        );
         assert_eq!(flow("0->1 start 0"), "line 3, column 1: the flow has no `size`");
         assert_eq!(flow("0->1 size 1"), "line 3, column 1: the flow has no `start`");
-        assert_eq!(flow("0->1 start 0 size 1 prio 16"), "line 3, column 26: priority 16 is more than 15");
-        let unknown = "only flows that start at a given time, over links that work, can be read";
+        assert_eq!(
+            flow("0->1 start 0 size 1 prio 16"),
+            "line 3, column 26: the priority must be at most 15 (got 16)"
+        );
+        let unknown = "only flows with a start time are supported, without triggers and failures";
         assert_eq!(error("Triggers 1"), format!("line 1, column 10: Triggers: {unknown}"));
         assert_eq!(flow("0->1 trigger 1 size 1"), format!("line 3, column 6: `trigger`: {unknown}"));
         assert!(
-            flow("trigger id 1 oneshot").starts_with("line 3, column 1: `trigger` is neither a connection")
+            flow("trigger id 1 oneshot")
+                .starts_with("line 3, column 1: `trigger` is neither a flow such as 0->5")
         );
     }
 

@@ -114,9 +114,9 @@ mod tests {
     fn impossible_long_flows_are_refused() {
         let error = |long: &LongFlows| long.generate(&star(4), 1).unwrap_err().to_string();
         let pairs = || Pairs::Stride { by: 1 };
-        assert_eq!(error(&long(pairs(), 1.1)), "load is 1.1, but must be more than 0 and at most 1");
+        assert_eq!(error(&long(pairs(), 1.1)), "the load must be more than 0 and at most 1 (got 1.1)");
         let short = LongFlows { duration: Duration::from_ps(1), ..long(pairs(), 0.5) };
-        assert_eq!(error(&short), "duration is 1 ps, but must be long enough for a byte");
+        assert_eq!(error(&short), "the duration must be long enough for a byte (got 1 ps)");
         let mut fabric = Builder::default();
         fabric.host(1);
         fabric.host(1);

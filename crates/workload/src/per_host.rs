@@ -219,20 +219,20 @@ mod tests {
         let with = |per_host| workload(per_host, Pairs::Uniform, 1);
         assert_eq!(
             error(with(PerHost { load: 1.5, ..good })),
-            "load is 1.5, but must be more than 0 and at most 1"
+            "the load must be more than 0 and at most 1 (got 1.5)"
         );
         assert_eq!(
             error(with(PerHost { process: Process::OnOff { burst: 0 }, ..good })),
-            "burst is 0, but must be at least 1 frame"
+            "the burst must be at least 1 frame (got 0)"
         );
         let sizes = Sizes::Exponential { mean: FRAME };
         assert_eq!(
             error(Workload { sizes, ..with(good) }),
-            "frames of hosts on their own are all of one size"
+            "`sizes` cannot be given for senders with independent frames: all their frames have one size"
         );
         assert_eq!(
             error(Workload { amount: Amount::OnePerPair, ..with(good) }),
-            "frames of hosts on their own are not one a pair"
+            "senders with independent frames cannot send just one flow per pair"
         );
     }
 }

@@ -48,41 +48,41 @@ const SEGMENT: Bytes = Bytes(1460);
 pub const PUBLISHED: [Published; 13] = [
     Published {
         name: "web_search",
-        summary: "web search (DCTCP), in packets, as pFabric and PIAS have it",
+        summary: "web search (DCTCP), in packets, as in pFabric and PIAS",
         unit: SEGMENT,
         points: WEB_SEARCH,
     },
     Published {
         name: "web_search_bytes",
-        summary: "web search (DCTCP), rounded to bytes, as HPCC and ConWeave have it",
+        summary: "web search (DCTCP), rounded to bytes, as in HPCC and ConWeave",
         unit: BYTE,
         points: WEB_SEARCH_BYTES,
     },
     Published {
         name: "web_search_opera",
-        summary: "web search (DCTCP), a finer digitisation, as Opera has it",
+        summary: "web search (DCTCP), a finer digitisation, as in Opera",
         unit: BYTE,
         points: WEB_SEARCH_OPERA,
     },
     Published {
         name: "data_mining",
-        summary: "data mining (VL2), in packets, as pFabric and PIAS have it",
+        summary: "data mining (VL2), in packets, as in pFabric and PIAS",
         unit: SEGMENT,
         points: DATA_MINING,
     },
     Published {
         name: "data_mining_bytes",
-        summary: "data mining (VL2), in bytes, as netbench has it",
+        summary: "data mining (VL2), in bytes, as in netbench",
         unit: BYTE,
         points: DATA_MINING_BYTES,
     },
     Published {
         name: "data_mining_opera",
-        summary: "data mining (VL2), a finer digitisation, as Opera has it",
+        summary: "data mining (VL2), a finer digitisation, as in Opera",
         unit: BYTE,
         points: DATA_MINING_OPERA,
     },
-    Published { name: "hadoop", summary: "Hadoop at Facebook, as HPCC has it", unit: BYTE, points: HADOOP },
+    Published { name: "hadoop", summary: "Hadoop at Facebook, as in HPCC", unit: BYTE, points: HADOOP },
     Published {
         name: "cache_follower",
         summary: "cache followers at Facebook",

@@ -53,11 +53,11 @@ impl Sizes {
                 Err(bad("mean size", &Bytes(0), "at least 1 B"))
             }
             Self::Pareto { shape, .. } if !(shape > 1.0 && shape.is_finite()) => {
-                Err(bad("Pareto shape", &shape, "more than 1, or the mean is infinite"))
+                Err(bad("Pareto shape", &shape, "greater than 1, because the mean is infinite otherwise"))
             }
             Self::Uniform { min: Bytes(0), .. } => Err(bad("smallest size", &Bytes(0), "at least 1 B")),
             Self::Uniform { min, max } if max < min => {
-                Err(bad("largest size", &max, "at least the smallest"))
+                Err(bad("largest size", &max, "at least the smallest size"))
             }
             _ => Ok(()),
         }

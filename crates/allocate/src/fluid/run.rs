@@ -71,8 +71,8 @@ pub(crate) fn run<P: Fluid>(
             |flow: &Live| now + Duration::from_ps((flow.left_bits / flow.rate_bps * 1e12).ceil() as u64);
         let ends_at = live.iter().filter(|flow| flow.rate_bps > 0.0).map(end).min();
         let then = jobs.get(next).map(|job| job.arrival).into_iter().chain(ends_at).chain(look).min();
-        let then = then.expect("somebody sends, comes, or is to be looked at");
-        assert!(then >= now, "time runs on");
+        let then = then.expect("a flow sends, a flow arrives, or the policy has asked for a check");
+        assert!(then >= now, "time must not run backward");
         for flow in &mut live {
             flow.left_bits -= flow.rate_bps * then.since(now).as_secs_f64();
         }
@@ -97,13 +97,13 @@ pub(crate) fn run<P: Fluid>(
             next += 1;
         }
         look = policy.settle(now, &mut changes);
-        assert!(look.is_none_or(|look| look > now), "what is due was done");
+        assert!(look.is_none_or(|look| look > now), "the policy's next check must be later than now");
         live.retain(|flow| !changes.given_up.contains(&flow.slot));
         for &slot in &changes.given_up {
             rates[slot] = f64::NAN;
         }
         for &(slot, rate) in &changes.rates {
-            assert_ne!(rates[slot].to_bits(), rate.to_bits(), "a change changes something");
+            assert_ne!(rates[slot].to_bits(), rate.to_bits(), "a reported change must change the rate");
             rates[slot] = rate;
         }
         changes.clear();

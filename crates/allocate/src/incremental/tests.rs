@@ -210,7 +210,7 @@ proptest! {
                 incremental.settle();
                 for (slot, rate) in incremental.changes() {
                     known.resize(known.len().max(slot + 1), 0.0);
-                    prop_assert_ne!(known[slot].to_bits(), rate.to_bits(), "a change changes something");
+                    prop_assert_ne!(known[slot].to_bits(), rate.to_bits(), "a reported change must change the rate");
                     known[slot] = rate;
                 }
                 let bits: Vec<u64> = live.iter().map(|&(slot, _)| incremental.rate(slot).to_bits()).collect();

@@ -106,7 +106,7 @@ fn fractional_weights_are_allocated_too() {
 }
 
 #[test]
-fn what_was_computed_before_leaves_no_trace() {
+fn earlier_computations_leave_no_trace() {
     let (routing, links) = torus(&[4, 4, 4]);
     let mut stream = Stream::new(3, 0, "test");
     let problem =

@@ -141,7 +141,7 @@ fn a_directory_that_cannot_be_replaced_is_refused_before_anything_runs() {
     for out in [".", "..", "./", "../.", "/", "small.toml", "nowhere/.."] {
         for command in ["run small.toml", "live small.toml", "run small.toml --force"] {
             let told = refused(folder.path(), &format!("{command} --out {out}"));
-            assert!(told.contains("results cannot be kept in"), "{told}");
+            assert!(told.contains("results cannot be written to"), "{told}");
         }
         assert_eq!(names(folder.path()), here, "--out {out}");
     }
@@ -160,7 +160,8 @@ fn a_link_to_a_directory_stays_a_link() {
     fs::create_dir(folder.path().join("disk")).unwrap();
     std::os::unix::fs::symlink("disk/runs", folder.path().join("link")).unwrap();
     assert!(
-        refused(folder.path(), "run small.toml --out link").contains("a link to something that is not there")
+        refused(folder.path(), "run small.toml --out link")
+            .contains("a symbolic link to a path that does not exist")
     );
     fs::create_dir(folder.path().join("disk/runs")).unwrap();
     done(folder.path(), "run small.toml --out link");
@@ -180,7 +181,7 @@ fn no_label_of_a_sweep_leaves_its_directory() {
         fs::write(folder.path().join("bad.toml"), format!("{SMALL}{sweep}")).unwrap();
         for command in ["sweep bad.toml", "sweep bad.toml --force --out out"] {
             let told = refused(folder.path(), command);
-            assert!(told.contains("makes no folder name for its run"), "{told}");
+            assert!(told.contains("cannot be used as the folder name of its run"), "{told}");
             assert_eq!(names(&folder.path().join("out")), ["thesis"], "{label}");
         }
     }
@@ -195,7 +196,7 @@ fn only_the_same_experiment_is_replaced() {
     done(folder.path(), "run small.toml --out d");
     for other in ["--seed 2", "--set workload.flows=31", "--engine lockstep"] {
         let told = refused(folder.path(), &format!("run small.toml --out d {other}"));
-        assert!(told.contains("d is there already and holds a run of another experiment"), "{told}");
+        assert!(told.contains("d already exists and holds a run of another experiment"), "{told}");
         assert!(told.contains("--force"), "{told}");
     }
     assert_eq!(seed_of_whole(&d), 1);
@@ -206,7 +207,7 @@ fn only_the_same_experiment_is_replaced() {
     let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
     fs::write(d.join("manifest.json"), manifest.replace(&version, "\"version\": \"0.0.9\"")).unwrap();
     let told = refused(folder.path(), "run small.toml --out d --seed 2");
-    assert!(told.contains("holds a run by Raddle 0.0.9"), "{told}");
+    assert!(told.contains("holds a run of Raddle 0.0.9"), "{told}");
 }
 
 #[test]
@@ -230,7 +231,7 @@ fn files_that_raddle_did_not_write_are_never_deleted() {
     fs::create_dir(&d).unwrap();
     fs::write(d.join("thesis.tex"), "x").unwrap();
     let told = refused(folder.path(), "run small.toml --out d");
-    assert!(told.contains("Raddle did not make it"), "{told}");
+    assert!(told.contains("Raddle did not write it"), "{told}");
     done(folder.path(), "run small.toml --out d --force");
     let old = names(folder.path()).into_iter().find(|name| name.starts_with("d.old-")).unwrap();
     assert_eq!(names(&folder.path().join(&old)), ["thesis.tex"]);
@@ -335,7 +336,7 @@ fn one_process_writes_a_directory_and_the_next_one_tidies_up() {
     let folder = folder();
     let mut first = long_run(folder.path(), "d");
     let told = refused(folder.path(), "run small.toml --out d");
-    assert!(told.contains("another process is writing d"), "{told}");
+    assert!(told.contains("another process is writing to d"), "{told}");
     assert!(refused(folder.path(), "run small.toml --out d/ --force").contains("another process"));
     done(folder.path(), "run small.toml --out e");
     first.kill().unwrap();
@@ -357,7 +358,7 @@ fn one_process_writes_a_directory_and_the_next_one_tidies_up() {
         std::thread::sleep(Duration::from_millis(2));
     }
     begun(&folder.path().join("s"), ".r2c2.part-");
-    assert!(refused(folder.path(), "sweep swept.toml --out s").contains("another process is writing s"));
+    assert!(refused(folder.path(), "sweep swept.toml --out s").contains("another process is writing to s"));
     sweep.kill().unwrap();
     sweep.wait().unwrap();
     done(folder.path(), "sweep swept.toml --out s");
@@ -396,7 +397,7 @@ fn a_partial_run_does_not_replace_a_complete_one() {
     assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap().success());
     let output = running.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
-    assert!(told(&output).contains("which partial ones do not replace"), "{}", told(&output));
+    assert!(told(&output).contains("partial results do not replace them"), "{}", told(&output));
     assert_eq!((seed_of_whole(&d), written(&d)), (1, first));
     assert_eq!(json(&d.join("summary.json"))["complete"], true);
 }
@@ -440,7 +441,11 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
     // The partial results of the interrupted run are kept, and the run is repeated.
     let output = interrupted("-INT");
     assert_eq!(output.status.code(), Some(130), "{}", told(&output));
-    assert!(told(&output).contains("mine.quick.unfinished: the same command goes on"), "{}", told(&output));
+    assert!(
+        told(&output).contains("mine.quick.unfinished; repeat the command to continue"),
+        "{}",
+        told(&output)
+    );
     // A run of an earlier version of the figure is replaced.
     write(50);
     done(folder.path(), "reproduce mine.toml");

@@ -80,10 +80,10 @@ fn fifos_and_devices_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{}", told(&output));
         told(&output)
     };
-    let fifo = "a FIFO is not supported as an input: use a regular file";
+    let fifo = "a FIFO cannot be an input; use a regular file";
     assert!(refused("run a.toml").contains(fifo));
     assert!(refused("run flows.txt").contains(fifo));
-    assert!(refused("run /dev/zero").contains("a device is not supported as an input"));
+    assert!(refused("run /dev/zero").contains("a device cannot be an input"));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn ranks_of_skeletons_are_limited() {
     let output = raddle(folder.path(), "run a.toml").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        told(&output).contains("number of ranks is 4000000000, but must be 2 to 1048576"),
+        told(&output).contains("the number of ranks must be 2 to 1048576 (got 4000000000)"),
         "{}",
         told(&output)
     );

@@ -10,11 +10,7 @@ fn an_address_without_a_secret_is_refused() {
     for arguments in ["--listen 127.0.0.1:7", "--join 127.0.0.1:7", "--join 127.0.0.1:7 --secret empty"] {
         let output = start(folder.path(), &format!("--nodes 0-7 {arguments}")).wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-        let reason = if cfg!(feature = "libfabric") {
-            "a TCP address needs a secret"
-        } else {
-            "built without libfabric"
-        };
+        let reason = if cfg!(feature = "libfabric") { "needs a secret" } else { "built without libfabric" };
         assert!(said(&output).contains(reason), "{}", said(&output));
         assert!(said(&output).contains("--secret FILE") == cfg!(feature = "libfabric"), "{}", said(&output));
     }
@@ -25,7 +21,7 @@ fn what_is_neither_an_address_nor_a_path_is_refused() {
     let folder = folder();
     let output = start(folder.path(), "--nodes 0-7 --listen 127.0.0.1:port").wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("is no address of a machine with a port"), "{}", said(&output));
+    assert!(said(&output).contains("is not an address with a port"), "{}", said(&output));
 }
 
 #[cfg(feature = "libfabric")]
@@ -67,7 +63,11 @@ mod with_libfabric {
         for join in joins {
             let output = join.wait_with_output().unwrap();
             assert!(output.status.success(), "{}", said(&output));
-            assert!(said(&output).contains("its host keeps the results"), "{}", said(&output));
+            assert!(
+                said(&output).contains("the process that listens keeps the results"),
+                "{}",
+                said(&output)
+            );
         }
         assert_eq!(names(folder.path()), ["done", "rack.toml", "secret"]);
         let is_own = |name: &String| own.iter().any(|id| name.contains(&format!("-{id}:")));
@@ -126,7 +126,7 @@ mod with_libfabric {
             for _ in 0..2 {
                 let output = waits.recv_timeout(Duration::from_secs(8)).expect("they end within seconds");
                 assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-                assert!(said(&output).contains("the process of nodes 8-15 is gone"), "{}", said(&output));
+                assert!(said(&output).contains("lost the process of nodes 8-15"), "{}", said(&output));
             }
             waiting.join().unwrap();
             assert_eq!(names(folder.path()), ["rack.toml", "secret"]);

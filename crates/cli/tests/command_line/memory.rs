@@ -104,12 +104,12 @@ fn what_the_machine_has_not_is_refused_with_the_numbers() {
         let output = output(folder.path(), arguments);
         let told = words(&output);
         assert_eq!(output.status.code(), Some(2), "{told}");
-        assert!(told.contains("takes more memory than") && told.contains("4000000000 flows"), "{told}");
+        assert!(told.contains("needs more memory than") && told.contains("4000000000 flows"), "{told}");
     }
     let set = output(folder.path(), &["--set", "workload.flows=1000", "--memory", "1 MB"]);
     assert_eq!(set.status.code(), Some(2));
     let told = words(&set);
-    assert!(told.contains("1.00 MB (the limit that --memory sets)"), "{told}");
+    assert!(told.contains("1.00 MB (the limit set by --memory)"), "{told}");
     let enough = output(folder.path(), &["--set", "workload.flows=1000", "--memory", "1 GB"]);
     assert_eq!(enough.status.code(), Some(0));
 }

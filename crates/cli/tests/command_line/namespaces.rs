@@ -248,7 +248,9 @@ fn links_fail_and_work_again_by_command() {
     assert!(!pings(), "the leaf has no way out");
     assert!(order("link up 7 4").status.success());
     assert!(pings(), "repaired");
-    for (wrong, why) in [("link up 7 4", "nobody has ordered"), ("link down 0 1", "no link joins")] {
+    for (wrong, why) in
+        [("link up 7 4", "was not taken down by an order"), ("link down 0 1", "there is no link between")]
+    {
         let refused = order(wrong);
         assert_eq!(refused.status.code(), Some(2));
         assert!(said(&refused).contains(why), "{}", said(&refused));
@@ -574,7 +576,7 @@ fn what_looks_at_nodes_elsewhere_is_refused() {
     let arguments = "live fabric.toml --quiet --set scheme.routing=clairvoyant";
     let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), arguments, "400").output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("these parts look at nodes elsewhere"), "{}", said(&output));
+    assert!(said(&output).contains("this scheme reads the state of other nodes"), "{}", said(&output));
 }
 
 #[test]
@@ -588,9 +590,17 @@ fn what_is_not_there_is_said() {
         "live fabric.toml --quiet --set engine.hosts={kind=\"namespaces\",congestion_control=\"vogon\"}";
     let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), arguments, "400").output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    assert!(said(&output).contains("the kernel has no congestion control `vogon`"), "{}", said(&output));
+    assert!(
+        said(&output).contains("the kernel does not support the congestion control `vogon`"),
+        "{}",
+        said(&output)
+    );
     let stranger = "live exec --host 0 --run 4294967294 -- true";
     let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), stranger, "400").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("process 4294967294 is no live run with namespaces"), "{}", said(&output));
+    assert!(
+        said(&output).contains("process 4294967294 is not a live run with namespaces"),
+        "{}",
+        said(&output)
+    );
 }

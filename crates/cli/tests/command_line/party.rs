@@ -57,7 +57,7 @@ fn three_processes_run_one_rack_and_the_host_keeps_the_results() {
     for join in joins {
         let output = join.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
-        assert!(said(&output).contains("its host keeps the results"), "{}", said(&output));
+        assert!(said(&output).contains("the process that listens keeps the results"), "{}", said(&output));
     }
     let left: Vec<_> = crate::shell::names(folder.path());
     assert_eq!(left, ["done", "rack.toml", "secret"]);
@@ -88,7 +88,7 @@ fn processes_of_different_experiments_do_not_run_together() {
     let stranger = start(folder.path(), "--nodes 8-15 --join socket --seed 2").wait_with_output().unwrap();
     assert_eq!(stranger.status.code(), Some(3));
     assert!(
-        said(&stranger).contains("the host refuses: its experiment is another one"),
+        said(&stranger).contains("the host refuses this process: it has another experiment"),
         "{}",
         said(&stranger)
     );
@@ -109,7 +109,7 @@ fn several_processes_take_no_orders_and_say_why() {
     let ask = || command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), &arguments, "400").output().unwrap();
     let refused = (0..100).find_map(|_| {
         std::thread::park_timeout(std::time::Duration::from_millis(100));
-        Some(ask()).filter(|output| said(output).contains("the run has several processes"))
+        Some(ask()).filter(|output| said(output).contains("a run in several processes takes no orders"))
     });
     for process in &mut processes {
         process.kill().unwrap();

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_paused_port_holds_does_not_drain() {
+    fn the_queue_of_a_paused_port_does_not_drain() {
         let mut port = PortState::idle(RATE).busy_until(us(10));
         port.set_waiting(Bytes(3_000));
         assert_eq!([0, 10].map(|at| port.waiting(us(at))), [12_500, 3_000].map(Bytes));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_without_a_link_is_down_and_never_sends_what_it_holds() {
+    fn a_port_without_a_link_is_down_and_never_sends() {
         let port = PortState::idle(Rate::ZERO);
         assert!(!port.up && PortState::idle(RATE).up);
         assert_eq!(port.holding(Bytes(1)).free_at(us(1)), Time::NEVER);

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_that_of_what_is_known_however_it_was_learnt() {
+    fn the_digest_depends_only_on_the_known_link_states() {
         let [mut one, mut other] = [database(), database()];
         assert_eq!(one.digest(), 0);
         one.set(state(0, 1));

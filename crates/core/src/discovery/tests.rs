@@ -381,7 +381,7 @@ fn hostile_packets_are_ignored_and_counted() {
 
 /// A node that restarts has lost the sequence numbers of its links.
 #[test]
-fn a_node_overrules_what_others_say_of_its_links() {
+fn a_node_overrules_other_nodes_claims_about_its_links() {
     for (told, says) in [(7, 8), (8, 10)] {
         let mut node = alone();
         let states = [LinkState { link: 0, sequence: told }].into();

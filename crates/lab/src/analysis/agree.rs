@@ -19,17 +19,17 @@ keys! {
     /// Greatest distances that the packet engine and the flow engine may have (`raddle agree`). A distance without a value may be
     /// any.
     pub(crate) AGREE = "agree" {
-        /// mean FCT: flow over packet, less 1.
+        /// relative difference of the flow engine's mean FCT from the packet engine's.
         FCT_MEAN: Fraction = Key::new("fct_mean");
-        /// p50 of FCT: flow over packet, less 1.
+        /// relative difference of the flow engine's FCT p50 from the packet engine's.
         FCT_P50: Fraction = Key::new("fct_p50");
-        /// p90 of FCT: flow over packet, less 1.
+        /// relative difference of the flow engine's FCT p90 from the packet engine's.
         FCT_P90: Fraction = Key::new("fct_p90");
-        /// p99 of FCT: flow over packet, less 1.
+        /// relative difference of the flow engine's FCT p99 from the packet engine's.
         FCT_P99: Fraction = Key::new("fct_p99");
-        /// Wasserstein-1 distance of the FCTs over their mean.
+        /// Wasserstein-1 distance between the FCTs of both engines, divided by their mean.
         FCT_DISTANCE: Fraction = Key::new("fct_distance");
-        /// sum over links of |flow - packet| data bytes, over all data bytes.
+        /// sum over links of the difference in data bytes between the engines, divided by all data bytes.
         LINK_LOAD: Fraction = Key::new("link_load");
     }
 }
@@ -240,12 +240,13 @@ fn link_load(packet: &Outcome, flow: &Outcome) -> Option<f64> {
 impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.complete {
-            writeln!(f, "stopped early: what follows is of the flows so far")?;
+            writeln!(f, "stopped early: the numbers below count only the flows so far")?;
         }
         let [only_packet, only_flow] = self.only;
         writeln!(
             f,
-            "{} flows delivered by both engines, {only_packet} by packets only, {only_flow} by fluids only\n",
+            "{} flows delivered by both engines, {only_packet} only by the packet engine, {only_flow} only by the \
+             flow engine\n",
             self.compared
         )?;
         let shown = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.2}"));

@@ -57,7 +57,7 @@ const IMBALANCE: [(u64, &str); 2] =
 
 /// Explains the numbers in brackets and the measures.
 const DEFINITIONS: &str = "
-In brackets: over the first run. FCT: from the hand-over to the transport to the last byte delivered in order.
+In brackets: relative to the first run. FCT: from the hand-over to the transport to the last byte delivered in order.
 Slowdown: FCT over that of the flow alone on one shortest path. Percentiles by nearest rank, of finished flows.
 ";
 
@@ -105,7 +105,7 @@ impl Comparison {
         let flows = directories.iter().map(|path| flows(path)).collect::<Result<Vec<_>, _>>()?;
         comparison.note("flows", |run| same_flows(&flows[0], &flows[run]));
         let fabrics = directories.iter().map(|path| fabric(path)).collect::<Result<Vec<_>, _>>()?;
-        comparison.note("fabric", |run| fabrics[0] == fabrics[run]);
+        comparison.note("topologies", |run| fabrics[0] == fabrics[run]);
         Ok(comparison)
     }
 
@@ -122,7 +122,10 @@ impl Comparison {
         let others = (1..self.names.len()).filter(|&run| !like_first(run));
         let others: Vec<_> = others.map(|run| self.names[run].as_str()).collect();
         if let (Some(first), false) = (self.names.first(), others.is_empty()) {
-            self.differences.push(format!("other {what} than {first}: {}", others.join(", ")));
+            self.differences.push(format!(
+                "the {what} of these runs differ from those of {first}: {}",
+                others.join(", ")
+            ));
         }
     }
 
@@ -172,8 +175,8 @@ impl Comparison {
     /// written.
     pub fn plot(&self, file: &Path) -> Result<(), Error> {
         if !file.extension().is_some_and(|extension| extension == "svg" || extension == "png") {
-            let what = format!("{} is no name of a picture", file.display());
-            return Err(Error::Usage { what, hint: "call it .svg or .png".to_owned() });
+            let what = format!("the name of a picture must end in .svg or .png (got {})", file.display());
+            return Err(Error::Usage { what, hint: "give a name such as compare.svg".to_owned() });
         }
         let records = self.directories.iter().map(|path| Records::read(path, 0.0));
         let records = records.collect::<Result<Vec<_>, _>>()?;
@@ -185,7 +188,7 @@ impl Comparison {
         for p in [50.0, 99.0] {
             let title = format!("p{p} slowdown of flows by size, {SIZE_BINS} bins");
             let words =
-                [title.as_str(), "size of the flow (bytes)", "slowdown: FCT over that of the flow alone"];
+                [title.as_str(), "size of the flow (bytes)", "slowdown: FCT over the FCT of the flow alone"];
             charts.push(chart(words, true, series(&|records| by_size(records, p))));
         }
         for class in [SizeClass::PARTS[0], SizeClass::PARTS[2]] {
@@ -252,7 +255,7 @@ impl fmt::Display for Comparison {
         f.write_str(&table(&rows))?;
         f.write_str(DEFINITIONS)?;
         for difference in &self.differences {
-            write!(f, "\nnot the same experiment: {difference}")?;
+            write!(f, "\nthe runs are not of the same experiment: {difference}")?;
         }
         for (name, error) in self.failures() {
             write!(f, "\n{name} failed: {}", error["message"].as_str().unwrap_or_default())?;
@@ -339,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_measured_is_held_against_the_first_run() {
+    fn only_measured_numbers_are_compared_with_the_first_run() {
         let line = |kind, values: [Value; 3]| Line { class: None, name: "", kind, values: values.into() };
         let measured = line(Kind::Measured, [json!(2), json!(3.0), Value::Null]);
         assert_eq!([0, 1, 2].map(|run| measured.ratio(run)), [None, Some(1.5), None]);

@@ -94,15 +94,22 @@ pub fn select(document: &Document, utility: &str, search: &str) -> Result<Select
     let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
     let links = usable(&rates, headroom(&prepared)?);
     if flows.len().saturating_mul(links.len()) > MOST_BYTES / size_of::<f32>() {
-        let what = format!("{} flows are too many to be live at once on {} links", flows.len(), links.len());
-        return Err(Error::Usage { what, hint: "for example: --set workload.flows=512".to_owned() });
+        let what = format!("{} flows on {} links are too many for a selection", flows.len(), links.len());
+        return Err(Error::Usage {
+            what,
+            hint: "choose fewer flows, for example with --set workload.flows=512".to_owned(),
+        });
     }
     let routing = Routing::new(topology);
     let problem = selection::Problem::new(&routing, &links, flows, &PROTOCOLS)
         .map_err(|error| Error::Run(error.to_string()))?;
     if search_name == "exhaustive" && !Exhaustive::fits(&problem) {
-        let what = format!("{} flows are too many to try every assignment", problem.flows().len());
-        let hint = "exhaustive search takes at most 16 flows; try --search genetic".to_owned();
+        let what = format!(
+            "{} flows are too many for an exhaustive search, which tries every \
+                            assignment",
+            problem.flows().len()
+        );
+        let hint = "exhaustive search supports at most 16 flows; choose --search genetic".to_owned();
         return Err(Error::Usage { what, hint });
     }
     let seed = prepared.experiment.engine.seed;
@@ -135,10 +142,15 @@ fn headroom(prepared: &Prepared) -> Result<f64, Error> {
     });
     found.ok_or_else(|| {
         let what = format!(
-            "routing is selected for flows with allocated rates, and {} allocates none",
+            "selection needs a transport that allocates rates, and `{}` does not",
             scheme.transport.info.name
         );
-        Error::Usage { what, hint: "for example: --set scheme.transport=r2c2".to_owned() }
+        Error::Usage {
+            what,
+            hint: "choose such a transport, for example with --set \
+                                    scheme.transport=r2c2"
+                .to_owned(),
+        }
     })
 }
 
@@ -203,7 +215,7 @@ impl fmt::Display for Selection {
         let counts =
             self.counts().map(|(protocol, count)| format!("{protocol} {count} ({:.1}%)", share(count)));
         writeln!(f, "protocols    {}", counts.collect::<Vec<_>>().join(", "))?;
-        let verdict = if self.is_significant() { "worth a change" } else { "not worth a change" };
+        let verdict = if self.is_significant() { "worth a change" } else { "too small for a change" };
         writeln!(f, "from rps     {verdict}: at least {:.0}% counts", selection::SIGNIFICANT * 100.0)?;
         writeln!(f, "evaluations  {}", self.found.evaluations)?;
         write!(f, "seed         {}", self.seed)

@@ -68,7 +68,8 @@ pub struct Engine {
 keys! {
     /// How the experiment runs.
     pub(crate) ENGINE = "engine" {
-        /// The runtime: every packet, flows as fluids, encoded bytes under a virtual clock, or bytes in real time.
+        /// The engine: `packet` simulates every packet, `flow` simulates simulates flows as fluids, `lockstep` moves
+        /// encoded bytes under a virtual clock, `live` moves bytes in real time.
         KIND: EngineKind = Key::new("kind").or("\"packet\"");
         /// Seed from which all random streams derive.
         SEED: u64 = Key::new("seed").or("1");
@@ -83,15 +84,16 @@ keys! {
         TIME_LIMIT: Duration = Key::new("time_limit").above_zero().example("\"10 ms\"");
         /// The flow engine computes rates only at multiples of this time. If left out, it computes them at every event.
         GRID: Duration = Key::new("grid").above_zero().example("\"1 ms\"");
-        /// How nodes learn of failed links: `oracle` tells them, or they exchange `hello` messages.
+        /// How nodes learn of failed links: with `oracle`, every node is told; with `hello`, nodes exchange hello
+        /// messages.
         DISCOVERY: Discoverer = Key::new("discovery").or("\"oracle\"");
         /// Time between two hello messages. Only with `discovery = "hello"`.
         HELLO_PERIOD: Duration = Key::new("hello_period").computed("1 ms").above_zero().example("\"1 ms\"");
         /// The hosts of a live run: those of the scheme, or Linux network namespaces.
         HOSTS: Kinded = Key::new("hosts").table(&HOSTS_KEYS).example("\"namespaces\"");
-        /// Real time over virtual time in a live run.
+        /// Ratio of real time to virtual time in a live run.
         DILATION: u32 = Key::new("dilation").computed("1").above_zero().example("10");
-        /// Threads of a live run that poll. Each wants a core of its own.
+        /// Number of polling threads of a live run. Each needs its own core.
         POLLING_THREADS: u32 = Key::new("polling_threads")
             .computed("1")
             .above_zero()
@@ -106,10 +108,10 @@ keys! {
 impl Named for EngineKind {
     const WHAT: &'static str = "engine";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("packet", Self::Packet, "every packet on every link"),
-        ("flow", Self::Flow, "flows as fluids"),
-        ("lockstep", Self::Lockstep, "encoded bytes between nodes under a virtual clock"),
-        ("live", Self::Live, "encoded bytes in real time"),
+        ("packet", Self::Packet, "simulates every packet on every link"),
+        ("flow", Self::Flow, "simulates flows as fluids"),
+        ("lockstep", Self::Lockstep, "moves encoded bytes between nodes under a virtual clock"),
+        ("live", Self::Live, "moves encoded bytes between nodes in real time"),
     ];
 }
 
@@ -126,9 +128,9 @@ impl Named for Discoverer {
         (
             "oracle",
             Self::Oracle,
-            "every node is told of every failure, after the time that the failure states",
+            "every node is told of every failure, after the `discovery` time of the failure",
         ),
-        ("hello", Self::Hello, "nodes exchange hello messages and announce the links that stay silent"),
+        ("hello", Self::Hello, "nodes exchange hello messages and announce links without hellos"),
     ];
 }
 

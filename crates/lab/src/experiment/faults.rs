@@ -87,7 +87,7 @@ keys! {
         MEAN_REPAIR: Duration = Key::new("repair").required().above_zero();
         /// Time that topology discovery takes to tell every node.
         FAULTS_DISCOVERY: Duration = Key::new("discovery").or("\"1 ms\"");
-        /// Time after which nothing fails.
+        /// Time after which no failures happen.
         UNTIL: Duration = Key::new("until").required().example("\"10 ms\"");
     }
 
@@ -133,9 +133,11 @@ fn time(span: Duration) -> Time {
 
 /// Reads the two end nodes of a link, `[0, 1]`.
 fn ends(item: &Item) -> Result<(NodeId, NodeId), Problem> {
-    let Value::Array(ends) = &item.value else { return Err(wrong_type(item, "two nodes, [0, 1]")) };
+    let Value::Array(ends) = &item.value else {
+        return Err(wrong_type(item, "a link as two nodes, such as [0, 1]"));
+    };
     let [a, b] = &ends[..] else {
-        return Err(out_of_range(&item.at, "a link has two ends", "write [0, 1]"));
+        return Err(out_of_range(&item.at, "a link must have two nodes", "write two nodes, such as [0, 1]"));
     };
     Ok((NodeId(Read::read(a)?), NodeId(Read::read(b)?)))
 }
@@ -162,8 +164,8 @@ impl Failure {
         let mut given = ways.into_iter().filter(|key| section.has(*key)).collect::<Vec<_>>().into_iter();
         let Some(key) = given.next() else { return Err(section.missing(&LINK)) };
         if let Some(other) = given.next() {
-            let what = format!("both `{}` and `{}` of a failure", key.name(), other.name());
-            return Err(section.contradiction(other, what, "write a [[failure]] for each"));
+            let what = format!("a failure cannot have both `{}` and `{}`", key.name(), other.name());
+            return Err(section.contradiction(other, what, "write a separate [[failure]] for each"));
         }
         let broken = if let Some(item) = section.item(&LINK) {
             let ends = ends(item)?;
@@ -181,7 +183,7 @@ impl Failure {
             repair.is_none_or(|repair| repair > at),
             &REPAIR,
             "`repair` must be later than `at`",
-            "`repair` is a time since the start of the run",
+            "give a later time; `repair` counts from the start of the run, not from `at`",
         )?;
         let discovery = section.read(&DISCOVERY)?;
         let place = section.at_key(key).clone();
@@ -239,8 +241,8 @@ impl Errors {
         section.ensure(
             loss + corruption <= 1.0,
             &CORRUPTION,
-            "`loss` and `corruption` are more than 1 together",
-            "a packet is lost, corrupted or neither: their probabilities are at most 1 together",
+            "the sum of the probabilities `loss` and `corruption` must be at most 1",
+            "give smaller probabilities",
         )?;
         let links = section.item(&ERROR_LINKS).map(|item| {
             let links = list(item)?.iter().map(|item| Ok((ends(item)?, item.at.clone())));

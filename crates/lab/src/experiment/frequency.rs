@@ -99,7 +99,7 @@ impl Read for Frequency {
         if frequency.0.is_finite() {
             Ok(frequency)
         } else {
-            Err(out_of_range(&item.at, "too often to count", WHAT))
+            Err(out_of_range(&item.at, "the frequency is too high to be represented", WHAT))
         }
     }
     fn show(&self) -> toml::Value {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frequency_is_refused() {
+    fn invalid_frequencies_are_refused() {
         let hint = |text| Frequency::parse(text).map_err(|error| error.hint());
         assert_eq!(hint("3 / mss"), Err("did you mean \"3 / ms\"?".to_owned()));
         assert_eq!(hint("often"), Err(format!("write {WHAT}")));

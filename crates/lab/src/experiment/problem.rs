@@ -43,7 +43,7 @@ pub enum Cause {
     #[error("not valid TOML: {0}")]
     Syntax(String),
     /// An override that is not `key=value`.
-    #[error("an override has the form key=value")]
+    #[error("an override must have the form key=value")]
     BadOverride,
     /// A key that this table does not have.
     #[error("unknown key `{key}` in {section}")]
@@ -56,7 +56,7 @@ pub enum Cause {
         known: Vec<String>,
     },
     /// A required key is missing.
-    #[error("{section} needs the key `{key}`")]
+    #[error("the key `{key}` is missing in {section}")]
     MissingKey {
         /// The key.
         key: String,
@@ -111,7 +111,7 @@ pub enum Cause {
         hint: String,
     },
     /// A name that is given twice.
-    #[error("the {what} `{name}` is there twice")]
+    #[error("the {what} `{name}` is given twice")]
     Duplicate {
         /// The kind of thing that has the name.
         what: &'static str,
@@ -127,7 +127,7 @@ pub enum Cause {
         hint: String,
     },
     /// A flow from a node to itself.
-    #[error("a flow from node {0} to itself crosses no link")]
+    #[error("a flow must go to another node (got a flow from node {0} to itself)")]
     SelfFlow(u32),
     /// A flow between two nodes without a path between them.
     #[error("no path leads from node {src} to node {dst}")]
@@ -166,10 +166,11 @@ impl Cause {
             | Self::NoSuchHost { hint, .. }
             | Self::RouteTooLong { hint, .. } => Some(hint.clone()),
             Self::BadOverride => Some("for example: --set scheme.transport=pfq".to_owned()),
-            Self::Duplicate { what, .. } => Some(format!("give each {what} a name of its own")),
-            Self::SelfFlow(_) => Some("give `dst` another node".to_owned()),
+            Self::Duplicate { what, .. } => Some(format!("give each {what} a different name")),
+            Self::SelfFlow(_) => Some("give another node as `dst`".to_owned()),
             Self::Unreachable { .. } => Some(
-                "the topology's links do not join them, hosts that do not relay lie between them, or a [[failure]] at the start cuts them off"
+                "possible reasons: the topology is not connected, all paths lead through hosts that do not relay, \
+                 or a [[failure]] at the start cuts all paths"
                     .to_owned(),
             ),
             Self::Unreadable { .. } => {
@@ -206,7 +207,7 @@ fn elsewhere(key: &str, section: &str) -> Option<String> {
 
 fn one_of(known: &[String]) -> String {
     if known.is_empty() {
-        "nothing is allowed here".to_owned()
+        "no name is allowed here".to_owned()
     } else {
         format!("one of: {}", known.join(", "))
     }

@@ -99,7 +99,7 @@ impl Quantity for Bytes {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// The text does not begin with a number.
-    #[error("`{text}` does not begin with a number")]
+    #[error("`{text}` must begin with a number")]
     NoNumber {
         /// The text.
         text: String,
@@ -107,7 +107,7 @@ pub enum QuantityError {
         what: &'static str,
     },
     /// The number is negative.
-    #[error("`{text}` is negative")]
+    #[error("`{text}` must not be negative")]
     Negative {
         /// The text.
         text: String,
@@ -133,7 +133,7 @@ pub enum QuantityError {
         units: Vec<&'static str>,
     },
     /// The value is not a whole number of base units, or too large.
-    #[error("`{text}` cannot be held exactly")]
+    #[error("`{text}` is not exactly representable")]
     Inexact {
         /// The text.
         text: String,
@@ -155,7 +155,7 @@ impl QuantityError {
                 None => format!("units: {}", units.join(", ")),
             },
             Self::Inexact { base, .. } => {
-                format!("quantities are whole numbers of {base}, below 2^64")
+                format!("give a whole number of {base}, below 2^64")
             }
         }
     }
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exact_is_refused() {
+    fn quantities_that_are_not_exactly_representable_are_refused() {
         for text in ["0.5 ps", "1.0000000000001 s", "99999999999 s"] {
             assert!(matches!(parse::<Duration>(text), Err(QuantityError::Inexact { .. })), "{text}");
         }

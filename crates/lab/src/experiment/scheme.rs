@@ -280,7 +280,7 @@ pub(super) fn read_parameters(
         let value = read_parameter(table, &Parameter { default, ..*parameter })?;
         if !parameter.allows(&value) {
             let hint = format!("{}: {}", parameter.doc, parameter.limits());
-            let what = format!("`{}` is out of range", parameter.name);
+            let what = format!("the value of `{}` is out of range", parameter.name);
             return Err(out_of_range(table.at_name(parameter.name), what, hint));
         }
         settings.set(parameter.name, value);
@@ -328,7 +328,13 @@ fn read_queue(
     let kinds: Vec<_> = [(FIFO, None)].into_iter().chain(kinds).collect();
     let discipline = queue.choose(&QUEUE_KIND, &kinds)?;
     let hint = "choose kind = \"strict\", or leave `queue` out";
-    queue.ensure(!heeds || discipline.is_some(), &QUEUE_KIND, "a plain FIFO does not heed pauses", hint)?;
+    queue.ensure(
+        !heeds || discipline.is_some(),
+        &QUEUE_KIND,
+        "with flow control, the queue must respect pauses, \
+     and a plain FIFO does not",
+        hint,
+    )?;
     if discipline.is_some() {
         section.resolve(&QUEUE, queue.finish()?);
         return Ok((QueueLimits::default(), discipline));

@@ -89,7 +89,14 @@ impl Read for u64 {
     const EXAMPLE: &'static str = "1000";
     fn read(item: &Item) -> Result<Self, Problem> {
         let Value::Integer(integer) = item.value else { return Err(wrong_type(item, "an integer")) };
-        Self::try_from(integer).map_err(|_| out_of_range(&item.at, "a negative number", "zero or more"))
+        Self::try_from(integer).map_err(|_| {
+            out_of_range(
+                &item.at,
+                "the number must not be negative",
+                "give 0 or \
+         more",
+            )
+        })
     }
     fn show(&self) -> toml::Value {
         i64::try_from(*self).map_or_else(|_| self.to_string().into(), Into::into)
@@ -101,7 +108,7 @@ impl Read for u32 {
     const EXAMPLE: &'static str = "8";
     fn read(item: &Item) -> Result<Self, Problem> {
         Self::try_from(u64::read(item)?)
-            .map_err(|_| out_of_range(&item.at, "too large a number", "below 2^32"))
+            .map_err(|_| out_of_range(&item.at, "the number is too large", "give less than 2^32"))
     }
     fn show(&self) -> toml::Value {
         i64::from(*self).into()
@@ -168,7 +175,7 @@ impl Read for Fraction {
         if (0.0..=1.0).contains(&fraction) {
             Ok(Self(fraction))
         } else {
-            Err(out_of_range(&item.at, "a fraction outside 0 to 1", WHAT))
+            Err(out_of_range(&item.at, "the fraction must be 0 to 1", WHAT))
         }
     }
     fn show(&self) -> toml::Value {
@@ -196,10 +203,10 @@ impl<T: Read> Read for Vec<T> {
 impl Read for [u8; 8] {
     const EXAMPLE: &'static str = "[0, 1, 2, 3, 4, 5, 6, 7]";
     fn read(item: &Item) -> Result<Self, Problem> {
-        const WHAT: &str = "a list of eight numbers from 0 to 255";
+        const WHAT: &str = "give a list such as [0, 1, 2, 3, 4, 5, 6, 7]";
         let numbers = Vec::<u64>::read(item)?.into_iter().map(u8::try_from).collect::<Result<Vec<_>, _>>();
         let eight = numbers.ok().and_then(|numbers| Self::try_from(numbers).ok());
-        eight.ok_or_else(|| out_of_range(&item.at, "no list of eight small numbers", WHAT))
+        eight.ok_or_else(|| out_of_range(&item.at, "the list must have eight numbers from 0 to 255", WHAT))
     }
     fn show(&self) -> toml::Value {
         toml::Value::Array(self.iter().map(|&n| i64::from(n).into()).collect())

@@ -100,8 +100,10 @@ impl Document {
             return Ok(());
         }
         let count = self.cells()?.len();
-        let what =
-            format!("`raddle {command}` runs one experiment, and [[sweep]] makes {count} of this file");
+        let what = format!(
+            "`raddle {command}` runs a single experiment, and the sweeps in this file make {count} \
+                     experiments"
+        );
         let hint = format!(
             "`raddle sweep {file}` runs them all; to run one, give every swept key a value by `--set KEY=VALUE`: {}",
             open.join(", ")
@@ -149,7 +151,7 @@ impl Axis {
             points.push(point);
         }
         if points.is_empty() {
-            return Err(out_of_range(&values.at, "a sweep over nothing", "give at least one value"));
+            return Err(out_of_range(&values.at, "the sweep has no values", "give at least one value"));
         }
         section.finish()?;
         Ok(Self { name, points })

@@ -263,16 +263,16 @@ fn item(value: &DeValue<'_>, at: At) -> Result<Item, Problem> {
         DeValue::String(text) => Value::String(text.to_string()),
         DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
             .map(Value::Integer)
-            .map_err(|_| refuse("an integer that does not fit 64 bits", "use a smaller one"))?,
+            .map_err(|_| refuse("the integer does not fit into 64 bits", "give a smaller integer"))?,
         DeValue::Float(float) => match float.as_str().parse::<f64>() {
             Ok(number) if number.is_finite() => Value::Float(number),
-            _ => return Err(refuse("a number that is not finite", "use one that is")),
+            _ => return Err(refuse("the number must be finite", "give a finite number")),
         },
         DeValue::Boolean(boolean) => Value::Boolean(*boolean),
         DeValue::Datetime(_) => {
             return Err(refuse(
-                "no key of an experiment takes a date",
-                "times are spans, such as \"100 ns\"",
+                "dates are not allowed: no key of an experiment takes a date",
+                "give a time span, such as \"100 ns\"",
             ));
         }
         DeValue::Array(array) => {

@@ -65,7 +65,8 @@ keys! {
             .example("{ of = \"fct\", stat = \"p99\" }");
         /// The range in which the claim holds: two numbers, the smaller first.
         ACCEPT: Vec<f64> = Key::new("accept").computed("at least 1 of an order or a lead, at least 0 of a trend").example("[2.0, 5.0]");
-        /// Half the width of the 95% interval over seeds beyond which nothing was measured, in the claim's own unit.
+        /// Largest accepted half-width of the 95% interval over seeds, in the claim's unit. If the interval is wider,
+        /// the claim is not measured.
         WIDEST: f64 = Key::new("widest").above_zero().example("0.1");
         /// The reason for the range.
         WHY: String = Key::new("why").required();
@@ -93,7 +94,9 @@ keys! {
 impl Deviation {
     fn read(item: &Item) -> Result<Self, Problem> {
         if !matches!(item.value, Value::Table(_)) {
-            let what = "a deviation names its cause and the experiment that shows the cause".to_owned();
+            let what = "a deviation must be a table with its cause and the experiment that shows the \
+                        cause"
+                .to_owned();
             let hint =
                 "for example: { cause = \"rates are up to rho old\", shown_by = \"r2c2/fig10-rules\" }";
             return Err(Problem::at(&item.at, Cause::OutOfRange { what, hint: hint.to_owned() }));
@@ -293,10 +296,10 @@ impl Claim {
     /// be at most `most`.
     fn vague(&self, most: f64, runs: &[Run]) -> Option<String> {
         match self.number.widest_margin(runs) {
-            None => Some("one seed tells no interval".to_owned()),
-            Some(margin) if margin > most => Some(format!(
-                "the 95% interval over seeds is ±{margin:.2}, and more than ±{most:.2} is no measurement"
-            )),
+            None => Some("the number has no confidence interval, because there is only one seed".to_owned()),
+            Some(margin) if margin > most => {
+                Some(format!("the 95% interval over seeds is ±{margin:.2}, more than the allowed ±{most:.2}"))
+            }
             Some(_) => None,
         }
     }
@@ -306,8 +309,11 @@ impl Claim {
     pub(super) fn check_deviation(&self, item: &Item, exists: impl Fn(&str) -> bool) -> Result<(), Problem> {
         match &self.deviation {
             Some(deviation) if !exists(&deviation.shown_by) => {
-                let what =
-                    format!("no figure `{}` shows why the claim `{}` deviates", deviation.shown_by, self.id);
+                let what = format!(
+                    "the figure `{}`, which should show why the claim `{}` deviates, does not \
+                             exist",
+                    deviation.shown_by, self.id
+                );
                 let hint =
                     "name a figure such as `r2c2/fig10-rules`, or a figure's file beside this one".to_owned();
                 Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))
@@ -331,7 +337,7 @@ impl Claim {
 
 fn read_range(item: &Item) -> Result<(f64, f64), Problem> {
     let wrong = || {
-        let what = "a range is two numbers, the smaller first".to_owned();
+        let what = "a range must be two numbers, the smaller first".to_owned();
         Problem::at(&item.at, Cause::OutOfRange { what, hint: "for example: [2.0, 5.0]".to_owned() })
     };
     let bound = |item: &Item| match item.value {
@@ -434,6 +440,9 @@ mod tests {
         assert_eq!(claim("", "").judge("figure", &far).ok, Some(true));
         let one_seed: Vec<Run> = far.into_iter().filter(|run| run.label(SEED) == Some("1")).collect();
         let outcome = narrow.judge("figure", &one_seed);
-        assert_eq!((outcome.ok, outcome.remark.as_deref()), (None, Some("one seed tells no interval")));
+        assert_eq!(
+            (outcome.ok, outcome.remark.as_deref()),
+            (None, Some("the number has no confidence interval, because there is only one seed"))
+        );
     }
 }

@@ -37,7 +37,7 @@ impl Where {
         };
         let number = |text: &str| {
             text.trim().parse().map_err(|_| {
-                let what = format!("`{}` is no number of a flow or a node", text.trim());
+                let what = format!("`{}` is not the number of a flow or a node", text.trim());
                 let hint = "for example: \"flow = 4\", \"dst = 31\", or \"link = 16->14\"".to_owned();
                 Problem::at(at, Cause::OutOfRange { what, hint })
             })
@@ -98,7 +98,7 @@ pub(super) struct Sizes {
 impl Sizes {
     fn read(text: &str, at: &At) -> Result<Self, Problem> {
         let wrong = || {
-            let what = format!("`{text}` is no condition on flows");
+            let what = format!("`{text}` is not a condition on flows");
             let hint = "for example: \"size < 100 KB\", or \"100 KB <= size <= 1 MB\"".to_owned();
             Problem::at(at, Cause::OutOfRange { what, hint })
         };

@@ -105,8 +105,7 @@ impl Entry {
                 _ => a.is_none() == b.is_none(),
             };
             if !(0..2).all(|bound| is_same(claim.accept[bound], was.accept[bound])) {
-                moved
-                    .push(format!("{name}/{id} has another range: {:?}, was {:?}", claim.accept, was.accept));
+                moved.push(format!("{name}/{id} has the range {:?}, was {:?}", claim.accept, was.accept));
             }
             if claim.verdict != was.verdict {
                 moved.push(format!("{name}/{id}: {}, was: {}", claim.verdict, was.verdict));
@@ -117,10 +116,10 @@ impl Entry {
                 moved.push(format!("{name}/{id} measures {is}, was {was}"));
             }
         }
-        moved.extend(left.iter().map(|gone| format!("{name}/{} is gone", gone.id)));
+        moved.extend(left.iter().map(|gone| format!("{name}/{} no longer exists", gone.id)));
         if moved.is_empty() && repeats && self.digest != now.digest {
             moved.push(format!(
-                "{name} has the digest {}, was {}; its claims are as they were",
+                "{name} has the digest {}, was {}; its claims have not changed",
                 now.digest, self.digest
             ));
         }
@@ -162,14 +161,14 @@ impl Ledger {
 
     fn parse(text: &str, path: &Path) -> Result<Self, Error> {
         let no_ledger = |why: String| Error::Usage {
-            what: format!("{} is no ledger of claims: {why}", path.display()),
+            what: format!("{} is not a ledger of claims: {why}", path.display()),
             hint: "name a file that `raddle reproduce --record` wrote, or one that does not exist yet"
                 .to_owned(),
         };
         let ledger: Self = serde_json::from_str(text).map_err(|why| no_ledger(why.to_string()))?;
         if ledger.schema != SCHEMA {
             return Err(no_ledger(format!(
-                "its schema is {}, and this program knows {SCHEMA}",
+                "its schema version is {}, and this program reads {SCHEMA}",
                 ledger.schema
             )));
         }
@@ -307,10 +306,10 @@ mod tests {
         wider.outcomes[0].accept.1 = f64::INFINITY;
         assert_eq!(
             moved(wider, Scale::Quick).results,
-            ["test/fig1/a has another range: [Some(0.0), None], was [Some(0.0), Some(5.0)]"]
+            ["test/fig1/a has the range [Some(0.0), None], was [Some(0.0), Some(5.0)]"]
         );
         let gone = Reproduced { outcomes: Vec::new(), ..figure(1.0 / 3.0, true) };
-        assert_eq!(moved(gone, Scale::Quick).results, ["test/fig1/a is gone"]);
+        assert_eq!(moved(gone, Scale::Quick).results, ["test/fig1/a no longer exists"]);
     }
 
     #[test]
@@ -349,7 +348,7 @@ mod tests {
             Ledger::parse("{\"schema\": 2, \"results\": []}", Path::new("l.json")).expect_err("a newer one");
         assert_eq!(
             error.to_string(),
-            "l.json is no ledger of claims: its schema is 2, and this program knows 1"
+            "l.json is not a ledger of claims: its schema version is 2, and this program reads 1"
         );
     }
 }

@@ -160,20 +160,20 @@ impl Figure {
         figure.ensure(
             seeds == 1 || !computed,
             &SEEDS,
-            "a computed figure runs nothing",
+            "`seeds` cannot be given for a computed figure, which has no runs",
             "leave `seeds` out",
         )?;
         let searches = document.root.get("search").is_some();
         figure.ensure(
             seeds == 1 || !searches,
             &SEEDS,
-            "a search has seeds of its own",
+            "`seeds` of a search must be in [search]",
             "give `seeds` in [search]",
         )?;
         let own = |cell: &Cell| cell.labels.iter().any(|(sweep, _)| sweep == SEED);
         let twice = seeds > 1 && document.cells()?.iter().any(own);
         let hint = "leave `seeds` out, or the sweep";
-        figure.ensure(!twice, &SEEDS, "there is a sweep called `seed` already", hint)?;
+        figure.ensure(!twice, &SEEDS, "`seeds` cannot be combined with a sweep called `seed`", hint)?;
         figure.finish()?;
         let plots = read_plots(document)?;
         let claims = document.root.get("claim").map_or(Ok(&[][..]), list)?;

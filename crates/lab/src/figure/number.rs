@@ -60,14 +60,14 @@ pub(in crate::figure) enum Take {
 }
 
 impl Named for Take {
-    const WHAT: &'static str = "way to take stops together";
+    const WHAT: &'static str = "rule that combines stops";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("least", Self::Least, "the least"),
         ("most", Self::Most, "the greatest"),
         ("mean", Self::Mean, "the mean"),
         ("median", Self::Median, "the median"),
-        ("rise", Self::Rise, "the least step up from a stop to the next"),
-        ("fall", Self::Fall, "the least step down from a stop to the next"),
+        ("rise", Self::Rise, "the smallest rise from a stop to the next"),
+        ("fall", Self::Fall, "the smallest fall from a stop to the next"),
     ];
 }
 
@@ -134,7 +134,7 @@ impl Contrast {
         for (key, kind) in kinds {
             let Some(labels) = section.get(key)? else { continue };
             let first = contrast.kind == Kind::Plain;
-            let what = "a claim is a ratio, a reduction, an order or a lead";
+            let what = "a claim can have only one of `ratio`, `reduction`, `order` and `lead`";
             section.ensure(first, key, what, "keep one of them")?;
             contrast = Self { kind, labels, ..contrast };
         }
@@ -170,21 +170,21 @@ impl Number {
         section.ensure(
             !mean_over.is_empty(),
             &MEAN_OVER,
-            "`mean_over` has no labels",
+            "`mean_over` must have labels",
             "give at least one label",
         )?;
         let over = section.item(&OVER);
         let mut stops = read_points(over)?;
-        section.ensure(!stops.is_empty(), &OVER, "`over` has no labels", "give at least one label")?;
+        section.ensure(!stops.is_empty(), &OVER, "`over` must have labels", "give at least one label")?;
         let difference_to = read_labels(section.item(&DIFFERENCE_TO))?;
         let take = section.read(&TAKE)?;
         let told = over.is_none() || section.has(&TAKE);
-        let what = "several stops and no way to take them together";
+        let what = "`over` needs `take`, the rule that combines the numbers of its stops";
         section.ensure(told, &OVER, what, "for example: take = \"least\"")?;
         if matches!(take, Take::Rise | Take::Fall) {
             let along_one = stops.len() >= 2 && stops[0].len() == 1;
             let hint = "for example: over = { load = [\"0.4\", \"0.6\"] }";
-            section.ensure(along_one, &TAKE, "a trend is along several stops of one sweep", hint)?;
+            section.ensure(along_one, &TAKE, "a trend needs at least two stops of a single sweep", hint)?;
         }
         section.finish()?;
         stops.iter_mut().for_each(|stop| stop.extend_from_slice(&at));

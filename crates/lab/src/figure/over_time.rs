@@ -51,7 +51,7 @@ impl Window {
         let (from, to) = (section.get(&FROM)?, section.get(&TO)?);
         let share_of = section.get(&SHARE_OF)?;
         for (key, there) in [(&FROM, from.is_some()), (&TO, to.is_some())] {
-            let what = "only quantities over simulated time have a window";
+            let what = "a window (`from`, `to`) needs a quantity over simulated time";
             section.ensure(timed || !there, key, what, "leave it out")?;
         }
         let hint = "leave `share_of` out, or measure \"throughput\" or \"in_order\"";
@@ -63,7 +63,7 @@ impl Window {
         )?;
         let from_ps = from.map_or(0, Duration::as_ps);
         let to_ps = to.map_or(u64::MAX, Duration::as_ps);
-        section.ensure(from_ps < to_ps, &TO, "the window ends before it begins", "give a later end")?;
+        section.ensure(from_ps < to_ps, &TO, "`to` must be later than `from`", "give a later `to`")?;
         Ok(Self { from_ps, to_ps, share_of: share_of.map(|rate| rate.as_bps_f64() / 1e9) })
     }
 

@@ -87,7 +87,7 @@ fn selected(selector: &str) -> Result<Vec<File>, Error> {
     let chosen: Vec<File> =
         files().filter(|file| selector == file.name() || selector == file.paper).collect();
     if chosen.is_empty() {
-        let what = format!("no figure `{selector}`");
+        let what = format!("unknown figure or paper `{selector}`");
         return Err(Error::Usage { what, hint: format!("one of: {}", names().join(", ")) });
     }
     Ok(chosen)

@@ -133,7 +133,12 @@ impl Plot {
         };
         let measure = Measure::read(&mut section)?;
         let sized = measure.is_of_flows() || !matches!(kind, Kind::BySize);
-        section.ensure(sized, &OF, "only flows have sizes", "for example: of = \"slowdown\"")?;
+        section.ensure(
+            sized,
+            &OF,
+            "a plot by size needs a quantity of flows",
+            "for example: of = \"slowdown\"",
+        )?;
         if let Kind::Series { each } = &mut kind {
             *each = read_each(section.sections(&EACH)?, &measure)?;
             let hint = "for example: of = \"throughput\"";
@@ -172,7 +177,7 @@ impl Plot {
         if sweeps.contains(&self.by) || (!has_key && left().next().is_none()) {
             return Ok(());
         }
-        let what = format!("no sweep is called `{}`, so that the plot would be empty", self.by);
+        let what = format!("there is no sweep called `{}`, so the plot would be empty", self.by);
         let names: Vec<_> = left().map(|sweep| format!("by = \"{sweep}\"")).collect();
         let hint = match &names[..] {
             [] => "leave `by` out".to_owned(),

@@ -15,9 +15,9 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     vec![Finding::new(
         "engine.time_limit",
         format!(
-            "`time_limit` is {limit}, and {late} of {} flows start then or later, the last one at {last}",
+            "`time_limit` is {limit}, and {late} of {} flows start at that time or later, the last one at {last}",
             facts.flows
         ),
-        format!("give `time_limit` more than {last}, or fewer flows"),
+        format!("give a `time_limit` later than {last}, or fewer flows"),
     )]
 }

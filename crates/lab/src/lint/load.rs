@@ -24,20 +24,22 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     let loads = if has_one_link {
         let bisection = facts.network_load.filter(|_| facts.network_load > facts.host_load);
         vec![
-            ("host load", facts.host_load, "rates of the hosts' links"),
-            ("bisection load", bisection, "rate of the narrowest level of switches"),
+            ("host load", facts.host_load, "hosts' links"),
+            ("bisection load", bisection, "narrowest level of switches"),
         ]
     } else {
-        vec![("load of all links", facts.fabric_load, "rates of all links, over shortest paths")]
+        vec![("load of all links", facts.fabric_load, "links on shortest paths")]
     };
     let above = loads.into_iter().filter_map(|(name, load, of)| {
         let load = load.filter(|&load| load > 1.0)?;
         Some(Finding::new(
             "workload.arrivals",
             format!(
-                "the {name} is {load:.3}: flows offer more than the {of}, and queues grow until the last flow has started"
+                "the {name} is {load:.3}: flows offer more than the {of} can carry, so queues grow until the last \
+                 flow has started"
             ),
-            "offer at most 1: a smaller `load`, or longer gaps; `exact = true` offers the load that is asked for",
+            "give a smaller `load` or longer gaps, for a load of at most 1; `exact = true` offers exactly the given \
+             load",
         ))
     });
     above.collect()

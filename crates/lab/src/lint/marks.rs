@@ -16,10 +16,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     let least = threshold(subject).map_or(Bytes(30_000), |(least, _)| Bytes(least));
     vec![Finding::new(
         "scheme.queue",
-        "`dctcp` reacts to ECN marks, and no queue marks packets: it behaves like `tcp-newreno`",
+        "`dctcp` needs ECN marks, and no queue marks packets, so it behaves like `tcp-newreno`",
         format!(
-            "give `queue` a threshold, for example mark = \"{least}\" (C x RTT / 7, DCTCP's eq. 13), or choose \
-             congestion_points = \"red\""
+            "give `queue` a marking threshold, for example mark = \"{least}\" (C x RTT / 7, eq. 13 of the DCTCP \
+             paper), or choose congestion_points = \"red\""
         ),
     )]
 }

@@ -128,7 +128,13 @@ pub fn denied(warnings: &[Warning]) -> Option<Error> {
         0 => first.what.clone(),
         more => format!("{}; and {more} more warnings", first.what),
     };
-    Some(Error::Usage { what: format!("a warning is denied: {what}"), hint: first.hint.clone() })
+    Some(Error::Usage {
+        what: format!(
+            "refused because of a warning (--deny-warnings): \
+                                       {what}"
+        ),
+        hint: first.hint.clone(),
+    })
 }
 
 /// The experiment that lints examine.

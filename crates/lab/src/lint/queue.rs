@@ -11,7 +11,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     vec![Finding::new(
         "scheme.queue.limit",
         format!(
-            "`limit` is {limit}, and a full packet has {packet} B with its headers: each of them is lost"
+            "`limit` is {limit}, and a full packet has {packet} B with its headers, so every full packet is dropped"
         ),
         format!("give `limit` at least {}, or leave it out for an unbounded queue", Bytes(packet)),
     )]

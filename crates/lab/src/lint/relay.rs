@@ -16,9 +16,9 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     vec![Finding::new(
         "topology.file",
         format!(
-            "{count} hosts with several links relay packets of others, the first of them node {first}: the graph has no \
-             switches, and its nodes do not say `relay`"
+            "{count} hosts with several links forward packets of other hosts (the first is node {first}), because \
+             the graph has no switches and its nodes do not give `relay`"
         ),
-        "give switches kind = \"switch\", and hosts `relay` = true or false",
+        "give switches kind = \"switch\", and give hosts `relay` = true or false",
     )]
 }

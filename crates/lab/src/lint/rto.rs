@@ -26,10 +26,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
         Some(Finding::new(
             format!("scheme.{name}.{key}"),
             format!(
-                "`{key}` is {timeout}, and {path}: what is sent is sent again before it can be acknowledged"
+                "`{key}` is {timeout}, and {path}: packets are retransmitted before they can be acknowledged"
             ),
             format!(
-                "give `{key}` at least {}; RFC 6298 §2.1 has 1 s outside of data centers",
+                "give `{key}` at least {}; outside data centers, RFC 6298 §2.1 recommends 1 s",
                 round_trip * 3
             ),
         ))
@@ -38,8 +38,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     if let Some(least) = least.filter(|&least| least < RFC_6298 && round_trip > WIDE_AREA) {
         findings.push(Finding::new(
             format!("scheme.{name}.min_rto"),
-            format!("`min_rto` is {least}, a data center's, and {path}"),
-            "give min_rto = \"1 s\" (RFC 6298 §2.4) to compare with hosts of the Internet",
+            format!("`min_rto` is {least}, a value for data centers, and {path}"),
+            "give min_rto = \"1 s\" (RFC 6298 §2.4) for results that are comparable with Internet hosts",
         ));
     }
     findings

@@ -19,8 +19,11 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     vec![Finding::new(
         "workload.flows",
         format!(
-            "`flows` is {flows}: the 99th percentile of fewer than {LEAST} flows is the greatest of them"
+            "`flows` is {flows}, and the 99th percentile of fewer than {LEAST} flows is just their maximum"
         ),
-        format!("give `flows` at least {LEAST}, and 1000 for a 99th percentile that another seed repeats"),
+        format!(
+            "give `flows` at least {LEAST}, or at least 1000 for a 99th percentile that varies little between \
+                 seeds"
+        ),
     )]
 }

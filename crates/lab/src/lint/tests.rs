@@ -71,7 +71,7 @@ fn a_warning_says_where_it_is_and_what_would_be_right() {
     assert!(text.starts_with("warning[samples] --set:1: `flows` is 99"), "{text}");
     assert!(
         text.ends_with(
-            "  help: give `flows` at least 100, and 1000 for a 99th percentile that another seed repeats"
+            "  help: give `flows` at least 100, or at least 1000 for a 99th percentile that varies little between seeds"
         ),
         "{text}"
     );

@@ -48,7 +48,8 @@ fn small<'a>(
         (is_small && !is_published(key, value)).then(|| {
             Finding::new(
                 format!("scheme.{part}.{key}"),
-                format!("`{key}` is {shown}, less than half of the {default} that fit host links of {rate} and links of {delay}"),
+                format!("`{key}` is {shown}, less than half of {default}, the default for host links of {rate} and \
+                         link delays of {delay}"),
                 format!("leave `{key}` out, or give about {default}"),
             )
         })
@@ -62,10 +63,10 @@ fn profile_of_other_links(subject: &Subject<'_>) -> Option<Finding> {
         Finding::new(
             "scheme.profile",
             format!(
-                "`profile` is {}, for host links of {}, and those of this fabric have {rate}",
+                "the profile {} is for host links of {}, and the host links of this topology have {rate}",
                 profile.name, profile.rate
             ),
-            "choose the profile of that rate, or leave it out: defaults grow with the rate",
+            "choose a profile for that rate, or leave `profile` out: defaults grow with the rate",
         )
     })
 }
@@ -81,7 +82,8 @@ fn marks_after_pauses(
         Finding::new(
             format!("scheme.{points}.k_max"),
             format!(
-                "`k_max` is {}, and ports pause their neighbours at `xoff`, {}: pauses come before all packets are marked",
+                "`k_max` is {}, and ports pause their neighbours at `xoff` = {}, so pauses begin before all packets \
+                 are marked",
                 Bytes(marks),
                 Bytes(pauses)
             ),
@@ -103,11 +105,11 @@ fn marks_of_queue(subject: &Subject<'_>) -> Option<Finding> {
     let limit = [limits.bytes.map(|bytes| bytes.0), limits.packets.map(packets)].into_iter().flatten().min();
     if let Some(limit) = limit.filter(|&limit| mark >= limit) {
         let what = format!(
-            "`{key}` is {}, and the queue is full at {}: packets are lost before one is marked",
+            "`{key}` is {}, and the queue is full at {}, so packets are dropped before any is marked",
             Bytes(mark),
             Bytes(limit)
         );
-        return Some(Finding::new(place, what, format!("mark at less than {}", Bytes(limit))));
+        return Some(Finding::new(place, what, format!("give a threshold below {}", Bytes(limit))));
     }
     if scheme.transport.info.name != "dctcp" {
         return None;
@@ -118,12 +120,12 @@ fn marks_of_queue(subject: &Subject<'_>) -> Option<Finding> {
         Finding::new(
             place,
             format!(
-                "`{key}` is {}, less than C x RTT / 7 = {} at {rate} and a base round trip of {round_trip} (DCTCP's eq. 13): \
-                 links run empty",
+                "`{key}` is {}, less than C x RTT / 7 = {} at {rate} and a base round trip of {round_trip} (eq. 13 \
+                 of the DCTCP paper), so queues run empty and links are not fully used",
                 Bytes(mark),
                 Bytes(least)
             ),
-            format!("mark at {} or more", Bytes(least)),
+            format!("give a threshold of at least {}", Bytes(least)),
         )
     })
 }

@@ -15,8 +15,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
         .map(|name| {
             Finding::new(
                 format!("scheme.{name}"),
-                format!("[scheme.{name}] has no effect: the experiment has {}", chosen.join(", ")),
-                format!("choose `{name}`, or leave its table out"),
+                format!("[scheme.{name}] has no effect: the experiment uses {}", chosen.join(", ")),
+                format!("choose `{name}`, or leave this table out"),
             )
         })
         .collect();
@@ -24,11 +24,11 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
         && is_idle(profile.transport)
     {
         let (name, of) = (profile.name, profile.transport);
-        let what = format!("`profile` is {name}, for `{of}`, and the transport is `{}`", chosen[0]);
+        let what = format!("the profile {name} is for `{of}`, and the transport is `{}`", chosen[0]);
         findings.push(Finding::new(
             "scheme.profile",
             what,
-            format!("choose transport = \"{of}\", or leave it out"),
+            format!("choose transport = \"{of}\", or leave `profile` out"),
         ));
     }
     findings

@@ -16,7 +16,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     {
         findings.push(Finding::new(
             "figure.warm_up",
-            format!("`warm_up` is {share} of {flows} flows: none is left to measure"),
+            format!("`warm_up` = {share} excludes all {flows} flows, so none is left to measure"),
             "give a share below 1, such as warm_up = 0.05",
         ));
     }
@@ -32,16 +32,19 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
         if let Some(interval) = interval.filter(|&interval| interval > limit) {
             findings.push(Finding::new(
                 format!("record.{key}"),
-                format!("`{key}` is {interval}, and the run ends at `time_limit`, {limit}: no interval comes to its end"),
-                format!("give an interval of less than {limit}"),
+                format!(
+                    "`{key}` is {interval}, and the run ends at `time_limit` = {limit}, before the first \
+                         interval ends"
+                ),
+                format!("give an interval shorter than {limit}"),
             ));
         }
     }
     findings.extend(windows(subject.root).filter(|&(_, from)| from >= limit).map(|(key, from)| {
         Finding::new(
             key,
-            format!("`from` is {from}, and the run ends at `time_limit`, {limit}: nothing is measured"),
-            format!("begin before {limit}"),
+            format!("`from` is {from}, and the run ends at `time_limit` = {limit}, so nothing is measured"),
+            format!("give a `from` before {limit}"),
         )
     }));
     findings

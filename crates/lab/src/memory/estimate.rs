@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_says_what_takes_how_much() {
+    fn an_estimate_lists_the_memory_of_each_part() {
         let fabric = Estimate { links: 6, nodes: 4, fabric_bytes: 2_000, ..Estimate::default() };
         let estimate = fabric.with_load(
             Load { flows: 10, bytes: 30_000 },

@@ -31,7 +31,7 @@ impl fmt::Display for Limit {
         let origin = match self.origin {
             Origin::Machine => "available on this machine",
             Origin::ControlGroup => "the limit of the control group",
-            Origin::User => "the limit that --memory sets",
+            Origin::User => "the limit set by --memory",
         };
         write!(f, "{} ({origin})", super::estimate::show(self.bytes.0))
     }

@@ -29,13 +29,18 @@ fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
     let node = |text: &str| text.trim().parse().ok().map(NodeId);
     if let Some((from, to)) = named.split_once("->") {
         let (Some(from), Some(to)) = (node(from), node(to)) else {
-            return refuse(format!("`{named}` names no nodes"), "by their numbers: \"3->12\"".to_owned());
+            return refuse(
+                format!("`{named}` is not a link between two nodes"),
+                "give the numbers of two nodes, \
+                                   such as \"3->12\""
+                    .to_owned(),
+            );
         };
         let nodes = topology.node_count();
         if from.index() >= nodes {
             return refuse(
-                format!("there is no node {from}"),
-                format!("nodes are numbered up to {}", nodes - 1),
+                format!("the topology has no node {from}"),
+                format!("the topology's nodes are 0 to {}", nodes - 1),
             );
         }
         let leads = topology.links_from(from).filter(|(_, link)| link.to == to).map(|(id, _)| id);
@@ -43,20 +48,20 @@ fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
         if leads.is_empty() {
             let neighbours: BTreeSet<NodeId> = topology.links_from(from).map(|(_, link)| link.to).collect();
             let neighbours: Vec<String> = neighbours.iter().map(ToString::to_string).collect();
-            let what = format!("no link leads from node {from} to node {to}");
-            return refuse(what, format!("links from node {from} lead to {}", neighbours.join(", ")));
+            let what = format!("there is no link from node {from} to node {to}");
+            return refuse(what, format!("node {from} has links to {}", neighbours.join(", ")));
         }
         return Ok(leads);
     }
     match named.parse().map(LinkId) {
         Ok(id) if id.index() < topology.link_slots() && topology.link(id).is_some() => Ok(vec![id]),
         Ok(id) => {
-            let hint = format!("links are numbered up to {}", topology.link_slots() - 1);
-            refuse(format!("there is no link {}", id.0), hint)
+            let hint = format!("links have numbers up to {}", topology.link_slots() - 1);
+            refuse(format!("the topology has no link {}", id.0), hint)
         }
         Err(_) => refuse(
-            format!("`{named}` names no link"),
-            "\"all\", ends as in \"3->12, 12->3\", or the numbers of links".to_owned(),
+            format!("`{named}` is not a link"),
+            "give \"all\", pairs of nodes such as \"3->12, 12->3\", or the numbers of links".to_owned(),
         ),
     }
 }

@@ -45,8 +45,8 @@ pub(crate) fn refuse_losses(
     if let Some(FlowControlRecord { from, to, overflows, .. }) = controls.iter().find(|row| row.overflows > 0)
     {
         let what = format!(
-            "not lossless: the memory of node {from} was full for {overflows} packets that came in from node {to}; \
-             its limits leave too little headroom"
+            "the run was not lossless: node {from} dropped {overflows} packets from node {to} because its memory \
+             was full; give flow control more headroom"
         );
         return Err(Error::Run(what));
     }
@@ -56,7 +56,7 @@ pub(crate) fn refuse_losses(
     let losses = topology.links().map(|(id, link)| (link, links[id.index()].drops));
     let Some((link, _)) = losses.max_by_key(|&(_, drops)| drops) else { return Ok(()) };
     let what = format!(
-        "not lossless: queues were full for {} packets, most of them of the link {}->{}",
+        "the run was not lossless: full queues dropped {} packets, most of them at the link {}->{}",
         drops.queue_full, link.from, link.to
     );
     Err(Error::Run(what))
@@ -68,7 +68,7 @@ pub(crate) fn deadlock(cycle: &[LinkId], topology: &Topology, now: Time) -> Erro
         cycle.iter().filter_map(|&link| Some(topology.link(link)?.from.to_string())).collect();
     nodes.extend(nodes.first().cloned());
     let at = now.as_ps() as f64 / 1e9;
-    Error::Run(format!("links wait for each other in a circle at {at:.3} ms: {}", nodes.join("->")))
+    Error::Run(format!("deadlock at {at:.3} ms: links wait for each other in a cycle: {}", nodes.join("->")))
 }
 
 /// Totals of flow control over all links.
@@ -205,14 +205,14 @@ impl fmt::Display for Pauses {
             f,
             "paused share {mean:.2}% of a link's time on average, {max:.2}% of the most paused one's; "
         )?;
-        write!(f, "at most {peak_memory} B taken at a port")?;
+        write!(f, "at most {peak_memory} B of memory used at a port")?;
         if *pauses > 0 {
             let level = |of: &Level| format!("{} of {}", of.paused_links, of.links);
             let levels: Vec<String> = self.levels.iter().map(level).collect();
             let levels = levels.join(", ");
             write!(f, "\npaused ports {levels}, from hosts up")?;
         }
-        self.spread.map_or(Ok(()), |links| write!(f, "; pauses spread over {links} links in a row"))
+        self.spread.map_or(Ok(()), |links| write!(f, "; pauses spread over a chain of {links} links"))
     }
 }
 
@@ -240,10 +240,7 @@ mod tests {
         let rows = |account| records(&[(link(&star, 2, 0), account)], &star, Time::ZERO);
         let overflown = refuse_losses(&rows(account), &links, &Drops::default(), &star);
         let text = overflown.expect_err("a loss").to_string();
-        assert!(
-            text.contains("the memory of node 2 was full for 3 packets that came in from node 0"),
-            "{text}"
-        );
+        assert!(text.contains("node 2 dropped 3 packets from node 0"), "{text}");
 
         let drops = Drops { queue_full: 5, ..Drops::default() };
         let mut links = links;
@@ -254,7 +251,7 @@ mod tests {
         );
         let lost = refuse_losses(&rows(FlowControlAccount::default()), &links, &drops, &star);
         let text = lost.expect_err("a loss").to_string();
-        assert!(text.contains("5 packets, most of them of the link 2->1"), "{text}");
+        assert!(text.contains("5 packets, most of them at the link 2->1"), "{text}");
     }
 
     #[test]

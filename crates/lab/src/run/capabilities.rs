@@ -43,18 +43,15 @@ const FEATURES: &[Feature] = &[
     Feature {
         key: "workload",
         is_asked: |prepared| prepared.job.is_some(),
-        lacks: Lacks {
-            flow: Some("programs run on hosts, which the flow engine has none of"),
-            ..Lacks::NOBODY
-        },
+        lacks: Lacks { flow: Some("the flow engine cannot run programs"), ..Lacks::NOBODY },
     },
     Feature {
         key: "engine.hosts",
         is_asked: |prepared| prepared.experiment.engine.hosts.is_some(),
         lacks: Lacks {
-            packet: Some("programs of this machine run in real time alone"),
-            flow: Some("programs of this machine run in real time alone"),
-            lockstep: Some("programs of this machine run in real time alone"),
+            packet: Some("hosts in namespaces need a live run"),
+            flow: Some("hosts in namespaces need a live run"),
+            lockstep: Some("hosts in namespaces need a live run"),
             live: None,
         },
     },
@@ -62,8 +59,8 @@ const FEATURES: &[Feature] = &[
         key: "failure",
         is_asked: |prepared| !prepared.experiment.failures.is_empty(),
         lacks: Lacks {
-            flow: Some("nothing fails in the flow engine"),
-            lockstep: Some("nothing fails in lockstep"),
+            flow: Some("the flow engine does not support failures"),
+            lockstep: Some("the lockstep engine does not support failures"),
             ..Lacks::NOBODY
         },
     },
@@ -71,22 +68,25 @@ const FEATURES: &[Feature] = &[
         key: "faults",
         is_asked: |prepared| prepared.experiment.faults.is_some(),
         lacks: Lacks {
-            flow: Some("nothing fails in the flow engine"),
-            lockstep: Some("nothing fails in lockstep"),
+            flow: Some("the flow engine does not support failures"),
+            lockstep: Some("the lockstep engine does not support failures"),
             ..Lacks::NOBODY
         },
     },
     Feature {
         key: "errors",
         is_asked: |prepared| prepared.experiment.errors.is_some(),
-        lacks: Lacks { flow: Some("fluids cannot be lost or damaged on a link"), ..Lacks::NOBODY },
+        lacks: Lacks {
+            flow: Some("the flow engine has no packets that could be lost or damaged"),
+            ..Lacks::NOBODY
+        },
     },
     Feature {
         key: "engine.cut_through",
         is_asked: |prepared| prepared.experiment.engine.cut_through,
         lacks: Lacks {
-            lockstep: Some("lockstep is store-and-forward"),
-            live: Some("a live rack is store-and-forward"),
+            lockstep: Some("the lockstep engine only supports store-and-forward"),
+            live: Some("live runs only support store-and-forward"),
             ..Lacks::NOBODY
         },
     },
@@ -94,16 +94,19 @@ const FEATURES: &[Feature] = &[
         key: "engine.grid",
         is_asked: |prepared| prepared.experiment.engine.grid.is_some(),
         lacks: Lacks {
-            packet: Some("only the flow engine works out rates"),
-            lockstep: Some("only the flow engine works out rates"),
-            live: Some("only the flow engine works out rates"),
+            packet: Some("only the flow engine computes rates on a grid"),
+            lockstep: Some("only the flow engine computes rates on a grid"),
+            live: Some("only the flow engine computes rates on a grid"),
             flow: None,
         },
     },
     Feature {
         key: "engine.discovery",
         is_asked: |prepared| prepared.experiment.engine.hellos.is_some(),
-        lacks: Lacks { flow: Some("the flow engine has no packets, and so no hellos"), ..Lacks::NOBODY },
+        lacks: Lacks {
+            flow: Some("the flow engine has no packets, so nodes cannot send hellos"),
+            ..Lacks::NOBODY
+        },
     },
     Feature {
         key: "engine.dilation",
@@ -119,9 +122,9 @@ const FEATURES: &[Feature] = &[
         key: "engine.polling_threads",
         is_asked: |prepared| prepared.experiment.engine.polling_threads.is_some(),
         lacks: Lacks {
-            packet: Some("only the nodes of a live run are polled"),
-            flow: Some("only the nodes of a live run are polled"),
-            lockstep: Some("only the nodes of a live run are polled"),
+            packet: Some("only a live run has polling threads"),
+            flow: Some("only a live run has polling threads"),
+            lockstep: Some("only a live run has polling threads"),
             live: None,
         },
     },
@@ -129,9 +132,9 @@ const FEATURES: &[Feature] = &[
         key: "engine.provider",
         is_asked: |prepared| prepared.experiment.engine.provider.is_some(),
         lacks: Lacks {
-            packet: Some("only a live run has other machines to send to"),
-            flow: Some("only a live run has other machines to send to"),
-            lockstep: Some("only a live run has other machines to send to"),
+            packet: Some("only a live run uses several machines"),
+            flow: Some("only a live run uses several machines"),
+            lockstep: Some("only a live run uses several machines"),
             live: None,
         },
     },
@@ -139,7 +142,7 @@ const FEATURES: &[Feature] = &[
         key: "scheme",
         is_asked: |prepared| prepared.experiment.scheme.view == View::Global,
         lacks: Lacks {
-            live: Some("these parts look at nodes elsewhere, which live nodes cannot"),
+            live: Some("this scheme reads the state of other nodes, which is impossible in a live run"),
             ..Lacks::NOBODY
         },
     },
@@ -147,41 +150,41 @@ const FEATURES: &[Feature] = &[
         key: "engine.watchdog",
         is_asked: |prepared| prepared.experiment.engine.watchdog.is_some(),
         lacks: Lacks {
-            flow: Some("no port is paused in the flow engine"),
-            lockstep: Some("nobody looks for circles of pauses in lockstep"),
-            live: Some("nobody looks for circles of pauses in a live rack"),
+            flow: Some("the flow engine does not pause ports, so links cannot deadlock"),
+            lockstep: Some("the lockstep engine does not search for deadlocks"),
+            live: Some("live runs do not search for deadlocks"),
             packet: None,
         },
     },
     Feature {
         key: "record.queues",
         is_asked: |prepared| prepared.experiment.record.queues,
-        lacks: Lacks { flow: Some("fluids do not queue"), ..Lacks::NOBODY },
+        lacks: Lacks { flow: Some("the flow engine has no queues"), ..Lacks::NOBODY },
     },
     Feature {
         key: "record.queue_lengths",
         is_asked: |prepared| prepared.experiment.record.queue_lengths.is_some(),
         lacks: Lacks {
-            flow: Some("fluids do not queue"),
-            lockstep: Some("lockstep ports are not looked into"),
-            live: Some("ports of a live rack are not looked into"),
+            flow: Some("the flow engine has no queues"),
+            lockstep: Some("the lockstep engine does not sample queues"),
+            live: Some("live runs do not sample queues"),
             ..Lacks::NOBODY
         },
     },
     Feature {
         key: "record.imbalance",
         is_asked: |prepared| prepared.experiment.record.imbalance.is_some(),
-        lacks: Lacks { flow: Some("the flow engine samples no links"), ..Lacks::NOBODY },
+        lacks: Lacks { flow: Some("the flow engine does not sample links"), ..Lacks::NOBODY },
     },
     Feature {
         key: "record.throughput",
         is_asked: |prepared| prepared.experiment.record.throughput.is_some(),
-        lacks: Lacks { flow: Some("the flow engine counts bytes of whole flows only"), ..Lacks::NOBODY },
+        lacks: Lacks { flow: Some("the flow engine counts only the bytes of whole flows"), ..Lacks::NOBODY },
     },
     Feature {
         key: "record.pcap",
         is_asked: |prepared| prepared.experiment.record.pcap.is_some(),
-        lacks: Lacks { flow: Some("fluids have no packets to capture"), ..Lacks::NOBODY },
+        lacks: Lacks { flow: Some("the flow engine has no packets to capture"), ..Lacks::NOBODY },
     },
 ];
 
@@ -213,7 +216,7 @@ pub(crate) fn lacking(prepared: &Prepared) -> Option<Lacking> {
         let why = feature.lacks.of(engine).filter(|_| (feature.is_asked)(prepared))?;
         let others = ENGINES.iter().filter(|&&other| feature.lacks.of(other).is_none());
         let others: Vec<_> = others.map(|other| format!("kind = \"{}\"", other.name())).collect();
-        let hint = format!("leave it out, or choose {} in [engine]", others.join(" or "));
+        let hint = format!("leave `{}` out, or choose {} in [engine]", feature.key, others.join(" or "));
         Some(Lacking { key: feature.key, why: why.to_owned(), hint })
     };
     FEATURES.iter().find_map(lacking)

@@ -12,8 +12,8 @@ use std::sync::Arc;
 const DISCOVERY: Duration = Duration::from_ms(1);
 
 /// The answer to a request if the run has several processes.
-const SHARED: &str = "the run has several processes, and an order would reach one of them alone; \
-                      give the failure in the experiment, as [[failure]]";
+const SHARED: &str = "a run in several processes takes no orders, because an order would reach only one process; \
+                      put the failure into the experiment, as [[failure]]";
 
 /// Serves the control requests of a live run.
 pub(super) struct Desk {
@@ -61,19 +61,21 @@ fn read(
 ) -> Result<(bool, Vec<LinkId>, String), String> {
     let words: Vec<&str> = request.split_whitespace().collect();
     let ["link", state @ ("down" | "up"), a, b] = words[..] else {
-        return Err(format!("`{request}` is no request; `link down A B` and `link up A B` are"));
+        return Err(format!(
+            "unknown request `{request}`; the requests are `link down A B` and `link up A B`"
+        ));
     };
-    let node = |text: &str| text.parse().map(NodeId).map_err(|_| format!("`{text}` is no node"));
+    let node = |text: &str| text.parse().map(NodeId).map_err(|_| format!("`{text}` is not a node number"));
     let (a, b) = (node(a)?, node(b)?);
     let links = faults::links_at(topology, a, |other| other == b);
     if links.is_empty() {
-        return Err(format!("no link joins node {a} and node {b}"));
+        return Err(format!("there is no link between node {a} and node {b}"));
     }
     let up = state == "up";
     let are_down = links.iter().all(|link| down.contains(link));
     match (up, are_down) {
-        (true, false) => Err(format!("nobody has ordered the link {a}-{b} down")),
-        (false, true) => Err(format!("the link {a}-{b} is down already")),
+        (true, false) => Err(format!("the link {a}-{b} was not taken down by an order")),
+        (false, true) => Err(format!("the link {a}-{b} is already down")),
         _ => Ok((up, links, format!("link {a}-{b} {state}"))),
     }
 }
@@ -93,13 +95,13 @@ mod tests {
         assert_eq!((up, links.len(), &said[..]), (false, 2, "link 4-6 down"));
         down.extend(links);
         let refused = |request: &str| read(request, &topology, &down).expect_err("refused");
-        assert_eq!(refused("link down 6 4"), "the link 6-4 is down already");
-        assert_eq!(refused("link up 4 7"), "nobody has ordered the link 4-7 down");
-        assert_eq!(refused("link down 0 1"), "no link joins node 0 and node 1");
-        assert_eq!(refused("link down 99 1"), "no link joins node 99 and node 1");
-        assert_eq!(refused("link down 4 x"), "`x` is no node");
+        assert_eq!(refused("link down 6 4"), "the link 6-4 is already down");
+        assert_eq!(refused("link up 4 7"), "the link 4-7 was not taken down by an order");
+        assert_eq!(refused("link down 0 1"), "there is no link between node 0 and node 1");
+        assert_eq!(refused("link down 99 1"), "there is no link between node 99 and node 1");
+        assert_eq!(refused("link down 4 x"), "`x` is not a node number");
         for other in ["", "link", "link down 4", "link sideways 4 6", "node down 4 6"] {
-            assert!(refused(other).contains("is no request"), "{other}");
+            assert!(refused(other).contains("unknown request"), "{other}");
         }
         assert!(read("link up 6 4", &topology, &down).is_ok());
     }

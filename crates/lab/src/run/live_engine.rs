@@ -208,7 +208,7 @@ fn linux_hosts(prepared: &Prepared, rack: &mut Rack) -> Result<Vec<LinuxHost>, E
     let refused = |error: NoNamespace| {
         let hint = match error {
             NoNamespace::Refused { .. } => {
-                ": making namespaces needs root, or the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN"
+                "; namespaces need root, or the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN"
             }
             NoNamespace::NoCongestionControl { .. } => "",
         };

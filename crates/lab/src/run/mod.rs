@@ -575,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_follows_flows_or_time_whichever_is_further() {
+    fn remaining_time_is_estimated_from_flows_or_time_whichever_is_further() {
         assert_eq!(left(0, 5, None), None);
         assert_eq!(left(25, 5, None), Some(18.0));
         assert_eq!(left(0, 50, Some(100)), Some(6.0));

@@ -190,8 +190,12 @@ impl Document {
         self.check_hosts(&prepared)?;
         if prepared.experiment.engine.watchdog.is_some() && prepared.experiment.scheme.flow_control.is_none()
         {
-            let what = "no link waits for another without flow control".to_owned();
-            let cause = Cause::Contradiction { what, hint: "leave it out".to_owned() };
+            let what =
+                "`watchdog` needs flow control: without it, links do not wait for each other".to_owned();
+            let cause = Cause::Contradiction {
+                what,
+                hint: "leave `watchdog` out, or choose `flow_control` in [scheme]".to_owned(),
+            };
             return Err(Problem::at(&place(&self.root, "engine.watchdog"), cause));
         }
         if let Some(Lacking { key, why, hint }) = capabilities::lacking(&prepared) {
@@ -201,8 +205,9 @@ impl Document {
         if let Some(interval) = prepared.experiment.record.imbalance
             && Uplinks::of(&prepared.topology, interval).is_none()
         {
-            let what = "no switch of this fabric has uplinks to choose from".to_owned();
-            let cause = Cause::Contradiction { what, hint: "leave it out".to_owned() };
+            let what =
+                "`imbalance` needs switches with several uplinks, and this topology has none".to_owned();
+            let cause = Cause::Contradiction { what, hint: "leave `imbalance` out".to_owned() };
             return Err(Problem::at(&place(&self.root, "record.imbalance"), cause));
         }
         Ok(prepared)
@@ -281,8 +286,8 @@ impl Document {
     /// Refuses an experiment whose estimated memory exceeds the limit.
     fn check_memory(&self, estimate: &Estimate, memory: Option<Limit>) -> Result<(), Problem> {
         let Some(limit) = memory.filter(|limit| estimate.total() > limit.bytes) else { return Ok(()) };
-        let what = format!("the experiment takes more memory than {limit}: {estimate}");
-        let hint = "choose a smaller experiment, or another limit: --memory SIZE".to_owned();
+        let what = format!("the experiment needs more memory than {limit}: {estimate}");
+        let hint = "choose a smaller experiment, or set another limit with --memory SIZE".to_owned();
         let key = if estimate.fabric_bytes > estimate.total().0 / 2 { "topology" } else { "workload" };
         Err(Problem::at(&place(&self.root, key), Cause::OutOfRange { what, hint }))
     }
@@ -294,8 +299,12 @@ impl Document {
         if period >= least {
             return Ok(());
         }
-        let what = format!("a hello takes up to {} over a link", least / HELLO_TIMES);
-        let hint = format!("the period must be at least {HELLO_TIMES} times as long: {least}");
+        let what = format!(
+            "`hello_period` must be at least {least}: a hello takes up to {} over a \
+                            link",
+            least / HELLO_TIMES
+        );
+        let hint = format!("give at least {HELLO_TIMES} times the time that a hello takes over a link");
         Err(Problem::at(&place(&self.root, "engine.hello_period"), Cause::OutOfRange { what, hint }))
     }
 
@@ -304,19 +313,19 @@ impl Document {
         let Prepared { experiment, survey, job, .. } = prepared;
         let (key, what, hint) = match (&experiment.engine.hosts, experiment.workload.is_of_programs()) {
             (Some(_), false) if !prepared.sends_frames() => {
-                let what = "namespaces whose packets are pieces of streams send what their programs like";
+                let what = "with this transport, hosts in namespaces cannot send the flows of a workload";
                 ("workload", what, "leave [workload] out, or choose hosts = \"scheme\" in [engine]")
             }
             (Some(_), false) if job.is_some() || survey.is_paced => {
-                let what = "kernels send flows whose bytes are all there at the start";
+                let what = "hosts in namespaces can only send flows whose data is complete when they start";
                 (
                     "workload",
                     what,
-                    "leave `app_rate` out, and programs, or choose hosts = \"scheme\" in [engine]",
+                    "leave `app_rate` and programs out, or choose hosts = \"scheme\" in [engine]",
                 )
             }
             (None, true) => {
-                let what = "hosts of the scheme send the flows of a workload, and there is none";
+                let what = "the workload is missing; the hosts of the scheme need one";
                 ("engine.hosts", what, "add [workload], or choose hosts = \"namespaces\"")
             }
             _ => return Ok(()),
@@ -341,18 +350,24 @@ impl Document {
         let scheme = &experiment.scheme;
         if own.queues && (scheme.discipline.is_some() || scheme.flow_control.is_some()) {
             let what =
-                format!("{name} has queues of its own, which no other can replace and which heed no pauses");
-            return contradiction("scheme.transport", what, "choose another transport");
+                format!("`{name}` uses its own queues, which cannot be replaced and do not respect pauses");
+            return contradiction(
+                "scheme.transport",
+                what,
+                "choose another transport, or leave `queue` and \
+                                  `flow_control` out",
+            );
         }
         let limits = experiment.scheme.queue;
         let limited = limits != QueueLimits::default();
         if own.agents && scheme.congestion_points.is_some() {
-            let what = format!("{name} has port agents of its own, which no congestion points can replace");
+            let what =
+                format!("`{name}` uses its own port agents, which cannot be replaced by congestion points");
             return contradiction("scheme.transport", what, "leave `congestion_points` out");
         }
         if own.queues && limited {
-            let what = format!("{name} has queues of its own, which know no such limit");
-            return contradiction("scheme.queue", what, "leave all but `kind` out");
+            let what = format!("`{name}` uses its own queues, which support neither limits nor marks");
+            return contradiction("scheme.queue", what, "leave all keys of `queue` but `kind` out");
         }
         Ok(())
     }
@@ -389,13 +404,23 @@ impl Prepared {
     pub fn shared(mut self, share: Share) -> Result<Self, Error> {
         let refusal = |what: &str, hint: &str| Error::Usage { what: what.to_owned(), hint: hint.to_owned() };
         if self.experiment.engine.kind != EngineKind::Live {
-            return Err(refusal("only a live run has several processes", "raddle live FILE"));
+            return Err(refusal(
+                "a run can be shared by several processes only with kind = \"live\" in [engine]",
+                "use `raddle live FILE`",
+            ));
         }
         if self.job.is_some() {
-            return Err(refusal("the ranks of a program run in one process", "leave --nodes out"));
+            return Err(refusal(
+                "a program cannot be shared by several processes: all its ranks run in one process",
+                "leave --nodes out",
+            ));
         }
         if self.loads_kernels() {
-            return Err(refusal("the load of kernels comes from one process", "leave --nodes out"));
+            return Err(refusal(
+                "flows between namespaces cannot be shared by several processes",
+                "leave --nodes \
+                                out",
+            ));
         }
         self.share = Some(share);
         Ok(self)

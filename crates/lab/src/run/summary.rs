@@ -404,12 +404,15 @@ impl fmt::Display for Summary {
             _ if !complete => writeln!(f, "stopped early: the records are partial")?,
             Some(why) => writeln!(f, "failed: {why}")?,
             None if *delivered == 0 && *flows > 0 => {
-                writeln!(f, "the time limit came before any flow was complete")?;
+                writeln!(f, "the time limit ended the run before any flow was complete")?;
             }
             None => {}
         }
         if *unmatched > 0 {
-            writeln!(f, "{unmatched} reports of flows that nobody had opened: a bug of the scheme")?;
+            writeln!(
+                f,
+                "the scheme has a bug: it reported {unmatched} deliveries of flows that were not open"
+            )?;
         }
         writeln!(f)?;
         f.write_str(&table(&self.rows()))?;

@@ -40,8 +40,8 @@ impl Undelivered {
             format!(": the limit {limit} is smaller than a packet of {packet} B")
         });
         let dropped = [
-            (drops.queue_full, format!("met a full queue{detail}")),
-            (drops.link_down, "met a link that was down".to_owned()),
+            (drops.queue_full, format!("were dropped at full queues{detail}")),
+            (drops.link_down, "were lost at links that were down".to_owned()),
             (drops.no_route, "had no route".to_owned()),
             (drops.malformed, "were damaged on links".to_owned()),
             (drops.lost, "were lost on links".to_owned()),
@@ -53,17 +53,17 @@ impl Undelivered {
             .collect();
         let ended = flows.iter().filter(|flow| flow.sender_done_ps.is_some()).count();
         if ended > 0 {
-            reasons.push(format!("{ended} senders ended their flows"));
+            reasons.push(format!("{ended} senders finished or gave up their flows"));
         }
         if reasons.is_empty() {
-            reasons.push("no packet was dropped, and no flow came to its end".to_owned());
+            reasons.push("no packet was dropped, but no flow finished".to_owned());
         }
         if let Some(limit) = limit_reached {
             reasons.push(format!("the time limit of {} ended the run", limit.since(Time::ZERO)));
         }
         let hint = too_small.map(|_| {
             format!(
-                "raise `limit` in scheme.queue to at least {}, or leave it out for an unbounded queue",
+                "raise `limit` in [scheme.queue] to at least {}, or leave it out for an unbounded queue",
                 Bytes(packet)
             )
         });
@@ -79,6 +79,6 @@ impl Undelivered {
 
 impl fmt::Display for Undelivered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "none of {} flows was delivered: {}", self.flows, self.reasons.join("; "))
+        write!(f, "none of the {} flows was delivered: {}", self.flows, self.reasons.join("; "))
     }
 }

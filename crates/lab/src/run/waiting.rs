@@ -28,11 +28,10 @@ pub(super) fn refuse_waiting(
         .filter_map(|(id, since)| {
             let (link, lost) = (topology.link(id)?, links[id.index()].drops);
             let since = since.since(Time::ZERO);
-            Some(format!("the link {}->{} is down since {since} and lost {lost} packets", link.from, link.to))
+            Some(format!("the link {}->{} went down at {since} and lost {lost} packets", link.from, link.to))
         })
         .collect();
-    let mut what =
-        format!("nothing moves any more, and programs have not come to their end: {}", few(waiting));
+    let mut what = format!("the run has stopped, but programs have not finished: {}", few(waiting));
     if !failed.is_empty() {
         what.push_str(". Failed links: ");
         what.push_str(&few(&failed));
@@ -71,7 +70,7 @@ mod tests {
     use raddle_topology::builders;
 
     #[test]
-    fn the_error_names_who_waits_and_the_links_that_are_down() {
+    fn the_error_names_the_waiting_ranks_and_the_failed_links() {
         let star = builders::single_switch(2, Rate::from_gbps(10), Duration::ZERO).expect("a star");
         let at = |ms| Time::ZERO + Duration::from_ms(ms);
         let change = |ms, link, up| Change { at: at(ms), links: vec![link], up, discovery: Duration::ZERO };
@@ -87,7 +86,7 @@ mod tests {
         let text = refused(&["rank 0 receives from 1"], at(3)).expect_err("it waits");
         assert!(
             text.contains(
-                "rank 0 receives from 1. Failed links: the link 0->2 is down since 1 ms and lost 7 packets"
+                "rank 0 receives from 1. Failed links: the link 0->2 went down at 1 ms and lost 7 packets"
             ),
             "{text}"
         );

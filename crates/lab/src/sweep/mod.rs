@@ -183,14 +183,19 @@ pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Er
         let (label, name) = (cell.name(), slug(&cell.name()));
         // `..` would leave the folder, and hidden names are used for unfinished directories.
         if name.starts_with('.') || name.len() > MOST_NAME {
-            let what = format!("the label `{label}` makes no folder name for its run");
-            let hint = format!("begin it with a letter or a digit, and give it at most {MOST_NAME} bytes");
+            let what = format!("the label `{label}` cannot be used as the folder name of its run");
+            let hint = format!(
+                "give a label that begins with a letter or a digit and has at most {MOST_NAME} bytes"
+            );
             return Err(Error::Usage { what, hint });
         }
         let directory = out.join(name);
         if directories.contains(&directory) {
-            let what = format!("two runs of the sweep would be kept in {}", directory.display());
-            return Err(Error::Usage { what, hint: "give their labels more different letters".to_owned() });
+            let what = format!("the labels of two runs give the same folder, {}", directory.display());
+            return Err(Error::Usage {
+                what,
+                hint: "give labels that differ in letters or digits".to_owned(),
+            });
         }
         directories.push(directory);
     }

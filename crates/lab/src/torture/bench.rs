@@ -54,7 +54,7 @@ pub(super) fn guarded<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
-    Err(violation(ENDS, format!("it took more than {PATIENCE} s")))
+    Err(violation(ENDS, format!("the run took more than {PATIENCE} s")))
 }
 
 /// The first panic since [`Panics::take`] was last called.
@@ -76,7 +76,7 @@ impl Panics {
 
     fn take() -> String {
         let heard = HEARD.lock().unwrap_or_else(PoisonError::into_inner).take();
-        heard.unwrap_or_else(|| "a panic without words".to_owned())
+        heard.unwrap_or_else(|| "a panic without a message".to_owned())
     }
 }
 

@@ -32,10 +32,10 @@ fn loses(prepared: &Prepared) -> bool {
 }
 
 /// True if the run may end with this error. A program may wait for ever if packets can be lost or flows given up. Paths
-/// around a failed link may make links wait for each other in a circle.
+/// around a failed link may make links wait for each other in a cycle.
 pub(super) fn may_fail(error: &Error, prepared: &Prepared) -> bool {
-    let waits = matches!(error, Error::Run(why) if why.contains("programs have not come to their end"));
-    let circle = matches!(error, Error::Run(why) if why.contains("wait for each other in a circle"));
+    let waits = matches!(error, Error::Run(why) if why.contains("programs have not finished"));
+    let circle = matches!(error, Error::Run(why) if why.contains("wait for each other in a cycle"));
     (waits && (loses(prepared) || gives_up(prepared))) || (circle && !prepared.changes.is_empty())
 }
 
@@ -68,13 +68,13 @@ fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
 
 /// A damaged packet may appear to belong to another flow.
 fn no_unknown_reports(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
-    const PROPERTY: &str = "a flow is delivered once, and hosts report only flows that they have";
+    const PROPERTY: &str = "a flow is delivered once, and hosts report only their own flows";
     let damaged = prepared.experiment.errors.as_ref().is_some_and(|errors| errors.corruption > 0.0);
     match ran.outcome.unmatched {
         0 => Ok(()),
         _ if damaged => Ok(()),
         unmatched => {
-            Err((PROPERTY, format!("{unmatched} reports of other flows, or of flows that were done")))
+            Err((PROPERTY, format!("{unmatched} reports of unknown flows, or of flows that had finished")))
         }
     }
 }
@@ -175,15 +175,15 @@ fn at_rest(ran: &Ran, prepared: &Prepared) -> bool {
 }
 
 fn arrivals_and_ends(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
-    const CROSSES: &str = "what is delivered has crossed a link into its host";
-    const ENDS: &str = "where nothing is lost, every flow is delivered or given up";
+    const CROSSES: &str = "delivered bytes have crossed a link into their host";
+    const ENDS: &str = "if no packet is lost, every flow is delivered or given up";
     for host in prepared.topology.hosts() {
         let delivered = ran.flows.iter().filter(|flow| flow.dst == host.0 && flow.fct_ps.is_some());
         let delivered: u64 = delivered.map(|flow| flow.size_bytes).sum();
         let came: u64 =
             ran.outcome.links.iter().filter(|link| link.to == host.0).map(|link| link.data_bytes).sum();
         if delivered > came {
-            return Err((CROSSES, format!("host {host}: {delivered} bytes delivered, {came} came")));
+            return Err((CROSSES, format!("host {host}: {delivered} bytes delivered, {came} bytes arrived")));
         }
     }
     let lost = ran.outcome.totals.drops.total() > 0 || prepared.experiment.errors.is_some();
@@ -196,7 +196,10 @@ fn arrivals_and_ends(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     match ran.flows.iter().find(left) {
         Some(flow) => {
             let engine = if prepared.experiment.engine.kind == EngineKind::Flow { "flow" } else { "packet" };
-            Err((ENDS, format!("{engine} engine: {flow:?}, and the run is at rest")))
+            Err((
+                ENDS,
+                format!("{engine} engine: the run has stopped, but this flow is unfinished: {flow:?}"),
+            ))
         }
         None => Ok(()),
     }

@@ -29,8 +29,8 @@ pub(super) enum Trial {
 /// The properties that need several runs. [`invariants`] and [`fluid`] have those of a single run.
 mod properties {
     pub(super) const RUNS: &str = "an experiment that the checks accept runs";
-    pub(super) const RESOLVED: &str = "the resolved experiment is the same experiment";
-    pub(super) const THREADS: &str = "the number of threads changes nothing";
+    pub(super) const RESOLVED: &str = "a resolved experiment resolves to itself";
+    pub(super) const THREADS: &str = "results do not depend on the number of threads";
     pub(super) const LOCKSTEP: &str = "lockstep keeps the same records as the packet engine";
     pub(super) const REPEATS: &str = "a run repeats";
 }
@@ -132,9 +132,9 @@ fn differs(one: &Result<Ran, Error>, other: &Result<Ran, Error>) -> Option<Strin
         }
         (Err(one), Err(other)) => {
             let (one, other) = (one.to_string(), other.to_string());
-            (one != other).then(|| format!("{one}, and {other}"))
+            (one != other).then(|| format!("one run: {one}; the other run: {other}"))
         }
-        (Err(error), Ok(_)) | (Ok(_), Err(error)) => Some(format!("one of two runs fails: {error}")),
+        (Err(error), Ok(_)) | (Ok(_), Err(error)) => Some(format!("only one of two runs fails: {error}")),
     }
 }
 

@@ -88,9 +88,9 @@ fn what_only_packets_have_is_refused_by_its_key() {
         (&["record.queues=true"][..], "queue"),
         (&["record.queue_lengths=1 us"], "queue"),
         (&["record.throughput=1 ms"], "whole flows"),
-        (&["record.imbalance=1 ms"], "samples no links"),
+        (&["record.imbalance=1 ms"], "does not sample links"),
         (&["record.pcap=all"], "no packets"),
-        (&["scheme.transport=udp"], "`udp` is no fluid"),
+        (&["scheme.transport=udp"], "`udp` has no fluid model"),
         (&["engine.kind=packet", "engine.grid=1 ms"], "only the flow engine"),
     ] {
         let problem = problem(keys);

@@ -268,7 +268,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [1, 1]\n\n[engine]",
     ),
     (
-        "sweep over nothing",
+        "sweep without values",
         "[engine]",
         "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = []\n\n[engine]",
     ),

@@ -482,7 +482,10 @@ fn topologies_and_flows_of_other_simulators_run_and_their_mistakes_are_shown() {
         error("file = \"pairs.cm\"\nformat = \"hpcc\"", "file = \"pairs.cm\""),
         "pairs.cm is not a valid HPCC topology file: line 1, column 1: `Nodes` is not a number of nodes"
     );
-    assert_eq!(error("file = \"pairs.cm\"", "file = \"pairs.cm\""), "[topology] needs the key `format`");
+    assert_eq!(
+        error("file = \"pairs.cm\"", "file = \"pairs.cm\""),
+        "the key `format` is missing in [topology]"
+    );
     assert_eq!(
         error("file = \"rack.txt\"\nformat = \"yaml\"", "file = \"pairs.cm\""),
         "unknown format `yaml`"

@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
     /// The host of the stream's source carries none.
-    #[error("the transport at node {0} carries no streams")]
+    #[error("the transport at node {0} does not support streams")]
     NotCarried(NodeId),
     /// Another stream has been opened under this number.
-    #[error("another stream has the number {0}")]
+    #[error("another stream already has the number {0}")]
     Taken(FlowId),
     /// No stream has been opened under this number.
     #[error("no stream has the number {0}")]

@@ -28,7 +28,7 @@ pub(super) struct Shared {
 
 /// The rack has ended, or has closed the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the stream is closed, or its rack has ended")]
+#[error("the stream is closed, or its rack has stopped")]
 pub struct Gone;
 
 /// The reason why a node cannot have an endpoint.
@@ -38,10 +38,10 @@ pub enum NoEndpoint {
     #[error("the rack has no node {0}")]
     NoNode(NodeId),
     /// The host of the node carries no streams.
-    #[error("the transport at node {0} carries no streams: of R2C2's, only the reliable one does")]
+    #[error("the transport at node {0} does not support streams; R2C2 supports them with `reliable = true`")]
     NotCarried(NodeId),
     /// The rack was made with flows of a workload.
-    #[error("a rack with a workload has no endpoints")]
+    #[error("endpoints need a rack without a workload")]
     Workload,
 }
 

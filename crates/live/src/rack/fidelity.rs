@@ -198,11 +198,11 @@ impl fmt::Display for Fidelity {
         )?;
         write!(f, "             {} gaps, the longest {}; ", self.gaps, self.longest_gap)?;
         if self.held > 0.0 {
-            write!(f, "time held for {:.2}% of the run; ", self.held * 100.0)?;
+            write!(f, "virtual time was held for {:.2}% of the run; ", self.held * 100.0)?;
         }
         match self.steal {
-            Some(share) => write!(f, "{:.2}% of the processors' time stolen; ", share * 100.0)?,
-            None => write!(f, "the system does not tell what is stolen; ")?,
+            Some(share) => write!(f, "other machines took {:.2}% of the processors' time; ", share * 100.0)?,
+            None => write!(f, "the system does not report stolen time; ")?,
         }
         write!(f, "{} packets copied, {} payloads wrong", self.copies, self.wrong_payloads)
     }

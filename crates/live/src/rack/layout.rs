@@ -163,7 +163,7 @@ mod tests {
     use raddle_topology::builders;
 
     #[test]
-    fn all_processes_agree_on_who_has_what_and_where_it_is() {
+    fn all_processes_agree_on_threads_slots_and_the_memory_layout() {
         let torus = builders::torus(&[4], Rate::from_gbps(5), Duration::from_ns(100)).expect("a ring");
         let config = Config { threads: 2, slots: 10, ring: 4, packet_bytes: 100, ..Config::default() };
         let parts = [0..3, 3..4];

@@ -111,7 +111,7 @@ pub enum NoRack {
     #[error(transparent)]
     Lost(#[from] Lost),
     /// libfabric cannot move packets to the other machines.
-    #[error("no rings to other machines: {0}")]
+    #[error("cannot set up rings to other machines: {0}")]
     Machines(String),
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Region {
 
 /// The system refuses the memory.
 #[derive(Debug, thiserror::Error)]
-#[error("no {bytes} bytes of memory for rings and packets: {why}")]
+#[error("cannot get {bytes} bytes of memory for rings and packets: {why}")]
 pub struct NoMemory {
     /// Number of bytes that were requested.
     pub bytes: usize,
@@ -77,7 +77,10 @@ impl Region {
             let seals = fcntl_get_seals(descriptor)?;
             let len = File::from(descriptor.try_clone()?).metadata()?.len();
             if !seals.contains(SEALS) || len != bytes as u64 {
-                return Err(io::Error::other(format!("it has {len} bytes, sealed as {seals:?}")));
+                return Err(io::Error::other(format!(
+                    "the shared memory must have {bytes} bytes and be sealed (it \
+                        has {len} bytes and the seals {seals:?})"
+                )));
             }
             let map = MmapOptions::new().len(bytes).map_raw(descriptor)?;
             let _ = map.advise(Advice::HugePage);

@@ -157,7 +157,7 @@ fn packets_that_are_too_large_for_a_slot_are_lost_and_counted() {
 
 /// Another process may write a due time into a ring after this one has read it.
 #[test]
-fn time_does_not_follow_what_is_written_after_the_first_look() {
+fn changes_to_shared_memory_after_the_first_read_do_not_change_the_time() {
     let (topology, config) = (torus(), Config { threads: 2, ..Config::default() });
     let all_nodes = 0..16;
     let layout = Layout::new(&topology, &config, std::slice::from_ref(&all_nodes), 0, false);

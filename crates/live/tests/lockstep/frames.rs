@@ -154,7 +154,7 @@ fn a_queue_that_marks_a_frame_changes_the_ecn_field_and_nothing_else() {
 }
 
 #[test]
-fn what_is_no_frame_between_hosts_is_refused() {
+fn bytes_that_are_not_a_frame_between_hosts_are_refused() {
     let [(routing, topology), ..] = fabrics();
     let mut live = lockstep(&topology, routing, ());
     let frame = frame(0, 7, FRAMES[6], 0);

@@ -82,7 +82,7 @@ fn the_engines_pause_the_same_ports() {
 }
 
 #[test]
-fn hosts_that_take_what_comes_slowly_hold_their_switch_back_in_both_engines() {
+fn slow_hosts_pause_their_switch_in_both_engines() {
     let [simulated, moved] = both("udp", Some(Rate::from_gbps(4)), &LinkErrors::default());
     let of_host = LinkId(7);
     let pauses =

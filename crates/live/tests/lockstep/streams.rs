@@ -163,7 +163,7 @@ fn streams_of_udp_arrive_if_nothing_is_lost() {
 }
 
 #[test]
-fn what_udp_loses_is_a_gap_that_no_byte_behind_it_passes() {
+fn no_byte_after_a_lost_udp_packet_is_delivered() {
     let mut live =
         fabric("udp", "ecmp", &[], vec![], &LinkErrors { seed: SEED, loss: 0.05, ..LinkErrors::default() });
     let (flow, sent) = (stream(0, 0, 8), content(0, 200_000));
@@ -208,7 +208,7 @@ fn a_stream_may_be_empty_and_ends_when_it_is_closed() {
 }
 
 #[test]
-fn what_cannot_be_a_stream_is_refused_with_the_reason() {
+fn impossible_streams_are_refused_with_the_reason() {
     let topology = torus();
     let refused = |transport| {
         let unfit = build(transport, "ecmp", &topology, &[]).err().expect("it is refused");
@@ -216,11 +216,14 @@ fn what_cannot_be_a_stream_is_refused_with_the_reason() {
     };
     let key = "scheme.transport".to_owned();
     let sizes = |name| {
-        format!("`{name}` carries no flows of unknown size: it needs the sizes of flows when they begin")
+        format!(
+            "`{name}` cannot carry flows of unknown size: it needs to know the size of a flow when the flow \
+                 begins"
+        )
     };
     assert_eq!(refused("pdq"), (key.clone(), sizes("pdq")));
     assert_eq!(refused("d3"), (key.clone(), sizes("d3")));
-    let with = "`r2c2` carries flows of unknown size only with `reliable`".to_owned();
+    let with = "`r2c2` carries flows of unknown size only with `reliable = true`".to_owned();
     assert_eq!(refused("r2c2"), ("scheme.r2c2.reliable".to_owned(), with));
     let deadline = [("reliable", Value::Flag(true)), ("policy", Value::Choice("deadline"))];
     let unfit = build("r2c2", "rps", &topology, &deadline).err().expect("it is refused");

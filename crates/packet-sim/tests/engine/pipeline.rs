@@ -126,7 +126,7 @@ impl Forwarder for Looks {
 }
 
 #[test]
-fn ports_tell_what_waits_and_how_much_room_is_left() {
+fn ports_report_queued_bytes_and_free_space() {
     let seen_with = |port: fn(LinkId) -> PortSetup| {
         let seen: Arc<Mutex<Vec<_>>> = Arc::default();
         let node = |id| Parts {
@@ -243,7 +243,7 @@ fn forwarders_and_agents_tick_when_they_want_to_and_no_longer() {
 }
 
 #[test]
-fn a_link_that_goes_down_loses_what_it_carries_and_what_comes_until_it_is_up() {
+fn a_link_loses_packets_in_flight_and_new_packets_while_it_is_down() {
     let change = |at, up| Change { at: ns(at), links: vec![LinkId(0)], up, discovery: Duration::ZERO };
     let changes = vec![change(2_450, false), change(9_000, true)];
     // The first packet is delivered at 1,300. At 2,450 the second is on the link, and the third is queued.

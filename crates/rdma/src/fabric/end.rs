@@ -209,7 +209,7 @@ impl Sender {
     pub fn check(&mut self, now: Duration) -> Result<(), Error> {
         gone(&self.lost)?;
         if self.ring.is_deserted(now)? {
-            let why = format!("it was silent for {:?}", ring::SILENCE);
+            let why = format!("it sent nothing for {:?}", ring::SILENCE);
             self.lost = Some(why);
         }
         gone(&self.lost)

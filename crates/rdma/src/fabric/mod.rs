@@ -83,13 +83,13 @@ pub enum Error {
     #[error("the queue of one-sided writes is full")]
     QueueFull,
     /// Bytes from a peer are not valid.
-    #[error("what a peer has sent is not {what}")]
+    #[error("a peer has sent invalid data instead of {what}")]
     Malformed {
         /// The expected kind of data.
         what: &'static str,
     },
     /// A write would begin or end outside the memory.
-    #[error("words {first} to {end} are not in a memory of {len} words")]
+    #[error("words {first} to {end} are outside a memory of {len} words")]
     OutOfRange {
         /// The first word.
         first: usize,
@@ -105,7 +105,7 @@ pub enum Error {
         what: &'static str,
     },
     /// The other end of a ring is gone.
-    #[error("the peer is gone: {why}")]
+    #[error("lost the peer: {why}")]
     PeerGone {
         /// The reason: a failed write, or the peer's silence.
         why: String,
@@ -249,7 +249,7 @@ impl Domain {
         };
         let mut handle = Handle::open(options.provider, Some(&node), options.queue)
             .map_err(library("open an endpoint"))?;
-        let address = handle.address().map_err(library("tell the endpoint's address"))?;
+        let address = handle.address().map_err(library("read the endpoint's address"))?;
         let queue = options.queue.min(handle.provider().1);
         let number = DOMAINS.fetch_add(1, Ordering::Relaxed);
         let (under_way, free) = (vec![None; queue], (0..queue).rev().collect());
@@ -280,7 +280,7 @@ impl Domain {
         if !self.handle.is_address(address) {
             return Err(Error::Malformed { what: "an address of this provider" });
         }
-        let inserted = self.handle.insert(address).map_err(library("take a peer's address"))?;
+        let inserted = self.handle.insert(address).map_err(library("register a peer's address"))?;
         let peer = Peer { domain: self.number, address: inserted };
         self.peers.push((address.to_vec(), peer));
         Ok(peer)

@@ -95,7 +95,8 @@ pub struct Shape {
 /// The ring's shape is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a ring has a power of two of packets, 8 to 65,536, of 1 to 1,048,576 bytes (got {capacity} of {packet_bytes})"
+    "the capacity of a ring must be a power of two, 8 to 65,536 packets, of 1 to 1,048,576 bytes each (got \
+     {capacity} packets of {packet_bytes} bytes)"
 )]
 pub struct NoShape {
     /// Number of packets.
@@ -167,7 +168,7 @@ const RECORD_TAG: u32 = u32::MAX;
 
 /// The other end has written an impossible value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the other end of a ring between machines has written {what} that cannot be")]
+#[error("the other end of a ring between machines has written {what} that is impossible")]
 pub struct Broken {
     /// The word with that value.
     pub what: &'static str,

@@ -31,7 +31,7 @@ pub struct Sender<W> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused<E> {
     /// The packet is too long for this ring.
-    #[error("a packet of {bytes} bytes is too long for a ring of packets of {most} bytes")]
+    #[error("a packet of {bytes} bytes is too long for a ring of packets of at most {most} bytes")]
     TooLong {
         /// Number of bytes of the packet.
         bytes: usize,

@@ -264,7 +264,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn packets_arrive_whole_and_in_order_in_whatever_pieces(
+    fn packets_written_in_any_pieces_arrive_whole_and_in_order(
         order in orders(),
         early in any::<bool>(),
         // Counts whose bytes change together, so that a mixture of two counts is neither.

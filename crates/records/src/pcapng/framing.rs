@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ethertype_stands_behind_our_own() {
+    fn headers_without_an_ethertype_follow_raddles_own_ethertype() {
         let mut shimmed = Packet::new(48, segment());
         shimmed.set_shim(Shim::Path(3));
         let expected = [&TO_2_FROM_1[..], &[0x88, 0xB6, 0x5C, 1, 0, 3], &bytes(&segment())].concat();

@@ -92,7 +92,7 @@ impl FluidScheme {
             return Err(Unfit {
                 key: "scheme.transport".to_owned(),
                 problem: format!(
-                    "`{}` is no fluid: nothing makes its flows share links",
+                    "`{}` has no fluid model, so the flow engine cannot run it",
                     transport.info.name
                 ),
                 hint: "choose another transport, or kind = \"packet\" in [engine]".to_owned(),

@@ -35,9 +35,9 @@ impl Addresses {
             return Err(Unfit {
                 key: "topology".to_owned(),
                 problem: format!(
-                    "a switch has {most_ports} ports, and Ethernet addresses tell {MOST_PORTS} apart"
+                    "a switch has {most_ports} ports, and the format of MAC addresses allows at most {MOST_PORTS}"
                 ),
-                hint: "choose a fabric of smaller switches".to_owned(),
+                hint: "choose a topology with fewer ports per switch".to_owned(),
             });
         }
         let tree = match topology.shape() {
@@ -54,8 +54,11 @@ impl Addresses {
         let hosts = (topology.hosts().count(), MOST_HOSTS, "hosts");
         for (count, most, what) in [named, hosts] {
             if count > most {
-                let problem = format!("{count} {what}, and Ethernet addresses tell {most} apart");
-                let hint = "choose a smaller fabric".to_owned();
+                let problem = format!(
+                    "the topology has {count} {what}, and the format of MAC addresses allows at \
+                                       most {most}"
+                );
+                let hint = "choose a smaller topology".to_owned();
                 return Err(Unfit { key: "topology".to_owned(), problem, hint });
             }
         }

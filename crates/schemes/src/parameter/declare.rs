@@ -35,7 +35,7 @@ use std::ops::{RangeFrom, RangeInclusive};
 ///     pub struct Parameters {
 ///         /// who draws a path
 ///         at: At;
-///         /// next hops drawn at random for each packet
+///         /// number of next hops drawn at random for each packet
 ///         samples: usize = 2, 1..=65_536;
 ///         /// payload bytes of a full packet
 ///         mtu: u16 = Bytes(1_500), 1..=9_000;

@@ -37,18 +37,24 @@ choices! {
 pub(crate) const EXPIRY: Parameter = Parameter::choice(
     "expiry",
     Expiry::WORDS,
-    "how a gap is noticed: by an age bit that a clock of period t_fl sets, after one to two periods; or after t_fl",
+    "how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by \
+     timestamps, after exactly t_fl",
 );
 
 /// The parameter `flowlets`.
 pub(crate) const SLOTS: Parameter =
-    Parameter::new("flowlets", Value::Count(65_536), "slots of each switch's flowlet table")
+    Parameter::new("flowlets", Value::Count(65_536), "number of slots of each switch's flowlet table")
         .within(1.0, 16_777_216.0);
 
 /// The parameter `t_fl`.
 pub(crate) const fn gap(default: Duration) -> Parameter {
-    Parameter::new("t_fl", Value::Duration(default), "a gap longer than this begins a new flowlet")
-        .within(1e3, 1e18)
+    Parameter::new(
+        "t_fl",
+        Value::Duration(default),
+        "a gap longer than this between two packets begins a new \
+                    flowlet",
+    )
+    .within(1e3, 1e18)
 }
 
 impl Flowlets {
@@ -143,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_port_before_is_told_while_it_can_be_used() {
+    fn the_previous_port_is_returned_while_it_is_usable() {
         let mut flowlets = table(Expiry::Exact);
         let mut told = Vec::new();
         let mut port = |at, ports: &[PortId]| {

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_queue_takes_away_what_would_drain_it_in_a_round_trip() {
+    fn a_standing_queue_lowers_capacity_by_the_rate_that_drains_it_in_a_round_trip() {
         let mut capacity = capacity();
         // Five packets arrive at once; then one packet arrives whenever one leaves.
         for _ in 0..5 {

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_changes_moves_what_is_owed() {
+    fn a_rate_change_moves_the_next_departure() {
         let mut pace = RecoveringRate::new(LINE, Time::ZERO);
         pace.cut(Time::ZERO, 0.0, LEAST);
         pace.begin(Time::ZERO, 1_500);

@@ -278,7 +278,7 @@ fn subflows_help_where_there_is_room() {
 
 /// Figure 10: a flow that has sent little data may be short.
 #[test]
-fn flows_of_unknown_size_end_sooner_by_what_they_have_sent_than_by_chance() {
+fn ranking_by_sent_bytes_ends_flows_sooner_than_random_ranking() {
     let ranked = |ranking| {
         let settings = &[("ranking", Value::Choice(ranking))];
         // One flow in ten is long.

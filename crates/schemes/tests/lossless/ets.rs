@@ -90,7 +90,7 @@ fn oracle_8_11_shares() {
 /// Fig. 4: a low class that offers 7 Gb/s gets them until the medium and high classes together exceed 3 Gb/s. Above
 /// that it gets what they leave.
 #[test]
-fn fig_4_a_low_class_gets_what_the_others_leave() {
+fn fig_4_a_low_class_gets_the_bandwidth_that_others_leave() {
     for (medium, high) in [(10, 10), (10, 20), (20, 20), (30, 40)] {
         let low = (100.0 - (medium + high) as f64).min(70.0) / 10.0;
         let shares = [0, 100, 0, 0, 0, 0, 0, 0];

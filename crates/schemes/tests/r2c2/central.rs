@@ -76,7 +76,7 @@ fn rates_at_quiescence_are_those_of_r2c2() {
 }
 
 #[test]
-fn the_controller_gives_others_what_an_application_does_not_use() {
+fn the_controller_gives_unused_rate_to_other_flows() {
     let topology = torus(&[4, 4]);
     for push in [Push::Event, Push::Tick] {
         let mut flows = vec![flow(0, 5, 6, LONG, Time::ZERO), flow(1, 5, 6, LONG, Time::ZERO)];
@@ -90,7 +90,7 @@ fn the_controller_gives_others_what_an_application_does_not_use() {
 }
 
 #[test]
-fn upon_every_event_rates_follow_at_once() {
+fn with_push_at_every_event_rates_change_at_once() {
     let topology = torus(&[4, 4]);
     let flows = vec![flow(0, 5, 6, LONG, Time::ZERO), flow(1, 5, 6, LONG, us(20))];
     for (end, expected) in [(us(15), vec![9.5e9]), (us(40), vec![4.75e9, 4.75e9])] {
@@ -101,7 +101,7 @@ fn upon_every_event_rates_follow_at_once() {
 }
 
 #[test]
-fn at_ticks_only_lasting_flows_have_rates() {
+fn with_push_at_ticks_only_long_flows_have_rates() {
     let topology = torus(&[4, 4]);
     let flows = vec![flow(0, 5, 6, LONG, us(10)), flow(1, 5, 6, LONG, us(700))];
     let synchronous = r2c2::Params { synchronous: true, only_lasting: true, ..r2c2::Params::default() };
@@ -113,7 +113,7 @@ fn at_ticks_only_lasting_flows_have_rates() {
 }
 
 #[test]
-fn every_byte_arrives_and_the_controller_forgets_what_is_done() {
+fn every_byte_arrives_and_the_controller_forgets_finished_flows() {
     let topology = torus(&[4, 4]);
     for push in [Push::Event, Push::Tick] {
         let flows = random_flows(16, 300, 60_000, 1_000, 5);
@@ -157,7 +157,7 @@ fn bytes_of_an_event(topology: &Arc<Topology>, flows: u32) -> (u64, u64) {
 }
 
 #[test]
-fn oracle_o10_an_event_costs_what_the_formula_of_figure_19_says() {
+fn oracle_o10_the_bytes_of_an_event_follow_the_formula_of_figure_19() {
     let topology = torus(&[8, 8, 8]);
     let (counted, formula) = bytes_of_an_event(&topology, 1);
     // An event takes 2 hops to the controller. The hops from the controller to all nodes are 3,072.

@@ -293,7 +293,7 @@ fn told_only() -> Params {
 }
 
 #[test]
-fn oracle_o11_a_repaired_node_learns_all_flows_from_what_others_say_again() {
+fn oracle_o11_a_repaired_node_learns_all_flows_from_repeated_broadcasts() {
     let mut schedule = busy(Vec::new(), 0.0, told_only());
     let links = schedule.topology.links_from(NodeId(6));
     let links = links.flat_map(|(id, _)| [id, schedule.topology.reverse(id)]).collect();

@@ -248,7 +248,7 @@ fn torment(host: &mut impl Host, topology: &Topology, id: NodeId, stream: &mut S
 }
 
 #[test]
-fn a_node_takes_whatever_comes() {
+fn a_node_survives_any_input() {
     for seed in 0..60 {
         for topology in fabrics() {
             let stream = &mut Stream::new(seed, 0, "test/headers");
@@ -261,7 +261,7 @@ fn a_node_takes_whatever_comes() {
 }
 
 #[test]
-fn a_controller_and_its_nodes_take_whatever_comes() {
+fn a_controller_and_its_nodes_survive_any_input() {
     for seed in 0..60 {
         for topology in fabrics() {
             let stream = &mut Stream::new(seed, 0, "test/headers");

@@ -183,7 +183,7 @@ fn dropped_broadcasts_are_noticed_and_sent_again() {
 }
 
 #[test]
-fn oracle_o12_neighbours_use_what_a_host_limited_flow_leaves() {
+fn oracle_o12_other_flows_use_the_rate_that_a_host_limited_flow_leaves() {
     // Both flows leave node 0 by its + port in x.
     let topology = torus(&[8, 8, 8]);
     let mut flows = vec![flow(0, 0, 2, LONG, Time::ZERO), flow(1, 0, 2, 2_000_000_000, Time::ZERO)];

@@ -48,7 +48,7 @@ fn throughput_follows_weights() {
 }
 
 #[test]
-fn a_class_gets_what_the_classes_before_it_leave() {
+fn a_class_gets_the_rate_that_higher_classes_leave() {
     let limited = Some(raddle_core::Rate::from_gbps(3));
     let flows = vec![
         Flow { priority: 2, ..over_the_link(1, 1, 1 << 30) },

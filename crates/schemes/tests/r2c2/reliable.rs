@@ -293,7 +293,7 @@ fn a_stream_grows_and_ends_while_its_destination_is_cut_off() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
-    fn every_byte_arrives_whatever_happens(
+    fn every_byte_arrives_under_random_faults(
         seed in any::<u64>(),
         loss in 0.0..0.05,
         queue in proptest::option::of(6_usize..40),

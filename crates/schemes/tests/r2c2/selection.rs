@@ -276,7 +276,7 @@ fn recover(seeds: std::ops::Range<u64>, is_lossy: bool) -> BTreeMap<String, u64>
 }
 
 #[test]
-fn nodes_agree_on_protocols_whatever_fails_and_overflows() {
+fn nodes_agree_on_protocols_under_failures_and_overflows() {
     let lost = recover(0..60, false);
     assert!(lost["LinkDown"] > 100 && lost["QueueFull"] > 100, "{lost:?}");
 }

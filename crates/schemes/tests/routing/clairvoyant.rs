@@ -77,7 +77,7 @@ fn oracle_3_7_flows_that_find_the_table_full_stay_together() {
 }
 
 #[test]
-fn flows_leave_what_fails() {
+fn flows_leave_failed_links() {
     let topology = fabric(TESTBED);
     let before = clairvoyant("paper", elephants()[..1].to_vec(), Config::default());
     let core = *cores(before.observer(), 0, true).first().expect("a core");
@@ -103,7 +103,7 @@ fn flows_leave_what_fails() {
 }
 
 #[test]
-fn it_sees_what_only_an_oracle_can() {
+fn clairvoyant_has_a_global_view_and_repeats_exactly() {
     assert_eq!(ROUTING.info.view, View::Global);
     let twice = [0, 1].map(|_| clairvoyant("paper", elephants(), Config::default()));
     assert_eq!(twice[0].observer().seen, twice[1].observer().seen);

@@ -75,7 +75,7 @@ fn oracle_0_2_within_a_pod_the_answer_carries_the_loads() {
 }
 
 #[test]
-fn there_is_no_packet_but_the_transports() {
+fn the_scheme_sends_no_packets_of_its_own() {
     let hops = |simulation: &Simulation<Heard>| {
         let between = |seen: &&crate::clos::Seen| TORS.contains(&seen.from) || TORS.contains(&seen.to);
         simulation.observer().seen.iter().filter(between).count()

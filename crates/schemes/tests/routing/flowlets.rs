@@ -114,7 +114,7 @@ fn flows_that_see_congestion_share_no_uplink_if_they_need_not() {
 }
 
 #[test]
-fn hosts_see_nothing_of_what_switches_tell_each_other() {
+fn hosts_receive_no_messages_between_switches() {
     for (routing, overlays, probes) in [
         ("letflow", false, false),
         ("conga", true, false),

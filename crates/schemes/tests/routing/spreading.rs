@@ -86,7 +86,7 @@ fn both(topology: &Topology, from: u32, to: u32) -> Vec<LinkId> {
 const IN_TURN: (&str, Value) = ("choice", Value::Choice("round_robin"));
 
 #[test]
-fn what_is_spread_loads_all_uplinks_alike_and_outruns_hashing() {
+fn spraying_loads_all_uplinks_equally_and_beats_hashing() {
     let topology = fat_tree();
     // Tolerances: for turns, one packet or one flowcell of 64 KB in ten million bytes; for random choices, their
     // deviation.
@@ -106,7 +106,7 @@ fn what_is_spread_loads_all_uplinks_alike_and_outruns_hashing() {
 }
 
 #[test]
-fn receivers_hide_what_overtakes() {
+fn receivers_hide_reordering_from_tcp() {
     let topology = fat_tree();
     // The hold time is longer than any queueing delay here.
     let [on, off] = [1_000, 0].map(|us| ("hold", Value::Duration(Duration::from_us(us))));
@@ -147,7 +147,7 @@ fn flows_survive_failures() {
 /// DRILL send one third of the flows to the first switch, and Presto one third of the cells. ECMP and spraying have no
 /// weights and send half.
 #[test]
-fn weights_follow_what_is_left() {
+fn weights_follow_the_remaining_capacity() {
     let topology = fat_tree();
     let dead =
         Change { at: Time::ZERO, links: both(&topology, 24, 32), up: false, discovery: Duration::ZERO };

@@ -105,7 +105,7 @@ fn oracle_5_5_flows_on_one_path_stay_in_order() {
 /// All hosts of one half of a tree send to one host of the other half. With D-mod-k all traffic comes down from one
 /// root; with random routing it comes down from all roots.
 #[test]
-fn roots_have_what_the_routing_gives_them() {
+fn each_routing_loads_the_roots_as_calculated() {
     let size = XgftSize::k_ary_n_tree(2, 4);
     let (topology, tree) = (tree(size.clone()), Xgft::new(size));
     let incast =

@@ -43,7 +43,7 @@ fn waiting(size: u64) -> Duration {
 }
 
 #[test]
-fn oracle_11_6_a_flow_between_pods_takes_what_is_worked_out_by_hand() {
+fn oracle_11_6_the_fct_between_pods_equals_the_calculation_by_hand() {
     let rates = ClosRates { host: rate(), uplink: rate(), core: rate() };
     let topology = fat_tree(4, rates, DELAY).expect("a fat-tree").with_link_layer(LinkLayer::ETHERNET);
     let topology = Arc::new(topology);

@@ -36,7 +36,7 @@ fn chosen(choose: impl Fn(&mut dyn FnMut(usize) -> usize) -> Option<PortId>) -> 
 /// The hosts below a switch in the paper's baseline: 12 pods with 6 edge and 6 aggregation switches each, 3 cores per
 /// plane and 6 hosts per edge switch.
 #[test]
-fn a_switch_knows_what_is_below_it() {
+fn a_switch_knows_the_hosts_below_it() {
     let clos = Clos::new(ClosSize { cores: 3, ..ClosSize::fat_tree(12) });
     let [edges, aggregations, cores] = [432, 432 + 72, 432 + 144];
     let of = |node| (clos.hosts_below(NodeId(node)), clos.hosts_of_pod(NodeId(node)));
@@ -144,13 +144,14 @@ fn each_level_has_its_rate() {
 }
 
 #[test]
-fn what_cannot_be_built_is_refused() {
+fn impossible_clos_networks_are_refused() {
     let rates = ClosRates::all(RATE);
     let tree = |k| fat_tree(k, rates, DELAY).unwrap_err();
     assert_eq!(tree(0), BuildError::Empty("k"));
     assert_eq!(tree(5), BuildError::Odd("k"));
     let most = u64::from(u16::MAX);
-    let too_many_ports = |count| BuildError::TooLarge { what: "the ports of an edge switch", count, most };
+    let too_many_ports =
+        |count| BuildError::TooLarge { what: "the number of ports of an edge switch", count, most };
     assert_eq!(tree(u32::MAX - 1), too_many_ports(u64::from(u32::MAX) - 1));
     assert!(matches!(tree(1_024), BuildError::TooLarge { what: "the number of nodes", .. }));
     let size = ClosSize { pods: 2, edges: 1, aggregations: 1, cores: 0, hosts: 1 };

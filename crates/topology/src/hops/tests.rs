@@ -81,7 +81,7 @@ fn oracle_o2_shortest_paths() {
 }
 
 #[test]
-fn where_all_hosts_see_the_same_one_search_is_as_good_as_all() {
+fn in_symmetric_topologies_one_search_gives_the_result_of_all() {
     let tori = [&[2, 2, 2][..], &[4, 3], &[5], &[2, 6], &[1, 4]].map(torus_of);
     let clos = ClosSize { pods: 3, edges: 2, aggregations: 2, cores: 3, hosts: 2 };
     let clos = [clos, ClosSize::leaf_spine(3, 2, 4), ClosSize::fat_tree(4)]

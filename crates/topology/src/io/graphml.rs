@@ -96,7 +96,7 @@ impl Document {
                     return Err(Problem::Syntax(format!("the file ends inside `{open}`")));
                 }
                 if self.graph_at.is_none() {
-                    return Err(Problem::Syntax("there is no `graph` in a `graphml`".to_owned()));
+                    return Err(Problem::Syntax("the element `graphml` contains no `graph`".to_owned()));
                 }
                 return Ok(true);
             }
@@ -139,7 +139,7 @@ impl Document {
             ("node" | "edge", "data") => {
                 self.key = needed(tag, "key")?;
                 if !self.keys.contains_key(&self.key) {
-                    return Err(Problem::Syntax(format!("there is no key `{}`", self.key)));
+                    return Err(Problem::Syntax(format!("the file declares no key `{}`", self.key)));
                 }
             }
             ("node" | "edge", "graph") => return Err(Problem::Syntax("a nested `graph`".to_owned())),
@@ -176,7 +176,7 @@ impl Document {
         } else {
             let name: &str = entity;
             let known = resolve_predefined_entity(name);
-            self.text.push_str(known.ok_or_else(|| Problem::Syntax(format!("there is no entity `{name}`")))?);
+            self.text.push_str(known.ok_or_else(|| Problem::Syntax(format!("unknown XML entity `{name}`")))?);
         }
         Ok(())
     }

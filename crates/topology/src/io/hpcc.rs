@@ -32,10 +32,12 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
     let mut rest = words.iter();
     let mut next = |what: &str| {
         rest.next().copied().ok_or_else(|| match words.last() {
-            Some(last) => last.error(format!("the file ends after this, where {what} should follow")),
-            None => {
-                Misread { line: 1, column: 1, problem: format!("the file is empty, but begins with {what}") }
-            }
+            Some(last) => last.error(format!("the file ends here, and {what} is missing")),
+            None => Misread {
+                line: 1,
+                column: 1,
+                problem: format!("the file is empty; it must begin with {what}"),
+            },
         })
     };
     let first = next("the number of nodes")?;
@@ -45,7 +47,9 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
     let links: usize = count.number("a number of links")?;
     // This check also keeps a short file from claiming all memory.
     if nodes / 2 > links.min(words.len()) {
-        return Err(first.error(format!("{nodes} nodes, and too few links to reach them all")));
+        return Err(
+            first.error(format!("the topology of {nodes} nodes is not connected: there are too few links"))
+        );
     }
     let mut graph = Graph::default();
     graph.nodes.extend((0..nodes).map(|node| Node { name: node.to_string(), attributes: kind(HOST) }));
@@ -53,7 +57,7 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
         let switch = next("a switch's id")?;
         let node = graph.nodes.get_mut(switch.number::<usize>("a switch's id")?);
         let Some(node) = node else {
-            return Err(switch.error(format!("there is no node {}", switch.text)));
+            return Err(switch.error(format!("the topology has no node {}", switch.text)));
         };
         node.attributes = kind(SWITCH);
     }
@@ -63,9 +67,11 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
         let (rate, delay, errors) =
             (next("a link's rate")?, next("a link's delay")?, next("a link's error rate")?);
         if errors.number::<f64>("an error rate")? != 0.0 {
-            return Err(
-                errors.error(format!("an error rate of {}: only links without errors are read", errors.text))
-            );
+            return Err(errors.error(format!(
+                "the error rate must be 0 (got {}): links with errors are not \
+                                      supported",
+                errors.text
+            )));
         }
         let [rate, delay] =
             [quantity(&rate, "a rate such as 100Gbps", bits)?, quantity(&delay, "a time such as 1us", ps)?];
@@ -91,7 +97,7 @@ fn quantity(word: &Word<'_>, what: &str, base: impl Fn(&str) -> Option<u64>) -> 
     let (number, unit) = word.text.split_at(unit_at);
     let scale = base(unit).ok_or_else(|| word.error(format!("`{}` is not {what}", word.text)))?;
     scaled(number, scale)
-        .ok_or_else(|| word.error(format!("`{}` cannot be held exactly as {what}", word.text)))
+        .ok_or_else(|| word.error(format!("`{}` is not exactly representable as {what}", word.text)))
 }
 
 /// The bits per second of one of ns-3's units of rate.
@@ -162,20 +168,20 @@ mod tests {
     fn errors_say_where() {
         let error = |text: &str| read_hpcc(text).unwrap_err().to_string();
         let link = |link: &str| error(&format!("3 1 1\n2\n{link}"));
-        assert_eq!(error(""), "line 1, column 1: the file is empty, but begins with the number of nodes");
+        assert_eq!(error(""), "line 1, column 1: the file is empty; it must begin with the number of nodes");
         assert_eq!(error("0 0 0"), "line 1, column 1: the graph has no nodes");
         assert_eq!(error("3 x 1"), "line 1, column 3: `x` is not a number of switches");
-        assert_eq!(error("3 1 1\n3 0"), "line 2, column 1: there is no node 3");
+        assert_eq!(error("3 1 1\n3 0"), "line 2, column 1: the topology has no node 3");
         assert_eq!(
             error("9000000000 0 9000000000"),
-            "line 1, column 1: 9000000000 nodes, and too few links to reach them all"
+            "line 1, column 1: the topology of 9000000000 nodes is not connected: there are too few links"
         );
         assert_eq!(
             error("3 1 1\n2\n0"),
-            "line 3, column 1: the file ends after this, where a link's second node should follow"
+            "line 3, column 1: the file ends here, and a link's second node is missing"
         );
-        assert_eq!(link("0 9 1Gbps 1us 0"), "line 3, column 1: there is no node 9");
-        assert_eq!(link("0 0 1Gbps 1us 0"), "line 3, column 1: node 0 is joined to itself");
+        assert_eq!(link("0 9 1Gbps 1us 0"), "line 3, column 1: the graph has no node 9");
+        assert_eq!(link("0 0 1Gbps 1us 0"), "line 3, column 1: node 0 has an edge to itself");
         assert_eq!(link("0 2 1Gbit 1us 0"), "line 3, column 5: `1Gbit` is not a rate such as 100Gbps");
         assert_eq!(
             link("0 2 0bps 1us 0").rsplit(": ").next(),
@@ -183,15 +189,15 @@ mod tests {
         );
         assert_eq!(
             link("0 2 1Gbps 1us 0.01"),
-            "line 3, column 15: an error rate of 0.01: only links without errors are read"
+            "line 3, column 15: the error rate must be 0 (got 0.01): links with errors are not supported"
         );
         assert_eq!(
             link("0 2 1Gbps 0.0001ns 0"),
-            "line 3, column 11: `0.0001ns` cannot be held exactly as a time such as 1us"
+            "line 3, column 11: `0.0001ns` is not exactly representable as a time such as 1us"
         );
         assert_eq!(
             link("0 2 1Gbps -1us 0"),
-            "line 3, column 11: `-1us` cannot be held exactly as a time such as 1us"
+            "line 3, column 11: `-1us` is not exactly representable as a time such as 1us"
         );
     }
 

@@ -70,7 +70,7 @@ pub enum Problem {
     #[error("{0}")]
     Syntax(String),
     /// The graph is directed.
-    #[error("a fabric is an undirected graph: each edge is a link in both directions")]
+    #[error("the graph must be undirected: each edge is a link in both directions")]
     Directed,
     /// There are no nodes.
     #[error("the graph has no nodes")]
@@ -89,16 +89,16 @@ pub enum Problem {
         expected: &'static str,
     },
     /// Two nodes have the same name.
-    #[error("a node {0} came before")]
+    #[error("two nodes have the name {0}")]
     DuplicateNode(String),
     /// An edge ends at a node that does not exist.
-    #[error("there is no node {0}")]
+    #[error("the graph has no node {0}")]
     UnknownNode(String),
     /// An edge joins a node to itself.
-    #[error("node {0} is joined to itself")]
+    #[error("node {0} has an edge to itself")]
     Loop(String),
     /// Two edges end at the same port.
-    #[error("port {port} of node {node} has another edge")]
+    #[error("two edges end at port {port} of node {node}")]
     PortTaken {
         /// The node.
         node: String,
@@ -114,7 +114,9 @@ pub enum Problem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     /// A link has no reverse direction.
-    #[error("the link from node {from} to node {to} has no way back, which an undirected graph cannot say")]
+    #[error(
+        "the link from node {from} to node {to} has no reverse link, and an undirected graph cannot represent that"
+    )]
     OneWay {
         /// The node at the sending end.
         from: NodeId,
@@ -122,7 +124,7 @@ pub enum WriteError {
         to: NodeId,
     },
     /// A link is [slowed](Topology::slowed).
-    #[error("the link from node {from} to node {to} is slowed, which the file could not say")]
+    #[error("the link from node {from} to node {to} is slowed, and the file format cannot represent that")]
     Slowed {
         /// The node at the sending end.
         from: NodeId,

@@ -126,18 +126,18 @@ fn node_link_errors_say_where() {
         ("{\"nodes\": []}".to_owned(), "line 1, column 13: missing field `edges`"),
         (
             r#"{"directed": true, "nodes": [], "edges": []}"#.to_owned(),
-            "directed: a fabric is an undirected graph: each edge is a link in both directions",
+            "directed: the graph must be undirected: each edge is a link in both directions",
         ),
         (document("", ""), "nodes: the graph has no nodes"),
-        (document(&format!("{0}, {0}", node("1")), ""), "nodes[1]: a node 1 came before"),
+        (document(&format!("{0}, {0}", node("1")), ""), "nodes[1]: two nodes have the name 1"),
         (document(r#"{"id": 1}"#, ""), "nodes[0]: `kind` is missing"),
         (
             document(r#"{"id": 1, "kind": "router"}"#, ""),
             "nodes[0]: `kind` is `router`, but must be `host` or `switch`",
         ),
         (document(r#"{"kind": "host"}"#, ""), "nodes[0]: `id` is missing"),
-        (document(&two, r#"{"source": 1, "target": "2"}"#), "edges[0]: there is no node \"2\""),
-        (document(&two, r#"{"source": 1, "target": 1}"#), "edges[0]: node 1 is joined to itself"),
+        (document(&two, r#"{"source": 1, "target": "2"}"#), "edges[0]: the graph has no node \"2\""),
+        (document(&two, r#"{"source": 1, "target": 1}"#), "edges[0]: node 1 has an edge to itself"),
         (document(&two, r#"{"source": 1, "target": 2, "delay_ps": 0}"#), "edges[0]: `rate_bps` is missing"),
         (
             document(&two, r#"{"source": 1, "target": 2, "rate_bps": 0}"#),
@@ -153,7 +153,7 @@ fn node_link_errors_say_where() {
         ),
         (
             document(&two, &[edge(r#", "target_port": 3"#), edge(r#", "target_port": 3"#)].join(",")),
-            "edges[1]: port 3 of node 2 has another edge",
+            "edges[1]: two edges end at port 3 of node 2",
         ),
     ];
     for (text, expected) in cases {
@@ -170,10 +170,10 @@ fn graphml_errors_say_where() {
     };
     let host = |id: &str| format!("<node id=\"{id}\"><data key=\"k\">host</data></node>\n");
     let cases = [
-        (String::new(), "line 1, column 1: there is no `graph` in a `graphml`"),
+        (String::new(), "line 1, column 1: the element `graphml` contains no `graph`"),
         (
             "<graphml>\n<graph edgedefault=\"directed\"/></graphml>".to_owned(),
-            "line 2, column 1: a fabric is an undirected graph: each edge is a link in both directions",
+            "line 2, column 1: the graph must be undirected: each edge is a link in both directions",
         ),
         ("<graphml>\n <graph/></graphml>".to_owned(), "line 2, column 2: `edgedefault` is missing"),
         (
@@ -182,10 +182,16 @@ fn graphml_errors_say_where() {
         ),
         (document(""), "line 3, column 1: the graph has no nodes"),
         (document("<node id='a'/>"), "line 4, column 1: `kind` is missing"),
-        (document(&(host("a") + &host("a"))), "line 5, column 1: a node a came before"),
-        (document(&(host("a") + "  <edge source='a' target='b'/>")), "line 5, column 3: there is no node b"),
-        (document("<node id='a'><data key='no'>1</data></node>"), "line 4, column 14: there is no key `no`"),
-        (document("<node id='a'>&no;</node>"), "line 4, column 14: there is no entity `no`"),
+        (document(&(host("a") + &host("a"))), "line 5, column 1: two nodes have the name a"),
+        (
+            document(&(host("a") + "  <edge source='a' target='b'/>")),
+            "line 5, column 3: the graph has no node b",
+        ),
+        (
+            document("<node id='a'><data key='no'>1</data></node>"),
+            "line 4, column 14: the file declares no key `no`",
+        ),
+        (document("<node id='a'>&no;</node>"), "line 4, column 14: unknown XML entity `no`"),
         (document("<hyperedge/>"), "line 4, column 1: a `hyperedge`"),
         (document("<node id='a'><graph/></node>"), "line 4, column 14: a nested `graph`"),
     ];

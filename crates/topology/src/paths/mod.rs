@@ -35,10 +35,10 @@ pub enum Choice {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathsError {
     /// The fabric is not a BCube, so its nodes have no digits.
-    #[error("parallel paths are defined on BCube only")]
+    #[error("routing by parallel paths needs the topology BCube")]
     NoBcube,
     /// Some paths have more links than headers have room for.
-    #[error("paths of {longest} links here, more than {most}")]
+    #[error("the longest path has {longest} links, and packet headers have room for at most {most}")]
     TooLong {
         /// Number of links of the longest path.
         longest: usize,

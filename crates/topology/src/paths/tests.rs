@@ -174,7 +174,7 @@ fn the_k_shortest_paths_are_those_of_an_exhaustive_search() {
 }
 
 #[test]
-fn of_paths_as_long_as_each_other_pairs_choose_different_ones() {
+fn pairs_choose_different_paths_of_equal_length() {
     // All 15 paths through one other switch have the same length; 7 of the 8 paths are such.
     let topology = jellyfish(17, 18, 16);
     let paths = Paths::new(Arc::clone(&topology), Choice::KShortest { k: 8 }).unwrap();

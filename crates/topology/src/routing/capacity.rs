@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_carries_what_its_slowest_link_does() {
+    fn the_capacity_of_a_path_is_that_of_its_slowest_link() {
         // Two hosts with one switch each. Two paths join the switches: one with links of 40 and 10 Gb/s, one with links
         // of 40 and 25 Gb/s.
         let mut builder = Builder::default();

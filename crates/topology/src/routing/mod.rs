@@ -29,10 +29,10 @@ use torus::Torus;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RoutingError {
     /// The protocol needs the directions of a torus.
-    #[error("`{0}` is defined on tori only")]
+    #[error("the routing `{0}` needs a torus")]
     TorusOnly(Protocol),
     /// The protocol needs the dimensions of a grid.
-    #[error("`{0}` is defined on tori and meshes only")]
+    #[error("the routing `{0}` needs a torus or a mesh")]
     GridOnly(Protocol),
 }
 

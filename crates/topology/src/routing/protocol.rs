@@ -39,7 +39,7 @@ pub enum Protocol {
 
 /// The error for a word that names no protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no routing protocol")]
+#[error("unknown routing protocol `{0}`")]
 pub struct UnknownProtocol(pub String);
 
 /// Name, protocol and one-line summary.
@@ -47,42 +47,45 @@ const NAMES: [(&str, Protocol, &str); 10] = [
     (
         "rps",
         Protocol::Rps,
-        "random packet spraying: at each hop a random port one hop closer (Dixit et al., INFOCOM 2013)",
+        "random packet spraying: at each hop, a random port on a shortest path (Dixit et al., INFOCOM 2013)",
     ),
-    ("rps_path", Protocol::RpsPath, "for each packet a random one of all shortest paths"),
+    ("rps_path", Protocol::RpsPath, "each packet takes a random one of all shortest paths"),
     (
         "dor",
         Protocol::Dor(Tie::Split),
-        "dimension order, lowest first; a fair coin a packet where both ways round are equally far",
+        "dimension order, lowest dimension first; if both directions of a ring are equally far, each packet draws \
+         one",
     ),
     (
         "dor_parity",
         Protocol::Dor(Tie::Parity),
-        "dimension order, lowest first; up from even coordinates and down from odd ones where both ways are equally far",
+        "dimension order, lowest dimension first; if both directions of a ring are equally far, up from even \
+         coordinates and down from odd ones",
     ),
     (
         "dor_plus",
         Protocol::Dor(Tie::Plus),
-        "dimension order, lowest first; up where both ways are equally far",
+        "dimension order, lowest dimension first; up if both directions of a ring are equally far",
     ),
     (
         "vlb",
         Protocol::Vlb,
-        "Valiant load balancing: for each packet a shortest path to a random host, and one from there to the destination",
+        "Valiant load balancing: each packet takes a shortest path to a random host, and one from there to the \
+         destination",
     ),
     (
         "wlb",
         Protocol::Wlb,
-        "weighted locality-aware, tori only: randomized local balance, short ways round more often than long ones \
-         (Singh et al., SPAA 2002)",
+        "weighted locality-aware, tori only: randomized local balance, which takes the short direction of a ring \
+         more often than the long one (Singh et al., SPAA 2002)",
     ),
     (
         "wlb_hop",
         Protocol::WlbHop,
-        "as wlb, but at each hop a random port within the chosen box instead of a waypoint",
+        "like wlb, but with a random port within the chosen box at each hop instead of a waypoint",
     ),
     ("romm", Protocol::Romm, "wlb restricted to shortest paths, tori only (Nesson and Johnsson, SPAA 1995)"),
-    ("ecmp", Protocol::Ecmp, "for each flow one of the shortest paths, drawn by the flow's key"),
+    ("ecmp", Protocol::Ecmp, "each flow takes one of the shortest paths, drawn by the flow's key"),
 ];
 
 impl Protocol {

@@ -108,7 +108,7 @@ fn mean_hops(routing: &Routing, protocol: Protocol, src: NodeId, dst: NodeId) ->
 }
 
 #[test]
-fn oracle_o1_samplers_draw_what_weights_say() {
+fn oracle_o1_samplers_draw_paths_with_the_computed_weights() {
     const PACKETS: u32 = 4_000;
     for topology in fabrics() {
         let routing = routing(topology.clone());

@@ -69,7 +69,7 @@ fn labels_are_read_from_ids() {
 }
 
 #[test]
-fn what_is_no_tree_is_refused() {
+fn invalid_trees_are_refused() {
     let refused = |children: &[u32], parents: &[u32]| xgft(size(children, parents), RATE, DELAY).unwrap_err();
     assert_eq!(refused(&[2, 2], &[1]), BuildError::Levels { children: 2, parents: 1 });
     assert_eq!(refused(&[], &[]), BuildError::Empty("children"));

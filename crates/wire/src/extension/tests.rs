@@ -100,7 +100,7 @@ fn a_foreign_header_is_written_and_read_like_any_other() {
 }
 
 #[test]
-fn a_foreign_header_is_read_only_by_those_who_know_it() {
+fn a_foreign_header_is_read_only_with_its_decoder() {
     let mut bytes = Vec::new();
     Header::from(NOTE).encode(&mut bytes);
     assert_eq!(Header::decode(&bytes), Err(Error::UnknownType(TYPE)));

@@ -39,7 +39,7 @@ fn marked(frame: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_view_tells_what_schemes_need() {
+fn a_view_has_the_fields_that_schemes_need() {
     let five = |rest| view(rest).five_tuple().map(|it| (it.src_port, it.dst_port, it.protocol));
     assert_eq!(five(SYN), Some((40_000, 5_001, 6)));
     assert_eq!(five(TCP_V6), Some((40_001, 5_001, 6)));
@@ -114,7 +114,7 @@ fn fragments_of_a_packet_are_one_flow() {
 }
 
 #[test]
-fn only_those_who_are_told_of_frames_read_them() {
+fn frames_of_other_systems_are_decoded_only_on_request() {
     let told = Decoders::BUILTIN.with_frames();
     for rest in [SYN, TCP_V6, PING, ARP, UNKNOWN] {
         let bytes = frame(rest);

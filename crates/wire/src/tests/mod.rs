@@ -504,7 +504,7 @@ fn a_packet_with_data_says_which_bytes_of_which_flow_it_holds() {
 
 /// RoCEv2 is UDP: its source port tells the flows between two hosts apart.
 #[test]
-fn what_runs_over_ipv4_has_a_five_tuple() {
+fn packets_over_ipv4_have_a_five_tuple() {
     let five = |header: Header| header.five_tuple().map(|it| (it.src_port, it.dst_port, it.protocol));
     assert_eq!(five(Header::Tcp(segment())), Some((1_000, 80, 6)));
     assert_eq!(five(Header::Udp(datagram())), Some((1_000, 80, 17)));

@@ -43,7 +43,7 @@ fn run_alone(program: impl Iterator<Item = Result<Line, Misread>>, window: u64) 
     match order.unfinished().first() {
         None => Ok(()),
         Some(step) => {
-            let problem = "this operation can never begin: its dependencies go round in a circle".to_owned();
+            let problem = "this operation can never begin: its dependencies form a cycle".to_owned();
             Err(Misread { line: step.line, column: 1, problem })
         }
     }
@@ -150,7 +150,10 @@ fn explain(trace: &Trace, uneven: Uneven) -> Misread {
     let (receiver, sender) = match uneven {
         Uneven::FromAny { receiver } => {
             let Place { line, column, .. } = trace.blocks[receiver as usize];
-            let problem = format!("rank {receiver} does not receive as many messages as are sent to it");
+            let problem = format!(
+                "the number of messages that rank {receiver} receives differs from the number \
+                                   sent to it"
+            );
             return Misread { line, column, problem };
         }
         Uneven::Pair { receiver, sender } => (receiver, sender),
@@ -182,7 +185,7 @@ fn explain(trace: &Trace, uneven: Uneven) -> Misread {
     let tag = tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
     let line = if sends > receives { send_line } else { receive_line };
     let problem = format!(
-        "rank {sender} sends rank {receiver} {sends} messages with {tag}, of which rank {receiver} receives {receives}"
+        "rank {sender} sends {sends} messages with {tag} to rank {receiver}, and rank {receiver} receives {receives}"
     );
     Misread { line, column: 1, problem }
 }

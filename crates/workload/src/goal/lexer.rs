@@ -45,7 +45,7 @@ pub(super) struct Word<'a> {
 impl Word<'_> {
     /// An error that points at the word; `need` describes the expected text.
     pub(super) fn error(&self, need: &str) -> Misread {
-        let problem = format!("`{}` where there should be {need}", String::from_utf8_lossy(self.text));
+        let problem = format!("expected {need}, found `{}`", String::from_utf8_lossy(self.text));
         Misread { line: self.line, column: self.column, problem }
     }
 }
@@ -91,7 +91,7 @@ impl<R: BufRead> Lexer<R> {
 
     #[cold]
     fn unreadable(&self, error: &io::Error) -> Misread {
-        self.error(format!("the file cannot be read on: {error}"))
+        self.error(format!("the rest of the file cannot be read: {error}"))
     }
 
     fn advance(&mut self, byte: u8) {
@@ -162,7 +162,7 @@ impl<R: BufRead> Lexer<R> {
             // In `/*/` the opening star does not also close the comment.
             previous = if (previous, byte) == (0, b'*') { b' ' } else { byte };
         }
-        let problem = "this comment does not end: `*/` is missing".to_owned();
+        let problem = "the comment is not closed: `*/` is missing".to_owned();
         if is_block { Err(Misread { line, column, problem }) } else { Ok(()) }
     }
 }

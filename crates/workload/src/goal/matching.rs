@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_first_of_all_that_matches_is_taken() {
+    fn the_earliest_matching_message_is_taken() {
         let mut waiting = Waiting::default();
         let patterns = [
             (Some(1), Some(7)),

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_take_the_room_of_one_whatever_the_order() {
+    fn neighbouring_labels_share_one_entry_in_any_order() {
         let mut labels = Labels::default();
         for label in [5, 3, 9, 4, 8, 10, 0, u64::MAX] {
             labels.insert(Label(label));

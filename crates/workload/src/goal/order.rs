@@ -193,7 +193,10 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
                 if label
                     .is_some_and(|label| self.labels.contains_key(&label) || self.finished.contains(label))
                 {
-                    return Err(wrong("this label is there already; labels are unique within a rank"));
+                    return Err(wrong(
+                        "another operation of this rank has the same label; labels must be unique \
+                                      within a rank",
+                    ));
                 }
                 self.add(Step {
                     place,
@@ -215,7 +218,9 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         let find = |label| match self.labels.get(&label) {
             Some(&slot) => Ok(Some(slot)),
             None if self.finished.contains(label) => Ok(None),
-            None => Err(wrong("a label is not defined; both must stand before the dependency")),
+            None => Err(wrong(
+                "a label of this dependency is not defined before it; define both operations first",
+            )),
         };
         let (after, before) = (find(after)?, find(before)?);
         let late = |slot: &Slot| {
@@ -223,8 +228,8 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         };
         let Some(after) = after.filter(|slot| !late(slot)) else {
             let problem = format!(
-                "this dependency comes more than {} statements after the operation that it holds back, which may \
-                 have begun; write it nearer",
+                "this dependency is more than {} statements after the operation that it delays, which may already \
+                 have begun; move it closer to the operation",
                 self.window
             );
             return Err(wrong(&problem));

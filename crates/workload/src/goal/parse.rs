@@ -29,7 +29,7 @@ pub(super) fn read_rank<R: BufRead>(lexer: &mut Lexer<R>, rank: u32) -> Result<(
     rest.keyword("rank")?;
     let word = rest.word("a rank")?;
     if number::<u32>(word, "a rank")? != rank {
-        return Err(word.error(&format!("rank {rank}: ranks come in order")));
+        return Err(word.error(&format!("rank {rank}, since ranks must be in order")));
     }
     rest.end()?;
     if words.end == End::Line {
@@ -41,7 +41,7 @@ pub(super) fn read_rank<R: BufRead>(lexer: &mut Lexer<R>, rank: u32) -> Result<(
     }
     match words.end {
         End::Open => Ok(()),
-        _ => Err(lexer.error(format!("rank {rank} has no `{{`"))),
+        _ => Err(lexer.error(format!("the program of rank {rank} has no `{{`"))),
     }
 }
 
@@ -82,8 +82,9 @@ impl<R: BufRead> Block<R> {
         match words.end {
             End::Line => {}
             End::Close => *ended = true,
-            End::Open => return Err(lexer.error(format!("rank {rank} is still open: `}}` is missing"))),
-            End::Text => return Err(lexer.error(format!("rank {rank} does not end: `}}` is missing"))),
+            End::Open | End::Text => {
+                return Err(lexer.error(format!("the program of rank {rank} is not closed: `}}` is missing")));
+            }
         }
         let Some(first) = words.get(0) else { return Ok(None) };
         let mut rest = Rest { words, next: 0, lexer_at: (lexer.line, lexer.column) };
@@ -219,7 +220,7 @@ fn label(names: &mut Names, word: Word<'_>) -> Result<super::Label, Misread> {
     }
     names
         .label(word.text)
-        .ok_or_else(|| word.error("one of 65,536 different words before the labels' numbers"))
+        .ok_or_else(|| word.error("at most 65,536 different label names (without their numbers)"))
 }
 
 /// Parses a word; `None` for -1, which matches any.

@@ -95,49 +95,47 @@ fn a_block_may_stand_on_one_line_and_comments_anywhere() {
 #[test]
 fn malformed_text_is_refused_at_its_place() {
     assert_eq!(error(""), "line 1, column 1: `num_ranks` is missing");
-    assert_eq!(error("ranks 2"), "line 1, column 1: `ranks` where there should be `num_ranks`");
-    assert_eq!(error("num_ranks 0"), "line 1, column 11: `0` where there should be at least 1 rank");
+    assert_eq!(error("ranks 2"), "line 1, column 1: expected `num_ranks`, found `ranks`");
+    assert_eq!(error("num_ranks 0"), "line 1, column 11: expected at least 1 rank, found `0`");
     assert_eq!(
         error("num_ranks 2\n\nrank 1 {\n}"),
-        "line 3, column 6: `1` where there should be rank 0: ranks come in order"
+        "line 3, column 6: expected rank 0, since ranks must be in order, found `1`"
     );
     assert_eq!(error("num_ranks 2\nrank 0 {\n}\n"), "line 4, column 1: `rank` is missing");
     assert_eq!(
         error("num_ranks 1\nrank 0 {\n calc 1\n"),
-        "line 4, column 1: in rank 0: rank 0 does not end: `}` is missing"
+        "line 4, column 1: in rank 0: the program of rank 0 is not closed: `}` is missing"
     );
     assert_eq!(
         error("num_ranks 1\n /* rank 0 {"),
-        "line 2, column 2: this comment does not end: `*/` is missing"
+        "line 2, column 2: the comment is not closed: `*/` is missing"
     );
     let error = error_of;
     assert_eq!(
         error("\n l1: cal 5"),
-        "line 3, column 6: in rank 0: `cal` where there should be calc, send, recv, or `A requires B`"
+        "line 3, column 6: in rank 0: expected calc, send, recv, or `A requires B`, found `cal`"
     );
     assert_eq!(error("\n calc"), "line 3, column 6: in rank 0: a time in ns is missing");
-    assert_eq!(error("\n calc -1"), "line 3, column 7: in rank 0: `-1` where there should be a time in ns");
+    assert_eq!(error("\n calc -1"), "line 3, column 7: in rank 0: expected a time in ns, found `-1`");
     assert!(error("\n calc 18446744073709551616").starts_with("line 3, column 7:"));
     assert!(
         error("\n calc 1 tag 3")
-            .starts_with("line 3, column 9: in rank 0: `tag` where there should be the end")
+            .starts_with("line 3, column 9: in rank 0: expected the end of the statement")
     );
-    assert_eq!(error("\n send 8 to 1"), "line 3, column 9: in rank 0: `to` where there should be `b`");
-    assert!(error("\n send xb to 1").starts_with("line 3, column 7: in rank 0: `xb` where"));
-    assert_eq!(
-        error("\n send 8b to 2"),
-        "line 3, column 13: in rank 0: `2` where there should be a rank, 0 to 1"
-    );
-    assert_eq!(error("\n send 8b from 1"), "line 3, column 10: in rank 0: `from` where there should be `to`");
+    assert_eq!(error("\n send 8 to 1"), "line 3, column 9: in rank 0: expected `b`, found `to`");
+    assert!(error("\n send xb to 1").starts_with("line 3, column 7: in rank 0: expected a number of bytes"));
+    assert_eq!(error("\n send 8b to 2"), "line 3, column 13: in rank 0: expected a rank, 0 to 1, found `2`");
+    assert_eq!(error("\n send 8b from 1"), "line 3, column 10: in rank 0: expected `to`, found `from`");
     assert!(error("\n recv 8b from -2").starts_with("line 3, column 15:"));
     assert!(error("\n send 8b to 1 cpu 0 tag 7").starts_with("line 3, column 21:"));
     assert!(error("\n send 8b to 1 tag 4294967296").starts_with("line 3, column 19:"));
     assert!(error("\n calc 8 cpu 256").starts_with("line 3, column 13:"));
-    assert!(
-        error("\n 1l: calc 8").starts_with("line 3, column 2: in rank 0: `1l` where there should be a label")
-    );
+    assert!(error("\n 1l: calc 8").starts_with("line 3, column 2: in rank 0: expected a label: a letter"));
     assert!(error("\n l-1: calc 8").starts_with("line 3, column 2:"));
-    assert!(error("\n calc 8\nrank 1 {").starts_with("line 4, column 9: in rank 0: rank 0 is still open"));
+    assert!(
+        error("\n calc 8\nrank 1 {")
+            .starts_with("line 4, column 9: in rank 0: the program of rank 0 is not closed")
+    );
 }
 
 #[test]
@@ -145,26 +143,26 @@ fn labels_are_defined_once_and_before_use() {
     let error = error_of;
     assert_eq!(
         error("\nl1: calc 1\nl1: calc 2"),
-        "line 4, column 1: in rank 0: this label is there already; labels are unique within a rank"
+        "line 4, column 1: in rank 0: another operation of this rank has the same label; labels must be unique within a rank"
     );
     assert!(
         error("\nl1: calc 1\nl1 requires l2\nl2: calc 1")
-            .starts_with("line 4, column 1: in rank 0: a label is not defined")
+            .starts_with("line 4, column 1: in rank 0: a label of this dependency is not defined")
     );
     assert!(
         error("\nl1: calc 1\nl2 requires l1\n")
-            .starts_with("line 4, column 1: in rank 0: a label is not defined")
+            .starts_with("line 4, column 1: in rank 0: a label of this dependency is not defined")
     );
     // Each rank has its own labels.
     trace("num_ranks 2\nrank 0 {\nl1: calc 1\n}\nrank 1 {\nl1: calc 1\n}");
 }
 
 #[test]
-fn circles_are_found() {
+fn dependency_cycles_are_found() {
     let circle = "\nl1: calc 1\nl2: calc 1\nl3: calc 1\nl2 requires l3\nl3 irequires l2";
     assert_eq!(
         error_of(circle),
-        "line 4, column 1: in rank 0: this operation can never begin: its dependencies go round in a circle"
+        "line 4, column 1: in rank 0: this operation can never begin: its dependencies form a cycle"
     );
     assert!(error_of("\nl1: calc 1\nl1 requires l1").starts_with("line 3"));
     // A dependency on a later operation is not a cycle.
@@ -179,12 +177,12 @@ fn a_dependency_beyond_the_window_is_refused() {
     };
     assert!(Trace::read(Cursor::new(text(9)), 10).is_ok());
     assert!(error_within(&text(10), 10).starts_with(
-        "line 15, column 1: in rank 0: this dependency comes more than 10 statements after the operation"
+        "line 15, column 1: in rank 0: this dependency is more than 10 statements after the operation"
     ));
 }
 
 #[test]
-fn how_far_a_dependency_may_stand_does_not_depend_on_whether_its_operation_has_begun() {
+fn the_lookahead_limit_does_not_depend_on_begun_operations() {
     // The operation `l3`, for which `l2` waits, has not begun when the last dependency is read, so `l2` has not begun
     // either.
     let text = |between: usize| {
@@ -194,9 +192,7 @@ fn how_far_a_dependency_may_stand_does_not_depend_on_whether_its_operation_has_b
         )
     };
     assert!(Trace::read(Cursor::new(text(7)), 10).is_ok());
-    assert!(
-        error_within(&text(8), 10).starts_with("line 15, column 1: in rank 0: this dependency comes more")
-    );
+    assert!(error_within(&text(8), 10).starts_with("line 15, column 1: in rank 0: this dependency is more"));
 }
 
 #[test]
@@ -205,20 +201,20 @@ fn sends_and_receives_match_in_number() {
         |first: &str, second: &str| format!("num_ranks 2\nrank 0 {{\n{first}\n}}\nrank 1 {{\n{second}\n}}");
     assert_eq!(
         error(&text("send 8b to 1 tag 3\nsend 8b to 1 tag 4", "recv 8b from 0 tag 4")),
-        "line 3, column 1: rank 0 sends rank 1 1 messages with tag 3, of which rank 1 receives 0"
+        "line 3, column 1: rank 0 sends 1 messages with tag 3 to rank 1, and rank 1 receives 0"
     );
     assert_eq!(
         error(&text("send 8b to 1 tag 3\nsend 8b to 1 tag 4", "recv 8b from 0 tag 4\nrecv 8b from 0 tag 4")),
-        "line 3, column 1: rank 0 sends rank 1 1 messages with tag 3, of which rank 1 receives 0"
+        "line 3, column 1: rank 0 sends 1 messages with tag 3 to rank 1, and rank 1 receives 0"
     );
     assert_eq!(
         error(&text("send 8b to 1 tag 2\nsend 8b to 1 tag 3", "recv 8b from 0 tag 4\nrecv 8b from 0 tag 1")),
-        "line 8, column 1: rank 0 sends rank 1 0 messages with tag 1, of which rank 1 receives 1"
+        "line 8, column 1: rank 0 sends 0 messages with tag 1 to rank 1, and rank 1 receives 1"
     );
     trace(&text("send 8b to 1 tag 3\nsend 8b to 1 tag 4", "recv 8b from 0 tag 4\nrecv 8b from -1 tag 3"));
     trace(&text("send 8b to 1 tag 3\nsend 8b to 1 tag 4", "recv 8b from 0 tag 4\nrecv 8b from 0 tag -1"));
     assert_eq!(
         error(&text("send 8b to 1 tag 3\nsend 8b to 1 tag 4", "recv 8b from -1 tag 4")),
-        "line 6, column 9: rank 1 does not receive as many messages as are sent to it"
+        "line 6, column 9: the number of messages that rank 1 receives differs from the number sent to it"
     );
 }

@@ -60,31 +60,32 @@ impl Known {
 pub const KNOWN: [Known; 9] = [
     Known {
         name: "bt",
-        summary: "NAS BT, block-tridiagonal solver: sweeps over a square of ranks",
+        summary: "NAS BT, block-tridiagonal solver: sweeps over the ranks; the number of ranks is a square",
         scale: Some(10),
         build: Build::Nas(Class::C, |class, ranks| Ok(Arc::new(Bt::new(class, ranks)?))),
     },
     Known {
         name: "cg",
-        summary: "NAS CG, conjugate gradients: sums over rows of ranks and a transposition; a power of two of ranks",
+        summary: "NAS CG, conjugate gradients: sums over rows of ranks and a transposition; the number of ranks is \
+                  a power of two",
         scale: Some(10),
         build: Build::Nas(Class::D, |class, ranks| Ok(Arc::new(Cg::new(class, ranks)?))),
     },
     Known {
         name: "ft",
-        summary: "NAS FT, Fourier transform: all to all; a power of two of ranks",
+        summary: "NAS FT, Fourier transform: all to all; the number of ranks is a power of two",
         scale: Some(30),
         build: Build::Nas(Class::C, |class, ranks| Ok(Arc::new(Ft::new(class, ranks)?))),
     },
     Known {
         name: "is",
-        summary: "NAS IS, integer sort: sums of buckets, all to all; a power of two of ranks",
+        summary: "NAS IS, integer sort: sums of buckets, all to all; the number of ranks is a power of two",
         scale: Some(1_000),
         build: Build::Nas(Class::A, |class, ranks| Ok(Arc::new(Is::new(class, ranks)?))),
     },
     Known {
         name: "mg",
-        summary: "NAS MG, multigrid: faces in three dimensions, on all levels; a power of two of ranks",
+        summary: "NAS MG, multigrid: faces in three dimensions, on all levels; the number of ranks is a power of two",
         scale: Some(100),
         build: Build::Nas(Class::C, |class, ranks| Ok(Arc::new(Mg::new(class, ranks)?))),
     },
@@ -151,7 +152,7 @@ mod tests {
     fn ranks_are_limited_as_those_of_collectives_are() {
         for known in KNOWN {
             let error = known.skeleton(None, 1 << 22).unwrap_err().to_string();
-            assert_eq!(error, "number of ranks is 4194304, but must be 2 to 1048576", "{}", known.name);
+            assert_eq!(error, "the number of ranks must be 2 to 1048576 (got 4194304)", "{}", known.name);
         }
         assert!(Halo::new([u32::MAX; 3], 1).is_err());
     }

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_sent_counts() {
+    fn only_sent_messages_count() {
         let mut traffic = traffic(&[(0, 1, 100), (0, 1, 0), (1, 0, 299)]);
         let receive = Operation::Recv { bytes: 5_000, from: None, tag: None };
         traffic.count(0, &Statement::Operation { label: None, cpu: 0, operation: receive });

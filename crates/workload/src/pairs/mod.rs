@@ -296,7 +296,7 @@ fn permutations(
         return Err(WorkloadError::parameter(
             "number of permutations",
             &times,
-            "of at most 2^26 pairs in all",
+            "small enough for at most 2^26 pairs in all",
         ));
     }
     let mut pairs = Vec::new();
@@ -314,8 +314,8 @@ fn incast(
     stream: &mut Stream,
 ) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
     if senders == 0 || senders >= hosts.len() {
-        let need = "at least 1, and fewer than there are hosts";
-        return Err(WorkloadError::parameter("incast senders", &senders, need));
+        let need = "at least 1, and less than the number of hosts";
+        return Err(WorkloadError::parameter("number of incast senders", &senders, need));
     }
     let receiver = match receiver {
         Some(node) if node.index() >= topology.node_count() || !topology.is_host(node) => {

@@ -44,13 +44,13 @@ impl Pods {
         let mut named: Vec<usize> = pods.iter().map(|&pod| pod as usize).collect();
         named.sort_unstable();
         if let Some(pod) = named.iter().find(|&&pod| pod >= self.count) {
-            return Err(WorkloadError::parameter("pod", pod, "one of the fabric's, counted from 0"));
+            return Err(WorkloadError::parameter("pod", pod, "a pod of the topology, counted from 0"));
         }
         if named.len() < 2 || named.windows(2).any(|pair| pair[0] == pair[1]) {
             return Err(WorkloadError::parameter(
                 "number of pods",
                 &named.len(),
-                "at least 2, all different",
+                "at least 2, with no pod named twice",
             ));
         }
         Ok(named.into_iter().flat_map(members).collect())
@@ -93,14 +93,14 @@ impl Pods {
             return Err(bad(
                 "staggered probability",
                 &(edge + pod),
-                "0 to 1, the one in racks and in pods together",
+                "0 to 1, and so must the sum of both probabilities",
             ));
         }
         if edge > 0.0 && self.rack < 2 {
-            return Err(bad("staggered probability in a rack", &edge, "0 where racks have one host"));
+            return Err(bad("staggered probability within the rack", &edge, "0 if racks have only one host"));
         }
         if pod > 0.0 && self.size == self.rack {
-            return Err(bad("staggered probability in a pod", &pod, "0 where pods have one rack"));
+            return Err(bad("staggered probability within the pod", &pod, "0 if pods have only one rack"));
         }
         Ok(self.each(|src| {
             let draw = stream.unit();

@@ -59,7 +59,10 @@ fn oracle_12_several_permutations_are_drawn_one_by_one() {
         assert!(to.into_iter().eq(0..16) && permutation.iter().all(|(src, dst)| src != dst));
     }
     assert_ne!(permutations[0], permutations[1]);
-    assert!(error(&Pairs::Permutation { fraction: 1.0, times: 0 }, &topology).contains("permutations is 0"));
+    assert!(
+        error(&Pairs::Permutation { fraction: 1.0, times: 0 }, &topology)
+            .contains("permutations must be at least 1 (got 0)")
+    );
 }
 
 #[test]
@@ -119,18 +122,21 @@ fn impossible_patterns_are_refused() {
     );
     assert_eq!(
         error(&TRANSPOSE, &torus(&[4, 3])),
-        "the transpose pattern needs dimensions of equal size, not [4, 3]"
+        "all dimensions must have the same size for the transpose pattern (got [4, 3])"
     );
     assert_eq!(
         error(&Pairs::Stride { by: 4 }, &star),
-        "the stride pattern sends nothing here: it maps every node to itself"
+        "the stride pattern maps every node of this topology to itself, so nothing is sent"
     );
     let listed = |src, dst| Pairs::Listed(vec![(NodeId(src), NodeId(dst))]);
     assert_eq!(error(&listed(0, 4), &star), "node 4 is not a host of the topology");
     assert_eq!(error(&listed(0, 9), &star), "node 9 is not a host of the topology");
     assert_eq!(error(&listed(3, 3), &star), "node 3 cannot send to itself");
-    assert!(error(&Pairs::Permutation { fraction: 1.5, times: 1 }, &star).contains("fraction is 1.5"));
-    assert!(error(&Pairs::Incast { senders: 4, receiver: None }, &star).contains("senders is 4"));
+    assert!(
+        error(&Pairs::Permutation { fraction: 1.5, times: 1 }, &star)
+            .contains("fraction must be more than 0 and at most 1 (got 1.5)")
+    );
+    assert!(error(&Pairs::Incast { senders: 4, receiver: None }, &star).contains("(got 4)"));
     assert!(error(&Pairs::Uniform, &crate::testing::star(1)).contains("has 1"));
 }
 
@@ -161,7 +167,7 @@ fn inter_pod_covers_all_pairs_of_different_pods_evenly() {
 }
 
 #[test]
-fn stride_by_a_pod_and_all_to_all_are_what_they_say() {
+fn stride_by_a_pod_and_all_to_all_have_the_defined_pairs() {
     let topology = clos(BASELINE, TEN_GBPS);
     let stride = each(&Pairs::Stride { by: 36 }, &topology, 1);
     assert!(stride.len() == 432 && stride.iter().all(|(src, dst)| *dst == (src + 36) % 432));
@@ -252,31 +258,39 @@ fn impossible_patterns_of_pods_are_refused() {
     let staggered = |edge, pod| Pairs::Staggered { edge, pod };
     let inter_pod = |pods: &[u32]| Pairs::InterPod { pods: pods.to_vec() };
     let cases = [
-        (Pairs::Bijection, star(4), "the bijection pattern needs a Clos fabric with all links up"),
+        (Pairs::Bijection, star(4), "the bijection pattern needs a Clos network with all links up"),
         (
             Pairs::RandomOtherPod,
             clos([1, 1, 1, 0, 4], TEN_GBPS),
-            "the random-other-pod pattern needs at least 2 pods, or 2 leaves",
+            "the random-other-pod pattern needs at least 2 pods, or 2 leaves of a leaf-spine",
         ),
-        (inter_pod(&[0, 3]), tree.clone(), "pod is 3, but must be one of the fabric's, counted from 0"),
-        (inter_pod(&[1]), tree.clone(), "number of pods is 1, but must be at least 2, all different"),
-        (inter_pod(&[1, 1]), tree.clone(), "number of pods is 2, but must be at least 2, all different"),
+        (inter_pod(&[0, 3]), tree.clone(), "the pod must be a pod of the topology, counted from 0 (got 3)"),
+        (
+            inter_pod(&[1]),
+            tree.clone(),
+            "the number of pods must be at least 2, with no pod named twice (got 1)",
+        ),
+        (
+            inter_pod(&[1, 1]),
+            tree.clone(),
+            "the number of pods must be at least 2, with no pod named twice (got 2)",
+        ),
         (
             staggered(0.6, 0.5),
             tree,
-            "staggered probability is 1.1, but must be 0 to 1, the one in racks and in pods together",
+            "the staggered probability must be 0 to 1, and so must the sum of both probabilities (got 1.1)",
         ),
         (
             staggered(0.1, 0.0),
             one_host_racks.clone(),
-            "staggered probability in a rack is 0.1, but must be 0 where racks have one host",
+            "the staggered probability within the rack must be 0 if racks have only one host (got 0.1)",
         ),
         (
             staggered(0.0, 0.1),
             one_host_racks,
-            "staggered probability in a pod is 0.1, but must be 0 where pods have one rack",
+            "the staggered probability within the pod must be 0 if pods have only one rack (got 0.1)",
         ),
-        (Pairs::AllToAll, torus(&[100, 100]), "number of pairs is 99990000, but must be at most 2^26"),
+        (Pairs::AllToAll, torus(&[100, 100]), "the number of pairs must be at most 2^26 (got 99990000)"),
     ];
     for (pairs, topology, expected) in cases {
         assert_eq!(error(&pairs, &topology), expected);

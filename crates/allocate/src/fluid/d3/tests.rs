@@ -95,7 +95,7 @@ fn oracle_13_6_the_order_of_arrival_decides() {
 }
 
 #[test]
-fn what_is_left_is_shared() {
+fn flows_share_the_unreserved_rate() {
     // The first flow asks for 2 of 9; both get half of the other 7 in addition.
     let mut rates_at_first = None;
     let jobs = [Job::new(4.0, &[0]).due(2.0), Job::new(100.0, &[0])];

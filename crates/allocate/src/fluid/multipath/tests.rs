@@ -35,7 +35,7 @@ fn a_flow_alone_has_all_its_paths() {
 }
 
 #[test]
-fn what_paused_subflows_have_goes_to_one_that_sends() {
+fn bytes_of_paused_subflows_go_to_a_sending_subflow() {
     // The short flow uses link 1 until 1 s. The other flow sends all of its 6 on its other path, although link 1 is
     // idle then.
     assert_ends(&[Job::new(6.0, &[0, 1]), Job::new(1.0, &[1])], &[6.0, 1.0]);

@@ -69,7 +69,7 @@ fn probes_leave_half_of_a_link() {
 }
 
 #[test]
-fn oracle_13_5_a_chain_sends_in_parallel_what_it_can() {
+fn oracle_13_5_flows_of_a_chain_send_in_parallel_on_disjoint_links() {
     // F1 is on link a, F2 on a and b, F3 on b. When F1 ends, F3 has less left than F2.
     let jobs = [Job::new(8e6, &[0]), Job::new(12e6, &[0, 1]), Job::new(16e6, &[1])];
     assert_ends(&[1e9, 1e9], PLAIN, &jobs, &[0.008, 0.028, 0.016]);
@@ -153,7 +153,7 @@ fn probes_of_paused_flows_take_their_share() {
 }
 
 #[test]
-fn sizes_are_estimated_by_what_was_sent() {
+fn sizes_are_estimated_from_sent_bytes() {
     // With steps of 2: A sends 2, then B (new, nothing sent) sends 2, then A 2 (by order of arrival), and so on.
     let rules = Rules { measure: Measure::Sent { step_bits: 2.0 }, ..PLAIN };
     assert_ends(&[1.0], rules, &[Job::new(5.0, &[0]), Job::new(3.0, &[0])], &[8.0, 7.0]);

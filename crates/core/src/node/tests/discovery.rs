@@ -71,7 +71,7 @@ fn a_forwarder_ticks_at_its_own_times() {
 }
 
 #[test]
-fn nobody_hears_of_a_lost_hello() {
+fn no_host_is_told_of_a_lost_hello() {
     let (mut node, mut runtime) = discovering(None);
     let why = DropReason::LinkDown;
     assert!(!node.lose(&mut runtime, says(true), None, Some(BY), why));

@@ -59,7 +59,7 @@ impl HeaderInfo for Note {
 
 /// A trimmed packet has the size that is charged for it: here 2 bytes more than the fields take.
 #[test]
-fn what_a_packet_is_cut_to_is_its_header() {
+fn a_cut_packet_keeps_only_its_header() {
     let mut packet = Packet::new(1_007, Header::from(Note { plen: 1_000 }));
     assert_eq!(packet.trim(), Some(1_000));
     assert_eq!((packet.size, packet.payload()), (7, 0));

@@ -134,7 +134,7 @@ fn a_host_is_polled_when_a_port_loses_a_packet_that_it_relays() {
 }
 
 #[test]
-fn packets_that_give_way_are_lost_as_what_they_are_before_the_host_is_polled_once() {
+fn evicted_packets_are_counted_by_kind_before_the_host_is_polled_once() {
     let forwarder = says([Verdict::Forward(PortId(2))]);
     let forwarder = forwarder.map(|part| Verdicts { hears_of_departures: true, ..part });
     let (mut node, mut runtime) = node(vec![], forwarder);

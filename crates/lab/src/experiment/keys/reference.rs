@@ -157,8 +157,9 @@ pub fn page(registry: &Registry) -> String {
     let mut page = String::from(
         "# All keys\n\n\
          Every key of an experiment's file, generated from the declarations by which the file is read (`raddle explain KEY` \
-         shows one, `raddle schema` gives them to an editor). A key without a default may be left out unless it is *required*. \
-         \"Engines\" names the engines that heed a key if not all do. Ways to write values: [Experiments](experiments.md).\n",
+         shows one, `raddle schema` gives them to an editor). A key without a default may be left out, unless it is *required*. \
+         \"Engines\" lists the engines that support a key, if not all engines do. Ways to write values: \
+          [Experiments](experiments.md).\n",
     );
     for table in tables(&ROOT) {
         let title = if table.path.is_empty() { "The file".to_owned() } else { format!("`[{}]`", table.path) };

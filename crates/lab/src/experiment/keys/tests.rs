@@ -138,7 +138,7 @@ fn the_schema_describes_all_experiments_that_raddle_ships() {
 }
 
 #[test]
-fn the_schema_refuses_what_the_reader_refuses() {
+fn the_schema_refuses_the_same_experiments_as_the_reader() {
     let schema = schema(&Registry::builtin());
     let misfits = |text: &str| {
         let mut found = Vec::new();

@@ -20,7 +20,7 @@ keys! {
         LINK_RATE: Rate = Key::new("link_rate").above_zero();
         /// Propagation delay of each link. Every kind but `file` needs it.
         LINK_DELAY: Duration = Key::new("link_delay");
-        /// Bytes that a packet takes on a link beside its own: `none`, or preamble, header, checksum and gap of Ethernet.
+        /// Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet.
         FRAMING: LinkLayer = Key::new("framing").or("\"none\"");
         /// Links that carry less than the others.
         SLOW_LINKS: Tables = Key::new("slow").table(&SLOW).example("[{ from = 0, to = 1, rate = \"2.5 Gbps\" }]");
@@ -87,7 +87,7 @@ key! {
     pub(super) LEVELS: u32 = Key::new("n").required().example("5").within(1.0, 24.0);
     /// Number of ports of each switch.
     pub(super) SWITCH_PORTS: u32 = nodes("n").example("4").such("at least 2", |&n| n >= 2);
-    /// Number of levels of switches less one. Each server has k + 1 ports.
+    /// Number of levels of switches, minus 1. Each server has k + 1 ports.
     pub(super) BCUBE_K: u32 = Key::new("k").required().example("1");
     /// Number of switches.
     pub(super) SWITCHES: u32 = nodes("switches").example("17");
@@ -105,7 +105,7 @@ key! {
     pub(super) HOSTS: u32 = nodes("hosts").example("16");
     /// The file of the graph, relative to the experiment's file.
     pub(super) FILE: String = Key::new("file").required().example("\"rack.graphml\"");
-    /// Format of the file. If left out, the ending says it: `.graphml`, `.json` or `.txt`.
+    /// Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`.
     pub(super) FORMAT: Name = Key::new("format").of("format", &[
         Kind { name: "graphml", words: "GraphML", keys: &[] },
         Kind { name: "node_link", words: "node-link JSON", keys: &[] },
@@ -169,7 +169,7 @@ pub(super) static KINDS: &[Kind] = &[
     Kind { name: "single_switch", words: "hosts around one switch", keys: &[&HOSTS] },
     Kind {
         name: "file",
-        words: "a graph of your own, whose links have rates and delays of their own",
+        words: "a graph from a file, which gives the rate and delay of each link",
         keys: &[&FILE, &FORMAT],
     },
 ];

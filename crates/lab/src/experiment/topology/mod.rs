@@ -202,8 +202,8 @@ impl TopologySpec {
         };
         let topology = built.map_err(|error| {
             let hint = match error {
-                BuildError::Apart { .. } => "give each switch three `network_ports` or more",
-                _ => "choose a smaller fabric",
+                BuildError::Apart { .. } => "give at least three `network_ports`",
+                _ => "choose a smaller topology",
             };
             out_of_range(&self.at, error.to_string(), hint)
         })?;
@@ -242,7 +242,7 @@ fn clos_size(section: &mut Section<'_>, kind: &str) -> Result<ClosSize, Problem>
             let (pods, edges) = (section.read(&PODS)?, section.read(&EDGES_PER_POD)?);
             let (aggregations, cores) =
                 (section.read(&AGGREGATIONS_PER_POD)?, section.read(&CORES_PER_PLANE)?);
-            let hint = "give a number above zero; without cores there can be one pod only";
+            let hint = "give a number above 0, or `pods = 1`";
             let what = "`cores_per_plane` must be greater than 0 to join several pods";
             section.ensure(pods == 1 || cores > 0, &CORES_PER_PLANE, what, hint)?;
             let hosts = section.read(&HOSTS_PER_EDGE)?;
@@ -258,8 +258,9 @@ fn xgft_size(section: &mut Section<'_>) -> Result<XgftSize, Problem> {
     section.ensure(
         below == above,
         &PARENTS,
-        &format!("`children` has {below} levels, `parents` {above}"),
-        "give a number for each level, from below: the children of its switches, and the parents of the nodes below them",
+        &format!("`children` and `parents` must have the same number of levels (got {below} and {above})"),
+        "give one number per level, from the lowest level up: in `children`, the children of its switches; in \
+         `parents`, the parents of the nodes below it",
     )?;
     Ok(XgftSize { children, parents })
 }
@@ -271,14 +272,21 @@ fn jellyfish(section: &mut Section<'_>) -> Result<Fabric, Problem> {
     section.ensure(
         network_ports < ports,
         &NETWORK_PORTS,
-        &format!("switches with {ports} ports have none left for hosts"),
-        "give fewer than `ports`; with twice as many to switches as to hosts, two thirds of them",
+        &format!(
+            "`network_ports` must be less than `ports` (got {network_ports} of {ports}), so that ports are \
+                  left for hosts"
+        ),
+        "give fewer `network_ports`, for example two thirds of `ports`",
     )?;
     section.ensure(
         network_ports < switches,
         &NETWORK_PORTS,
-        &format!("a switch has only {} other switches to connect to", switches - 1),
-        "give fewer than `switches`",
+        &format!(
+            "`network_ports` must be at most the number of other switches, {} (got \
+                  {network_ports})",
+            switches - 1
+        ),
+        "give fewer `network_ports`, or more `switches`",
     )?;
     Ok(Fabric::Jellyfish { switches, ports, network_ports })
 }

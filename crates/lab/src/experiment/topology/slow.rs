@@ -83,8 +83,12 @@ impl Slow {
             Some(random) => {
                 let ends: [&dyn Declared; 2] = [&FROM, &TO];
                 if let Some(other) = ends.into_iter().find(|key| section.has(*key)) {
-                    let what = format!("both `random` and `{}` of a slow link", other.name());
-                    return Err(section.contradiction(other, what, "write a [[topology.slow]] for each"));
+                    let what = format!("a slow link cannot have both `random` and `{}`", other.name());
+                    return Err(section.contradiction(
+                        other,
+                        what,
+                        "write a separate [[topology.slow]] for each",
+                    ));
                 }
                 let (which, resolved) = read_random(random)?;
                 section.resolve(&RANDOM, resolved);
@@ -96,8 +100,12 @@ impl Slow {
             (None, Some(Fraction(share))) => (SlowRate::Share(share), &SHARE),
             (None, None) => return Err(section.missing(&RATE)),
             (Some(_), Some(_)) => {
-                let hint = "leave one of them out";
-                return Err(section.contradiction(&SHARE, "both `rate` and `share` of a slow link", hint));
+                let hint = "give only one of them";
+                return Err(section.contradiction(
+                    &SHARE,
+                    "a slow link cannot have both `rate` and `share`",
+                    hint,
+                ));
             }
         };
         let both = section.read(&BOTH)?;
@@ -133,8 +141,11 @@ pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result
                 let mut uplinks = uplinks(&topology, level, &slow.place)?;
                 let count = uplinks.len();
                 if (links as usize) > count {
-                    let what = format!("{links} of {count} links from level {level} upwards");
-                    return Err(out_of_range(&slow.place, what, "choose fewer"));
+                    let what = format!(
+                        "{links} links cannot be chosen: only {count} links lead up from level \
+                                        {level}"
+                    );
+                    return Err(out_of_range(&slow.place, what, "give fewer `links`"));
                 }
                 Stream::new(seed, number, "topology/slow").shuffle(&mut uplinks);
                 uplinks.truncate(links as usize);
@@ -149,12 +160,11 @@ pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result
             let line = topology.link(id).expect("one that was found").line_rate;
             let rate = slow.rate.of(line);
             if rate == Rate::ZERO || rate > line {
-                let what = format!("{rate} on a link of {line}");
-                return Err(out_of_range(
-                    &slow.rate_place,
-                    what,
-                    "above zero, and no more than the link has",
-                ));
+                let what = format!(
+                    "the rate must be greater than 0 and at most the link's rate of {line} (got \
+                                    {rate})"
+                );
+                return Err(out_of_range(&slow.rate_place, what, "give another `rate` or `share`"));
             }
             topology = topology.slowed(id, rate);
         }
@@ -179,16 +189,20 @@ fn between(topology: &Topology, from: NodeId, to: NodeId, place: &At) -> Result<
 /// The links from the switches of a level of a tree to their parents, ordered by switch.
 fn uplinks(topology: &Topology, level: u32, place: &At) -> Result<Vec<LinkId>, Problem> {
     let Shape::Xgft(size) = topology.shape() else {
-        let what = "levels are of trees, and this fabric is none";
-        return Err(out_of_range(place, what, "choose `xgft` or `k_ary_n_tree`, or name the link"));
+        let what = "`level` needs a tree, and this topology is not a tree";
+        return Err(out_of_range(
+            place,
+            what,
+            "choose topology.kind = \"xgft\" or \"k_ary_n_tree\", or name the link by `from` and `to`",
+        ));
     };
     let tree = Xgft::new(size.clone());
     let level = level as usize;
     if level == 0 || level >= tree.levels() {
-        let what = format!("no switches of level {level} have parents");
+        let what = format!("the switches of level {level} have no links upwards");
         let hint = match tree.levels() {
-            1 => "the switches of this tree have none".to_owned(),
-            levels => format!("those of level 1 to {} have", levels - 1),
+            1 => "this tree has only one level of switches, so no switch has links upwards".to_owned(),
+            levels => format!("give a level from 1 to {}", levels - 1),
         };
         return Err(out_of_range(place, what, hint));
     }

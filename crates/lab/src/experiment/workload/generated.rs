@@ -25,8 +25,9 @@ pub(super) fn read_generated(section: &mut Section<'_>, files: &Files<'_>) -> Re
     let (arrivals, frame, resolved) = read_arrivals(Section::new(&arrivals, &ARRIVALS_KEYS))?;
     let sizes = match frame {
         Some(_) if section.has(&SIZES) => {
-            let hint = "leave `sizes` out: flows are frames or bursts, and arrivals have a `frame`";
-            return Err(section.contradiction(&SIZES, "sizes of flows that are frames", hint));
+            let hint =
+                "leave `sizes` out: each flow is a frame or a burst, whose size `frame` in `arrivals` gives";
+            return Err(section.contradiction(&SIZES, "`sizes` cannot be given with these `arrivals`", hint));
         }
         Some(frame) => Sizes::Fixed(frame),
         None => {
@@ -78,8 +79,8 @@ fn read_amount(section: &mut Section<'_>) -> Result<Amount, Problem> {
         (None, None, true) => Ok(Amount::OnePerPair),
         (None, None, false) => Err(section.missing(&FLOWS)),
         _ => {
-            let hint =
-                "keep `flows` (a number), `duration` (all that start by then) or `once` (one for each pair)";
+            let hint = "keep one of `flows` (a number), `duration` (all flows that start within it) and `once` (one flow \
+                 per pair)";
             let key: &dyn Declared = if once { &ONCE } else { &DURATION };
             Err(section.contradiction(key, "the number of flows is given twice", hint))
         }
@@ -113,8 +114,8 @@ fn read_poisson(section: &mut Section<'_>) -> Result<Arrivals, Problem> {
     let ways: [&dyn Declared; 3] = [&ARRIVALS_LOAD, &RATE, &MEAN_GAP];
     let given: Vec<_> = ways.into_iter().filter(|key| section.has(*key)).collect();
     if let [first, second, ..] = given[..] {
-        let hint = "keep one: the rate is one over the mean gap, and the load is the same by sizes and the hosts' links";
-        let what = format!("arrivals with both `{}` and `{}`", first.name(), second.name());
+        let hint = "keep one of `load`, `rate` and `mean_gap`: each alone defines the arrivals";
+        let what = format!("`arrivals` cannot have both `{}` and `{}`", first.name(), second.name());
         return Err(section.contradiction(first, what, hint));
     }
     if let Some(load) = section.get(&ARRIVALS_LOAD)? {
@@ -144,7 +145,12 @@ fn read_sizes(mut section: Section<'_>, files: &Files<'_>) -> Result<(Sizes, tom
         "exponential" => Sizes::Exponential { mean: section.read(&MEAN)? },
         "uniform" => {
             let (min, max) = (section.read(&MIN)?, section.read(&MAX)?);
-            section.ensure(min <= max, &MAX, "`max` is smaller than `min`", "give at least `min`")?;
+            section.ensure(
+                min <= max,
+                &MAX,
+                "`max` must be at least `min`",
+                "give a larger `max`, or a smaller `min`",
+            )?;
             Sizes::Uniform { min, max }
         }
         _ => {
@@ -202,8 +208,13 @@ fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Proble
         "random_other_pod" => Pairs::RandomOtherPod,
         "staggered" => {
             let (Fraction(edge), Fraction(pod)) = (section.read(&EDGE)?, section.read(&POD)?);
-            let hint = "`edge` and `pod` are probabilities: at most 1 together";
-            section.ensure(edge + pod <= 1.0, &POD, "`edge` and `pod` are more than 1 together", hint)?;
+            let hint = "give smaller probabilities";
+            section.ensure(
+                edge + pod <= 1.0,
+                &POD,
+                "the sum of the probabilities `edge` and `pod` must be at most 1",
+                hint,
+            )?;
             Pairs::Staggered { edge, pod }
         }
         "nearest_neighbour" => Pairs::NearestNeighbour,

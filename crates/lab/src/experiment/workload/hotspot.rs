@@ -50,7 +50,7 @@ impl Read for Degree {
         }
         Err(out_of_range(
             &item.at,
-            "a hotspot without sources",
+            "the hotspot must have at least one source",
             "give a number of hosts, or a share such as \"10%\"",
         ))
     }

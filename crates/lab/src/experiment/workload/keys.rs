@@ -30,7 +30,7 @@ keys! {
         ONCE: bool = Key::new("once").computed("`false`").example("true");
         /// Deadlines of drawn flows. If left out, there are none.
         DEADLINES: Kinded = Key::new("deadlines").table(&DEADLINES_KEYS).example("{ kind = \"fixed\", deadline = \"1 ms\" }");
-        /// Share of the sender's link that one long flow for each pair sends from time 0 on.
+        /// One long flow per pair sends at this share of the sender's link rate from time 0 on.
         LOAD: f64 = Key::new("load").example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
         /// Many hosts that send to one, alone or beside the flows of `pairs`.
         HOTSPOT: Inner = Key::new("hotspot").table(&HOTSPOT_KEYS).example("{ type = \"input\" }");
@@ -38,7 +38,7 @@ keys! {
         LIST: Tables = Key::new("list").table(&FLOW_KEYS).example("[{ src = 0, dst = 1, size = \"1 MB\" }]");
         /// A file of flows, relative to the experiment's file.
         FILE: String = Key::new("file").example("\"trace.txt\"");
-        /// Format of the file. If left out, the ending says it: `.txt` or `.cm`.
+        /// Format of the file. If left out, it follows from the file's ending: `.txt` or `.cm`.
         FORMAT: Name = Key::new("format").of("format", &[
             Kind { name: "hpcc", words: "flow file of HPCC's simulator", keys: &[] },
             Kind { name: "htsim", words: "connection matrix of htsim", keys: &[] },
@@ -54,7 +54,8 @@ keys! {
             .registered("algorithm", algorithms);
         /// Bytes of a collective operation.
         SIZE: Bytes = Key::new("size").above_zero().example("\"1 MB\"");
-        /// Size from which a sender asks the receiver before it sends a message (rendezvous), or `always` for none.
+        /// Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`,
+        /// no message is.
         EAGER: Eager = Key::new("eager").or("\"16 KB\"");
         /// Statements of a GOAL file that each rank reads ahead.
         LOOKAHEAD: u64 = Key::new("lookahead").or("4096").above_zero();
@@ -75,7 +76,7 @@ keys! {
         SIZES_KIND: Name = Key::new("kind").required().of("kind of sizes", SIZES_KINDS).registered("kind of sizes", sizes);
         /// Size of a packet, in published distributions that count packets.
         UNIT: Bytes = Key::new("unit").computed("the published one").above_zero().example("\"1460 B\"");
-        /// Share of flows, the largest ones, that a distribution leaves out.
+        /// Share of the flows, from the largest down, that is left out of the distribution.
         TRUNCATE: Fraction = Key::new("truncate").example("\"1%\"").such("less than 1", |share: &Fraction| share.0 < 1.0);
     }
 
@@ -108,7 +109,7 @@ keys! {
     pub(super) HOTSPOT_KEYS = "workload.hotspot" {
         /// The kind of hotspot: `input`, or `output` for slow links of the topology. It sets the other defaults.
         HOTSPOT_TYPE: Name = Key::new("type").or("\"input\"").of("type of hotspot", &[
-            Kind { name: "input", words: "more arrives for a host than its link carries", keys: &[] },
+            Kind { name: "input", words: "hosts send more to a host than its link can carry", keys: &[] },
             Kind { name: "output", words: "links of the topology are slow", keys: &[] },
         ]);
         /// The host to which the sources send.
@@ -117,7 +118,7 @@ keys! {
         SOURCES: Vec<u32> = Key::new("sources").example("[0, 8]");
         /// Number or share of hosts that send, in place of `sources`.
         DEGREE: Degree = Key::new("degree").computed("that of the type").example("4");
-        /// Sum of the sources' rates over the rate of the destination's link.
+        /// Sum of the sources' rates, divided by the rate of the destination's link.
         SEVERITY: f64 = Key::new("severity").computed("that of the type").above_zero().example("1.8");
         /// Time at which the sources begin.
         HOTSPOT_START: Duration = Key::new("start").computed("that of the type").example("\"10 ms\"");
@@ -187,7 +188,8 @@ keys! {
 
     /// What applications ask for their flows.
     pub(super) FLOW_TRAITS = "workload" {
-        /// Rate at which the application of each flow produces bytes. If left out, all bytes are there at the start.
+        /// Rate at which the application of each flow produces bytes. If left out, all bytes are available at the
+        /// start.
         APP_RATE: Rate = Key::new("app_rate").above_zero();
         /// Process by which an application with `app_rate`, `load` or a hotspot produces frames.
         PROCESS: Kinded = Key::new("process").computed("`\"constant\"`").table(&PROCESS_KEYS).example("\"poisson\"");
@@ -199,7 +201,7 @@ keys! {
 }
 
 /// The limit that [`is_share_of_a_link`] checks, in words.
-const SHARE_OF_A_LINK: &str = "above 0 and at most 1, a share of the sender's link";
+const SHARE_OF_A_LINK: &str = "above 0 and at most 1";
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "keys hand out references")]
 fn is_share_of_a_link(load: &f64) -> bool {
@@ -209,14 +211,14 @@ fn is_share_of_a_link(load: &f64) -> bool {
 key! {
     /// Mean time between two starts in the whole fabric.
     pub(super) MEAN_GAP: Duration = Key::new("mean_gap").above_zero().example("\"1 us\"");
-    /// Mean number of starts in a time, in place of `mean_gap`.
+    /// Mean number of starts per unit of time, in place of `mean_gap`.
     pub(super) RATE: Frequency = Key::new("rate").example("\"5000 / s\"").such(
-        "above 0 and at most one in a picosecond",
+        "above 0 and at most 1 per picosecond",
         |rate: &Frequency| rate.per_second() > 0.0 && rate.mean_gap_ps().round() >= 1.0,
     );
     /// Load of the senders' links, divided by the fabric's oversubscription, in place of `mean_gap`.
     pub(super) ARRIVALS_LOAD: f64 = Key::new("load").above_zero().example("0.5");
-    /// Mean size by which the load is converted to starts.
+    /// Mean size that converts the load into a rate of starts.
     pub(super) MEAN_SIZE: Bytes = Key::new("mean_size").computed("the mean of `sizes`").above_zero().example("\"100 KB\"");
     /// If true, the starts are stretched until the drawn flows offer exactly the load.
     pub(super) EXACT: bool = Key::new("exact").or("false");
@@ -269,7 +271,7 @@ key! {
     pub(super) DEADLINE: Duration = Key::new("deadline").required().above_zero().example("\"1 ms\"");
     /// Mean time from the start of a flow by which it should be complete.
     pub(super) MEAN_DEADLINE: Duration = Key::new("mean").required().above_zero().example("\"20 ms\"");
-    /// Least such time: shorter ones are raised to it.
+    /// Shortest deadline: shorter drawn deadlines are raised to it.
     pub(super) MIN_DEADLINE: Duration = Key::new("min").or("\"0 ns\"").example("\"3 ms\"");
     /// Only flows below this size have deadlines.
     pub(super) BELOW: Bytes = Key::new("below").above_zero().example("\"40 KB\"");
@@ -287,7 +289,7 @@ static ARRIVALS_KINDS: &[Kind] = &[
     Kind { name: "all_at_once", words: "all flows start at time 0, or soon after", keys: &[&JITTER] },
     Kind {
         name: "cbr",
-        words: "each sender sends one-frame flows, evenly spaced from a random phase on",
+        words: "each sender sends one-frame flows, evenly spaced from a random start",
         keys: &[&SENDER_LOAD, &FRAME],
     },
     Kind {
@@ -302,7 +304,7 @@ static ARRIVALS_KINDS: &[Kind] = &[
     },
     Kind {
         name: "bursty",
-        words: "as on_off, but each burst is one flow to one destination",
+        words: "like on_off, but each burst is one flow to one destination",
         keys: &[&SENDER_LOAD, &FRAME, &BURST],
     },
 ];

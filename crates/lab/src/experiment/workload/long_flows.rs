@@ -12,8 +12,10 @@ use raddle_workload::LongFlows;
 pub(super) fn read_long_flows(section: &mut Section<'_>) -> Result<LongFlows, Problem> {
     let of_drawn: [&dyn Declared; 6] = [&ARRIVALS, &SIZES, &FLOWS, &ONCE, &APP_RATE, &DEADLINES];
     if let Some(key) = of_drawn.into_iter().find(|key| section.has(*key)) {
-        let hint = "`load` here is of one long flow for each pair; put it into `arrivals` for the load of many flows";
-        let what = format!("`{}` does not go with `load`, which makes long flows", key.name());
+        let hint =
+            "`load` in [workload] is for one long flow per pair; for many flows, give `load` in `arrivals`";
+        let what =
+            format!("`{}` cannot be combined with `load`, which makes one long flow per pair", key.name());
         return Err(section.contradiction(key, what, hint));
     }
     let load = section.read(&LOAD)?;

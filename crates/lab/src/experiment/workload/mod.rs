@@ -79,8 +79,8 @@ impl WorkloadSpec {
         let way = ways.into_iter().find(|key| section.has(*key)).map(Declared::name);
         let at = section.at_name(way.unwrap_or("flows")).clone();
         if !matches!(way, None | Some("hotspot" | "pairs")) && section.has(&HOTSPOT) {
-            let hint = "a hotspot stands alone, or adds to the flows of `pairs`";
-            let what = "a hotspot beside flows that are not drawn";
+            let hint = "give the hotspot alone, or with `pairs`";
+            let what = "a hotspot can only be combined with flows between `pairs`";
             return Err(section.contradiction(&HOTSPOT, what, hint));
         }
         let flows = match way {
@@ -139,12 +139,16 @@ impl WorkloadSpec {
     /// The reason, at the place of the flow in the experiment's text.
     pub(crate) fn check(&self, flow: &Flow) -> Result<(), Problem> {
         if flow.size > MOST_BYTES {
-            let what = format!("a flow of {}", flow.size);
-            return Err(out_of_range(self.place(flow.id), what, "flows have at most 2^60 bytes"));
+            let what = format!("a flow must have at most 2^60 bytes (got {})", flow.size);
+            return Err(out_of_range(self.place(flow.id), what, "give a smaller size"));
         }
         if flow.start == Time::NEVER {
-            let hint = "time lasts 213 days: fewer flows, or more in a time";
-            return Err(out_of_range(self.place(flow.id), "a flow that starts after the end of time", hint));
+            let hint = "simulated time ends after 213 days; give fewer flows, or a higher rate";
+            return Err(out_of_range(
+                self.place(flow.id),
+                "a flow would start after the end of simulated time",
+                hint,
+            ));
         }
         Ok(())
     }
@@ -231,7 +235,10 @@ fn is_host(topology: &Topology, node: NodeId) -> bool {
 fn no_such_host(at: &At, topology: &Topology, node: NodeId) -> Problem {
     let nodes = topology.node_count();
     let (what, hint) = if node.index() < nodes {
-        (format!("node {node} is a switch, where no flow starts or ends"), "name a host".to_owned())
+        (
+            format!("node {node} is a switch, and flows start and end at hosts"),
+            "give the number of a host".to_owned(),
+        )
     } else {
         let hint = format!("the topology's nodes are 0 to {}", nodes.saturating_sub(1));
         (format!("the topology has no node {node}"), hint)
@@ -245,13 +252,14 @@ fn impossible(at: &At, error: &WorkloadError) -> Problem {
         WorkloadError::NotAClos { .. } => {
             "choose kind = \"fat_tree\", \"clos\" or \"folded_clos\", or other pairs"
         }
-        WorkloadError::AtOnce => "give `flows`, or `once = true` for one a pair",
+        WorkloadError::AtOnce => "give `flows`, or `once = true` for one flow per pair",
         WorkloadError::NoFlows { .. } => "give a longer `duration`, or `flows`",
         WorkloadError::UnequalDimensions { .. } => "make all of `dims` equal, or choose other pairs",
-        WorkloadError::NotAPower { .. } => "give the `radix` of which the number of hosts is a power",
-        WorkloadError::TooSevere { .. } => "give less `severity`, or more sources",
+        WorkloadError::NotAPower { .. } => "give a `radix` so that the number of hosts is a power of it",
+        WorkloadError::TooSevere { .. } => "give a smaller `severity`, or more sources",
         WorkloadError::NotAHost { .. } => {
-            "name hosts of the topology; by default a hotspot is at host 31 with a victim from 1 to 30, or at host 4"
+            "name hosts of the topology; by default, a hotspot is at host 31 with a victim flow from host 1 to host \
+             30, or at host 4"
         }
         WorkloadError::FramesOnce => "give `flows` or `duration`",
         WorkloadError::TooFewHosts { .. } => "choose a larger topology",
@@ -268,7 +276,11 @@ fn read_weight_and_priority(section: &mut Section<'_>) -> Result<(u8, u8), Probl
 fn read_list(section: &mut Section<'_>) -> Result<Vec<(Flow, At)>, Problem> {
     let tables = section.sections(&LIST)?;
     if tables.is_empty() {
-        return Err(out_of_range(section.at_key(&LIST), "`list` has no flows", "list at least one"));
+        return Err(out_of_range(
+            section.at_key(&LIST),
+            "`list` must have at least one flow",
+            "add a flow such as { src = 0, dst = 1, size = \"1 MB\" }",
+        ));
     }
     let read = |table: Section<'_>| {
         let at = table.at().clone();

@@ -19,7 +19,11 @@ pub(super) fn needs_rate(section: &mut Section<'_>, rate: bool) -> Result<(), Pr
         return Ok(());
     }
     let hint = "give `app_rate`, or leave `process` out";
-    Err(section.contradiction(&PROCESS, "`process` needs a rate at which applications produce", hint))
+    Err(section.contradiction(
+        &PROCESS,
+        "`process` needs `app_rate`, the rate at which applications produce data",
+        hint,
+    ))
 }
 
 fn read(mut section: Section<'_>) -> Result<(Process, toml::Table), Problem> {

@@ -136,8 +136,8 @@ impl Ranks {
         let mut settings = read_settings(section)?;
         if let Some(scale) = published {
             if settings.scale != 1 {
-                let what = "messages that are scaled twice";
-                return Err(section.contradiction(&SCALE, what, "leave out `scale` or `scaled`"));
+                let what = "the messages are scaled twice: by `scale` and by `scaled`";
+                return Err(section.contradiction(&SCALE, what, "leave `scale` or `scaled` out"));
             }
             settings.scale = scale;
         }
@@ -176,8 +176,9 @@ impl Ranks {
         let mut hosts: Vec<NodeId> = topology.hosts().collect();
         let ranks = self.programs.ranks() as usize;
         if ranks > hosts.len() {
-            let what = format!("{ranks} ranks need as many hosts, and the topology has {}", hosts.len());
-            let hint = "choose a larger topology: a host runs one rank at most".to_owned();
+            let what =
+                format!("the program has {ranks} ranks, and the topology has only {} hosts", hosts.len());
+            let hint = "choose a larger topology: a host runs at most one rank".to_owned();
             return Err(Problem::at(&self.at, Cause::Contradiction { what, hint }));
         }
         if let Placement::Random = self.placement {
@@ -196,8 +197,8 @@ fn check_largest(section: &Section<'_>, largest: u64, scale: u64) -> Result<u64,
     {
         return Ok(bytes);
     }
-    let what = format!("a message of {largest} bytes");
-    Err(out_of_range(section.at_key(&SCALE), what, "messages have at most 2^60 bytes"))
+    let what = format!("a message must have at most 2^60 bytes (got {largest} bytes)");
+    Err(out_of_range(section.at_key(&SCALE), what, "give a smaller `scale`, or smaller messages"))
 }
 
 /// A file that can be read at any position. A file whose name ends in `.zst` is first decompressed into an anonymous

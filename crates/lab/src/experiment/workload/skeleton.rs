@@ -31,7 +31,11 @@ pub(crate) fn read_skeleton(section: &mut Section<'_>) -> Result<(Skeleton, Opti
     }
     let Some(scale) = known.and_then(|known| known.scale) else {
         let hint = "give the factor as `scale`";
-        return Err(section.contradiction(&SCALED, "there is no published factor for this skeleton", hint));
+        return Err(section.contradiction(
+            &SCALED,
+            "`scaled` needs a published factor, and this skeleton has none",
+            hint,
+        ));
     };
     Ok((skeleton, Some(scale)))
 }

@@ -62,7 +62,7 @@ fn attempt(
     let mut prepared = document.prepare()?;
     if prepared.experiment.engine.kind != EngineKind::Live {
         let hint = "choose kind = \"live\" in [engine]";
-        return Err(refused(&KIND, "decisions are timed in live runs".to_owned(), hint));
+        return Err(refused(&KIND, "forwarding decisions can only be timed in a live run".to_owned(), hint));
     }
     let (tell, told) = mpsc::channel();
     let mut bare = std::mem::replace(&mut prepared.parts.node, Box::new(|_| Parts::default()));
@@ -78,11 +78,12 @@ fn attempt(
         parts
     });
     let control = Control { stop: context.stop, progress: &mut |_| (), threads: Threads::Always(1) };
-    let outcome = crate::run::run(prepared, &mut |_| Ok(()), control)
-        .map_err(|error| refused(&KIND, error.to_string(), "raddle doctor says what a machine lacks"))?;
+    let outcome = crate::run::run(prepared, &mut |_| Ok(()), control).map_err(|error| {
+        refused(&KIND, error.to_string(), "`raddle doctor` shows what this machine lacks")
+    })?;
     let Ok(times) = told.try_recv() else {
-        let hint = "give the number of a switch, as raddle topo show tells";
-        return Err(refused(&SWITCH, format!("node {switch} decides on no packets"), hint));
+        let hint = "give the number of a switch, as in `raddle topo show`";
+        return Err(refused(&SWITCH, format!("node {switch} does not forward packets"), hint));
     };
     let taken =
         |times: Arc<Mutex<Times>>| std::mem::take(&mut *times.lock().unwrap_or_else(PoisonError::into_inner));
@@ -146,6 +147,6 @@ kind = "forwarding-cost"
         let refused = |section: &str| measured(section).err().expect("a problem").to_string();
         assert!(refused("routings = [\"ecmp\"]").contains("switch"));
         assert!(refused("switch = 4\nroutings = []").contains("`routings` must be one or more names"));
-        assert!(refused("switch = 99\nroutings = [\"ecmp\"]").contains("decides on no packets"));
+        assert!(refused("switch = 99\nroutings = [\"ecmp\"]").contains("does not forward packets"));
     }
 }

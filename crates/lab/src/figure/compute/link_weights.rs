@@ -18,16 +18,16 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     let mut row = Vec::new();
     for (fabric, topology) in fabrics {
         let is_node = |node: NodeId| node.index() < topology.node_count();
-        let hint = "give the numbers of two nodes of the fabric";
+        let hint = "give the numbers of two nodes of the topology";
         section.ensure(
             is_node(src) && is_node(dst) && src != dst,
             &DST,
-            "the fabric does not have this pair of nodes",
+            "the topology does not have these two nodes",
             hint,
         )?;
         let routing = Routing::new(topology);
         if !routing.has_path(src, dst) {
-            return Err(section.contradiction(&DST, "no path joins the nodes", hint));
+            return Err(section.contradiction(&DST, "there is no path between the nodes", hint));
         }
         for (scheme, protocol) in schemes.iter().filter(|(_, protocol)| routing.supports(*protocol).is_ok()) {
             routing.weights(*protocol, src, dst, 0, &mut row);
@@ -73,8 +73,8 @@ fabrics = [{ label = "ring", topology = { kind = "torus", dims = [4], link_rate 
         );
         let refused = |dst: &str| numbers(&text.replace("dst = 1", dst)).expect_err("a problem").to_string();
         assert!(
-            refused("dst = 4").contains("does not have this pair")
-                && refused("dst = 0").contains("does not have this pair")
+            refused("dst = 4").contains("does not have these two nodes")
+                && refused("dst = 0").contains("does not have these two nodes")
         );
     }
 }

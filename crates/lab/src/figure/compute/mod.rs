@@ -159,7 +159,7 @@ fn mean_hops(
     mean: fn(&Hops) -> Option<f64>,
 ) -> Result<f64, Problem> {
     mean(&Hops::of(topology)).filter(|&hops| hops > 0.0).ok_or_else(|| {
-        let what = "one node has nobody to talk to".to_owned();
+        let what = "the topology must have at least two nodes".to_owned();
         let hint = "for example: dims = [8, 8]".to_owned();
         Problem::at(section.at_key(&DIMS), Cause::OutOfRange { what, hint })
     })

@@ -19,17 +19,17 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     section.ensure(
         are_there,
         &NODES,
-        "the fabric does not have this number of nodes",
-        "from 1 to the hosts of the fabric",
+        "the topology has fewer nodes",
+        "give 1 to the number of hosts of the topology",
     )?;
     let experiment = &prepared.experiment;
     if experiment.scheme.transport.info.name != "r2c2" || experiment.engine.kind != EngineKind::Packet {
-        let what = "flow events are those of R2C2 in the packet engine".to_owned();
+        let what = "this figure needs the flow events of R2C2 in the packet engine".to_owned();
         let hint = "choose transport = \"r2c2\" in [scheme] and kind = \"packet\" in [engine]".to_owned();
         return Err(Problem::at(section.at_key(&KIND), Cause::Contradiction { what, hint }));
     }
     if !prepared.changes.is_empty() || experiment.errors.is_some() {
-        let what = "a replayed node hears nothing of links that fail or damage packets".to_owned();
+        let what = "a replay does not support failures and errors of links".to_owned();
         let hint = "leave [[failure]], [faults] and [errors] out".to_owned();
         return Err(Problem::at(section.at_key(&KIND), Cause::Contradiction { what, hint }));
     }
@@ -111,11 +111,11 @@ kind = "rate-replay"
             Err(problem) => problem.to_string(),
             Ok(_) => panic!("a problem"),
         };
-        assert!(refused("tcp-newreno", "intervals = [\"50 us\"]").contains("flow events are those of R2C2"));
+        assert!(refused("tcp-newreno", "intervals = [\"50 us\"]").contains("needs the flow events of R2C2"));
         assert!(refused("r2c2", "intervals = [\"0 us\"]").contains("greater than 0"));
-        assert!(refused("r2c2", "intervals = []\nnodes = 10").contains("number of nodes"));
+        assert!(refused("r2c2", "intervals = []\nnodes = 10").contains("fewer nodes"));
         assert!(refused("r2c2", "intervals = []\nslow = 0").contains("`slow` must be greater than 0"));
         assert!(refused("r2c2", "").contains("intervals"));
-        assert!(refused("r2c2", errors).contains("fail or damage"), "{}", refused("r2c2", errors));
+        assert!(refused("r2c2", errors).contains("does not support failures"), "{}", refused("r2c2", errors));
     }
 }

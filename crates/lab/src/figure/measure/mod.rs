@@ -127,19 +127,24 @@ impl Measure {
             (read_labels(section.item(&AGAINST))?, read_labels(section.item(&RATIO_TO))?);
         let mut comparison = Comparison::Deviation;
         if !ratio_to.is_empty() {
-            let hint = "keep `against` for how far, or `ratio_to` for how many times";
-            section.ensure(against.is_empty(), &RATIO_TO, "both `against` and `ratio_to`", hint)?;
+            let hint = "keep `against` for a difference, or `ratio_to` for a ratio";
+            section.ensure(
+                against.is_empty(),
+                &RATIO_TO,
+                "`against` and `ratio_to` cannot be combined",
+                hint,
+            )?;
             (against, comparison) = (ratio_to, Comparison::Ratio);
         }
         let beyond = read_labels(section.item(&BEYOND))?;
         let relative = read_labels(section.item(&RELATIVE))?;
         let distance_to = read_labels(section.item(&DISTANCE_TO))?;
-        let hint = "a distance is of whole distributions: leave `stat` out";
+        let hint = "leave `stat` out: a distance is between whole distributions";
         let has_stat = section.has(&STAT);
         section.ensure(
             distance_to.is_empty() || !has_stat,
             &DISTANCE_TO,
-            "`distance_to` does not go with `stat`",
+            "`distance_to` and `stat` cannot be combined",
             hint,
         )?;
         Ok(Self {
@@ -195,7 +200,8 @@ impl Measure {
             Where::Link(..) => of.is_of_links(),
             _ => of.is_of_flows(),
         };
-        let hint = "sizes, numbers and ends are of flows, tiers of imbalance, links of data_bytes, control_bytes, peak_queue, queue_length and paused";
+        let hint = "conditions on sizes, numbers and ends need a quantity of flows; `tier` needs \"imbalance\"; \
+                    `link` needs \"data_bytes\", \"control_bytes\", \"peak_queue\", \"queue_length\" or \"paused\"";
         section.ensure(fits, key, "this condition does not fit the quantity of `of`", hint)?;
         Ok(Some(wanted))
     }
@@ -211,7 +217,7 @@ impl Measure {
         section.ensure(
             closed,
             &OF,
-            "a rate needs the end of its window, `to`",
+            "a rate needs `to`, the end of its window",
             "for example: from = \"2 ms\", to = \"12 ms\"",
         )
     }

@@ -55,7 +55,12 @@ impl Stat {
         let Self::Share { least, most } = stat else { return Ok(stat) };
         let (given, other) = (section.get(&LEAST)?, section.get(&MOST)?);
         let hint = "for example: stat = \"share\", most = 0.5";
-        section.ensure(given.is_some() || other.is_some(), &STAT, "a share needs `least` or `most`", hint)?;
+        section.ensure(
+            given.is_some() || other.is_some(),
+            &STAT,
+            "stat = \"share\" needs `least` or `most`",
+            hint,
+        )?;
         Ok(Self::Share { least: given.unwrap_or(least), most: other.unwrap_or(most) })
     }
 

@@ -328,7 +328,7 @@ impl Session<'_> {
         let found = found?;
         for found in &found {
             let digest = digest(&found.digest);
-            self.mix(digest.ok_or_else(|| Error::Run(format!("`{}` is no digest", found.digest)))?);
+            self.mix(digest.ok_or_else(|| Error::Run(format!("`{}` is not a digest", found.digest)))?);
         }
         let run = |(cell, found): (Cell, Found)| Run { labels: cell.labels, data: Data::Number(found.value) };
         Ok(cells.into_iter().zip(found).map(run).collect())

@@ -365,10 +365,16 @@ fn measures_over_time_that_mean_nothing_are_refused() {
         other => panic!("{other:?}"),
     };
     let claim = |measure: &str| refused(&claim_in("x", measure, "[0, 1]"));
-    assert!(claim("of = \"throughput\", from = \"1 ms\"").contains("a rate needs the end of its window"));
-    assert!(claim("of = \"throughput\", from = \"2 ms\", to = \"1 ms\"").contains("ends before it begins"));
     assert!(
-        claim("of = \"fct\", to = \"1 ms\"").contains("only quantities over simulated time have a window")
+        claim("of = \"throughput\", from = \"1 ms\"").contains("a rate needs `to`, the end of its window")
+    );
+    assert!(
+        claim("of = \"throughput\", from = \"2 ms\", to = \"1 ms\"")
+            .contains("`to` must be later than `from`")
+    );
+    assert!(
+        claim("of = \"fct\", to = \"1 ms\"")
+            .contains("a window (`from`, `to`) needs a quantity over simulated time")
     );
     assert!(
         claim("of = \"port_changes\", share_of = \"10 Gbps\"").contains("needs a quantity that is a rate")
@@ -387,7 +393,7 @@ fn a_plot_whose_curves_are_of_no_sweep_is_refused() {
     let sweep =
         "[[sweep]]\nname = \"gap\"\nkey = \"workload.arrivals.mean_gap\"\nvalues = [\"1 us\", \"2 us\"]\n";
     let plot = "[[plot]]\nkind = \"cdf\"\nof = \"fct\"\ntitle = \"FCT\"\n";
-    let empty = "no sweep is called `scheme`, so that the plot would be empty";
+    let empty = "there is no sweep called `scheme`, so the plot would be empty";
     assert!(refused(&format!("{sweep}{plot}")).contains(empty));
     assert!(refused(&format!("{plot}by = \"scheme\"\n")).contains(empty));
     figure(&format!("{sweep}{plot}by = \"gap\"\n")).expect("a curve for each gap");
@@ -417,9 +423,14 @@ fn a_deviation_that_a_figure_shows_does_not_fail_the_command() {
 fn a_deviation_needs_a_figure_that_shows_its_cause() {
     let problem = |deviates: &str| deviating(deviates).expect_err("refused").to_string();
     let nowhere = problem("deviates = { cause = \"flows take time\", shown_by = \"r2c2/fig0\" }");
-    assert!(nowhere.contains("no figure `r2c2/fig0` shows why the claim `never` deviates"), "{nowhere}");
+    assert!(
+        nowhere.contains(
+            "the figure `r2c2/fig0`, which should show why the claim `never` deviates, does not exist"
+        ),
+        "{nowhere}"
+    );
     let bare = problem("deviates = \"flows take time\"");
-    assert!(bare.contains("names its cause and the experiment"), "{bare}");
+    assert!(bare.contains("a table with its cause and the experiment"), "{bare}");
     assert!(problem("deviates = { cause = \"flows take time\" }").contains("shown_by"));
 }
 

@@ -35,7 +35,7 @@ impl Lock {
                 // The previous holder removed the file between the two steps, so this lock excludes no other process.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    let what = format!("another process is writing {}", directory.display());
+                    let what = format!("another process is writing to {}", directory.display());
                     let hint = "wait until it ends, or choose another --out".to_owned();
                     return Err(Error::Usage { what, hint });
                 }

@@ -181,7 +181,7 @@ impl Contents {
             return Some(other);
         }
         if !self.foreign.is_empty() {
-            return Some(format!("holds files that Raddle did not make: {}", listed(&self.foreign)));
+            return Some(format!("holds files that Raddle did not write: {}", listed(&self.foreign)));
         }
         let changed =
             || format!("holds files that were changed since Raddle wrote them: {}", listed(&self.changed));
@@ -192,17 +192,17 @@ impl Contents {
     /// are.
     fn other(&self, origin: &Origin) -> Option<String> {
         let Some(Manifest { origin: there, .. }) = &self.manifest else {
-            return (!self.is_empty()).then(|| format!("has no {MANIFEST}, so Raddle did not make it"));
+            return (!self.is_empty()).then(|| format!("has no {MANIFEST}, so Raddle did not write it"));
         };
         if there.kind != origin.kind {
             Some(format!("holds a {}, not a {}", there.kind, origin.kind))
         } else if there.version != origin.version {
             Some(format!(
-                "holds a {} by Raddle {}, and this is Raddle {}",
+                "holds a {} of Raddle {}, and this is Raddle {}",
                 there.kind, there.version, origin.version
             ))
         } else if there.experiment != origin.experiment {
-            Some(format!("holds a {} of another experiment (another seed is another experiment)", there.kind))
+            Some(format!("holds a {} of another experiment (or of another seed)", there.kind))
         } else {
             None
         }

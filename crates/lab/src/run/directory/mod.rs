@@ -153,7 +153,8 @@ pub fn run_into<'a>(
     part.write(SUMMARY, &format!("{:#}\n", summary.json()))?;
     let speed = outcome.totals.packet_hops() as f64 / outcome.seconds.max(1e-9);
     let log = format!(
-        "raddle {}\n{summary}\n{:.2} s of wall clock, {speed:.0} packet-hops/s\nagain: raddle run experiment.toml\n",
+        "raddle {}\n{summary}\n{:.2} s of wall clock, {speed:.0} packet-hops/s\nrepeat it with: raddle run \
+         experiment.toml\n",
         crate::VERSION,
         outcome.seconds
     );

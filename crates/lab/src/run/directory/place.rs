@@ -65,16 +65,21 @@ impl Place {
     /// The location of `path`. Symbolic links are followed, so that a link to a directory is kept.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let refuse = |why: &str| {
-            let hint = "name a directory that is not there yet".to_owned();
-            Err(Error::Usage { what: format!("results cannot be kept in {}: {why}", path.display()), hint })
+            let hint = "choose a directory that does not exist yet".to_owned();
+            Err(Error::Usage {
+                what: format!("results cannot be written to {}: {why}", path.display()),
+                hint,
+            })
         };
         let real = match path.canonicalize() {
             Ok(real) => real,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if fs::symlink_metadata(path).is_ok() {
-                    return refuse("it is a link to something that is not there");
+                    return refuse("it is a symbolic link to a path that does not exist");
                 }
-                let Some(name) = path.file_name() else { return refuse("this is no directory's name") };
+                let Some(name) = path.file_name() else {
+                    return refuse("the path does not end in a directory name");
+                };
                 let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
                 let parent = parent.unwrap_or(Path::new(".")).to_owned();
                 return Ok(Self { shown: path.to_owned(), parent, name: name.to_owned() });
@@ -82,16 +87,16 @@ impl Place {
             Err(error) => return Err(Error::io("read", path)(error)),
         };
         if !real.is_dir() {
-            return refuse("it is a file");
+            return refuse("it is not a directory");
         }
         if std::env::current_dir().is_ok_and(|current| current.starts_with(&real)) {
-            return refuse("the current directory is in it, and cannot be replaced");
+            return refuse("it contains the current directory, which cannot be replaced");
         }
         if is_mounted(&real) {
-            return refuse("a file system is mounted there, and cannot be replaced");
+            return refuse("a file system is mounted there, which cannot be replaced");
         }
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
-            return refuse("it is the root of the file system");
+            return refuse("it is the root directory");
         };
         Ok(Self { shown: path.to_owned(), parent: parent.to_owned(), name: name.to_owned() })
     }
@@ -155,7 +160,7 @@ impl Place {
         match fs::symlink_metadata(&path) {
             Ok(there) if there.is_dir() => Contents::read(&path).map(Some),
             Ok(_) => {
-                let what = format!("{} is no directory", self.shown.display());
+                let what = format!("{} is not a directory", self.shown.display());
                 Err(Error::Usage { what, hint: "choose another --out".to_owned() })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -168,9 +173,9 @@ impl Place {
         let contents = self.contents()?;
         match contents.as_ref().and_then(|contents| contents.refusal(origin)) {
             Some(why) if !force => {
-                let what = format!("{} is there already and {why}", self.shown.display());
-                let hint = "choose another --out, or add --force: it replaces what Raddle wrote, and renames a \
-                            directory that holds anything else";
+                let what = format!("{} already exists and {why}", self.shown.display());
+                let hint = "choose another --out, or add --force, which deletes results of Raddle and renames a \
+                            directory with any other files";
                 Err(Error::Usage { what, hint: hint.to_owned() })
             }
             _ => Ok(contents),
@@ -195,9 +200,11 @@ impl Place {
             return Ok(None);
         };
         if contents.is_complete() && !complete && !out.force {
-            let what =
-                format!("{} holds complete results, which partial ones do not replace", self.shown.display());
-            return Err(Error::Usage { what, hint: "add --force to replace them".to_owned() });
+            let what = format!(
+                "{} holds complete results, and partial results do not replace them",
+                self.shown.display()
+            );
+            return Err(Error::Usage { what, hint: "add --force to replace them anyway".to_owned() });
         }
         if let Some(manifest) = contents.into_untouched() {
             exchange(folder, &path).map_err(failed())?;

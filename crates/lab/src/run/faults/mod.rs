@@ -39,7 +39,7 @@ pub(crate) fn changes(
             }
         };
         if let (Broken::Node(node), []) = (failure.broken, &links[..]) {
-            let what = format!("the topology has no node {node} with links");
+            let what = format!("node {node} does not exist in the topology, or has no links");
             return Err(no_such(&failure.place, what, topology));
         }
         outage(&mut changes, links, failure.at, failure.repair, failure.discovery);
@@ -73,8 +73,11 @@ fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u
     let expected = cables.len() as f64 * faults.link_failures.expected_in(span)
         + topology.node_count() as f64 * faults.node_failures.expected_in(span);
     if expected > MOST_FAULTS {
-        let what = format!("{expected:.0} failures to be expected");
-        let hint = format!("at most {MOST_FAULTS}: less often, or `until` an earlier time");
+        let what = format!(
+            "the faults would cause about {expected:.0} failures, and at most {MOST_FAULTS} are \
+                            supported"
+        );
+        let hint = "give lower frequencies, or an earlier `until`".to_owned();
         return Err(Problem::at(&faults.place, Cause::OutOfRange { what, hint }));
     }
     let mut renew = |mut stream: Stream, mean_gap_ps: f64, links: &[LinkId]| {
@@ -133,7 +136,7 @@ fn no_such(place: &At, what: String, topology: &Topology) -> Problem {
 fn links_between(topology: &Topology, a: NodeId, b: NodeId, place: &At) -> Result<Vec<LinkId>, Problem> {
     let links = links_at(topology, a, |other| other == b);
     if links.is_empty() {
-        return Err(no_such(place, format!("no link joins node {a} and node {b}"), topology));
+        return Err(no_such(place, format!("there is no link between node {a} and node {b}"), topology));
     }
     Ok(links)
 }

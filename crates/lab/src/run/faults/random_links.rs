@@ -22,11 +22,17 @@ pub(super) fn choose(
         Err(Problem::at(place, Cause::Contradiction { what, hint: hint.to_owned() }))
     };
     let &Shape::Clos(size) = topology.shape() else {
-        let hint = "choose kind = \"fat_tree\", \"clos\" or \"folded_clos\" in [topology], or name the links that fail";
-        return refuse("tiers and pods are of Clos fabrics".to_owned(), hint);
+        let hint = "choose kind = \"fat_tree\", \"clos\" or \"folded_clos\" in [topology], or name the failed link \
+                    by `link`";
+        return refuse(
+            "random link failures need a Clos network, and this topology is not a Clos \
+                       network"
+                .to_owned(),
+            hint,
+        );
     };
     if let Some(pod) = random.pod.filter(|&pod| pod >= size.pods) {
-        let hint = format!("pods are counted from 0 to {}", size.pods - 1);
+        let hint = format!("give a pod from 0 to {}", size.pods - 1);
         return refuse(format!("the topology has no pod {pod}"), &hint);
     }
     let mut cables = cables(random, topology, &Clos::new(size));
@@ -37,8 +43,12 @@ pub(super) fn choose(
         }
     }
     let RandomLinks { links, most_a_switch, .. } = random;
-    let what = format!("no {links} of {} links are at most {most_a_switch} a switch", cables.len());
-    refuse(what, "fewer `links`, more `most_a_switch`, or all pods")
+    let what = format!(
+        "{links} of {} links cannot be chosen with at most {most_a_switch} at any \
+                        switch",
+        cables.len()
+    );
+    refuse(what, "give fewer `links`, a larger `most_a_switch`, or leave `pod` out")
 }
 
 /// The links from which the failures are chosen.
@@ -134,18 +144,24 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_fail_is_refused() {
+    fn impossible_random_link_failures_are_refused() {
         let random = RandomLinks { tier: Tier::Core, pod: Some(0), links: 12, most_a_switch: 2 };
         let refused = |random, topology: &Topology| chosen(random, topology, 1).unwrap_err();
         assert_eq!(
             refused(RandomLinks { links: 13, ..random }, &k12()),
-            "no 13 of 36 links are at most 2 a switch"
+            "13 of 36 links cannot be chosen with at most 2 at any switch"
         );
         assert_eq!(refused(RandomLinks { pod: Some(12), ..random }, &k12()), "the topology has no pod 12");
         let leaf_spine =
             clos(ClosSize::leaf_spine(2, 2, 2), ClosRates::all(Rate::from_gbps(10)), Duration::ZERO);
-        assert_eq!(refused(random, &leaf_spine.unwrap()), "no 12 of 0 links are at most 2 a switch");
+        assert_eq!(
+            refused(random, &leaf_spine.unwrap()),
+            "12 of 0 links cannot be chosen with at most 2 at any switch"
+        );
         let torus = torus(&[4, 4], Rate::from_gbps(10), Duration::ZERO).unwrap();
-        assert_eq!(refused(random, &torus), "tiers and pods are of Clos fabrics");
+        assert_eq!(
+            refused(random, &torus),
+            "random link failures need a Clos network, and this topology is not a Clos network"
+        );
     }
 }

@@ -42,7 +42,7 @@ impl Found {
     /// A caveat about the value, if there is one.
     #[must_use]
     pub fn remark(&self) -> Option<&'static str> {
-        self.at_end.then_some("the greatest value allowed: more may hold")
+        self.at_end.then_some("the end of the range; larger values may hold too")
     }
 
     /// Total number of runs made.
@@ -68,7 +68,8 @@ impl fmt::Display for Found {
         let remark = self.remark().map_or(String::new(), |remark| format!(" ({remark})"));
         write!(
             f,
-            "\n{} = {} is the greatest at which the measure is at least {}, over {} seeds{remark}\ndigest       {}",
+            "\n{} = {} is the greatest value at which the measure is at least {}, over {} seeds{remark}\ndigest     \
+               {}",
             self.key, self.shown, self.at_least, self.seeds, self.digest
         )
     }

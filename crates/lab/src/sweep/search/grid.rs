@@ -49,7 +49,7 @@ impl Number {
 keys! {
     /// The values among which a search chooses.
     pub(super) GRID = "search" {
-        /// First and last value. The first is taken to hold and never run.
+        /// First and last value. The first is assumed to hold and is never run.
         RANGE: Vec<f64> = Key::new("range").required().example("[0, 64]");
         /// Distance between values. Only a range of whole numbers may leave it out.
         STEP: f64 = Key::new("step").computed("1 of whole numbers").example("0.1");
@@ -64,7 +64,11 @@ impl Grid {
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let Some(range) = section.item(&RANGE) else { return Err(section.missing(&RANGE)) };
         let [from, to] = list(range)? else {
-            return Err(out_of_range(&range.at, "a range is two numbers", "for example: range = [0, 64]"));
+            return Err(out_of_range(
+                &range.at,
+                "`range` must have two numbers",
+                "for example: range = [0, 64]",
+            ));
         };
         let (from, to) = (Number::read(from)?, Number::read(to)?);
         section.resolve(&RANGE, vec![from.show(), to.show()]);
@@ -76,9 +80,9 @@ impl Grid {
         };
         section.resolve(&STEP, step.show());
         let some = step.real() > 0.0;
-        section.ensure(some, &STEP, "`step` must be greater than 0", "give a step above zero")?;
+        section.ensure(some, &STEP, "`step` must be greater than 0", "give a `step` above 0")?;
         let steps = (to.real() - from.real()) / step.real();
-        let hint = "the second number is at least a step above the first, and at most 2^32 of them";
+        let hint = "give a second number that is 1 to 2^32 steps above the first";
         section.ensure(
             (1.0..=4_294_967_296.0).contains(&steps),
             &RANGE,

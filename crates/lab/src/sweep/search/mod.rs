@@ -46,7 +46,7 @@ keys! {
     pub(crate) SEARCH = "search" {
         /// The dotted key that is searched.
         KEY: String = Key::new("key").required().example("\"workload.flows\"");
-        /// Least mean over seeds of the measure at which a value holds.
+        /// A value holds if the mean of the measure over seeds is at least this number.
         AT_LEAST: f64 = Key::new("at_least").required().example("0.99");
         /// Number of runs at each value.
         SEEDS: u64 = Key::new("seeds").or("1").above_zero();
@@ -70,7 +70,12 @@ impl Search {
         let measure = Measure::read(&mut section)?;
         let alone = measure.is_of_flows() && !measure.is_timed() && measure.bases().next().is_none();
         let hint = "for example: of = \"met\"";
-        section.ensure(alone, &OF, "a search needs a quantity of flows", hint)?;
+        section.ensure(
+            alone,
+            &OF,
+            "a search needs a quantity of flows, such as FCT or deadlines met",
+            hint,
+        )?;
         let (at_least, seeds) = (section.read(&AT_LEAST)?, section.read(&SEEDS)?);
         let resolved = section.finish()?;
         Ok(Some(Self { key, grid, measure, at_least, seeds, resolved }))
@@ -133,7 +138,7 @@ impl Search {
             }
         }
         let Some(measured) = raddle_records::stats::mean(&numbers) else {
-            let what = format!("{} = {} leaves nothing to measure", self.key, self.grid.shown(place));
+            let what = format!("with {} = {}, no flow can be measured", self.key, self.grid.shown(place));
             return Err(Error::Run(what));
         };
         let holds = measured >= self.at_least;

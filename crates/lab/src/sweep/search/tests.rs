@@ -14,7 +14,7 @@ fn find(last: u64, truth: impl Fn(u64) -> bool) -> (u64, Vec<u64>) {
 }
 
 #[test]
-fn it_goes_up_in_strides_and_then_halves() {
+fn a_search_grows_its_step_and_then_halves_the_interval() {
     assert_eq!(find(64, |place| place <= 10), (10, vec![1, 3, 7, 15, 11, 9, 10]));
     assert_eq!(find(64, |_| false), (0, vec![1]));
     assert_eq!(find(10, |_| true), (10, vec![1, 3, 7, 10]));
@@ -33,7 +33,7 @@ fn the_greatest_that_holds_is_found_in_logarithmically_many_tries() {
 }
 
 #[test]
-fn whatever_holds_the_value_found_does_and_the_next_does_not() {
+fn the_found_value_holds_and_the_next_one_does_not() {
     for pattern in 0..1_u64 << 12 {
         let truth = |place: u64| place == 0 || pattern >> (place - 1) & 1 == 1;
         let (found, _) = find(12, truth);

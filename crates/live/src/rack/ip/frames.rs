@@ -36,16 +36,16 @@ use std::sync::atomic::Ordering;
 #[derive(Debug, thiserror::Error)]
 pub enum NoFrameHost {
     /// This process has no such host.
-    #[error("node {0} is no host of this process")]
+    #[error("node {0} is not a host of this process")]
     NoHost(NodeId),
     /// The node already has a host of its scheme.
-    #[error("node {0} has a host of its scheme, which would get the frames")]
+    #[error("node {0} already has a host of its scheme, which would receive the frames")]
     Taken(NodeId),
     /// The namespace could not be made.
     #[error(transparent)]
     Namespace(#[from] NoNamespace),
     /// The system does not let the rack wait for the host's frames.
-    #[error("the frames of node {node} cannot be waited for: {why}")]
+    #[error("cannot wait for the frames of node {node}: {why}")]
     Unheard {
         /// The node.
         node: NodeId,

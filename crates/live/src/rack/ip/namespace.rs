@@ -67,7 +67,7 @@ impl Default for Interface {
 #[derive(Debug, thiserror::Error)]
 pub enum NoNamespace {
     /// The system refused a step.
-    #[error("no network namespace for node {node}: {step}: {why}")]
+    #[error("cannot create a network namespace for node {node}: {step}: {why}")]
     Refused {
         /// The node whose namespace was to be made.
         node: NodeId,
@@ -77,7 +77,7 @@ pub enum NoNamespace {
         why: io::Error,
     },
     /// The kernel does not have the congestion control.
-    #[error("the kernel has no congestion control `{name}`, nor a module of it: it has {available}")]
+    #[error("the kernel does not support the congestion control `{name}`; it supports {available}")]
     NoCongestionControl {
         /// The requested congestion control.
         name: String,
@@ -104,7 +104,7 @@ impl Namespace {
         cores: Option<&Cores>,
     ) -> Result<(Self, SyncDevice), NoNamespace> {
         let fault = fault(node);
-        fs::create_dir_all(NAMES).map_err(fault("making /run/netns"))?;
+        fs::create_dir_all(NAMES).map_err(fault("creating /run/netns"))?;
         forget_the_dead();
         let name = name(node);
         let path = Path::new(NAMES).join(&name);
@@ -113,7 +113,7 @@ impl Namespace {
         // A thread that has entered a namespace stays in it, so a separate thread makes the namespace.
         let made =
             thread::scope(|scope| scope.spawn(|| furnish(node, interface, cores, &namespace.path)).join());
-        let made = made.unwrap_or_else(|_| Err(fault("making it")(io::Error::other("a thread failed"))));
+        let made = made.unwrap_or_else(|_| Err(fault("creating it")(io::Error::other("a thread failed"))));
         made.map(|device| (namespace, device))
     }
 
@@ -172,9 +172,10 @@ fn furnish(
     name: &Path,
 ) -> Result<SyncDevice, NoNamespace> {
     let fault = fault(node);
-    unshare(CloneFlags::CLONE_NEWNET).map_err(|why| fault("leaving the machine's own")(why.into()))?;
+    unshare(CloneFlags::CLONE_NEWNET)
+        .map_err(|why| fault("leaving the machine's own namespace")(why.into()))?;
     mount(Some("/proc/thread-self/ns/net"), name, None::<&str>, MsFlags::MS_BIND, None::<&str>)
-        .map_err(|why| fault("keeping it under its name")(why.into()))?;
+        .map_err(|why| fault("mounting it under its name")(why.into()))?;
     let has_ipv6 = configure(interface).map_err(fault("setting up its protocols"))?;
     netconfig_rs::Interface::try_from_name("lo")
         .and_then(|lo| lo.set_up(true))
@@ -192,18 +193,18 @@ fn furnish(
     if has_ipv6 {
         builder = builder.ipv6(address_v6(node), 128);
     }
-    let device = builder.build_sync().map_err(fault("making its TAP interface"))?;
+    let device = builder.build_sync().map_err(fault("creating its TAP interface"))?;
     device.set_nonblocking(true).map_err(fault("setting up its TAP interface"))?;
     if let Some(cores) = cores {
         steer(&cores.mask_of_others()).map_err(fault("choosing the cores of its TAP interface"))?;
     }
-    let index = device.if_index().map_err(fault("looking at its TAP interface"))?;
+    let index = device.if_index().map_err(fault("reading the index of its TAP interface"))?;
     let ipv6 = has_ipv6.then(|| (address_v6(node).into(), PREFIX_V6));
     for (address, prefix) in [(ipv4.into(), PREFIX_V4)].into_iter().chain(ipv6) {
         routes::add(address, prefix, index, interface).map_err(|why| {
             match (why.kind(), lacking(&interface.congestion_control)) {
                 (io::ErrorKind::InvalidInput, Some(lacking)) => lacking,
-                _ => fault("making its route to the others")(why),
+                _ => fault("creating its route to the other hosts")(why),
             }
         })?;
     }

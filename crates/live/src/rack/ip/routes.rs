@@ -85,6 +85,6 @@ fn ask(what: RouteNetlinkMessage) -> io::Result<()> {
     match answer.payload {
         NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
         NetlinkPayload::Error(_) => Ok(()),
-        other => Err(io::Error::other(format!("an answer that was not asked for: {other:?}"))),
+        other => Err(io::Error::other(format!("an unexpected answer: {other:?}"))),
     }
 }

@@ -29,8 +29,8 @@ pub struct Broken(pub(super) String);
 impl From<io::Error> for Broken {
     fn from(why: io::Error) -> Self {
         Self(match why.kind() {
-            io::ErrorKind::UnexpectedEof => "it hung up".to_owned(),
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it is silent".to_owned(),
+            io::ErrorKind::UnexpectedEof => "it closed the connection".to_owned(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it did not answer in time".to_owned(),
             _ => why.to_string(),
         })
     }
@@ -110,7 +110,7 @@ impl Connection {
     fn unix(&self) -> io::Result<&UnixStream> {
         match &self.stream {
             Stream::Unix(stream) => Ok(stream),
-            Stream::Tcp(_) => Err(io::Error::other("no descriptor goes to another machine")),
+            Stream::Tcp(_) => Err(io::Error::other("a descriptor cannot be sent to another machine")),
         }
     }
 
@@ -119,7 +119,7 @@ impl Connection {
     pub(super) fn send(&self, message: &impl Serialize) -> Result<(), Broken> {
         let bytes = postcard::to_stdvec(message).map_err(|why| Broken(why.to_string()))?;
         if bytes.len() > MOST {
-            return Err(Broken(format!("a message of {} bytes is too long", bytes.len())));
+            return Err(Broken(format!("a message of {} bytes is longer than {MOST} bytes", bytes.len())));
         }
         // One write sends length and body: with two writes, the second could wait for the acknowledgement of the
         // first.
@@ -177,7 +177,7 @@ impl Connection {
             RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
             _ => None,
         });
-        given.next().ok_or_else(|| io::Error::other("no descriptor came"))
+        given.next().ok_or_else(|| io::Error::other("a descriptor was expected, but none arrived"))
     }
 }
 
@@ -193,11 +193,11 @@ fn receive<T: DeserializeOwned>(stream: &Stream) -> Result<T, Broken> {
     stream.read_exact(&mut len)?;
     let len = u32::from_le_bytes(len) as usize;
     if len > MOST {
-        return Err(Broken(format!("it announced a message of {len} bytes")));
+        return Err(Broken(format!("it announced a message of {len} bytes, more than {MOST}")));
     }
     let mut bytes = vec![0; len];
     stream.read_exact(&mut bytes)?;
-    postcard::from_bytes(&bytes).map_err(|_| Broken("it says what no process of a party says".to_owned()))
+    postcard::from_bytes(&bytes).map_err(|_| Broken("it sent an invalid message".to_owned()))
 }
 
 #[cfg(test)]
@@ -226,11 +226,11 @@ mod tests {
         given.rewind().and_then(|()| given.read_to_string(&mut text)).expect("a text");
         assert_eq!(text, "here");
         drop(one);
-        assert_eq!(other.receive::<u32>(SOON), Err(Broken("it hung up".to_owned())));
+        assert_eq!(other.receive::<u32>(SOON), Err(Broken("it closed the connection".to_owned())));
     }
 
     #[test]
-    fn whoever_talks_nonsense_is_not_listened_to() {
+    fn malformed_messages_are_errors() {
         for bytes in [&[0xFF; 8][..], &[2, 0, 0, 0, 0xFF, 0xFF], &[3, 0, 0, 0, 1]] {
             let (one, other) = pair();
             one.stream.write_all(bytes).expect("room");

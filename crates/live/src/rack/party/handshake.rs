@@ -50,7 +50,7 @@ pub enum NoParty {
         why: io::Error,
     },
     /// The nodes are not part of the rack, or the range is empty.
-    #[error("nodes {} to {} are not nodes of a rack of {of}", nodes.start, nodes.end.wrapping_sub(1))]
+    #[error("the nodes {} to {} are not a range of nodes of the rack, whose nodes are 0 to {}", nodes.start, nodes.end.wrapping_sub(1), of.saturating_sub(1))]
     Nodes {
         /// The nodes that this process was to run.
         nodes: Range<u32>,
@@ -58,16 +58,18 @@ pub enum NoParty {
         of: u32,
     },
     /// The host was given the unspecified address, which stands for all addresses of its machine.
-    #[error("{0} stands for all addresses of this machine: the others need the one by which they reach it")]
+    #[error(
+        "{0} stands for all addresses of this machine; give the address by which the other processes reach it"
+    )]
     AnyAddress(SocketAddr),
     /// Processes of several machines would meet without a secret.
-    #[error("processes that meet at a TCP address need a secret that all know")]
+    #[error("processes that meet at a TCP address need a shared secret")]
     NoSecret,
     /// This program was built without libfabric.
     #[error("this program was built without libfabric, which a rack over several machines needs")]
     NoLibfabric,
     /// No host listens at this place.
-    #[error("nobody listens at {at} after {} s: {why}", PATIENCE.as_secs())]
+    #[error("no process listens at {at} after {} s: {why}", PATIENCE.as_secs())]
     Nobody {
         /// The place.
         at: Meeting,
@@ -75,7 +77,7 @@ pub enum NoParty {
         why: io::Error,
     },
     /// No process has brought some of the nodes in time.
-    #[error("nobody has brought nodes {} after {} s{}", list(missing), PATIENCE.as_secs(), refusals(refused))]
+    #[error("no process for the nodes {} has joined after {} s{}", list(missing), PATIENCE.as_secs(), refusals(refused))]
     Missing {
         /// The missing nodes.
         missing: Vec<Range<u32>>,
@@ -83,13 +85,13 @@ pub enum NoParty {
         refused: Vec<String>,
     },
     /// The host has refused this process.
-    #[error("the host refuses: {0}")]
+    #[error("the host refuses this process: {0}")]
     Refused(String),
     /// The host does not know the secret.
     #[error("the host does not know the secret")]
     Impostor,
     /// A process is gone after it was let in.
-    #[error("the process of nodes {}-{} is gone: {why}", nodes.start, nodes.end.wrapping_sub(1))]
+    #[error("lost the process of nodes {}-{}: {why}", nodes.start, nodes.end.wrapping_sub(1))]
     Broken {
         /// The nodes of that process.
         nodes: Range<u32>,
@@ -97,7 +99,7 @@ pub enum NoParty {
         why: Broken,
     },
     /// The host is gone.
-    #[error("the host is gone: {0}")]
+    #[error("lost the host: {0}")]
     Gone(Broken),
     /// The caller's `look` stopped the wait.
     #[error("stopped while waiting for other processes")]
@@ -112,7 +114,7 @@ fn list(ranges: &[Range<u32>]) -> String {
 fn refusals(refused: &[String]) -> String {
     match refused.last() {
         None => String::new(),
-        Some(last) => format!("; {} were refused, the last because {last}", refused.len()),
+        Some(last) => format!("; {} processes were refused, the last because {last}", refused.len()),
     }
 }
 
@@ -223,26 +225,26 @@ fn welcome(
     let FromGuest::Greeting(Greeting { version, experiment, nodes, nonce: theirs }) =
         connection.receive(ANSWERS_IN)?
     else {
-        return Err(Broken("it did not greet".to_owned()));
+        return Err(Broken("it did not begin with a greeting".to_owned()));
     };
     if version != VERSION {
-        return Err(Broken(format!("it is {version:?}, and the host {VERSION:?}")));
+        return Err(Broken(format!("it has the version {version:?}, and the host has {VERSION:?}")));
     }
     if experiment != terms.experiment {
-        return Err(Broken("its experiment is another one".to_owned()));
+        return Err(Broken("it has another experiment".to_owned()));
     }
     if nodes.is_empty() || nodes.end > all {
-        return Err(Broken(format!("it brings nodes that the rack of {all} does not have")));
+        return Err(Broken(format!("it has nodes that the rack of {all} nodes does not have")));
     }
     if let Some(other) = taken.iter().find(|other| other.start < nodes.end && nodes.start < other.end) {
         let (first, last) = (other.start, other.end - 1);
-        return Err(Broken(format!("another process has brought nodes {first}-{last} already")));
+        return Err(Broken(format!("another process already has the nodes {first}-{last}")));
     }
     let ours = nonce()?;
     let proof = terms.proof(Side::Host, &nodes, &ours, &theirs).finalize().into_bytes().into();
     connection.send(&FromHost::Challenge { nonce: ours, proof: Proof(proof) })?;
     let FromGuest::Proof(Proof(proof)) = connection.receive(ANSWERS_IN)? else {
-        return Err(Broken("it did not show that it knows the secret".to_owned()));
+        return Err(Broken("it did not prove that it knows the secret".to_owned()));
     };
     let expected = terms.proof(Side::Guest, &nodes, &theirs, &ours);
     expected.verify_slice(&proof).map_err(|_| Broken("it does not know the secret".to_owned()))?;
@@ -258,7 +260,7 @@ pub(super) fn join(
 ) -> Result<Joined, NoParty> {
     terms.check(at, nodes)?;
     let looks = PATIENCE.as_millis() / LOOKS.as_millis();
-    let mut last = io::Error::other("nobody has answered");
+    let mut last = io::Error::other("no process has answered");
     for _ in 0..looks {
         match at.connect() {
             Ok(connection) => return greet(connection, nodes, terms),

@@ -360,7 +360,7 @@ pub(super) mod tests {
 
     /// Observers look up flows, nodes and links by number.
     #[test]
-    fn words_about_what_the_rack_does_not_have_are_not_told() {
+    fn reports_about_unknown_nodes_flows_and_links_are_ignored() {
         let (node, key) = (NodeId(3), FlowKey(7));
         let opened = |node, flow| Told::Report(node, Report::Opened { flow: FlowId(flow), key });
         let packet = || Packet::new(Credit::LEN as u32, Header::Credit(Credit::new(1, 2, [])));

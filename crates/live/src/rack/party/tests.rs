@@ -107,7 +107,7 @@ fn flows_cross_from_process_to_process() {
 }
 
 #[test]
-fn who_does_not_fit_is_told_why_and_sent_away() {
+fn processes_that_do_not_fit_are_refused_with_the_reason() {
     let (_folder, path) = socket();
     let host = {
         let path = path.clone();
@@ -118,7 +118,7 @@ fn who_does_not_fit_is_told_why_and_sent_away() {
         other => panic!("{other:?}"),
     };
     assert!(refused(Terms { experiment: "eight".to_owned(), ..terms(8..16) }).contains("experiment"));
-    assert!(refused(terms(7..16)).contains("nodes 0-7 already"));
+    assert!(refused(terms(7..16)).contains("already has the nodes 0-7"));
     let stranger = Terms { secret: b"a guess".to_vec(), ..terms(8..16) };
     assert!(matches!(Party::join(&path, 16, &stranger, go_on), Err(NoParty::Impostor)));
     assert!(matches!(Party::join(&path, 16, &terms(8..17), go_on), Err(NoParty::Nodes { of: 16, .. })));
@@ -140,7 +140,7 @@ fn a_socket_that_is_there_is_left_alone() {
 }
 
 #[test]
-fn nobody_waits_when_told_to_stop() {
+fn a_stopped_process_does_not_wait_for_others() {
     let (_folder, path) = socket();
     let stop = || ControlFlow::Break(());
     assert!(matches!(Party::invite(&path, 2, &terms(0..1), stop), Err(NoParty::Stopped)));
@@ -193,7 +193,7 @@ fn a_host_that_goes_is_reported() {
 }
 
 #[test]
-fn nobody_meets_at_an_address_without_libfabric_or_a_secret() {
+fn a_tcp_address_needs_libfabric_and_a_secret() {
     let address = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
     let open = Terms { secret: Vec::new(), ..terms(0..8) };
     let refused = Party::invite(address, 16, &open, go_on).expect_err("no party");

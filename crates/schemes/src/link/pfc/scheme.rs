@@ -13,10 +13,10 @@ use raddle_wire::pfc::Pause;
 pub const FLOW_CONTROL: FlowControl = FlowControl {
     info: Info {
         name: "pfc",
-        summary: "Priority-based flow control: neighbours stop each other before memory runs out",
+        summary: "Priority-based flow control: a port pauses its neighbour before the port's memory is full",
         source: "IEEE 802.1Qbb, IEEE 802.3 Annex 31D",
         differs: &[
-            "a pause takes hold when its frame has come in; the reaction time stands in the headroom only",
+            "a pause takes effect as soon as its frame has arrived; the reaction time counts only in the headroom",
         ],
         view: View::Local,
         parameters: &Params::LIST,
@@ -30,15 +30,23 @@ const fn threshold(name: &'static str, bytes: u64, doc: &'static str) -> Paramet
     Parameter::new(name, Value::Bytes(bytes), doc).within(0.0, 2e9).growing(Rate::from_gbps(10), None)
 }
 
-const XOFF: Parameter = threshold("xoff", 85_000, "bytes beyond which the neighbour is told to stop");
-const XON: Parameter = threshold("xon", 70_000, "bytes at which it is told to go on");
+const XOFF: Parameter = threshold("xoff", 85_000, "buffered bytes above which the port pauses its neighbour");
+const XON: Parameter = threshold(
+    "xon",
+    70_000,
+    "buffered bytes at or below which the port lets its neighbour \
+                                  resume",
+);
 
 /// The room between `xoff` and this value is the headroom; a longer link needs more of it. At 10 Gb/s 15 KB are enough
 /// for 1 us.
-const BUFFER: Parameter =
-    Parameter::new("buffer", Value::Bytes(100_000), "memory of a port for each lossless priority")
-        .within(1.0, 2e9)
-        .growing(Rate::from_gbps(10), Some(Duration::from_us(1)));
+const BUFFER: Parameter = Parameter::new(
+    "buffer",
+    Value::Bytes(100_000),
+    "memory of a port for each lossless priority, headroom included",
+)
+.within(1.0, 2e9)
+.growing(Rate::from_gbps(10), Some(Duration::from_us(1)));
 
 parameters! {
     /// What a port does with its memory (specifications/cee.md §0).
@@ -46,9 +54,9 @@ parameters! {
         buffer: u32 = BUFFER;
         xoff: u32 = XOFF;
         xon: u32 = XON;
-        /// lossless priorities, as a number: bit i is priority i
+        /// lossless priorities as a bit mask: bit i is priority i
         priorities: u8 = 255, 1..=255;
-        /// rate at which a host takes what came in out of its port's memory, and 0 if at once
+        /// rate at which a host takes received packets out of its port's memory; 0 takes them at once
         drain_rate: Option<Rate> = Rate::ZERO;
     }
 }
@@ -71,8 +79,8 @@ fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
     let params = Params::of(plan.settings);
     let unfit = |key: &str, problem, hint| Unfit { key: format!("scheme.pfc.{key}"), problem, hint };
     if params.xon > params.xoff {
-        let problem = "a pause would be taken back before it is sent".to_owned();
-        return Err(unfit("xon", problem, "give `xon` at most what `xoff` is".to_owned()));
+        let problem = format!("`xon` must be at most `xoff` (got {} B and {} B)", params.xon, params.xoff);
+        return Err(unfit("xon", problem, "give a smaller `xon`, or a larger `xoff`".to_owned()));
     }
     let headroom = |(id, link)| {
         let back = plan.topology.link(plan.topology.reverse(id)).unwrap_or(link);
@@ -82,8 +90,8 @@ fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
         && u64::from(params.buffer) < u64::from(params.xoff) + needed
     {
         let problem = format!(
-            "{} B lie between `xoff` and `buffer`, but {needed} B may come in by the link from {} to {} before a pause \
-             takes hold",
+            "`buffer` - `xoff` is {} B, but up to {needed} B may arrive over the link from {} to {} before a pause \
+             takes effect",
             params.buffer.saturating_sub(params.xoff),
             link.from,
             link.to,

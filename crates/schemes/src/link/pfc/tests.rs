@@ -39,7 +39,7 @@ fn said(priorities: u8, quanta: u16) -> Packet {
 }
 
 #[test]
-fn beyond_the_upper_watermark_the_neighbour_stops_and_at_the_lower_it_goes_on() {
+fn the_neighbour_is_paused_above_xoff_and_resumed_at_xon() {
     let mut port = port();
     // 56 frames are 84,000 B, 57 are 85,500.
     for _ in 0..56 {
@@ -60,7 +60,7 @@ fn beyond_the_upper_watermark_the_neighbour_stops_and_at_the_lower_it_goes_on() 
 }
 
 #[test]
-fn what_does_not_fit_is_counted() {
+fn packets_that_overflow_the_memory_are_counted() {
     let mut port = port();
     let _ = port.enter(Time::ZERO, Class(0), 100_000);
     assert_eq!(port.account(Time::ZERO).overflows, 0);
@@ -161,7 +161,7 @@ fn links(topology: &Topology) -> [raddle_topology::Link; 2] {
 
 /// §2.2: 8.5 KB at 10 Gb/s and 50 ns. More is needed if a pause must wait for a frame on a slow reverse link.
 #[test]
-fn headroom_covers_what_is_under_way() {
+fn headroom_covers_the_bytes_in_flight() {
     let line = builders::single_switch(2, RATE, Duration::from_ns(50)).expect("a valid size");
     let [link, back] = links(&line);
     assert_eq!(headroom(&link, &back, 1_500), 8_529);

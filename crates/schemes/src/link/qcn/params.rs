@@ -28,47 +28,47 @@ parameters! {
     /// QCN's parameters, of congestion points and reaction points. The standard's names stand beside them.
     pub(crate) struct Params {
         // cpQSp
-        /// queue that congestion points aim at
+        /// target queue length of congestion points
         qeq: Bytes = Bytes(20_000), 1..=1_000_000_000;
         // cpW
-        /// weight of a queue's growth against its length
+        /// weight of a queue's growth relative to its length
         w: u32 = 2, 0..=1_024;
         // rpgGd times the greatest feedback
-        /// share of the rate that the greatest feedback takes
+        /// fraction of the rate by which the greatest feedback cuts it
         gd: f64 = 0.5;
         // cpSampleBase
-        /// bytes between samples without congestion
+        /// number of bytes between samples without congestion
         sample: Bytes = Bytes(150_000), 1..=1_000_000_000;
         /// how feedback shortens the sampling interval
         interval: Interval;
         // rpgByteReset
-        /// bytes of a recovery cycle
+        /// number of sent bytes that end a recovery cycle
         byte_limit: Bytes = Bytes(150_000), 1..=1_000_000_000;
         // rpgTimeReset
-        /// time of a recovery cycle
+        /// time that ends a recovery cycle
         timer: Duration = Duration::from_ms(15), Duration::from_us(1)..=Duration::from_ms(60_000);
         // rpgThreshold
-        /// cycles of fast recovery
+        /// number of cycles of fast recovery
         fr_thr: u32 = 5, 1..=1_000_000;
         // rpgAiRate: increase of the target rate per cycle
-        /// step of active increase
+        /// increase of the target rate per cycle of active increase
         r_ai: Rate = Rate::from_bps(5_000_000);
         // rpgHaiRate: increase per cycle, times the cycle's number
-        /// step of hyper-active increase
+        /// increase of the target rate per cycle of hyper-active increase, times the cycle's number
         r_hai: Rate = Rate::from_bps(50_000_000);
         // rpgMinRate
-        /// least rate
+        /// lowest rate of a rate limiter
         min_rate: Rate = Rate::from_bps(100_000), Rate::from_bps(1)..=Rate::from_gbps(1_000_000);
         // rpgMinDecFac
-        /// least share of the rate that one notice leaves
+        /// smallest fraction of the rate that remains after a notice
         min_dec: f64 = 0.5, 0.001..=1.0;
-        /// which version's recovery cycles
+        /// version of QCN that defines the recovery cycles
         machine: Machine;
         // Extra fast recovery: lasts until the end of a byte cycle after a notice.
-        /// notices in the first byte cycle leave the target rate alone
+        /// notices in the first byte cycle do not change the target rate
         efr: bool = true;
         // Target rate reduction, after the first cycle.
-        /// divide a target of over ten times the rate by eight
+        /// divide the target rate by eight if it exceeds ten times the rate
         trr: bool = false;
     }
 }

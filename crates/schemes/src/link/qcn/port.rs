@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_left_is_no_congestion() {
+    fn departed_packets_do_not_count_as_congestion() {
         let [state] = backlogs(&[0])[..] else { unreachable!("one port") };
         let mut port = port();
         for _ in 0..1_000 {

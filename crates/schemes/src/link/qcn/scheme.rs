@@ -10,13 +10,17 @@ use std::sync::Arc;
 pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
     info: Info {
         name: "qcn",
-        summary: "Quantized congestion notification: queues sample frames, and tell their sources how congested they are",
+        summary: "Quantized congestion notification: queues sample frames and report their congestion to the \
+                  frames' sources",
         source: "IEEE 802.1Qau (802.1Q clauses 30 to 33), QCN version 2.2; Crisan et al.",
         differs: &[
-            "parameters of rate limiters, which transports have, stand here too, as in the standard's tables",
-            "the interval to the next sample begins at the frame sampled, as calibrated: full frames are sampled 1 in 10.5",
-            "feedback is brought to 6 bits by 63, and the rate cut by that share of the gain, where the standard has 128",
-            "extra fast recovery is on and the target rate is not reduced, as calibrated (specifications/cee.md §3.3)",
+            "the parameters of rate limiters are here too, as in the standard's tables, although transports have \
+             the rate limiters",
+            "the next sampling interval begins at the sampled frame, as calibrated: 1 of 10.5 full frames is sampled",
+            "the 6-bit feedback is divided by 63, its greatest value, when it cuts a rate; the standard divides by \
+             128",
+            "as calibrated (specifications/cee.md §3.3), extra fast recovery is on, and the target rate is not \
+             reduced",
         ],
         view: View::Local,
         parameters: &Params::LIST,

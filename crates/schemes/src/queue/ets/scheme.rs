@@ -8,7 +8,7 @@ use crate::scheme::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
 pub(crate) const QUEUE: QueueDiscipline = QueueDiscipline {
     info: Info {
         name: "ets",
-        summary: "Strict traffic classes first, the rest of the link shared by percentages; heeds pauses; unbounded",
+        summary: "Strict traffic classes first, then the other classes by percentages; respects pauses; unbounded",
         source: "IEEE 802.1Qaz",
         differs: &[],
         view: View::Local,
@@ -19,9 +19,10 @@ pub(crate) const QUEUE: QueueDiscipline = QueueDiscipline {
 
 parameters! {
     struct Parameters {
-        /// the traffic class of each priority
+        /// traffic class of each priority
         classes: [u8; COUNT] = [0, 1, 2, 3, 4, 5, 6, 7], 0..=7;
-        /// each traffic class's percentage of what strict classes leave, 100 in all; 0 makes a class strict
+        /// percentage of each traffic class in the rate that strict classes leave; the sum must be 100; 0 makes a
+        /// class strict
         shares: [u8; COUNT] = [13, 13, 13, 13, 12, 12, 12, 12], 0..=100;
     }
 }
@@ -46,7 +47,7 @@ impl Params {
     pub(crate) fn new(classes: [u8; COUNT], shares: [u8; COUNT], packet_bytes: u32) -> Result<Self, String> {
         let all: u32 = shares.iter().copied().map(u32::from).sum();
         if all != 100 && all != 0 {
-            return Err(format!("the shares come to {all}%"));
+            return Err(format!("the `shares` must add up to 100 (got {all})"));
         }
         let least = shares.into_iter().filter(|&share| share > 0).min().unwrap_or(1);
         let bytes_a_percent = u64::from(packet_bytes).div_ceil(least.into());
@@ -72,7 +73,7 @@ fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<Queues, Unfit> {
     let params = Params::new(classes, shares, packet_bytes).map_err(|problem| Unfit {
         key: "scheme.ets.shares".to_owned(),
         problem,
-        hint: "let them add up to 100; a class with 0 is strict".to_owned(),
+        hint: "give percentages that add up to 100; a class with share 0 is strict".to_owned(),
     })?;
     Ok(Box::new(move |_| Box::new(Ets::new(params))))
 }

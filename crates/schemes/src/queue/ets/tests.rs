@@ -81,8 +81,11 @@ fn priorities_of_a_class_share_a_queue_as_far_as_pauses_allow() {
 }
 
 #[test]
-fn shares_come_to_a_hundred() {
-    assert_eq!(Params::new(OWN, [99, 0, 0, 0, 0, 0, 0, 0], 1_500), Err("the shares come to 99%".to_owned()));
+fn shares_must_add_up_to_100() {
+    assert_eq!(
+        Params::new(OWN, [99, 0, 0, 0, 0, 0, 0, 0], 1_500),
+        Err("the `shares` must add up to 100 (got 99)".to_owned())
+    );
     assert!(Params::new(OWN, [0; 8], 1_500).is_ok(), "all strict");
     assert!(
         Params::new(OWN, [1, 99, 0, 0, 0, 0, 0, 0], 1_500).is_ok_and(|params| params.quantum(0) >= 1_500)

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub const QUEUE: QueueDiscipline = QueueDiscipline {
     info: Info {
         name: "strict",
-        summary: "Strict priority among the eight of 802.1Q, which heeds pauses; unbounded",
+        summary: "Strict priority among the eight priorities of 802.1Q; respects pauses; unbounded",
         source: "IEEE 802.1Q §8.6.8.1",
         differs: &[],
         view: View::Local,

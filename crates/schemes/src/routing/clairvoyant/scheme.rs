@@ -21,11 +21,11 @@ pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Le
 
 const INFO: Info = Info {
     name: "clairvoyant",
-    summary: "Each flow on the path of a Clos network whose greatest load is least at the instant at which it begins",
-    source: "Expeditus (SoCC 2016) §5.1, where it is called Clairvoyant or ideal",
+    summary: "Each flow takes the path of a Clos network whose most loaded link is least loaded when the flow begins",
+    source: "Expeditus (SoCC 2016) §5.1, under the names Clairvoyant and ideal",
     differs: &[
-        "ties are broken at random, loads are rounded as Expeditus's are: the paper does not say",
-        "a link that failed is avoided from when its failure is discovered",
+        "not specified in the paper: ties are broken at random, and loads are rounded as in Expeditus",
+        "a failed link is avoided only once its failure has been discovered",
     ],
     view: View::Global,
     parameters: &Parameters::LIST,
@@ -33,7 +33,8 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// select for both directions, or as the authors' simulation code does for that of the SYN only
+        /// select paths for both directions, or only for the direction of the SYN, as the authors' simulation code
+        /// does
         mode: Mode;
         t_dre: Duration = T_DRE;
         alpha: f64 = ALPHA;

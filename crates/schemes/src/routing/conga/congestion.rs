@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_is_not_fed_back() {
+    fn aged_metrics_are_not_fed_back() {
         let mut tables = tables();
         tables.seen(at(0), LEAF, 0, 5);
         tables.seen(at(5_000), LEAF, 1, 6);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_sixteen() {
+    fn the_turn_among_sixteen_tags_wraps_around() {
         assert_eq!([0, 3, 4, 15, 16].map(|from| first_from(1 << 3 | 1, from)), [0, 3, 0, 0, 0].map(Some));
         assert_eq!(first_from(1 << 15, 15), Some(15));
         assert_eq!(first_from(0, 5), None);

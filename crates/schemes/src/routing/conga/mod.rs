@@ -38,7 +38,7 @@ pub(crate) const ROUTING: Routing =
 pub(crate) const FLOW_ROUTING: Routing = Routing {
     info: Info {
         name: "conga-flow",
-        summary: "CONGA with a gap so long that a flow hardly ever moves",
+        summary: "CONGA with a flowlet gap so long that a flow hardly ever changes its path",
         source: "CONGA (SIGCOMM 2014) §5; specifications/expeditus.md §6.4",
         parameters: &with_defaults(Parameters::LIST, &[("t_fl", Value::Duration(Duration::from_ms(13)))]),
         ..INFO
@@ -48,15 +48,15 @@ pub(crate) const FLOW_ROUTING: Routing = Routing {
 
 const INFO: Info = Info {
     name: "conga",
-    summary: "Each flowlet of a leaf-spine on the uplink that is least congested, here and behind",
+    summary: "Each flowlet of a leaf-spine takes the uplink whose path to the destination leaf is least congested",
     source: "CONGA (SIGCOMM 2014) §3; specifications/expeditus.md §6.3",
     differs: &[
-        "t_fl is 100 us and tau 200 us, as where Expeditus compares itself with it; CONGA's own evaluation has 500 us and \
-         160 us",
-        "a metric that has not been heard of for `ageing` counts as 0 at once, not gradually; what a leaf has not seen for \
-         as long it does not feed back",
-        "a load is rounded down, ends at 7, and includes the packet that is marked",
-        "the overlay header is 4 bytes in front of the packet, in place of VXLAN's spare bits",
+        "t_fl is 100 us and tau 200 us, as in Expeditus's comparison with CONGA; CONGA's own evaluation has 500 us \
+         and 160 us",
+        "a metric that has not been updated for `ageing` becomes 0 at once, not gradually; a leaf does not feed \
+         back metrics that are older than that",
+        "a load is rounded down, is at most 7, and includes the packet that carries it",
+        "the overlay header is 4 extra bytes in front of the packet; the paper uses spare bits of VXLAN's header",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -83,17 +83,17 @@ parameters! {
         t_fl: Duration = flowlets::gap(Duration::from_us(100));
         expiry: Expiry = flowlets::EXPIRY;
         flowlets: usize = flowlets::SLOTS;
-        /// bits of a load, Q
+        /// number of bits of a load, Q
         bits: u32 = 3, 1..=3;
-        /// period of the rate estimators' decay
+        /// interval at which rate estimators decay
         t_dre: Duration = Duration::from_us(20), Duration::from_ps(1)..=Duration::from_ms(1_000_000);
-        /// share that a rate estimator loses every period
+        /// fraction that a rate estimator loses in each interval
         alpha: f64 = 0.1, 0.001..=1.0;
-        /// how long a metric counts that is not heard of again
+        /// time without an update after which a metric counts as 0
         ageing: Duration = Duration::from_ms(10), Duration::from_ps(1)..=Duration::from_ms(1_000_000_000);
-        /// which switches mark congestion in packets; the public simulation code leaves out the spines
+        /// which switches mark congestion in packets; in the public simulation code, spines do not
         ce: Marking;
-        /// what an uplink counts for: the greater of its own load and that behind it, or only the latter
+        /// the metric of an uplink: the greater of its own load and the load beyond it, or only the load beyond it
         decision: Decision;
     }
 }
@@ -143,26 +143,24 @@ impl Fabric {
 fn leaf_spine(topology: &Topology, name: &str) -> Result<(Clos, u32), Unfit> {
     let unfit =
         |problem: String, hint: &str| Unfit { key: "scheme.routing".into(), problem, hint: hint.into() };
-    let hint =
-        "choose a leaf-spine as topology, or a routing that knows more levels, such as `expeditus` or `hula`";
+    let hint = "choose topology.kind = \"folded_clos\", or a routing for more levels of switches, such as `expeditus` or \
+         `hula`";
     match *topology.shape() {
         Shape::Clos(size) if size.pods > 1 => Err(unfit(
-            format!("`{name}` is defined between leaves and spines only, and this fabric has cores above"),
+            format!("`{name}` needs a leaf-spine, and this topology has core switches above the spines"),
             hint,
         )),
         Shape::Clos(size) if size.aggregations as usize > Overlay::TAGS => Err(unfit(
             format!(
-                "`{name}` numbers the uplinks of a leaf in 4 bits, at most {}, and this fabric's leaves have {}",
+                "`{name}` supports at most {} uplinks per leaf (a field of 4 bits), and the leaves of this topology \
+                 have {}",
                 Overlay::TAGS,
                 size.aggregations
             ),
-            "choose a fabric of fewer spines",
+            "choose a topology with fewer spines",
         )),
         Shape::Clos(size) => Ok((Clos::new(size), size.hosts)),
-        _ => Err(unfit(
-            format!("`{name}` is defined between leaves and spines, and this fabric has none"),
-            hint,
-        )),
+        _ => Err(unfit(format!("`{name}` needs a leaf-spine, and this topology is not a leaf-spine"), hint)),
     }
 }
 

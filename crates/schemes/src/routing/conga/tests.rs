@@ -171,7 +171,7 @@ fn oracle_6_3_decisions() {
 
 /// §6.3: a flow moves only between flowlets, and only to an uplink with strictly less load.
 #[test]
-fn oracle_6_3_flowlets_move_to_what_is_strictly_better() {
+fn oracle_6_3_flowlets_move_only_to_a_strictly_better_uplink() {
     let fabric = conga();
     for flow in 0..20 {
         let mut leaf = Leaf::new(&fabric, LEAVES[0]);
@@ -271,10 +271,11 @@ fn other_fabrics_are_refused() {
     let problem = |topology| with(topology, "conga-flow", &[]).map(|_| ()).map_err(|unfit| unfit.problem);
     let fat_tree = builders::fat_tree(4, ClosRates::all(RATE), DELAY).expect("a fat-tree");
     assert!(
-        problem(fat_tree).is_err_and(|problem| problem.contains("`conga-flow`") && problem.contains("cores"))
+        problem(fat_tree)
+            .is_err_and(|problem| problem.contains("`conga-flow`") && problem.contains("core switches"))
     );
     let torus = builders::torus(&[4, 4], RATE, DELAY).expect("a torus");
-    assert!(problem(torus).is_err_and(|problem| problem.contains("has none")));
+    assert!(problem(torus).is_err_and(|problem| problem.contains("not a leaf-spine")));
     let wide = |spines| builders::folded_clos(2, 1, spines, RATE, RATE, DELAY).expect("a leaf-spine");
     assert!(
         problem(wide(17)).is_err_and(|problem| problem.contains("at most 16") && problem.contains("have 17"))

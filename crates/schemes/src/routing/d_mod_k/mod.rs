@@ -16,7 +16,7 @@ pub(crate) const ROUTING: Routing =
 
 const INFO: Info = Info {
     name: "d-mod-k",
-    summary: "Up and down a tree, up by the digits of the destination's number",
+    summary: "Each packet goes up and down a tree; the digits of the destination's number choose the ports upwards",
     source: "Rodriguez et al., CLUSTER 2009; Crisan et al., CEE Switch Adaptive Routing, \"Deterministic\"",
     differs: &[],
     view: View::Local,

@@ -42,13 +42,13 @@ pub(crate) const ROUTING: Routing = Routing {
 
 const INFO: Info = Info {
     name: "drill",
-    summary: "Each packet to the shortest queue of a few next hops, random ones and remembered ones",
+    summary: "Each packet joins the shortest queue among a few next hops: some drawn at random, some remembered",
     source: "Ghorbani et al., DRILL, SIGCOMM 2017",
     differs: &[
-        "a queue's length is the time until it is empty, so that ports of different rates compare",
-        "a port that is down counts as the longest queue, before routing has heard of it",
-        "components are next hops of equal capacity behind them, not of equal labels along whole paths",
-        "a switch has one forwarding engine, which sees all packets",
+        "a queue's length is measured as the time to drain it, so that ports of different rates can be compared",
+        "a port that is down counts as the longest queue even before its failure has been discovered",
+        "next hops are grouped into components by the capacity behind them, not by the labels of whole paths",
+        "a switch has a single forwarding engine for all packets",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -56,9 +56,9 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// next hops drawn at random for each packet
+        /// number of next hops drawn at random for each packet
         samples: usize = 2, 1..=65_536;
-        /// next hops remembered as those with the shortest queues
+        /// number of remembered next hops, those that had the shortest queues
         memory: usize = 1, 0..=65_536;
         hold: Duration = HOLD;
     }

@@ -61,7 +61,7 @@ fn oracle_two_different_queues_are_sampled() {
 }
 
 #[test]
-fn what_is_remembered_is_looked_at_anew() {
+fn queues_of_remembered_ports_are_measured_again() {
     let (mut component, mut random) = (component(2), Stream::new(1, 0, "test"));
     let look = Look { samples: 1, memory: 1 };
     let mut choose = |queues: &[u64]| {

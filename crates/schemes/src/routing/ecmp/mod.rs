@@ -21,8 +21,8 @@ pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::As
 
 const INFO: Info = Info {
     name: "ecmp",
-    summary: "Each flow on one shortest path, chosen by hash at every hop",
-    source: "RFC 2992's idea; the baseline of R2C2 §5.1 and Expeditus §5",
+    summary: "Each flow takes one shortest path, chosen by hash at every hop",
+    source: "after RFC 2992; the baseline of R2C2 §5.1 and Expeditus §5",
     differs: &[],
     view: View::Local,
     parameters: &[],

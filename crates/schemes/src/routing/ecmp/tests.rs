@@ -79,6 +79,6 @@ fn paths_avoid_failed_links_once_they_are_known_and_return_after_repair() {
 }
 
 #[test]
-fn what_a_packet_needs_is_on_one_cache_line() {
+fn the_data_for_one_packet_fits_a_cache_line() {
     assert_eq!(size_of::<Ecmp>(), 64);
 }

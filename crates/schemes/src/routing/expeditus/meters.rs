@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_counts_as_load_upwards_if_it_is_to() {
+    fn a_queue_counts_as_uplink_load_if_queue_counts_is_set() {
         for (drains_in_us, load) in [(0, 0), (2, 0), (3, 1), (10, 4), (20, 7), (90, 7)] {
             let states = ports(Time::ZERO + Duration::from_us(drains_in_us), true);
             let mut uplinks = uplinks(Counted::Enqueue);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_counts_when_it_leaves_or_at_once() {
+    fn packets_count_when_queued_or_when_sent() {
         for (counted, now, later) in [(Counted::Enqueue, 4, 3), (Counted::TxStart, 0, 3)] {
             let mut uplinks = uplinks(counted);
             for n in 0..100 {

@@ -27,17 +27,19 @@ pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Le
 
 const INFO: Info = Info {
     name: "expeditus",
-    summary: "Each flow on the path of a Clos network that was least congested when it began: \
-              first the aggregation switch is selected, then the core",
+    summary: "Each flow takes the path of a Clos network that was least congested when the flow began: first the \
+              aggregation switch is selected, then the core",
     source: "Expeditus (SoCC 2016) §§3-4",
     differs: &[
-        "an entry whose answer is out expires as any other; the paper only resets its valid bit, which would bar the flow \
-         from selecting for ever",
-        "loads are rounded down and end at 7; ties are broken at random; a switch never selects a port that is down: \
-         the paper does not say",
-        "multipliers that are no whole number scale before rounding, others after it; they apply when failures are discovered",
-        "entries that lead over a port that went down expire at once",
-        "authsim: loads travel in the paper's tag rather than in a header behind IP's, and end at 7; multipliers are off",
+        "an entry that waits for an answer expires like any other; the paper only resets its valid bit, and the \
+         flow could then never select again",
+        "not specified in the paper: loads are rounded down and limited to 7; ties are broken at random; a switch \
+         never selects a port that is down",
+        "fractional multipliers are applied before rounding, whole ones after it; they apply once a failure has \
+         been discovered",
+        "entries of paths through a port that went down expire at once",
+        "`mode = \"authsim\"`: loads travel in the paper's tag instead of a header after the IP header, and are \
+         limited to 7; multipliers are off",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -68,15 +70,16 @@ choices! {
 parameters! {
     /// Expeditus's parameters.
     pub(crate) struct Parameters {
-        /// the paper's protocol, or that of the authors' simulation code, in which loads ride on SYN and SYN-ACK and a
-        /// connection selects once (there alpha = 0.3, and transports need a handshake)
+        /// the paper's protocol, or that of the authors' simulation code: loads travel in SYN and SYN-ACK, and a
+        /// connection selects its path once (alpha is 0.3 there, and the transport needs a handshake)
         mode: Mode;
         t_dre: Duration = T_DRE;
         alpha: f64 = ALPHA;
         bits: u32 = BITS;
-        /// when a packet counts as sent up: when it is queued, or when its first bit leaves
+        /// when an uplink counts a packet: when it is queued, or when its first bit leaves
         dre_egress: Counted;
-        /// a queue counts as load of an uplink upwards: fully if it takes t_dre to drain (the testbed, whose timers were slow)
+        /// the load of an uplink includes its queue: a queue that takes t_dre to drain counts as full load (as in the
+        /// testbed, whose timers were slow)
         queue_counts: bool = false;
         pst_capacity: usize = PST_CAPACITY;
         pst_timeout: Duration = PST_TIMEOUT;
@@ -84,23 +87,27 @@ parameters! {
         pst_lookup: Lookup = PST_LOOKUP;
         /// how a switch chooses among equally loaded uplinks
         ties: Ties;
-        /// how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before it
-        /// (prescale), or whichever suits the multiplier
+        /// how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before
+        /// rounding (prescale), or as suits the multiplier
         multipliers: Scaling;
-        /// a SYN sent again while the answer to the first one is out begins a new selection
+        /// a SYN that is retransmitted before the first SYN is answered begins a new selection
         reselect_on_syn: bool = false;
     }
 }
 
-pub(crate) const T_DRE: Parameter =
-    Parameter::new("t_dre", Value::Duration(Duration::from_us(20)), "period of the rate estimators' decay")
-        .within(1.0, 1e15);
+pub(crate) const T_DRE: Parameter = Parameter::new(
+    "t_dre",
+    Value::Duration(Duration::from_us(20)),
+    "interval at which rate estimators decay",
+)
+.within(1.0, 1e15);
 pub(crate) const ALPHA: Parameter =
-    Parameter::new("alpha", Value::Fraction(0.1), "share that a rate estimator loses every period")
+    Parameter::new("alpha", Value::Fraction(0.1), "fraction that a rate estimator loses in each interval")
         .within(0.001, 1.0);
-pub(crate) const BITS: Parameter = Parameter::new("bits", Value::Count(3), "bits of a load").within(1.0, 3.0);
+pub(crate) const BITS: Parameter =
+    Parameter::new("bits", Value::Count(3), "number of bits of a load").within(1.0, 3.0);
 pub(crate) const PST_CAPACITY: Parameter =
-    Parameter::new("pst_capacity", Value::Count(65_536), "entries of a path selection table")
+    Parameter::new("pst_capacity", Value::Count(65_536), "number of entries of a path selection table")
         .within(1.0, 16_777_216.0);
 pub(crate) const PST_TIMEOUT: Parameter = Parameter::new(
     "pst_timeout",
@@ -111,12 +118,12 @@ pub(crate) const PST_TIMEOUT: Parameter = Parameter::new(
 pub(crate) const PST_CLOCK: Parameter = Parameter::choice(
     "pst_clock",
     Clock::WORDS,
-    "whether entries expire by exact timestamps, or by an age bit: between one and two timeouts",
+    "entries expire exactly after the timeout (timestamps), or after one to two timeouts (an age bit)",
 );
 pub(crate) const PST_LOOKUP: Parameter = Parameter::choice(
     "pst_lookup",
     Lookup::WORDS,
-    "whether each flow has an entry of its own, or those share one whose hashes agree in the lower bits (hw)",
+    "each flow has its own entry, or flows share an entry if the lower bits of their hashes are equal (hw)",
 );
 
 /// The common data from which all switches of a fabric are built.
@@ -140,8 +147,12 @@ impl Expeditus {
         if most > Tag::MOST {
             return Err(Unfit {
                 key: "topology".into(),
-                problem: format!("a switch has {most} uplinks; Expeditus's tag has room for {}", Tag::MOST),
-                hint: "choose a fabric with fewer".into(),
+                problem: format!(
+                    "a switch of this topology has {most} uplinks, and Expeditus's tag has room for at \
+                                  most {}",
+                    Tag::MOST
+                ),
+                hint: "choose a topology with fewer uplinks per switch".into(),
             });
         }
         let parameters = Parameters::of(plan.settings);
@@ -224,7 +235,7 @@ pub(crate) fn clos_of(topology: &Topology, name: &str) -> Result<ClosSize, Unfit
         Shape::Clos(size) => Ok(size),
         _ => Err(Unfit {
             key: "scheme.routing".into(),
-            problem: format!("`{name}` selects among the uplinks of a Clos network, and this fabric is none"),
+            problem: format!("`{name}` needs a Clos network, and this topology is not a Clos network"),
             hint: "choose `clos`, `fat_tree` or `folded_clos` as topology.kind, or another routing such as `ecmp`"
                 .into(),
         }),

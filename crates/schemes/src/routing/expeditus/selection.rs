@@ -113,7 +113,7 @@ mod tests {
 
     /// §5.1 and the second half of oracle §11.2 S9: an unusable uplink never wins, however full the others are.
     #[test]
-    fn oracle_s9_what_is_unusable_never_wins() {
+    fn oracle_s9_unusable_ports_are_never_selected() {
         let usable = |told: [u8; 2], measured: [u8; 2], alive: &dyn Fn(usize) -> bool| {
             select(told.into_iter(), measured.into_iter(), alive, FLOW, &mut Ties::Lowest)
         };

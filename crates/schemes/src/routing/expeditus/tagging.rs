@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_as_long_as_its_bytes_with_whatever_tag() {
+    fn the_length_of_a_packet_equals_its_encoded_bytes_with_any_tag() {
         let mut packet = data();
         put_tag(&mut packet, Tag::request([1, 2, 3]));
         assert_eq!((packet.size, packet.payload(), packet.dst().0), (145, 100, 2));

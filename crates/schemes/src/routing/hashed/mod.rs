@@ -25,9 +25,9 @@ pub(crate) const ROUTING: Routing = Routing { info: INFO, build, spread, hold: |
 
 const INFO: Info = Info {
     name: "hashed",
-    summary: "Up and down a tree, up by the digits of a hash that the source makes of the flow",
+    summary: "Each packet goes up and down a tree; the digits of a hash of the flow choose the ports upwards",
     source: "RFC 2992 (hash-threshold); Crisan et al., CEE Switch Adaptive Routing, \"Hashed\"",
-    differs: &["the protocol's number is not hashed: all packets of a run have one"],
+    differs: &["the protocol number is not hashed, because all packets of a run have the same one"],
     view: View::Local,
     parameters: &Parameters::LIST,
 };
@@ -43,8 +43,8 @@ choices! {
 
 parameters! {
     struct Parameters {
-        /// what is hashed: source and destination; the flow's number or ports as well; or the place in the flow too, of
-        /// frames of converged Ethernet, which their adapters put back in order
+        /// the input of the hash: source and destination; also the flow's number or ports; or also the frame's
+        /// position in the flow (only converged Ethernet, whose adapters put frames back in order)
         key: Key;
     }
 }

@@ -28,7 +28,7 @@ fn oracle_8_13_a_flow_keeps_to_its_path_and_flows_spread() {
 }
 
 #[test]
-fn a_pair_has_one_path_whatever_its_flows_and_a_frame_its_own() {
+fn the_key_pair_keeps_one_path_and_the_key_frame_spreads_frames() {
     let frames = || (0..10_000).map(|i| frame(0, 31, i % 7, u64::from(i) * 1_500));
     assert_eq!(counts(&mut fabric("pair"), frames()).len(), 1);
     even(counts(&mut fabric("frame"), frames()).into_values(), 16);
@@ -41,7 +41,7 @@ fn a_pair_has_one_path_whatever_its_flows_and_a_frame_its_own() {
 
 /// RFC 2992 §2: each path owns an equal range of the 65,536 hash values. The path's digits are the ports upwards.
 #[test]
-fn switches_work_out_what_the_source_would_write() {
+fn switches_compute_the_path_that_the_source_would_write() {
     let mut fabric = fabric("flow");
     for flow in 0..200 {
         let mut sent = frame(5, 26, flow, 0);

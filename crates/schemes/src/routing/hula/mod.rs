@@ -29,14 +29,16 @@ pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Le
 
 const INFO: Info = Info {
     name: "hula",
-    summary: "Each flowlet, at every hop, by the port that probes found least utilised on the way to its edge switch",
+    summary: "Each flowlet takes, at every hop, the port with the least utilised path to the destination's edge \
+              switch, measured by probes",
     source: "HULA (SOSR 2016) §3; specifications/expeditus.md §6.5",
     differs: &[
-        "an edge switch that no packet has passed for `ageing` sends no probes until the next packet: an idle fabric is at \
-         rest",
-        "where no probe has told of a next hop for `ageing`, flowlets are spread by hash over the shortest paths, as \
-         ECMP does; the paper keeps the old one until another probe comes",
-        "a probe is 46 bytes of packet, the payload of a 64-byte frame; utilisation has 8 bits, 255 for line rate",
+        "an edge switch that has forwarded no packet for `ageing` sends no probes until the next packet, so that an \
+         idle network has no events",
+        "if no probe has reported a next hop for `ageing`, flowlets are spread by hash over the shortest paths, as \
+         in ECMP; the paper keeps the old next hop until another probe arrives",
+        "a probe is a packet of 46 bytes, the payload of a 64-byte frame; utilisation has 8 bits, and 255 is line \
+         rate",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -45,11 +47,11 @@ const INFO: Info = Info {
 parameters! {
     /// HULA's parameters.
     struct Parameters {
-        /// how often an edge switch probes
+        /// interval between the probes of an edge switch
         probe_period: Duration = Duration::from_us(200), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
-        /// time constant of the estimate of a link's utilisation; twice the probes' period in the paper
+        /// time constant of the estimate of a link's utilisation; twice the probe period in the paper
         tau: Duration = Duration::from_us(400), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
-        /// how long a next hop counts without a probe
+        /// time without a probe after which a next hop is no longer used
         ageing: Duration = Duration::from_us(600), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
         t_fl: Duration = flowlets::gap(Duration::from_us(100));
         flowlets: usize = flowlets::SLOTS;
@@ -60,8 +62,9 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let Shape::Clos(size) = *plan.topology.shape() else {
         return Err(Unfit {
             key: "scheme.routing".into(),
-            problem: "`hula` probes up and down a Clos network, and this fabric is none".into(),
-            hint: "choose a leaf-spine, Clos or fat-tree as topology, or another routing such as `letflow`"
+            problem: "`hula` needs a Clos network, and this topology is not a Clos network".into(),
+            hint: "choose topology.kind = \"folded_clos\", \"clos\" or \"fat_tree\", or another routing such as \
+                   `letflow`"
                 .into(),
         });
     };

@@ -204,7 +204,7 @@ fn an_edge_switch_probes_by_a_timer_that_stops_when_no_packet_passes_for_long() 
 }
 
 #[test]
-fn what_is_known_to_be_dead_is_not_used_and_gets_no_probes() {
+fn links_known_to_be_down_carry_no_flowlets_and_no_probes() {
     let mut net = Net::new();
     net.load(us(0), 16, 25, 50);
     net.probe(us(0), B);

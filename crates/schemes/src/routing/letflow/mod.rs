@@ -21,9 +21,11 @@ pub(crate) const ROUTING: Routing =
 
 const INFO: Info = Info {
     name: "letflow",
-    summary: "Each flowlet on one shortest path, chosen at random at every hop",
+    summary: "Each flowlet takes a shortest path, drawn at random at every hop",
     source: "LetFlow, NSDI 2017; with `choice = \"hash\"`, the flowlet ECMP of specifications/expeditus.md §6.5",
-    differs: &["two flows whose hashes share a slot share their flowlets, as in the paper's switch"],
+    differs: &[
+        "two flows whose hashes give the same slot are treated as one for flowlets, as in the paper's switch",
+    ],
     view: View::Local,
     parameters: &Parameters::LIST,
 };
@@ -40,7 +42,7 @@ parameters! {
         t_fl: Duration = flowlets::gap(Duration::from_us(500));
         expiry: Expiry = flowlets::EXPIRY;
         flowlets: usize = flowlets::SLOTS;
-        /// how a flowlet's port is chosen: drawn, or by a hash of flow and time
+        /// how a flowlet's port is chosen: at random, or by a hash of the flow and the time
         choice: Choice;
     }
 }

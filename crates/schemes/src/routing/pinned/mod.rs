@@ -28,10 +28,10 @@ pub(crate) const ROUTINGS: &[&str] = &["ecmp", "k-shortest", "bcube"];
 
 /// The values in [`ROUTINGS`] that are not also names of other routings, with their descriptions.
 pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
-    ("k-shortest", "for each flow one of its `paths` shortest paths, drawn by the flow's key"),
+    ("k-shortest", "each flow takes one of its `paths` shortest paths, drawn by the flow's key"),
     (
         "bcube",
-        "for each flow one of BCube's parallel paths, drawn by the flow's key (Guo et al., SIGCOMM 2009)",
+        "each flow takes one of BCube's parallel paths, drawn by the flow's key (Guo et al., SIGCOMM 2009)",
     ),
 ];
 
@@ -39,7 +39,7 @@ pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
 pub(crate) const PATHS: Parameter = Parameter::new(
     "paths",
     Value::Count(8),
-    "with routing = \"k-shortest\": of how many shortest paths each flow takes one",
+    "with routing = \"k-shortest\": number of shortest paths from which each flow draws its path",
 )
 .within(1.0, Paths::CHOICES as f64);
 
@@ -57,8 +57,10 @@ pub(crate) fn paths(plan: &Plan<'_>, count: u32, most_links: usize) -> Result<Ar
     let paths = Paths::new(Arc::clone(plan.topology), choice(plan.routing, count));
     let paths = paths.and_then(|paths| paths.of_at_most(most_links)).map_err(|error| {
         let (key, hint) = match error {
-            PathsError::NoBcube => ("scheme.routing", "\"ecmp\", or the topology `bcube`"),
-            PathsError::TooLong { .. } => ("topology", "choose a fabric of smaller diameter"),
+            PathsError::NoBcube => {
+                ("scheme.routing", "choose routing = \"ecmp\", or topology.kind = \"bcube\"")
+            }
+            PathsError::TooLong { .. } => ("topology", "choose a topology of smaller diameter"),
         };
         Unfit { key: key.to_owned(), problem: error.to_string(), hint: hint.to_owned() }
     })?;
@@ -70,7 +72,7 @@ fn choice(routing: &str, count: u32) -> Choice {
         "ecmp" => Choice::Ecmp,
         "k-shortest" => Choice::KShortest { k: count },
         "bcube" => Choice::Bcube,
-        other => panic!("`{other}` is no routing of pinned paths"),
+        other => panic!("`{other}` is not a routing with pinned paths"),
     }
 }
 

@@ -72,7 +72,7 @@ fn walk(
 }
 
 #[test]
-fn oracle_12_what_answers_goes_the_exact_way_back() {
+fn oracle_12_acknowledgements_take_the_reverse_path() {
     let fabrics = [
         (fat_tree(4), "ecmp"),
         (bcube(3, 1), "ecmp"),
@@ -102,7 +102,7 @@ fn oracle_12_what_answers_goes_the_exact_way_back() {
 }
 
 #[test]
-fn what_has_no_path_here_is_lost() {
+fn packets_without_a_path_are_dropped() {
     let topology = bcube(2, 1);
     let paths = paths_of(&topology, "bcube", 8).expect("short paths");
     let mut node = Pinned::new(NodeId(1), &paths);
@@ -126,7 +126,13 @@ fn fabrics_that_do_not_fit_are_refused() {
         (unfit.key, unfit.problem)
     };
     let (key, problem) = refused(&fat_tree(4), "bcube", 12);
-    assert_eq!((&key[..], &problem[..]), ("scheme.routing", "parallel paths are defined on BCube only"));
+    assert_eq!(
+        (&key[..], &problem[..]),
+        ("scheme.routing", "routing by parallel paths needs the topology BCube")
+    );
     let (key, problem) = refused(&bcube(2, 3), "bcube", 8);
-    assert_eq!((&key[..], &problem[..]), ("topology", "paths of 10 links here, more than 8"));
+    assert_eq!(
+        (&key[..], &problem[..]),
+        ("topology", "the longest path has 10 links, and packet headers have room for at most 8")
+    );
 }

@@ -41,14 +41,15 @@ pub(crate) const ROUTING: Routing = Routing {
 
 const INFO: Info = Info {
     name: "presto",
-    summary: "Hosts cut flows into flowcells of 64 KB, which take all end-to-end paths in turn",
+    summary: "Hosts cut flows into flowcells of 64 KB and send the flowcells over all end-to-end paths in turn",
     source: "He et al., Presto, SIGCOMM 2015",
     differs: &[
-        "a packet's cell follows from its place in the flow, so that a repeat takes its cell's path again",
-        "pure acknowledgements keep to one path a flow",
-        "a path's number takes 4 bytes, where the paper's shadow MAC addresses take none",
-        "a receiver waits a fixed time for an overtaken cell, where the paper's follows the delays it has seen",
-        "after a failure each surviving path has one turn; there are no weights for paths of unequal rates",
+        "a packet's flowcell is computed from its position in the flow, so a retransmission takes the same path as \
+         the original",
+        "pure acknowledgements of a flow all take one path",
+        "a path's number takes 4 bytes in the packet; the paper's shadow MAC addresses take none",
+        "a receiver waits a fixed time for an overtaken flowcell; the paper adapts this time to measured delays",
+        "after a failure all surviving paths are used equally; there are no weights for paths of unequal rates",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -68,11 +69,15 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
         hint: hint.into(),
     };
     let &Shape::Clos(size) = plan.topology.shape() else {
-        let hint = "choose `fat_tree` or `folded_clos`, or `spray`, which runs on any fabric";
-        return Err(unfit("Presto numbers the paths of Clos networks, and this fabric is none", hint));
+        let hint = "choose topology.kind = \"fat_tree\" or \"folded_clos\", or routing = \"spray\", which runs on \
+                    any topology";
+        return Err(unfit("`presto` needs a Clos network, and this topology is not a Clos network", hint));
     };
     if size.aggregations * size.cores.max(1) > 1 << 16 {
-        return Err(unfit("Presto numbers 65,536 paths; this fabric has more", "choose fewer cores"));
+        return Err(unfit(
+            "`presto` supports at most 65,536 paths between two hosts, and this topology has more",
+            "choose fewer cores",
+        ));
     }
     let paths = Arc::new(Paths::new(plan.topology, size));
     let (Parameters { flowcell, .. }, seed) = (Parameters::of(plan.settings), plan.seed);

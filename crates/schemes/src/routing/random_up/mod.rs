@@ -29,7 +29,7 @@ pub(crate) const ROUTING: Routing = Routing {
 
 const INFO: Info = Info {
     name: "random-up",
-    summary: "Up and down a tree, up by ports drawn at random for each packet",
+    summary: "Each packet goes up and down a tree; the ports upwards are drawn at random for each packet",
     source: "Leiserson et al., SPAA 1992; Crisan et al., CEE Switch Adaptive Routing, \"Random\"",
     differs: &[],
     view: View::Local,
@@ -46,7 +46,7 @@ choices! {
 
 parameters! {
     struct Parameters {
-        /// who draws: each switch on the way up, or the host that sends the packet, if that has room for a path
+        /// who draws the ports: each switch on the way up, or the sending host, if packets have room for a path
         at: At;
         hold: Duration = HOLD;
     }

@@ -23,13 +23,17 @@ use std::collections::{BinaryHeap, VecDeque};
 pub const HOLD: Parameter = Parameter::new(
     "hold",
     Value::Duration(Duration::from_us(100)),
-    "how long receivers keep TCP segments that overtook others from TCP; 0 passes them up as they come",
+    "how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once",
 );
 
 /// The parameter of routings that keep each flowcell of this many bytes on one path.
-pub const FLOWCELL: Parameter =
-    Parameter::new("flowcell", Value::Bytes(1 << 16), "bytes of a flow that take one path, then the next do")
-        .within(1.0, (1_u64 << 31) as f64);
+pub const FLOWCELL: Parameter = Parameter::new(
+    "flowcell",
+    Value::Bytes(1 << 16),
+    "number of bytes of a flow that take one path before the next \
+                    path is used",
+)
+.within(1.0, (1_u64 << 31) as f64);
 
 /// The rule by which early segments wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

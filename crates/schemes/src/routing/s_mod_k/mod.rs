@@ -14,7 +14,7 @@ pub(crate) const ROUTING: Routing =
 
 const INFO: Info = Info {
     name: "s-mod-k",
-    summary: "Up and down a tree, up by the digits of the source's number",
+    summary: "Each packet goes up and down a tree; the digits of the source's number choose the ports upwards",
     source: "Rodriguez et al., CLUSTER 2009; Crisan et al., CEE Switch Adaptive Routing",
     differs: &[],
     view: View::Local,

@@ -24,9 +24,9 @@ pub(crate) const ROUTING: Routing = Routing {
 
 const INFO: Info = Info {
     name: "spray",
-    summary: "Each packet on a shortest path of its own, at random or in turn",
+    summary: "Each packet takes one of the shortest paths, drawn at random or in turn",
     source: "Dixit et al., INFOCOM 2013 (random packet spraying)",
-    differs: &["receivers put segments back in order below TCP, where the paper leaves it to TCP"],
+    differs: &["receivers put segments back in order below TCP; the paper leaves this to TCP"],
     view: View::Local,
     parameters: &Parameters::LIST,
 };
@@ -41,7 +41,7 @@ choices! {
 
 parameters! {
     struct Parameters {
-        /// how the next hop is chosen
+        /// how the next hop is chosen: at random or in turn
         choice: By;
         hold: Duration = HOLD;
     }

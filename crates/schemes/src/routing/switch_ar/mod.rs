@@ -41,13 +41,14 @@ pub(crate) const ROUTING: Routing = Routing {
 
 const INFO: Info = Info {
     name: "switch-ar",
-    summary: "Each destination by the up port that the fewest congestion notices came in by",
+    summary: "Packets to a destination take the up port on which the fewest congestion notices have arrived",
     source: "Minkenberg et al., HPSR 2009 and HOTI 2009; Crisan et al.",
     differs: &[
-        "levels add up feedback, and a port's own notices lock out those that pass, as calibrated (specifications/cee.md §5.6)",
-        "without congestion frames take D-mod-k's path, which the papers leave open",
-        "where links have failed, frames take D-mod-k's path among those that are left",
-        "receivers put segments back in order below TCP; converged Ethernet's hosts do so themselves",
+        "a port's congestion level is the sum of its feedback, and notices of the switch's own queues exclude \
+         notices that pass through, as calibrated (specifications/cee.md §5.6)",
+        "without congestion, frames take D-mod-k's path; the papers do not specify it",
+        "after link failures, frames take D-mod-k's path among the remaining ones",
+        "receivers put segments back in order below TCP; the hosts of converged Ethernet do this themselves",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -55,13 +56,15 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// what a notice makes of a level: all but the first three stay on a bad path
+        /// how a notice changes a port's congestion level; with all but the first three values, traffic stays on a
+        /// congested path
         update: Update;
-        /// what notices of a switch's own queues do: lock out those that pass, count like them, or nothing
+        /// how notices of the switch's own queues count: they exclude notices that pass through, count like those, or
+        /// are ignored
         local: Local;
-        /// when a level is forgotten
+        /// time without notices after which a port's congestion level is reset
         timer: Duration = Duration::from_ms(250), Duration::from_ps(1)..=Duration::from_ms(60_000);
-        /// drop notices while another port for the frame is clear
+        /// drop a notice if another port for the frame is not congested
         absorb: bool = false;
         hold: Duration = HOLD;
     }

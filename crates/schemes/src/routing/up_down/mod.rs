@@ -142,7 +142,7 @@ pub(crate) fn tree(topology: &Topology, name: &str) -> Result<Arc<Xgft>, Unfit> 
         Shape::Xgft(size) => Ok(Arc::new(Xgft::new(size.clone()))),
         _ => Err(Unfit {
             key: "scheme.routing".into(),
-            problem: format!("`{name}` routes up and down a tree by its labels, and this fabric has none"),
+            problem: format!("`{name}` needs a tree topology, and this topology is not a tree"),
             hint: "choose `k_ary_n_tree`, `xgft` or `single_switch` as topology.kind, or another routing such as `ecmp`"
                 .into(),
         }),

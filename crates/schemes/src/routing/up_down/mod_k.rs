@@ -18,8 +18,8 @@ choices! {
 parameters! {
     /// The parameters of modulo routing.
     pub(crate) struct ModKParameters {
-        /// what a host's number is divided by at a switch of level l: w1 * .. * wl, the parents of the levels up to l, or
-        /// m1 * .. * m(l-1), the children of those below it; the same in k-ary n-trees
+        /// the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels up
+        /// to l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees
         divisor: Divisor;
     }
 }

@@ -24,7 +24,7 @@ fn notice(to: u32, culprit_dst: u32) -> Packet {
 /// specifications/cee.md §8.12: notices go from the leaf of the culprit's destination back to its source, and cross
 /// each root equally often.
 #[test]
-fn oracle_8_12_notices_cross_all_roots_whatever_the_routing() {
+fn oracle_8_12_notices_cross_all_roots_under_every_routing() {
     for routing in ALL {
         let mut fabric = Fabric::new(XgftSize::k_ary_n_tree(2, 3), routing, &[]);
         let mut roots = BTreeMap::new();

@@ -26,11 +26,11 @@ pub(crate) const ROUTING: Routing =
 
 const INFO: Info = Info {
     name: "wcmp",
-    summary: "Each flow on one shortest path, chosen by hash in proportion to the capacity behind each next hop",
+    summary: "Each flow takes one shortest path, chosen by hash in proportion to the capacity behind each next hop",
     source: "Zhou et al., WCMP, EuroSys 2014",
     differs: &[
-        "each switch works out weights from the failures it knows of, where the paper has a central controller",
-        "each group of next hops has a table of its own, where the paper's share one of the switch",
+        "each switch computes weights from the failures that it knows of; the paper has a central controller",
+        "each group of next hops has its own table; in the paper, the groups of a switch share one table",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -38,7 +38,7 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// most entries that replicate next hops by their weights
+        /// largest number of table entries among which next hops are replicated by weight
         table: usize = 16, 1..=65_536;
     }
 }

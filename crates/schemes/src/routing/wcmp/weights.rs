@@ -51,7 +51,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_fits_is_exact() {
+    fn weights_that_fit_the_table_are_exact() {
         assert_eq!(fit(&[10, 20], 16), [1, 2]);
         assert_eq!(fit(&[20, 20, 20, 20], 16), [1; 4]);
         assert_eq!(fit(&[30; 20], 16), [1; 20], "a table that is too small for its members");

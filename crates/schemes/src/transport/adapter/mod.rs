@@ -30,8 +30,12 @@ use raddle_topology::Topology;
 /// If a host has another number of ports; the message names the first such host.
 pub(crate) fn check_ports(topology: &Topology) -> Result<(), Unfit> {
     let Some(host) = topology.hosts().find(|&host| topology.port_count(host) != 1) else { return Ok(()) };
-    let problem = format!("an adapter has one port, but host {host} has {}", topology.port_count(host));
-    let hint = "choose a fabric of switches, such as kind = \"k_ary_n_tree\"".to_owned();
+    let problem = format!(
+        "this transport needs hosts with one port each, and host {host} has \
+                           {}",
+        topology.port_count(host)
+    );
+    let hint = "choose a topology with switches, such as kind = \"k_ary_n_tree\"".to_owned();
     Err(Unfit { key: "topology".to_owned(), problem, hint })
 }
 
@@ -45,10 +49,8 @@ pub(crate) fn check_priorities(plan: &Plan<'_>, transport: &str) -> Result<(), U
     }
     Err(Unfit {
         key: "workload.priority".to_owned(),
-        problem: format!("a flow has priority {}, and Ethernet has 0 to 7", plan.most_priority),
-        hint: format!(
-            "give 1 to 7, or 0 for the priority that [scheme.{transport}] gives to flows without one"
-        ),
+        problem: format!("the priority of a flow must be 0 to 7 (got {})", plan.most_priority),
+        hint: format!("give 1 to 7, or 0 for the default priority in [scheme.{transport}]"),
     })
 }
 

@@ -373,7 +373,7 @@ fn a_flow_is_closed_when_its_last_frame_has_left() {
 }
 
 #[test]
-fn a_link_that_is_down_is_waited_for_and_what_it_lost_is_not_sent_again() {
+fn an_adapter_waits_for_a_link_that_is_down_and_does_not_resend_lost_packets() {
     let mut bench = Bench::new();
     bench.open(0, 1, 3_000, 0);
     let packet = bench.poll().expect("a frame");
@@ -387,7 +387,7 @@ fn a_link_that_is_down_is_waited_for_and_what_it_lost_is_not_sent_again() {
 }
 
 #[test]
-fn the_loss_of_what_others_sent_changes_nothing() {
+fn losses_of_packets_of_other_hosts_change_nothing() {
     let mut bench = Bench::new();
     bench.open(0, 1, 3_000, 0);
     assert!(bench.poll().is_some());
@@ -447,7 +447,7 @@ fn frames_in_order_wait_for_nobody() {
 
 /// The last frame of a flow may be short, so its length is not the unit in which the other frames are counted.
 #[test]
-fn full_frames_wait_as_such_whatever_comes_with_them() {
+fn full_frames_wait_whole_with_any_other_frames() {
     let frame = |offset, len| {
         Plain.packet(&Data {
             src: 9,

@@ -16,9 +16,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
         name: "cee",
         summary: "Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters",
         source: "Crisan, Gusat and Minkenberg, Comparative Evaluation of CEE-based Switch Adaptive Routing",
-        differs: &[
-            "frames are put in order flow by flow, where the paper's adapter does it source by source",
-        ],
+        differs: &["frames are put in order for each flow; the paper's adapter does so for each source"],
         view: View::Local,
         parameters: &Parameters::LIST,
     },
@@ -31,9 +29,9 @@ parameters! {
     struct Parameters {
         /// bytes of a full frame, headers included
         mtu: u32 = Bytes(1_500), 64..=9_216;
-        /// priority, 0 to 7, of frames whose flow has none, that is 0
+        /// priority of frames whose flow has priority 0, that is, none
         priority: u8 = 3, 0..=7;
-        /// whether notices of QCN limit rates
+        /// limit the rates of flows by QCN's notices
         rate_limiters: bool = false;
     }
 }

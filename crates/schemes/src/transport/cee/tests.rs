@@ -3,7 +3,7 @@ use raddle_core::Duration;
 
 /// At 5 Gb/s, 64 B on the wire take 102.4 ns, even if only few of these bytes belong to the flow.
 #[test]
-fn a_limiter_counts_what_the_wire_carries() {
+fn a_limiter_counts_bytes_on_the_wire() {
     let params = Some(Arc::new(qcn::Params::default()));
     let cee = Cee { node: 0, limiters: params, line_rate: Rate::from_gbps(10), seed: 1, priority: 3 };
     let next = |bytes| {

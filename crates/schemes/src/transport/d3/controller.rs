@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_get_what_they_ask_for_and_share_the_rest() {
+    fn flows_get_their_requested_rates_and_share_the_rest() {
         for memory in [Memory::Flows, Memory::Sums] {
             let mut link = controller(true, memory);
             let [mut a, mut b] = senders();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_first_is_not_preempted_by_a_tighter_deadline() {
+    fn a_later_request_with_a_tighter_deadline_does_not_preempt_an_earlier_one() {
         let mut link = controller(true, Memory::Flows);
         let [mut first, mut late] = senders();
         first.ask(0, &mut link, 700);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_is_not_heard_of_any_more_returns_what_it_had() {
+    fn a_silent_flow_loses_its_granted_rate() {
         let mut link = controller(true, Memory::Flows);
         let [mut dead, mut slow] = senders();
         dead.ask(0, &mut link, 600);
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_granted_is_what_the_header_can_say() {
+    fn grants_are_rounded_to_rates_that_the_header_can_carry() {
         let mut link = controller(true, Memory::Flows);
         let request = Request {
             flow: FlowKey(1),

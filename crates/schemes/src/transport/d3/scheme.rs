@@ -17,19 +17,23 @@ use raddle_wire::d3::{Packet, Request};
 pub const TRANSPORT: Transport = Transport {
     info: Info {
         name: "d3",
-        summary: "D3: rates that meet deadlines, granted first come, first served, and a fair share of the rest",
+        summary: "D3: switches grant the rates that deadlines need, first come, first served, and share the rest \
+                  fairly",
         source: "Wilson, Ballani, Karagiannis, Rowstron: Better Never than Late, SIGCOMM 2011; specifications/pdq.md §6",
         differs: &[
-            "a fair share is never negative, as in the comparison of PDQ (`clamp`)",
-            "no grant exceeds what is left, also while flows have yet to return what they have too much",
-            "routers remember what they granted to each flow, or else lost requests spoil their sums (`memory`)",
-            "a link's capacity adapts to the least backlog of a round trip rather than to that of an instant",
-            "an interval of that is at least as long as a packet of each flow takes, or else bursts pass for standing queues",
-            "what arrives in an interval is measured from packet to packet, or else whole packets make it uneven; the timer of \
-             the intervals stops at an idle link",
-            "the base rate is one request a round trip, and counts as nothing in the sums",
-            "quenching looks at every departure and acknowledgement, not at the answers to requests alone",
-            "rates have 12 significant bits; all headers together take 40 bytes, as those of TCP do",
+            "a fair share is never negative, as in PDQ's comparison (`clamp`)",
+            "no grant exceeds the unallocated rate, even while flows have not yet returned rate that they no longer \
+             need",
+            "routers remember the rate that they granted to each flow; otherwise lost requests would make their \
+             sums wrong (`memory`)",
+            "a link's capacity adapts to the smallest backlog within a round trip, not to the current backlog",
+            "the interval of this adaptation is at least the serialization delay of one packet per flow; otherwise \
+             bursts would look like standing queues",
+            "the arrival rate is measured between packet arrivals, because counts of whole packets per interval \
+             vary too much; the interval timer stops while the link is idle",
+            "the base rate is one request per round trip, and does not count in the sums of granted rates",
+            "quenching is checked at every departure and acknowledgement, not only at answers to requests",
+            "rates have 12 significant bits; all headers together have 40 bytes, as in TCP",
         ],
         view: View::Local,
         parameters: &Parameters::LIST,
@@ -42,17 +46,17 @@ pub const TRANSPORT: Transport = Transport {
 parameters! {
     struct Parameters {
         mss: u16 = MSS;
-        /// share of a link's spare rate that is handed out more in a round trip
+        /// fraction of a link's spare rate that is added to the assigned rates per round trip
         alpha: f64 = 0.1;
-        /// share of a link's standing queue that is to drain in a round trip
+        /// fraction of a link's standing queue that should drain per round trip
         beta: f64 = 1.0;
-        /// count what is left for each flow as nothing where all ask for more than there is, not as less
+        /// if flows request more than the link's rate, the fair share is 0 instead of negative
         clamp: bool = true;
-        /// end flows that cannot meet their deadline any more
+        /// end flows that can no longer meet their deadline
         quench: bool = true;
-        /// whether routers know what each flow has, or believe what its requests say
+        /// routers remember the rate of each flow, or trust the previous rate in its requests
         memory: Memory;
-        /// round trip that links reckon with: requests do not tell theirs
+        /// round-trip time that links assume, since requests do not carry it
         rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);
         initial_rto: Duration = INITIAL_RTO;
         min_rto: Duration = MIN_RTO;

@@ -9,14 +9,21 @@ use raddle_core::{Bytes, Duration, Rate};
 /// of increase grow in proportion to the rate (transports.md §0.6), so that queueing and recovery take the same time.
 pub(super) const TESTBED: Rate = Rate::from_gbps(40);
 
-const R_AI: Parameter =
-    Parameter::new("r_ai", Value::Rate(Rate::from_bps(40_000_000)), "step of additive increase")
-        .growing(TESTBED, None);
+const R_AI: Parameter = Parameter::new(
+    "r_ai",
+    Value::Rate(Rate::from_bps(40_000_000)),
+    "increase of the target rate per cycle of \
+                    additive increase",
+)
+.growing(TESTBED, None);
 
 /// In hyper increase, the i-th cycle raises the target rate by i of these steps.
-const R_HAI: Parameter =
-    Parameter::new("r_hai", Value::Rate(Rate::from_bps(200_000_000)), "step of hyper increase")
-        .growing(TESTBED, None);
+const R_HAI: Parameter = Parameter::new(
+    "r_hai",
+    Value::Rate(Rate::from_bps(200_000_000)),
+    "increase of the target rate per cycle of hyper increase, times the cycle's number",
+)
+.growing(TESTBED, None);
 
 parameters! {
     /// DCQCN's parameters, of notification points, reaction points and packets. Zhu et al., Figure 14 and §3.1, but for the
@@ -24,46 +31,47 @@ parameters! {
     /// rate (`MinRate` there).
     pub(crate) struct Params {
         // N
-        /// least time between notices on a flow
+        /// shortest time between two congestion notifications of a flow
         cnp_interval: Duration = Duration::from_us(50), Duration::ZERO..=Duration::from_ms(60_000);
         // g
-        /// weight of the newest notice in the estimate of congestion
+        /// weight of the newest notification in the estimate of congestion
         gain: f64 = 1.0 / 256.0;
         // K, longer than the interval between notices
-        /// time without a notice after which the estimate falls
+        /// time without a notification after which the estimate of congestion falls
         alpha_timer: Duration = Duration::from_us(55), Duration::from_ns(1)..=Duration::from_ms(60_000);
         // T
-        /// time of a recovery cycle
+        /// time that ends a recovery cycle
         timer: Duration = Duration::from_us(55), Duration::from_ns(1)..=Duration::from_ms(60_000);
         // B
-        /// bytes of a recovery cycle
+        /// number of sent bytes that end a recovery cycle
         byte_limit: Bytes = Bytes(10_000_000), 1..=1_000_000_000_000_000;
         // F, for both kinds of cycle
-        /// cycles at which fast recovery ends
+        /// number of cycles after which fast recovery ends
         fr_thr: u32 = 5, 1..=1_000_000;
         r_ai: Rate = R_AI;
         r_hai: Rate = R_HAI;
-        /// least rate
+        /// lowest rate of a rate limiter
         min_rate: Rate = Rate::from_bps(100_000_000), Rate::from_bps(1)..=Rate::from_gbps(1_000_000);
         /// payload bytes of a full packet
         mtu: u32 = Bytes(1_024), 256..=4_096;
-        /// priority of packets whose flow has none, 0 to 7
+        /// priority of packets whose flow has priority 0, that is, none
         priority: u8 = 3, 0..=7;
-        /// priority of congestion notifications, 0 to 7
+        /// priority of congestion notifications
         cnp_priority: u8 = 6, 0..=7;
         /// how lost packets are recovered
         recovery: Recovery;
-        /// time without progress after which a flow is sent again from its first packet that is not acknowledged
+        /// time without progress after which a flow is sent again from its first unacknowledged packet
         rto: Duration = Duration::from_ms(4), Duration::from_ns(1)..=Duration::from_ms(60_000);
         // InfiniBand's retry counter has three bits, and is usually set to 7.
-        /// timeouts without progress after which a flow is given up
+        /// number of timeouts without progress after which a flow is given up
         retries: u32 = 7, 0..=1_000_000;
         // 256 in the authors' model. With 256, a flow at its least rate would be acknowledged less than once per RTO.
-        /// packets of a flow between two that ask for an acknowledgement, as the last one always does
+        /// number of packets between two that request an acknowledgement; the last packet of a flow always requests
+        /// one
         ack_interval: u32 = 16, 1..=1_000_000;
-        /// least time between two refusals of a flow in favour of the same packet
+        /// shortest time between two negative acknowledgements of a flow for the same packet
         nak_interval: Duration = Duration::from_us(500), Duration::ZERO..=Duration::from_ms(60_000);
-        /// priority of acknowledgements, 0 to 7
+        /// priority of acknowledgements
         ack_priority: u8 = 6, 0..=7;
     }
 }

@@ -47,7 +47,7 @@ pub(crate) const PROFILES: [Profile; 3] = [
     },
     Profile {
         name: "dcqcn-400g",
-        summary: "dcqcn-100g in proportion to the rate, at 400 Gb/s",
+        summary: "dcqcn-100g scaled in proportion to the link rate, at 400 Gb/s",
         source: "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019; the authors' ns-3 run script, per 25 Gb/s",
         transport: "dcqcn",
         rate: Rate::from_gbps(400),

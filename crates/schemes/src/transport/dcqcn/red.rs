@@ -11,12 +11,13 @@ use crate::transport::dcqcn::params::TESTBED;
 use raddle_core::{Bytes, Class, Packet, PortAgent, PortState, Stream, Time};
 
 /// Greatest queue length without marks (Zhu et al., Figure 14).
-const K_MIN: Parameter = Parameter::new("k_min", Value::Bytes(5_000), "queue up to which nothing is marked")
-    .growing(TESTBED, None);
+const K_MIN: Parameter =
+    Parameter::new("k_min", Value::Bytes(5_000), "queue length up to which no packet is marked")
+        .growing(TESTBED, None);
 
 /// Queue length beyond which every packet is marked (Zhu et al., Figure 14). At least `k_min`.
 const K_MAX: Parameter =
-    Parameter::new("k_max", Value::Bytes(200_000), "queue beyond which everything is marked")
+    Parameter::new("k_max", Value::Bytes(200_000), "queue length beyond which every packet is marked")
         .growing(TESTBED, None);
 
 parameters! {
@@ -24,7 +25,7 @@ parameters! {
     pub(crate) struct Thresholds {
         k_min: Bytes = K_MIN;
         k_max: Bytes = K_MAX;
-        /// probability of a mark at `k_max`
+        /// probability of an ECN mark at `k_max`
         p_max: f64 = 0.01;
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
     info: Info {
         name: "red",
-        summary: "ECN marks with a probability that rises with the queue: the congestion points of DCQCN",
+        summary: "ECN marks with a probability that rises with the queue length: the congestion points of DCQCN",
         source: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015, §3.1 and Figure 14",
         differs: &[],
         view: View::Local,
@@ -29,15 +29,19 @@ pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "dcqcn",
-        summary: "RDMA writes over RoCEv2, whose rates follow marks of congestion",
+        summary: "RDMA writes over RoCEv2, whose rates are controlled by ECN marks",
         source: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015; InfiniBand Annex A17",
         differs: &[
-            "each flow has a queue pair of its own, which begins at line rate and is forgotten when all has been sent",
-            "losses are recovered by go-back-N of InfiniBand's reliable connections, which the paper takes for granted",
-            "with `recovery = \"none\"` nothing is acknowledged: a flow that loses a packet does not finish, and packets out of order are put back",
-            "timeouts alone count as retries, and no time does in which the host may not send",
-            "the i-th cycle of hyper increase raises the target by i steps, as QCN does; the paper leaves it out",
-            "what is marked while a notification is fresh leads to none later; the next marked packet does",
+            "each flow has its own queue pair, which begins at line rate and is removed when all data has been sent",
+            "losses are recovered by the go-back-N of InfiniBand's reliable connections, which the paper assumes",
+            "with `recovery = \"none\"`, nothing is acknowledged: a flow that loses a packet does not finish, and \
+             the receiver reorders packets",
+            "only timeouts count as retries, and time in which the host may not send does not count towards a \
+             timeout",
+            "the i-th cycle of hyper increase raises the target rate by i steps, as in QCN; the paper does not \
+             specify it",
+            "a marked packet within `cnp_interval` of the last notification causes no notification, also not a \
+             delayed one",
         ],
         view: View::Local,
         parameters: &Params::LIST,
@@ -64,7 +68,9 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     if !mtu.is_multiple_of(4) {
         return Err(Unfit {
             key: "scheme.dcqcn.mtu".to_owned(),
-            problem: format!("RoCE pads payloads to 4 bytes, and `mtu` is {mtu} B"),
+            problem: format!(
+                "`mtu` must be a multiple of 4 B, because RoCE pads payloads to 4 bytes (got {mtu} B)"
+            ),
             hint: "give a multiple of 4, such as \"1024 B\"".to_owned(),
         });
     }
@@ -97,7 +103,8 @@ fn check_numbers(plan: &Plan<'_>, params: &Params) -> Result<(), Unfit> {
     Err(Unfit {
         key: "scheme.dcqcn.rto".into(),
         problem: format!(
-            "a host at {rate} sends {packets} packets in the RTO of {}, and 24-bit packet numbers tell {MOST_OUTSTANDING} apart",
+            "a host with a link of {rate} sends {packets} packets within `rto` = {}, and 24-bit packet numbers \
+             allow fewer than {MOST_OUTSTANDING}",
             go_back_n.rto
         ),
         hint: format!("give `rto` less than {longest}, or a larger `mtu`"),
@@ -109,8 +116,11 @@ fn points(plan: &Plan<'_>) -> Result<Agents, Unfit> {
     if thresholds.k_min > thresholds.k_max {
         return Err(Unfit {
             key: "scheme.red.k_min".into(),
-            problem: "marks would have to end before they begin".into(),
-            hint: "give `k_min` at most what `k_max` is".into(),
+            problem: format!(
+                "`k_min` must be at most `k_max` (got {} and {})",
+                thresholds.k_min, thresholds.k_max
+            ),
+            hint: "give a smaller `k_min`, or a larger `k_max`".into(),
         });
     }
     let (topology, seed) = (Arc::clone(plan.topology), plan.seed);

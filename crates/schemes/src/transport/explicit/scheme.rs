@@ -19,13 +19,13 @@ pub(crate) const MSS: Parameter =
 pub(crate) const INITIAL_RTO: Parameter = Parameter::new(
     "initial_rto",
     Value::Duration(Duration::from_ms(1)),
-    "timeout of a SYN, which doubles with each that is repeated",
+    "timeout of a SYN, which doubles with each retransmission",
 )
 .within(1e6, 6e13);
 pub(crate) const MIN_RTO: Parameter = Parameter::new(
     "min_rto",
     Value::Duration(Duration::from_us(300)),
-    "least timeout of other packets, if two round trips are less",
+    "lower bound of the timeout of other packets, which is otherwise two round trips",
 )
 .within(1e6, 6e13);
 

@@ -62,7 +62,7 @@ impl Packets {
     pub(super) fn of(size: Bytes, full: u16, header: u32) -> Self {
         let count = size.0.div_ceil(full.into()).max(1);
         let last = (size.0 - (count - 1) * u64::from(full)) as u16;
-        let count = u32::try_from(count).expect("a flow has at most 2^32 packets");
+        let count = u32::try_from(count).expect("a flow has fewer than 2^32 packets");
         Self { count, full, last, header }
     }
 

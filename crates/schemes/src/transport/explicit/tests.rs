@@ -240,7 +240,7 @@ fn a_new_rate_counts_from_the_last_packet() {
 }
 
 #[test]
-fn who_has_no_rate_probes_and_who_has_a_tiny_one_probes_once_a_round_trip() {
+fn paused_flows_probe_and_very_slow_flows_probe_once_per_round_trip() {
     for (kbps, gap) in [(0, 200), (1_000, 100)] {
         let mut pair = Pair::new(
             1,
@@ -262,7 +262,7 @@ fn who_has_no_rate_probes_and_who_has_a_tiny_one_probes_once_a_round_trip() {
 }
 
 #[test]
-fn of_flows_that_have_an_order_the_first_has_the_hosts_link_and_others_what_it_leaves() {
+fn the_most_critical_flow_of_a_host_is_served_first() {
     // Both flows have the link's rate. The long flow begins, because its SYN is acknowledged first.
     for (is_ordered, short_done) in [(true, 112 + 4 * 12 + 100), (false, 100 + 4 * 12 + 100)] {
         let mut pair = Pair::of(Echo { is_ordered }, 1, pass());
@@ -284,7 +284,7 @@ fn of_flows_that_have_an_order_the_first_has_the_hosts_link_and_others_what_it_l
 }
 
 #[test]
-fn a_gap_shows_what_was_lost_and_a_timeout_the_tail() {
+fn gaps_reveal_lost_packets_and_timeouts_reveal_a_lost_tail() {
     // The second data packet (number 1) and the last one (number 9) are lost at their first transmission.
     let mut lost = 0;
     let mut pair = Pair::new(
@@ -356,7 +356,7 @@ fn a_flow_that_cannot_be_in_time_is_not_begun_and_one_that_no_longer_can_ends() 
 }
 
 #[test]
-fn a_paused_subflow_gives_what_it_has_to_one_that_sends() {
+fn a_paused_subflow_hands_its_bytes_to_a_sending_subflow() {
     // The first of two subflows never gets a rate.
     let mut pair = Pair::new(
         2,
@@ -375,7 +375,7 @@ fn a_paused_subflow_gives_what_it_has_to_one_that_sends() {
 }
 
 #[test]
-fn every_flow_ends_whatever_is_lost() {
+fn every_flow_ends_under_any_losses() {
     for seed in 0..100 {
         let mut random = raddle_core::Stream::new(seed, 0, "test");
         let mut pair = Pair::new(

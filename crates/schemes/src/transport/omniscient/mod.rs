@@ -18,10 +18,12 @@ use raddle_wire::rated::Segment;
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "omniscient",
-        summary: "The best schedule of flows as fluids, by someone who knows them all; for the flow engine only",
+        summary: "The best schedule of flows as fluids, by a scheduler that knows all flows; for the flow engine \
+                  only",
         source: "Moore, An n Job, One Machine Sequencing Algorithm, 1968; Hong, Caesar, Godfrey: PDQ, SIGCOMM 2012, §5.1; specifications/pdq.md §9",
         differs: &[
-            "where flows share more than one link there is no simple optimum: they go in order of deadline and size",
+            "if flows share more than one link, no simple optimum is known: flows are served in order of deadline \
+             and size",
         ],
         view: View::Global,
         parameters: &Parameters::LIST,

@@ -46,39 +46,41 @@ choices! {
 parameters! {
     /// PDQ's parameters.
     pub(crate) struct Parameters {
-        /// optimisations: full = Early Start, Early Termination and Suppressed Probing; es+et and es leave out the last ones; basic has none
+        /// optimisations: full has Early Start, Early Termination and Suppressed Probing; es+et has the first two, es
+        /// the first; basic has none
         variant: Variant;
-        /// f: grants count at once and are checked on the way back, dampening delays only less critical flows, senders
-        /// report their least round trip, and hosts send the most critical flow first; l: the rules as the paper writes them
+        /// l: the rules as the paper states them; f: grants count at once and are checked again on the way back,
+        /// dampening delays only less critical flows, senders report their smallest round-trip time, and hosts send
+        /// the most critical flow first
         profile: Profile;
-        /// round trips within which a flow is nearly complete
+        /// Early Start treats a flow as nearly complete within this many round trips of its end
         k: f64 = 2.0, 0.0..=1e6;
-        /// round trips between probes for each place in a link's list
+        /// number of round trips between the probes of a paused flow, per position in the link's list
         x_sp: f64 = 0.2, 0.0..=1e3;
-        /// time after accepting a flow during which a link accepts no other; about 0.8 round trips
+        /// time after a link has accepted a flow during which it accepts no other; about 0.8 round trips
         dampening: Duration = Duration::from_us(100), Duration::ZERO..=Duration::from_ms(60_000);
-        /// the most critical flow has line rate however long the queue is
+        /// the most critical flow gets line rate even if the queue is long
         top_line: bool = false;
         // M
-        /// flows that a link lists; others share the remaining capacity
+        /// largest number of flows in a link's list; other flows share the remaining capacity
         list: usize = 4_096, 2..=1_000_000;
-        /// limit the list to twice the number of sending flows
+        /// limit a link's list to twice the number of sending flows
         trim: bool = false;
-        /// share of each link that is PDQ's
+        /// fraction of each link's rate that PDQ may use
         share: f64 = 1.0;
-        /// round trip that links assume until flows have measured theirs
+        /// round-trip time that links assume until flows have measured theirs
         initial_rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);
-        /// a SYN asks for a rate, rather than the first probe
+        /// the SYN requests a rate; otherwise the first probe does
         syn_grants: bool = true;
         /// criterion of criticality: remaining time, random, or bytes sent
         ranking: Ranking;
-        /// with ranking = "sent": size of a step of bytes sent
+        /// with ranking = "sent": number of sent bytes per step of criticality
         ranking_step: u64 = Bytes(50_000), 1..=1_000_000_000_000_000;
-        /// a flow that has waited 100 ms counts as shorter by this power of two; 0 turns aging off
+        /// a flow that has waited 100 ms counts as shorter by the factor 2 to this power; 0 turns aging off
         aging: f64 = 0.0, 0.0..=1e3;
-        /// subflows of each flow, on paths of their own (Multipath PDQ)
+        /// number of subflows of each flow, each on its own path (Multipath PDQ)
         subflows: u32 = 1, 1..=16;
-        /// bytes of the scheduling header that the 40 of all headers do not cover; `mss` is to be as much less
+        /// bytes of the scheduling header in addition to the 40 bytes of all headers; reduce `mss` by as much
         h_sched: u32 = Bytes(0), 0..=64;
         mss: u16 = MSS;
         initial_rto: Duration = INITIAL_RTO;

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_waited_seems_shorter_with_aging() {
+    fn with_aging_flows_that_have_waited_count_as_shorter() {
         let aging = Parameters { aging: 2.0, ..Parameters::default() };
         assert_eq!(written(aging, 0, &view(0)).expected, 100_000);
         assert_eq!(written(aging, 0, &view(100)).expected, 25_000);

@@ -16,22 +16,29 @@ use raddle_wire::pdq::Packet;
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "pdq",
-        summary: "PDQ: switches let the most critical flows send at full rate and pause the others, to meet deadlines and finish flows early",
+        summary: "PDQ: switches let the most critical flows send at full rate and pause the others, to meet \
+                  deadlines and to finish flows early",
         source: "Hong, Caesar, Godfrey: Finishing Flows Quickly with Preemptive Scheduling, SIGCOMM 2012; specifications/pdq.md §1-§5",
         differs: &[
-            "a link that accepted a flow holds up others by their rate of zero, not by who pauses them: fresh flows would slip through",
-            "unless `profile = \"l\"`: grants count as they are made, and dampening spares the more critical",
-            "unless `profile = \"l\"`: a switch looks again, as the acknowledgement comes back, whether there is room for a flow that starts",
-            "unless `profile = \"l\"`: senders tell their least round-trip time; with smoothed ones Early Start feeds on the queues it makes",
-            "unless `profile = \"l\"`: of the flows that have a rate, a host sends the most critical first when its link is free, and its port does not look again",
-            "a rate below a packet a round trip is not granted: its holder would wait long for a better one",
-            "a link's queue counts without the packet that is leaving, which alone would cost five percent",
-            "the expected time counts bytes that are not acknowledged, with their headers",
-            "SYNs are granted rates as data is; `syn_grants` says otherwise",
-            "gaps in acknowledgements show losses, besides timeouts, and TERM is acknowledged",
-            "egress ports of hosts have controllers, so that flows of one host share its link",
-            "receivers take what their link brings, and lower no rate",
-            "all headers together take 40 bytes, as those of TCP do; `h_sched` charges more",
+            "dampening applies to every flow with rate zero, not only to flows that this link has paused; otherwise \
+             new flows would bypass it",
+            "unless `profile = \"l\"`: a grant counts as soon as it is made, and dampening does not delay more \
+             critical flows",
+            "unless `profile = \"l\"`: when the acknowledgement returns, a switch checks again that it has capacity \
+             for a starting flow",
+            "unless `profile = \"l\"`: senders report their smallest round-trip time; with smoothed ones, the \
+             queues that Early Start builds would enlarge Early Start",
+            "unless `profile = \"l\"`: when its link is free, a host sends the most critical flow that has a rate, \
+             and its port does not check acknowledgements again",
+            "a rate below one packet per round trip is not granted, because the flow would wait too long for a \
+             better rate",
+            "a link's queue is measured without the packet in transmission, which alone would cost 5% of the rate",
+            "the expected transmission time counts all unacknowledged bytes, headers included",
+            "SYNs are granted rates as data packets are, unless `syn_grants = false`",
+            "losses are detected by gaps in acknowledgements as well as by timeouts, and TERM is acknowledged",
+            "egress ports of hosts have controllers too, so that the flows of one host share its link",
+            "receivers accept data at the full rate of their link and never lower a flow's rate",
+            "all headers together have 40 bytes, as in TCP; `h_sched` adds more",
         ],
         view: View::Local,
         parameters: &Parameters::LIST,
@@ -48,8 +55,9 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     if parameters.aging > 0.0 {
         return Err(Unfit {
             key: "scheme.pdq.aging".to_owned(),
-            problem: "a fluid that has waited would lose its age, and with it its turn, at the instant at which it sends".to_owned(),
-            hint: "leave it out, or choose kind = \"packet\" in [engine]".to_owned(),
+            problem: "the flow engine does not support `aging`: a flow would lose its age, and with it its turn, as \
+                      soon as it sends".to_owned(),
+            hint: "leave `aging` out, or choose kind = \"packet\" in [engine]".to_owned(),
         });
     }
     let schedule = raddle_allocate::Rules {

@@ -66,7 +66,7 @@ fn deadlines_come_first_then_short_flows_then_names() {
 }
 
 #[test]
-fn the_list_stays_sorted_whatever_happens_to_flows() {
+fn the_list_stays_sorted_under_any_changes() {
     let mut random = Stream::new(1, 0, "test");
     let mut list = FlowList::default();
     for _ in 0..5_000 {
@@ -125,7 +125,7 @@ fn oracle_13_7_nearly_complete_flows_do_not_count_up_to_a_limit() {
 }
 
 #[test]
-fn oracle_13_8_capacity_falls_by_what_drains_the_queue_in_two_round_trips() {
+fn oracle_13_8_capacity_falls_by_the_rate_that_drains_the_queue_in_two_round_trips() {
     for (packets, mbps) in [(0, 1_000), (10, 600), (25, 0), (100, 0)] {
         let mut controller = controller(rules());
         let mut header = Scheduling { rtt: Minifloat(0), ..asks(100.0) };
@@ -135,7 +135,7 @@ fn oracle_13_8_capacity_falls_by_what_drains_the_queue_in_two_round_trips() {
 }
 
 #[test]
-fn oracle_13_9_who_is_far_down_the_list_probes_rarely() {
+fn oracle_13_9_flows_far_down_the_list_probe_rarely() {
     let mut controller = controller(rules());
     for key in 1..=100 {
         round(&mut controller, us(key), key, asks(10.0 + key as f64));
@@ -208,7 +208,7 @@ fn a_syn_that_is_repeated_enters_once() {
 }
 
 #[test]
-fn dampening_holds_up_all_that_do_not_send_or_in_profile_f_the_less_critical() {
+fn dampening_delays_all_paused_flows_and_in_profile_f_only_less_critical_ones() {
     let dampening = Duration::from_us(100);
     for (profile, critical) in [(Profile::Literal, None), (Profile::Fast, Some(1_000_000))] {
         let mut controller = controller(Parameters { profile, dampening, ..rules() });
@@ -245,7 +245,7 @@ fn a_host_that_sends_its_most_critical_flow_first_does_not_look_again() {
 }
 
 #[test]
-fn crumbs_are_not_granted_but_modest_wishes_are() {
+fn very_small_rates_are_not_granted_unless_requested() {
     let mut controller = controller(rules());
     // The first flow leaves 50 Mb/s, which is less than one packet of 12,000 bits in 150 us.
     let most = Scheduling { rate: 950_000, ..asks(40.0) };
@@ -266,7 +266,7 @@ fn the_most_critical_flow_may_have_the_line_however_long_the_queue() {
 }
 
 #[test]
-fn flows_beyond_the_list_share_what_it_leaves() {
+fn flows_beyond_the_list_share_the_remaining_capacity() {
     let mut controller = controller(Parameters { list: 2, ..rules() });
     let slow = |round_trips| Scheduling { rate: 200_000, ..asks(round_trips) };
     assert_eq!(round(&mut controller, us(0), 1, slow(40.0)), Some(200_000));
@@ -300,7 +300,7 @@ fn a_trimmed_list_has_twice_the_flows_that_send() {
 }
 
 #[test]
-fn who_is_not_heard_of_for_long_is_forgotten() {
+fn flows_silent_for_long_are_removed_from_the_list() {
     let mut controller = controller(rules());
     assert!(round(&mut controller, us(0), 1, asks(40.0)).is_some());
     let later = us(0) + Duration::from_us(20 * RTT_US) + Duration::from_us(1_000);

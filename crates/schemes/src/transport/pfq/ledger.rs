@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_that_says_nothing_is_taken_to_be_gone_until_it_says_something() {
+    fn a_silent_neighbour_counts_as_down_until_it_sends_a_packet() {
         let mut near = Ledger::default();
         near.give(1);
         let times = (0..2 * PATIENCE).filter(|_| !said(&mut near).is_empty()).count();
@@ -156,7 +156,7 @@ mod tests {
     /// Two ends give credits for hundreds of flows over links that lose half of all messages; numbers wrap. Each credit
     /// is taken once, in order.
     #[test]
-    fn every_credit_is_taken_once_whatever_is_lost() {
+    fn every_credit_counts_once_under_any_losses() {
         for seed in 0..20 {
             let mut random = Stream::new(seed, 0, "ledger");
             let at_end = |given: u32, taken: u32| Ledger {

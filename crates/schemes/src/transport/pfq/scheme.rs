@@ -22,9 +22,10 @@ const INFO: Info = Info {
     summary: "Per-flow queues at every port with hop-by-hop credits: an idealised upper bound that never drops",
     source: "Costa, Ballani, Razavi, Kash: R2C2, SIGCOMM 2015, §5.1",
     differs: &[
-        "the paper gives no parameters: a flow has buffers for 2 link delays and 2 packets at each link, at least 4",
-        "packets carry R2C2's data header, so that both put the same bytes on the wire",
-        "failures are not recovered from: packets lost with a link are lost for good; lost credits are given again",
+        "the paper gives no parameters: at each link, a flow has buffers for 2 link delays and 2 packets, at least \
+         for 4 packets",
+        "packets carry R2C2's data header, so that PFQ and R2C2 put the same bytes on the wire",
+        "packets that are lost with a failed link are not retransmitted; lost credits are restored",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -40,11 +41,11 @@ choices! {
 
 parameters! {
     struct Parameters {
-        /// choose a port with credit at each hop, or keep to a path drawn at the source
+        /// choose a port with credit at each hop (adaptive), or follow a path drawn at the source (strict)
         mode: Way;
         /// payload bytes of a full packet
         mtu: u16 = Bytes(1_500), 1..=9_000;
-        /// bits a hop in the source route of strict mode
+        /// bits per hop in the source route of strict mode
         hop_bits: u32 = 3, 3..=5;
     }
 }
@@ -61,8 +62,8 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     if nodes >= 1 << 16 {
         return Err(Unfit {
             key: "topology".into(),
-            problem: format!("PFQ addresses 65,535 nodes; this fabric has {nodes}"),
-            hint: "choose a smaller fabric".into(),
+            problem: format!("PFQ supports at most 65,535 nodes, and this topology has {nodes}"),
+            hint: "choose a smaller topology".into(),
         });
     }
     let routing = Arc::new(Routing::new(Arc::clone(plan.topology)));
@@ -77,11 +78,11 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
             return Err(Unfit {
                 key: "scheme.pfq.hop_bits".into(),
                 problem: format!(
-                    "{hop_bits} bits a hop hold {room} hops by {} ports; this fabric has routes of {longest} hops \
-                     and nodes of {ports} ports",
+                    "`hop_bits` = {hop_bits} allows routes of {room} hops and {} ports per node, and this topology \
+                     has routes of {longest} hops and nodes with {ports} ports",
                     1 << hop_bits
                 ),
-                hint: "choose other `hop_bits`, or mode `adaptive`".into(),
+                hint: "give another `hop_bits`, or choose mode = \"adaptive\"".into(),
             });
         }
     }

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_says_what_holds_now_and_each_flow_once() {
+    fn an_answer_reports_the_current_state_with_each_flow_once() {
         let (start, demand) = (event(EventKind::Start, 1, 100), event(EventKind::Demand, 1, 50));
         let (resends, table) = told(8, &[start, demand, event(EventKind::Start, 2, 7)]);
         let answer = resends.answer(at(9), 8, &table, |_| true);

@@ -20,14 +20,17 @@ pub const TRANSPORT: Transport = Transport {
 
 const INFO: Info = Info {
     name: "r2c2",
-    summary: "Rack-scale stack: flow events are broadcast, every node computes all rates, packets are source-routed",
+    summary: "Rack-scale network stack: flow events are broadcast, every node computes all rates, packets are \
+              source-routed",
     source: "Costa, Ballani, Razavi, Kash: R2C2: A Network Stack for Rack-scale Computers, SIGCOMM 2015",
     differs: &[
         "byte layouts, broadcast trees, recovery of lost broadcasts and the start policy are reconstructions",
-        "the start policy and the flows that a rate computation counts are calibrated on the paper's Figure 10",
-        "demand is estimated from bytes released rather than from the allocation, which could never fall",
-        "a node that owns no eligible flow skips the rate computation, whose result it would not install",
-        "reliability, which the paper leaves for later, is an option; checksums cover packets, not whole flows",
+        "the start policy and the choice of flows that a rate computation counts are calibrated on the paper's \
+         Figure 10",
+        "demand is estimated from the bytes that were sent, not from the allocation; an estimate from the \
+         allocation could never fall",
+        "a node without eligible flows of its own skips the rate computation, because it would not use the result",
+        "reliability, which the paper leaves to future work, is optional; checksums cover packets, not whole flows",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -67,36 +70,38 @@ parameters! {
         headroom: f64 = setup::HEADROOM;
         only_lasting: bool = setup::ONLY_LASTING;
         synchronous: bool = setup::SYNCHRONOUS;
-        /// what decides a flow's share: its own weight, its deadline, its tenant
+        /// criterion for a flow's share: its weight, its deadline, or its tenant
         policy: Share;
-        /// tenants; node n belongs to tenant n modulo their number
+        /// number of tenants; node n belongs to tenant n modulo this number
         tenants: u16 = 2, 1..=65_535;
-        /// what a flow may send before its first computation
+        /// rate at which a flow may send before its first rate computation
         start: StartPolicy;
         mtu: u16 = setup::MTU;
         nic_packets: u64 = setup::NIC_PACKETS;
-        /// who chooses routing protocols for long flows: nobody, the lowest host, hosts at random times, a token's holder
+        /// which host chooses routing protocols for long flows: none, the lowest host, each host at random times, or
+        /// the holder of a token
         select: Option<Selecting>;
-        /// time between two selections
+        /// interval between two selections
         select_period: Duration = Duration::from_ms(1_000);
-        /// the protocols to choose from
+        /// routing protocols from which selection chooses
         select_among: &'static [Protocol];
-        /// what selection makes as large as it can
+        /// utility that selection maximises
         utility: Utility;
-        /// assignments that one selection may evaluate
+        /// largest number of assignments that one selection evaluates
         select_evaluations: u64 = 5_000, 1..=1_000_000_000;
-        /// when nodes compare the flows they know: after failures and noticed drops, or always (for lossy links)
+        /// when neighbours compare the flows that they know: after failures and detected drops, or always (for lossy
+        /// links)
         doubt: Doubt;
-        /// how often they do so while in doubt; 0 is never
+        /// interval of these comparisons; 0 turns them off
         digest_period: Duration = Duration::from_ms(10);
-        /// last broadcasts of a link that a neighbour says again when one arrives damaged
+        /// number of recent broadcasts that a neighbour sends again when a broadcast on its link arrives damaged
         resends: u8 = 8, 0..=255;
-        /// broadcast trees a source
+        /// number of broadcast trees per source
         trees: u8 = 6, 1..=64;
         hop_bits: u32 = setup::HOP_BITS;
-        /// receivers acknowledge, and senders repeat what is lost
+        /// receivers acknowledge packets, and senders retransmit lost ones
         reliable: bool = false;
-        /// packets that a receiver of reliable flows takes from the first missing one on
+        /// receive window of reliable flows, in packets from the first missing one
         window: u16 = 65_535, 1..=65_535;
     }
 }
@@ -160,7 +165,8 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
         Err(Unfit { key, problem, hint })
     };
     if params.selection.is_some() {
-        let problem = "flows that change their routes on the way are no fluids";
+        let problem =
+            "the flow engine does not support `select`, which changes the routes of flows while they run";
         return unfit(
             "scheme.r2c2.select",
             problem,
@@ -168,8 +174,13 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
         );
     }
     if params.policy != Policy::Weights {
-        let problem = "weights that change on the way are not known to the flow engine";
-        return unfit("scheme.r2c2.policy", problem, "choose `weights`, or kind = \"packet\" in [engine]");
+        let problem = "the flow engine supports only policy = \"weights\"; other policies change weights while \
+                       flows run";
+        return unfit(
+            "scheme.r2c2.policy",
+            problem,
+            "choose policy = \"weights\", or kind = \"packet\" in [engine]",
+        );
     }
     Ok(setup::fluid(plan, &params))
 }
@@ -178,23 +189,36 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let params = Params::of(plan);
     setup::check(plan, INFO.name, &params)?;
     if params.streams && params.policy == Policy::Deadline {
-        let problem =
-            "a weight that follows from a deadline needs the size of the flow, which streams do not have";
-        let (key, hint) = ("scheme.r2c2.policy".to_owned(), "choose `weights` or `tenant`".to_owned());
+        let problem = "policy = \"deadline\" needs the sizes of flows, and the size of a stream is unknown";
+        let (key, hint) =
+            ("scheme.r2c2.policy".to_owned(), "choose policy = \"weights\" or \"tenant\"".to_owned());
         return Err(Unfit { key, problem: problem.to_owned(), hint });
     }
     if let Some(selection) = params.selection {
         let unfit = |key: &str, problem: String, hint: String| Unfit { key: key.into(), problem, hint };
         let (protocol, routing) = (params.protocol, Routing::new(Arc::clone(plan.topology)));
         if !selection.among.contains(&protocol) {
-            let problem = format!("flows start with `{protocol}`, which selection cannot choose");
-            return Err(unfit("scheme.routing", problem, "choose `rps`, or leave `select` off".into()));
+            let problem =
+                format!("the routing `{protocol}`, with which flows start, is not in `select_among`");
+            return Err(unfit(
+                "scheme.routing",
+                problem,
+                "choose routing = \"rps\", or select = \"off\"".into(),
+            ));
         }
         let lasting = params.rho * LASTING_TICKS;
         if selection.period < lasting || selection.period == Duration::ZERO {
-            let problem =
-                format!("only flows that have lasted {lasting} are selected for, longer than a period");
-            return Err(unfit("scheme.r2c2.select_period", problem, "choose a longer period".into()));
+            let problem = format!(
+                "`select_period` must be at least {lasting} and greater than 0 (got {})",
+                selection.period
+            );
+            return Err(unfit(
+                "scheme.r2c2.select_period",
+                problem,
+                "give a longer `select_period`, or a shorter \
+                              `rho`"
+                    .into(),
+            ));
         }
         for &protocol in selection.among {
             setup::check_route(&routing, &params, protocol, "scheme.r2c2.select_among")?;

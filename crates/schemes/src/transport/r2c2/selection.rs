@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn in_whatever_order_assignments_are_heard_the_same_ones_count() {
+    fn the_order_in_which_assignments_arrive_does_not_matter() {
         // Two nodes have announced at the same time, and then one of them again.
         let heard = [(7, 3, 0), (7, 8, 1), (8, 3, 2)];
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {

@@ -13,22 +13,26 @@ pub(crate) const ROUTINGS: &[&str] =
     &["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"];
 
 pub(crate) const HEADROOM: Parameter =
-    Parameter::new("headroom", Value::Fraction(0.05), "share of each link that rates leave free")
+    Parameter::new("headroom", Value::Fraction(0.05), "fraction of each link's rate that is not allocated")
         .within(0.0, 0.99);
-pub(crate) const ONLY_LASTING: Parameter =
-    Parameter::new("only_lasting", Value::Flag(false), "count only flows known for a whole interval");
+pub(crate) const ONLY_LASTING: Parameter = Parameter::new(
+    "only_lasting",
+    Value::Flag(false),
+    "rate computations count only flows that have been known for \
+                    a whole interval",
+);
 pub(crate) const SYNCHRONOUS: Parameter =
-    Parameter::new("synchronous", Value::Flag(false), "all nodes compute at the same instants");
+    Parameter::new("synchronous", Value::Flag(false), "all nodes compute rates at the same times");
 pub(crate) const MTU: Parameter =
     Parameter::new("mtu", Value::Bytes(1_500), "payload bytes of a full packet").within(1.0, 9_000.0);
 pub(crate) const NIC_PACKETS: Parameter = Parameter::new(
     "nic_packets",
     Value::Count(2),
-    "packets an unlimited flow may leave waiting at its first hop",
+    "number of packets that a flow without a rate limit may have in the queue of its first hop",
 )
 .within(1.0, 1_000.0);
 pub(crate) const HOP_BITS: Parameter =
-    Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route").within(3.0, 5.0);
+    Parameter::new("hop_bits", Value::Count(3), "bits per hop in the source route").within(3.0, 5.0);
 
 /// The routing protocol of the plan.
 pub(crate) fn protocol(plan: &Plan<'_>) -> Protocol {
@@ -76,15 +80,19 @@ pub(crate) fn check(plan: &Plan<'_>, name: &str, params: &Params) -> Result<(), 
         |key: &str, problem: String, hint: &str| Unfit { key: key.into(), problem, hint: hint.into() };
     let nodes = plan.topology.node_count();
     if nodes > 1 << 16 {
-        let problem = format!("R2C2 addresses 65,536 nodes; this fabric has {nodes}");
-        return Err(unfit("topology", problem, "choose a smaller fabric"));
+        let problem = format!("R2C2 supports at most 65,536 nodes, and this topology has {nodes}");
+        return Err(unfit("topology", problem, "choose a smaller topology"));
     }
     let (bits, ports) = (params.hop_bits, plan.topology.nodes().map(|node| plan.topology.port_count(node)));
     let ports = ports.max().unwrap_or(0);
     if ports > 1 << bits {
-        let problem = format!("{bits} bits a hop name {} ports; a node has {ports}", 1 << bits);
+        let problem = format!(
+            "`hop_bits` = {bits} allows {} ports per node, and a node of this topology has \
+                               {ports}",
+            1 << bits
+        );
         let key = format!("scheme.{name}.{}", HOP_BITS.name);
-        return Err(unfit(&key, problem, "raise `hop_bits` (at most 5: 32 ports)"));
+        return Err(unfit(&key, problem, "give a larger `hop_bits`; the largest, 5, allows 32 ports"));
     }
     check_route(&Routing::new(Arc::clone(plan.topology)), params, params.protocol, "scheme.routing")
 }
@@ -98,12 +106,14 @@ pub(crate) fn check_route(
 ) -> Result<(), Unfit> {
     let unfit = |problem: String, hint: &str| Unfit { key: key.into(), problem, hint: hint.into() };
     if let Err(error) = routing.supports(protocol) {
-        return Err(unfit(error.to_string(), "`rps` works on every fabric"));
+        return Err(unfit(error.to_string(), "choose routing = \"rps\", which works on every topology"));
     }
     let (longest, room) = (routing.longest_route(protocol), 128 / params.hop_bits as usize);
     if longest > room {
-        let problem =
-            format!("a route of `{protocol}` can take {longest} hops here; the header holds {room}");
+        let problem = format!(
+            "a route of `{protocol}` has up to {longest} hops on this topology, and the header has room for \
+                     {room}"
+        );
         return Err(unfit(problem, "choose a protocol with shorter routes, such as `rps`"));
     }
     Ok(())

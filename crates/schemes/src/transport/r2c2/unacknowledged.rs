@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_on_its_way_to_a_node_cut_off_is_sent_again_unless_it_has_arrived() {
+    fn packets_to_a_node_that_was_cut_off_are_sent_again_unless_they_arrived() {
         let mut flow = sent(4);
         flow.lose_all();
         assert_eq!((flow.deadline(), flow.in_flight, flow.bytes_to_repeat(100)), (Time::NEVER, 0, 400));

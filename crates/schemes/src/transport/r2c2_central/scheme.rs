@@ -17,13 +17,15 @@ pub const TRANSPORT: Transport = Transport {
 
 const INFO: Info = Info {
     name: "r2c2-central",
-    summary: "R2C2 with one node that computes all rates and tells them to the others, in place of broadcasts",
+    summary: "R2C2 with a central controller: one node computes all rates and sends them to the others, without \
+              broadcasts",
     source: "Costa, Ballani, Razavi, Kash: R2C2: A Network Stack for Rack-scale Computers, SIGCOMM 2015, Fig. 19",
     differs: &[
-        "messages are reconstructions: 36 bytes of header and 6 a rate, where some 12 and 4 would fit the paper's numbers",
-        "rates travel in Kbit/s, rounded down; a flow has no limiter until its first rate comes",
-        "messages lost to full queues are not sent again before discovery reports a change, or the next tick",
-        "nodes that cannot reach the controller go on with the rates they have",
+        "message formats are reconstructions: 36 bytes of header and 6 bytes per rate; the paper's numbers suggest \
+         about 12 and 4",
+        "messages give rates in Kbit/s, rounded down; a flow is not limited until its first rate arrives",
+        "messages lost to full queues are not sent again until discovery reports a change, or until the next tick",
+        "nodes that cannot reach the controller keep their last rates",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -31,9 +33,9 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// the node that computes; it has flows like the others
+        /// number of the controller's node, a host that also sends flows like the others
         controller: u32 = 0, 0..=65_535;
-        /// tell rates upon every event, or every rho
+        /// send rates at every event, or every rho
         push: Push;
         /// interval between ticks, which end a period of demand estimation
         rho: Duration = Duration::from_us(500), Duration::from_us(1)..;
@@ -53,8 +55,8 @@ fn params(plan: &Plan<'_>) -> Result<Params, Unfit> {
     if controller.index() >= plan.topology.node_count() || !plan.topology.is_host(controller) {
         return Err(Unfit {
             key: format!("scheme.{}.controller", INFO.name),
-            problem: format!("node {controller} is no host of this fabric"),
-            hint: "name a host, such as 0".into(),
+            problem: format!("`controller` must be a host of the topology (got node {controller})"),
+            hint: "give the number of a host, such as 0".into(),
         });
     }
     let r2c2 = r2c2::Params {

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_flows_held_back_elsewhere_leave_goes_to_the_others_and_no_further_than_the_links_rate() {
+    fn bandwidth_left_by_flows_limited_elsewhere_goes_to_the_others_up_to_the_link_rate() {
         let mut controller = controller();
         for flow in 0..3 {
             live(&mut controller, 0, FlowKey(flow));

@@ -15,15 +15,17 @@ use raddle_wire::rcp::Packet;
 pub const TRANSPORT: Transport = Transport {
     info: Info {
         name: "rcp",
-        summary: "RCP with exact counts of flows, as PDQ was compared with: near max-min fair rates from the switches",
+        summary: "RCP with exact counts of flows, the variant in PDQ's comparison: switches assign rates that are close to max-min fair",
         source: "Dukkipati, Rate Control Protocol, 2008; Hong, Caesar, Godfrey: PDQ, SIGCOMM 2012, §5.1; specifications/pdq.md §7",
         differs: &[
-            "a link's capacity adapts to the least backlog of a round trip rather than to that of an instant",
-            "an interval of that is at least as long as a packet of each flow takes, or else bursts pass for standing queues",
-            "what arrives in an interval is measured from packet to packet, or else whole packets make it uneven; the timer of \
-             the intervals stops at an idle link",
-            "acknowledgements are stamped as well, so that a burst of SYNs does not get C, C/2, C/3, ...",
-            "all headers together take 40 bytes, as those of TCP do",
+            "a link's capacity adapts to the smallest backlog within a round trip, not to the current backlog",
+            "the interval of this adaptation is at least the serialization delay of one packet per flow; otherwise \
+             bursts would look like standing queues",
+            "the arrival rate is measured between packet arrivals, because counts of whole packets per interval \
+             vary too much; the interval timer stops while the link is idle",
+            "acknowledgements are stamped with rates as well; otherwise the flows of a burst of SYNs would get C, \
+             C/2, C/3, ...",
+            "all headers together have 40 bytes, as in TCP",
         ],
         view: View::Local,
         parameters: &Parameters::LIST,
@@ -36,13 +38,13 @@ pub const TRANSPORT: Transport = Transport {
 parameters! {
     struct Parameters {
         mss: u16 = MSS;
-        /// share of a link's spare rate that is handed out more in a round trip
+        /// fraction of a link's spare rate that is added to the assigned rates per round trip
         alpha: f64 = 0.1;
-        /// share of a link's standing queue that is to drain in a round trip
+        /// fraction of a link's standing queue that should drain per round trip
         beta: f64 = 1.0;
-        /// lower the rates in acknowledgements as well
+        /// switches also lower the rates in acknowledgements
         restamp: bool = true;
-        /// round trip that links reckon with until flows have measured theirs
+        /// round-trip time that links assume until flows have measured theirs
         initial_rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);
         initial_rto: Duration = INITIAL_RTO;
         min_rto: Duration = MIN_RTO;

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_takes_three_cache_lines_and_one_for_what_is_due() {
+    fn a_host_takes_three_cache_lines_plus_one_for_timers() {
         assert_eq!(size_of::<TcpHost<NewReno>>(), 3 * 64);
         assert_eq!(size_of::<Line>(), 64);
     }

@@ -231,7 +231,7 @@ mod tests {
     };
 
     #[test]
-    fn blocks_come_with_the_latest_first_and_without_what_is_acknowledged() {
+    fn sack_blocks_are_latest_first_and_exclude_acknowledged_data() {
         let params = Params::default();
         let mut receiver = Receiver::new(&HUNDRED, &params);
         let mut answer_to = |seq| {

@@ -30,25 +30,26 @@ parameters! {
         mss: u16 = Bytes(1_460), 1..=8_960;
         /// segments sent before the first acknowledgement
         initial_window: u16 = 10, 1..=1_000;
-        /// the first slow-start threshold
+        /// initial slow-start threshold
         initial_ssthresh: u32 = Bytes(u32::MAX as u64), 1..=u32::MAX as u64;
-        /// selective acknowledgements, and recovery by them
+        /// use selective acknowledgements, also for loss recovery
         sack: bool = true;
-        /// new segments at the first two duplicate acknowledgements; with sack always
+        /// send a new segment at each of the first two duplicate acknowledgements; always on with `sack`
         limited_transmit: bool = true;
         /// open each flow with SYN and SYN-ACK
         handshake: bool = false;
-        /// acknowledge every second segment, and a lone one after this time; 0 acknowledges each at once
+        /// acknowledge every second segment at once, and a single one after this time; 0 acknowledges every segment
+        /// at once
         delayed_ack: Option<Duration> = Duration::ZERO;
-        /// least retransmission timeout
+        /// lower bound of the retransmission timeout
         min_rto: Duration = Duration::from_ms(1), Duration::ZERO..=MOST_RTO;
         /// retransmission timeout of data before the first round trip has been measured
         initial_rto: Duration = Duration::from_ms(5), Duration::from_ps(1)..=MOST_RTO;
-        /// the SYN's timeout, which doubles with each that is repeated
+        /// timeout of a SYN, which doubles with each retransmission
         syn_timeout: Duration = Duration::from_ms(5), Duration::from_ps(1)..=MOST_RTO;
-        /// SYNs sent before the flow is given up
+        /// number of SYNs that are sent before the flow is given up
         syn_tries: u8 = 6, 1..=255;
-        /// window that the receiver offers
+        /// window that the receiver advertises
         receive_window: Bytes = Bytes(65_535 << 10), 9_216..=67_107_840;
     }
 }
@@ -87,10 +88,10 @@ impl Default for Params {
 
 /// Differences of all TCP algorithms from hosts on the Internet.
 pub(super) const DIFFERS: [&str; 4] = [
-    "flows go one way; the FIN on the last data segment ends them, and the other half is never closed",
-    "no handshake unless asked for; MSS, window scale and SACK are known without options",
-    "the receiving application reads at once, so the window offered never shrinks",
-    "a sender gives up only if no SYN is answered, and does not slow-start again after an idle period",
+    "flows are one-way: the FIN on the last data segment ends the flow, and the reverse direction is never closed",
+    "there is no handshake unless `handshake = true`; MSS, window scale and SACK are known without TCP options",
+    "the receiving application reads at once, so the advertised window never shrinks",
+    "a sender gives up a flow only if no SYN is answered; it does not return to slow start after an idle period",
 ];
 
 /// TCP as a fluid: flows get their max-min shares at once, with every algorithm. The model leaves out slow start,

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn pipe_counts_what_is_neither_sacked_nor_lost_and_what_was_repeated() {
+    fn pipe_counts_unsacked_segments_that_are_not_lost_and_retransmissions() {
         // 0-99 and 200-299 lost, 100-199 and 300-599 SACKed, 600-999 in flight.
         let mut board = board(&[(100, 200), (300, 600)]);
         assert_eq!(board.pipe(0, 1_000, MSS), 400);
@@ -171,7 +171,7 @@ mod tests {
     }
     proptest! {
         #[test]
-        fn pipe_is_what_a_walk_over_all_segments_finds(
+        fn pipe_equals_a_count_over_all_segments(
             operations in prop::collection::vec((0_u8..4, 0_u64..40, 1_u64..6), 1..60),
         ) {
             const SEGMENT: u64 = 100;

@@ -328,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flow_is_delivered_once_all_of_it_is_there_in_whatever_order() {
+    fn a_flow_is_delivered_once_all_its_packets_have_arrived_in_any_order() {
         let (from, to) = (NodeId(0), NodeId(1));
         let params = Params { payload: 100, rate: Some(Rate::from_gbps(10)) };
         let (mut sender, mut receiver) = (UdpHost::new(from, params), UdpHost::new(to, params));

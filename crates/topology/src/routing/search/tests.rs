@@ -48,7 +48,7 @@ fn fabrics() -> Vec<Topology> {
 proptest! {
     /// Links fail one direction at a time, so that a path may have no reverse path.
     #[test]
-    fn a_damaged_fabric_routes_by_what_is_left(
+    fn a_damaged_fabric_routes_over_the_remaining_links(
         fabric in 0..7_usize,
         failed in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {

@@ -287,7 +287,9 @@ impl Rank {
         let (begun, held): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| step.begun);
         let Some(step) = begun.first() else {
             let first = held.first().map_or(0, |step| step.line);
-            return Some(format!("rank {rank} waits at line {first} for dependencies that nothing meets"));
+            return Some(format!(
+                "rank {rank} waits at line {first} for dependencies that no operation fulfils"
+            ));
         };
         let name = |what: &str, number: Option<u32>| {
             number.map_or_else(|| format!("any {what}"), |number| format!("{what} {number}"))

@@ -160,7 +160,7 @@ fn in_which_order(first: &str, second: &str, delay: impl Fn(usize, u64) -> u64) 
 }
 
 #[test]
-fn messages_match_in_the_order_in_which_they_were_sent_whatever_the_order_in_which_they_come() {
+fn messages_match_in_send_order_in_any_order_of_arrival() {
     // In order: the first receive completes at 50 ns, the second at 70 ns.
     assert_eq!(in_which_order("0 tag 5", "0 tag 5", |number, _| [50, 70][number]), Some(150));
     // The second message overtakes the first, which arrives at 90 ns: both receives complete then.
@@ -170,7 +170,7 @@ fn messages_match_in_the_order_in_which_they_were_sent_whatever_the_order_in_whi
 }
 
 #[test]
-fn wildcards_take_what_comes_first() {
+fn wildcard_receives_take_the_first_message_that_arrives() {
     let text = "num_ranks 3\nrank 0 { l1: calc 100; l2: send 1b to 2 tag 1; l2 requires l1 }\nrank 1 { send 1b to 2 tag 2 }\n\
         rank 2 { l1: recv 1b from -1 tag -1; l2: calc 1000; l2 requires l1; l3: recv 1b from 0 tag -1; l4: calc 10 cpu 1; l4 requires l3 }";
     // Rank 1's message arrives first and the wildcard takes it, although rank 0's message would match as well.

@@ -65,7 +65,7 @@ impl Collective {
         let refuse = |need| Err(WorkloadError::parameter("number of ranks", &ranks, need));
         check_ranks(ranks.into())?;
         if algorithm.powers_of_two && !ranks.is_power_of_two() {
-            return refuse("a power of two, as this algorithm needs");
+            return refuse("a power of two for this algorithm");
         }
         if u128::from(bytes) * u128::from(ranks) > 1 << 60 {
             return Err(WorkloadError::parameter(

@@ -15,7 +15,7 @@ fn everybody(steps: impl Fn(Group) -> Steps) -> impl Fn(u32) -> Vec<BTreeSet<u32
 }
 
 #[test]
-fn everybody_hears_of_everybody() {
+fn every_rank_receives_the_data_of_every_rank() {
     let collectives: [fn(Group) -> Steps; 8] = [
         |group| Box::new(dissemination::barrier(group)),
         |group| Box::new(recursive_doubling::allreduce(group, 100)),
@@ -97,7 +97,7 @@ fn messages_and_bytes_of_a_member_are_those_of_the_algorithm() {
 
 /// If the bytes are not divisible by the number of members, the sizes of the parts differ by one, and no byte is lost.
 #[test]
-fn the_parts_round_a_ring_are_all_of_it() {
+fn the_parts_on_a_ring_add_up_to_the_whole_message() {
     let total: u64 = (0..7).map(|rank| sent(Box::new(ring::allreduce(Group::world(rank, 7), 1000))).1).sum();
     assert_eq!(total, 2 * 6 * 1000);
 }

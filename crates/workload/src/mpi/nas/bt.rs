@@ -40,11 +40,11 @@ impl Bt {
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let side = ranks.isqrt();
         if side < 2 || side * side != ranks {
-            let need = "a square from 4 on, as BT's decomposition needs";
+            let need = "a square of at least 4 for BT";
             return Err(WorkloadError::parameter("number of ranks", &ranks, need));
         }
         if class.of(&CLASSES).0 / side < 3 {
-            let need = "few enough that BT's cells have at least 3 points a dimension";
+            let need = "small enough that BT's cells have at least 3 points in each dimension";
             return Err(WorkloadError::parameter("number of ranks", &ranks, need));
         }
         Ok(Self { class, side })

@@ -50,7 +50,7 @@ impl Cg {
             return Err(WorkloadError::parameter(
                 "number of ranks",
                 &ranks,
-                "at most the square of CG's rows",
+                "at most the square of the number of CG's rows",
             ));
         }
         Ok(cg)

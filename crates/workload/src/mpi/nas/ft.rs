@@ -39,7 +39,11 @@ impl Ft {
         let planes = u64::from(power_of_two(ranks)?).min(z) as u32;
         let lines = ranks / planes;
         if u64::from(lines) > y {
-            return Err(WorkloadError::parameter("number of ranks", &ranks, "at most FT's lines, ny x nz"));
+            return Err(WorkloadError::parameter(
+                "number of ranks",
+                &ranks,
+                "at most the number of FT's lines, ny x nz",
+            ));
         }
         Ok(Self { class, planes, lines })
     }

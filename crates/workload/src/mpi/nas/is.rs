@@ -40,7 +40,7 @@ impl Is {
             return Err(WorkloadError::parameter(
                 "number of ranks",
                 &ranks,
-                "at most IS's buckets, 512 or 1024",
+                "at most the number of IS's buckets, 512 or 1024",
             ));
         }
         let histograms = histograms(key_bits, bucket_bits, ranks);

@@ -48,8 +48,8 @@ impl Mg {
         let y = (bits - x) / 2;
         let z = bits - x - y;
         if z > class.of(&CLASSES).0 {
-            let need = "few enough that a dimension has no more than points";
-            return Err(WorkloadError::parameter("number of MG's ranks", &ranks, need));
+            let need = "small enough that no dimension has more ranks than grid points";
+            return Err(WorkloadError::parameter("number of ranks of MG", &ranks, need));
         }
         Ok(Self { class, grid: [1 << x, 1 << y, 1 << z] })
     }

@@ -56,7 +56,7 @@ impl Class {
 /// Returns an error unless `ranks` is a power of two and at least 2: a single rank has no partner.
 fn power_of_two(ranks: u32) -> Result<u32, WorkloadError> {
     let good = ranks > 1 && ranks.is_power_of_two();
-    let need = "a power of two from 2 on, as this benchmark's decomposition needs";
+    let need = "a power of two of at least 2 for this benchmark";
     good.then_some(ranks).ok_or_else(|| WorkloadError::parameter("number of ranks", &ranks, need))
 }
 

@@ -148,29 +148,37 @@ fn impossible_digits_are_refused() {
         pairs.each(&star(hosts), &mut Stream::new(1, 0, "test")).unwrap_err().to_string()
     };
     let cases = [
-        (digits(Digits::Reversal), 12, "the bit-reversal pattern needs a power of 2 hosts, not 12"),
+        (
+            digits(Digits::Reversal),
+            12,
+            "the number of hosts must be a power of 2 for the bit-reversal pattern (got 12)",
+        ),
         (
             Pairs::Digits { pattern: Digits::Complement, radix: Some(3) },
             16,
-            "the bit-complement pattern needs a power of 3 hosts, not 16",
+            "the number of hosts must be a power of 3 for the bit-complement pattern (got 16)",
         ),
         (
             Pairs::Digits { pattern: Digits::Complement, radix: Some(1) },
             16,
-            "radix is 1, but must be at least 2",
+            "the radix must be at least 2 (got 1)",
         ),
         (
             Pairs::Digits { pattern: Digits::Shuffle, radix: Some(16) },
             16,
-            "the perfect-shuffle pattern sends nothing here: it maps every node to itself",
+            "the perfect-shuffle pattern maps every node of this topology to itself, so nothing is sent",
         ),
-        (Pairs::Exchange { by: 1 }, 12, "the exchange pattern needs a power of 2 hosts, not 12"),
+        (
+            Pairs::Exchange { by: 1 },
+            12,
+            "the number of hosts must be a power of 2 for the exchange pattern (got 12)",
+        ),
         (
             Pairs::Exchange { by: 0 },
             8,
-            "the exchange pattern sends nothing here: it maps every node to itself",
+            "the exchange pattern maps every node of this topology to itself, so nothing is sent",
         ),
-        (Pairs::Exchange { by: 8 }, 8, "exchange distance is 8, but must be less than the number of hosts"),
+        (Pairs::Exchange { by: 8 }, 8, "the exchange distance must be less than the number of hosts (got 8)"),
     ];
     for (pairs, hosts, expected) in cases {
         assert_eq!(error(pairs, hosts), expected);

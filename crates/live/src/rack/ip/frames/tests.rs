@@ -186,7 +186,7 @@ fn a_host_that_asks_for_the_address_of_another_is_answered_by_the_rack() {
 }
 
 #[test]
-fn what_is_not_from_the_host_to_another_does_not_cross() {
+fn frames_not_from_the_host_to_another_host_are_dropped() {
     let mut fixture = Fixture::new("ecmp", Rate::from_gbps(1));
     let switch = HOSTS + 1;
     let good = tcp(0, 3, SYN, 0);
@@ -277,7 +277,7 @@ proptest! {
 
     /// For any frames that a namespace sends: every frame that crosses arrives unchanged, and no slot is lost.
     #[test]
-    fn whatever_a_namespace_sends_crosses_or_is_dropped(
+    fn every_frame_of_a_namespace_crosses_or_is_dropped(
         frames in prop::collection::vec(any_frame(), 1..20),
         routing in prop::sample::select(vec!["ecmp", "expeditus", "conga", "presto"]),
     ) {

@@ -26,7 +26,7 @@ fn a_flow_is_a_five_tuple() {
 }
 
 #[test]
-fn what_is_no_packet_is_none() {
+fn bytes_that_are_not_a_packet_are_refused() {
     let whole = packet(6, 0, &[1, 2, 3, 4]);
     for len in 0..whole.len() {
         assert_eq!(tuple(&whole[..len], 16), None, "{len} bytes");

@@ -212,7 +212,7 @@ fn a_machine_that_writes_garbage_into_a_ring_is_given_up() {
     assert!(!rack.run(&mut (), |_| go_on()));
     let lost = rack.lost().expect("a process is given up");
     assert_eq!(lost.nodes, 8..16);
-    assert!(lost.why.contains("that cannot be") || lost.why.contains("does not become whole"), "{lost}");
+    assert!(lost.why.contains("impossible") || lost.why.contains("incomplete entry"), "{lost}");
     guest.join().expect("the hostile guest is sound itself");
 }
 

@@ -210,7 +210,7 @@ fn a_limiter_of_an_empty_queue_is_done_some_time() {
 }
 
 #[test]
-fn without_notice_nothing_is_held_back() {
+fn without_notices_no_frame_is_held_back() {
     let mut point = point(Params::default());
     point.notice(Time::ZERO, 0);
     point.sent(Time::ZERO, FRAME, false);

@@ -16,8 +16,8 @@ pub(crate) const TRANSPORT: Transport = Transport {
         summary: "TCP CUBIC with selective acknowledgements",
         source: "RFC 9438, with the loss recovery of tcp-newreno",
         differs: &[
-            "slow start ends by a loss or at its threshold: no HyStart++",
-            "time in which the application sends less than the window counts as well",
+            "slow start ends at a loss or at its threshold; there is no HyStart++",
+            "time in which the application sends less than the window also counts as elapsed time",
             scheme::DIFFERS[0],
             scheme::DIFFERS[1],
             scheme::DIFFERS[2],

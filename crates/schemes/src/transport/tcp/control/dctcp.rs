@@ -9,11 +9,11 @@ use raddle_wire::Ecn;
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "dctcp",
-        summary: "DCTCP with selective acknowledgements; queues have to mark",
+        summary: "DCTCP with selective acknowledgements; queues must mark packets",
         source: "RFC 8257, 3168, with the loss recovery of tcp-newreno",
         differs: &[
-            "ECN is known without negotiation, and repeated segments may be marked as others are",
-            "marks on segments that arrive out of order do not count",
+            "ECN is used without negotiation, and retransmitted segments may be marked like others",
+            "ECN marks on segments that arrive out of order do not count",
             scheme::DIFFERS[0],
             scheme::DIFFERS[1],
             scheme::DIFFERS[2],

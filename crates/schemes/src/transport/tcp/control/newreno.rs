@@ -9,7 +9,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "tcp-newreno",
         summary: "TCP NewReno with selective acknowledgements",
-        source: "RFC 5681, 6582, 6675, 2018, 6298, 3042, 6928; the comparison of R2C2 §5.1",
+        source: "RFC 5681, 6582, 6675, 2018, 6298, 3042, 6928; the TCP of R2C2 §5.1",
         differs: &scheme::DIFFERS,
         ..scheme::INFO
     },

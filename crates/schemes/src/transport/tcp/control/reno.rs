@@ -14,8 +14,9 @@ pub(crate) const TRANSPORT: Transport = Transport {
         summary: "TCP Reno with a small retransmission timeout against incast, the baseline of PDQ",
         source: "RFC 5681, 6298; Vasudevan et al., SIGCOMM 2009 (the timeout); specifications/pdq.md §8 (the defaults)",
         differs: &[
-            "after a timeout, duplicates of what was sent before it start no fast retransmit (RFC 6582 §3.2, step 1)",
-            "opens with a handshake by default; MSS, window scale and SACK are known without options",
+            "after a timeout, duplicate acknowledgements of segments from before the timeout start no fast \
+             retransmit (RFC 6582 §3.2, step 1)",
+            "a flow opens with a handshake by default; MSS, window scale and SACK are known without TCP options",
             scheme::DIFFERS[0],
             scheme::DIFFERS[2],
             scheme::DIFFERS[3],

@@ -43,7 +43,7 @@ fn answers(delayed_ack: Option<Duration>, marked: &'static [usize]) -> Vec<(u64,
 /// RFC 8257 §3.2, figure 1: where marks begin or end, the receiver acknowledges the earlier segments at once, with
 /// their own mark state.
 #[test]
-fn oracle_7_3_delayed_acknowledgements_tell_exactly_what_was_marked() {
+fn oracle_7_3_delayed_acknowledgements_report_exactly_the_marked_segments() {
     let delayed = |marked| answers(Some(Duration::from_us(500)), marked);
     let (plain, echo) = (false, true);
     assert_eq!(delayed(&[]), [(2, plain), (4, plain), (6, plain), (8, plain), (10, plain)]);
@@ -113,7 +113,7 @@ fn the_first_window_of_marks_halves_the_window_with_or_without_handshake() {
 /// The first segment is lost twice, a timeout retransmits it, and that copy is marked. The window has just been reduced
 /// for the loss, so slow start continues up to half of the outstanding data.
 #[test]
-fn a_mark_on_what_a_timeout_repeats_is_of_the_same_event() {
+fn a_mark_on_a_segment_repeated_by_a_timeout_belongs_to_the_same_event() {
     let mut pair = Pair::<Dctcp>::controlled(Params { initial_window: 20, ..Params::default() });
     let mut copies = 0;
     pair.fate = Box::new(move |node, _, segment| {

@@ -124,7 +124,7 @@ fn a_repeated_segment_is_not_timed() {
 }
 
 #[test]
-fn a_timeout_with_sacked_data_repeats_only_what_is_missing() {
+fn a_timeout_retransmits_only_segments_that_are_not_sacked() {
     // The first retransmission is lost as well, so only a timeout helps.
     let mut pair = Pair::losing(Params::default(), &[5, 20]);
     let (mut first, lost) = (0, 5 * 1_460 + 1);

@@ -92,7 +92,7 @@ fn the_application_may_be_slower_than_the_network() {
 }
 
 #[test]
-fn the_receive_window_bounds_what_is_outstanding() {
+fn the_receive_window_bounds_outstanding_data() {
     let mut pair = Pair::new(Params { receive_window: Bytes(64 << 10), ..Params::default() });
     pair.open(0, 500 * MSS, None);
     pair.finish();
