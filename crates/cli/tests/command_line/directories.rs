@@ -220,7 +220,7 @@ fn files_that_raddle_did_not_write_are_never_deleted() {
         let told = done(folder.path(), command);
         let old = names(folder.path()).into_iter().find(|name| name.starts_with("d.old-")).unwrap();
         assert!(
-            told.contains(&format!("it is {old} now")) || told.contains(&format!("/{old} now")),
+            told.contains(&format!("it was renamed to {old}")) || told.contains(&format!("/{old}")),
             "{told}"
         );
         assert_eq!(fs::read_to_string(folder.path().join(&old).join(name)).unwrap(), words);

@@ -68,7 +68,7 @@ pub struct Engine {
 keys! {
     /// How the experiment runs.
     pub(crate) ENGINE = "engine" {
-        /// The engine: `packet` simulates every packet, `flow` simulates simulates flows as fluids, `lockstep` moves
+        /// The engine: `packet` simulates every packet, `flow` simulates flows as fluids, `lockstep` moves
         /// encoded bytes under a virtual clock, `live` moves bytes in real time.
         KIND: EngineKind = Key::new("kind").or("\"packet\"");
         /// Seed from which all random streams derive.

@@ -259,7 +259,10 @@ mod tests {
         let star = star();
         let cycle = [link(&star, 2, 0), link(&star, 0, 2)];
         let text = deadlock(&cycle, &star, Time::ZERO + WATCHDOG).to_string();
-        assert!(text.ends_with("in a circle at 10.000 ms: 2->0->2"), "{text}");
+        assert!(
+            text.ends_with("deadlock at 10.000 ms: links wait for each other in a cycle: 2->0->2"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -216,7 +216,11 @@ pub(crate) fn lacking(prepared: &Prepared) -> Option<Lacking> {
         let why = feature.lacks.of(engine).filter(|_| (feature.is_asked)(prepared))?;
         let others = ENGINES.iter().filter(|&&other| feature.lacks.of(other).is_none());
         let others: Vec<_> = others.map(|other| format!("kind = \"{}\"", other.name())).collect();
-        let hint = format!("leave `{}` out, or choose {} in [engine]", feature.key, others.join(" or "));
+        let change = match feature.key {
+            key @ ("scheme" | "workload") => format!("choose another {key}"),
+            key => format!("leave `{key}` out"),
+        };
+        let hint = format!("{change}, or choose {} in [engine]", others.join(" or "));
         Some(Lacking { key: feature.key, why: why.to_owned(), hint })
     };
     FEATURES.iter().find_map(lacking)

@@ -476,7 +476,7 @@ fn topologies_and_flows_of_other_simulators_run_and_their_mistakes_are_shown() {
     write("bad.cm", "Nodes 4\nConnections 0\n");
     assert_eq!(
         error("file = \"rack.txt\"", "file = \"bad.cm\""),
-        "bad.cm is not a valid htsim connection matrix: line 1, column 7: 4 nodes, and the topology has 3 hosts"
+        "bad.cm is not a valid htsim connection matrix: line 1, column 7: the file has 4 nodes, and the topology has only 3 hosts"
     );
     assert_eq!(
         error("file = \"pairs.cm\"\nformat = \"hpcc\"", "file = \"pairs.cm\""),

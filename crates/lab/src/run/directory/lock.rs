@@ -97,7 +97,7 @@ mod tests {
         let path = folder.path().join(".run.raddle-lock");
         let lock = Lock::take(path.clone(), Path::new("run")).expect("a lock");
         let refused = Lock::take(path.clone(), Path::new("run")).expect_err("it is held");
-        assert_eq!(refused.to_string(), "another process is writing run");
+        assert_eq!(refused.to_string(), "another process is writing to run");
         drop(lock);
         assert!(!path.exists());
         drop(Lock::take(path, Path::new("run")).expect("it is free"));
