@@ -53,7 +53,7 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
     for outcome in done.outcomes().filter(|outcome| outcome.ok == Some(false)) {
         let reason = match &outcome.deviation {
             Some(deviation) => format!("{} (shown by {})", deviation.cause, deviation.shown_by),
-            None => format!("accepted because {}", outcome.why),
+            None => format!("not in the accepted range; the reason for that range: {}", outcome.why),
         };
         text.push_str(&format!("\n{} {}: {reason}", outcome.claim, outcome.verdict()));
     }

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::experiment::keys::{self, default_of};
 use crate::experiment::{nearest, topology_kinds, workload_kinds};
 use crate::figure::{self, Described};
+use raddle_schemes::parameter::Parameter;
 use raddle_schemes::profile::Profile;
 use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::Info;
@@ -127,8 +128,20 @@ pub fn explain(name: &str, registry: &Registry) -> Result<(String, Value), Error
     if !found.is_empty() {
         return Ok(explain_kinds(&found, registry));
     }
+    let parameters = explain_parameters(name, registry);
     if let Some((text, json)) = keys::explain(name, registry) {
         return Ok((text, json!({ "keys": json })));
+    }
+    if let Some(found) = parameters {
+        return Ok(found);
+    }
+    let ending = format!(".{name}");
+    let named: Vec<_> = keys::names().into_iter().filter(|(path, _)| path.ends_with(&ending)).collect();
+    if !named.is_empty() {
+        let found: Vec<_> = named.iter().filter_map(|(path, _)| keys::explain(path, registry)).collect();
+        let text = found.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
+        let keys: Vec<Value> = found.into_iter().map(|(_, json)| json).collect();
+        return Ok((text, json!({ "keys": keys })));
     }
     let schemes = registry.schemes().map(|info| info.name);
     let keys = keys::names();
@@ -175,6 +188,44 @@ fn explain_figure(name: &str, figure: &figure::Description) -> (String, Value) {
     (text, json!({ "name": name, "title": figure.title, "claims": claims }))
 }
 
+/// Explains the parameters of that name: `min_rto` of all schemes, or `dctcp.min_rto` of one, which an experiment has in
+/// the table `[scheme.dctcp]`.
+fn explain_parameters(name: &str, registry: &Registry) -> Option<(String, Value)> {
+    let name = name.strip_prefix("scheme.").unwrap_or(name);
+    let (scheme, name) = name.rsplit_once('.').map_or((None, name), |(scheme, name)| (Some(scheme), name));
+    let mut text = String::new();
+    let mut entries = Vec::new();
+    for info in registry.schemes().filter(|info| scheme.is_none_or(|scheme| info.name == scheme)) {
+        for parameter in info.parameters.iter().filter(|parameter| parameter.name == name) {
+            let gap = if entries.is_empty() { "" } else { "\n" };
+            let (key, default) = (format!("scheme.{}.{name}", info.name), default_of(parameter));
+            writeln!(text, "{gap}{key}\n{}\n\ndefault   {default}", described(parameter))
+                .expect("a string takes any text");
+            if parameter.choices.is_empty() {
+                writeln!(text, "range     {}", parameter.limits()).expect("a string takes any text");
+            }
+            entries.push(json!({ "key": key, "doc": parameter.doc, "default": default }));
+        }
+    }
+    (!entries.is_empty()).then(|| (text, json!({ "parameters": entries })))
+}
+
+/// The words about a parameter, with its choices and the growth of its default.
+fn described(parameter: &Parameter) -> String {
+    let mut doc = parameter.doc.to_owned();
+    if !parameter.choices.is_empty() {
+        write!(doc, " ({})", parameter.choices.join(", ")).expect("a string takes any text");
+    }
+    if let Some(growth) = parameter.growth {
+        write!(doc, "; grows in proportion to the rate of host links above {}", growth.rate)
+            .expect("a string takes any text");
+    }
+    if let Some(delay) = parameter.growth.and_then(|growth| growth.delay) {
+        write!(doc, ", and with the link delay above {delay}").expect("a string takes any text");
+    }
+    doc
+}
+
 /// Explains a scheme.
 fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
     let (transport, routing) = (registry.transport(info.name), registry.routing(info.name));
@@ -183,18 +234,7 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
         .parameters
         .iter()
         .map(|parameter| {
-            let mut doc = parameter.doc.to_owned();
-            if !parameter.choices.is_empty() {
-                write!(doc, " ({})", parameter.choices.join(", ")).expect("a string takes any text");
-            }
-            if let Some(growth) = parameter.growth {
-                write!(doc, "; grows in proportion to the rate of host links above {}", growth.rate)
-                    .expect("a string takes any text");
-            }
-            if let Some(delay) = parameter.growth.and_then(|growth| growth.delay) {
-                write!(doc, ", and with the link delay above {delay}").expect("a string takes any text");
-            }
-            vec![format!("  {} = {}", parameter.name, default_of(parameter)), doc]
+            vec![format!("  {} = {}", parameter.name, default_of(parameter)), described(parameter)]
         })
         .collect();
     let width = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);

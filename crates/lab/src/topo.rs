@@ -30,8 +30,11 @@ pub struct Facts {
     bcube: Option<Bcube>,
 }
 
-/// Names of the levels of a Clos network, from the bottom.
+/// Names of the levels of a Clos network of three tiers, from the bottom.
 const LEVELS: [&str; 4] = ["hosts", "edge switches", "aggregation switches", "cores"];
+
+/// Names of the levels of a leaf-spine, from the bottom.
+const LEAF_SPINE: [&str; 3] = ["hosts", "leaves", "spines"];
 
 impl Facts {
     /// The facts of `topology`.
@@ -141,7 +144,9 @@ impl fmt::Display for Facts {
         }
         if let Some((size, of)) = self.clos {
             let network = Clos::new(size);
-            for (level, name) in LEVELS.into_iter().enumerate() {
+            let is_leaf_spine = network.nodes_of(3).is_empty();
+            let names = if is_leaf_spine { &LEAF_SPINE[..] } else { &LEVELS[..] };
+            for (level, name) in names.iter().enumerate() {
                 let nodes = network.nodes_of(level);
                 if !nodes.is_empty() {
                     writeln!(f, "nodes           {} to {}: {name}", nodes.start, nodes.end - 1)?;
@@ -149,12 +154,17 @@ impl fmt::Display for Facts {
             }
             let Oversubscription { edge, core } = of;
             let total = of.total();
-            writeln!(
-                f,
-                "oversubscribed  {edge:.2} at edge switches, {core:.2} at aggregation switches, {total:.2} in all"
-            )?;
             let (near, far) = (size.paths_within_a_pod(), size.paths_between_pods());
-            writeln!(f, "shortest paths  {near} between edge switches of a pod, {far} between pods")?;
+            if is_leaf_spine {
+                writeln!(f, "oversubscribed  {total:.2} at leaves")?;
+                writeln!(f, "shortest paths  {near} between leaves")?;
+            } else {
+                writeln!(
+                    f,
+                    "oversubscribed  {edge:.2} at edge switches, {core:.2} at aggregation switches, {total:.2} in all"
+                )?;
+                writeln!(f, "shortest paths  {near} between edge switches of a pod, {far} between pods")?;
+            }
         }
         if let Some(tree) = &self.tree {
             for level in 0..=tree.levels() {

@@ -1,6 +1,6 @@
 //! `[scheme]`: the parts that carry the flows, and their parameters as the registry declares them.
 
-use super::keys::{Choices, Inner, Key, Name, keys};
+use super::keys::{Choices, Key, Kinded, Name, keys};
 use super::problem::Problem;
 use super::section::{Fraction, Section, out_of_range};
 use super::value::Table;
@@ -101,7 +101,7 @@ keys! {
             and_none(registry.profiles().iter().map(|profile| (profile.name.to_owned(), profile.summary)).collect())
         });
         /// The egress queues of switches. If left out, unbounded FIFOs; `strict` queues with `flow_control`.
-        QUEUE: Inner = Key::new("queue").table(&QUEUE_KEYS).example("{ kind = \"fifo\", limit = \"150 KB\" }");
+        QUEUE: Kinded = Key::new("queue").table(&QUEUE_KEYS).example("{ kind = \"fifo\", limit = \"150 KB\" }");
     }
 
     /// Egress queues. A queue's parameters, other than those of a FIFO, stand in a table of its own, such as `[scheme.strict]`.
@@ -321,9 +321,10 @@ fn read_queue(
     registry: &Registry,
     heeds: bool,
 ) -> Result<(QueueLimits, Option<QueueDiscipline>), Problem> {
-    let Some(mut queue) = section.section(&QUEUE)? else {
+    let Some(table) = section.kinded(&QUEUE)? else {
         return Ok((QueueLimits::default(), heeds.then_some(strict::QUEUE)));
     };
+    let mut queue = Section::new(&table, &QUEUE_KEYS);
     let kinds = registry.queues().iter().map(|part| (part.info.name, Some(*part)));
     let kinds: Vec<_> = [(FIFO, None)].into_iter().chain(kinds).collect();
     let discipline = queue.choose(&QUEUE_KIND, &kinds)?;
@@ -331,8 +332,7 @@ fn read_queue(
     queue.ensure(
         !heeds || discipline.is_some(),
         &QUEUE_KIND,
-        "with flow control, the queue must respect pauses, \
-     and a plain FIFO does not",
+        "with flow control, the queue must respect pauses, and a plain FIFO does not",
         hint,
     )?;
     if discipline.is_some() {

@@ -87,7 +87,7 @@ pub(crate) fn warnings(root: &Table, prepared: &Prepared, notes: &[Note]) -> Vec
         at: place(root, key),
         key: key.clone(),
         what: format!("`{alias}` is read as `{meant}`"),
-        hint: format!("write `{meant}` to be sure"),
+        hint: format!("write `{meant}` to make the meaning explicit"),
     };
     notes.iter().map(of_alias).chain(LINTS.iter().flat_map(of_lint)).collect()
 }

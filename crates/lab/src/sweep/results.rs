@@ -35,7 +35,8 @@ const SHOWN: [(&str, &str); 8] = [
 
 /// Explains the numbers of groups.
 const DEFINITIONS: &str = "
-n: number of runs, which differ in their seed. Numbers are means over runs; after ±: half of the 95% confidence interval.
+n: number of runs, which differ in their seed. Numbers are means over runs; after ±: half the width of the
+95% confidence interval. Without ±: all runs agree, or there is one run.
 FCT: from the hand-over to the transport to the last byte delivered in order, of finished flows of all sizes.
 Goodput: size over FCT, mean over flows.
 Slowdown: FCT over that of the flow alone on one shortest path. Percentiles by nearest rank within each run.

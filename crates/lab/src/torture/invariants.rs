@@ -62,7 +62,9 @@ fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     let counted = ran.outcome.delivered;
     Err((
         PROPERTY,
-        format!("records of {recorded:?}, {delivered} delivered; flows {all:?}, {counted} delivered"),
+        format!(
+            "the records hold flows {recorded:?} with {delivered} delivered, and the run had flows {all:?} with {counted} delivered"
+        ),
     ))
 }
 

@@ -241,7 +241,7 @@ impl Measure {
             let base = base.join(", ");
             return match self.comparison {
                 Comparison::Deviation => format!("{what}: difference from {base}, as a share"),
-                Comparison::Ratio => format!("{what}, times that with {base}"),
+                Comparison::Ratio => format!("{what}, relative to {base}"),
             };
         }
         if let Some((_, label)) = self.relative.first() {

@@ -201,7 +201,7 @@ mod tests {
             table.install(used, FLOW, PortId(3));
             table.find(now, FLOW) == Path::Done(PortId(3))
         };
-        (0..1_000)
+        (0..10_000)
             .map(|tenth| used + Duration::from_us(100 * tenth))
             .find(|&now| !known(now))
             .expect("it expires")
