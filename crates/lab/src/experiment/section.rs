@@ -184,6 +184,11 @@ impl Read for Fraction {
     described!("fraction", { "type": ["number", "string"] });
 }
 
+/// Several things of a type, in words.
+fn plural(what: &str) -> String {
+    what.strip_prefix("list ").map_or_else(|| format!("{what}s"), |rest| format!("lists {rest}"))
+}
+
 impl<T: Read> Read for Vec<T> {
     const EXAMPLE: &'static str = "[…]";
     fn read(item: &Item) -> Result<Self, Problem> {
@@ -196,7 +201,7 @@ impl<T: Read> Read for Vec<T> {
     fn meant(text: &str) -> Option<String> {
         T::meant(text)
     }
-    described!(format_args!("list of {}s", T::what()), { "type": "array", "items": (T::schema()) });
+    described!(format_args!("list of {}", plural(&T::what())), { "type": "array", "items": (T::schema()) });
 }
 
 /// A number for each priority or class of IEEE 802.1Q.

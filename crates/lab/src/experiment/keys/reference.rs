@@ -235,7 +235,14 @@ fn rows(page: &mut String, places: impl Iterator<Item = Place>, registry: &Regis
         if let Some(limit) = key.limit() {
             let _ = write!(words, " Must be {limit}.");
         }
-        let names: Vec<_> = key.choices(registry).into_iter().map(|(name, _)| format!("`{name}`")).collect();
+        let mut names: Vec<String> = Vec::new();
+        for (name, _) in key.choices(registry) {
+            // A name can stand for several things, such as an algorithm of two operations.
+            let name = format!("`{name}`");
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         if !names.is_empty() {
             let _ = write!(words, " One of {}.", names.join(", "));
         }
