@@ -207,7 +207,7 @@ impl fmt::Display for Results {
             let numbers = shown.iter().map(|&(name, _, unit)| match group.number(name) {
                 None => "-".to_owned(),
                 Some((mean, Some(margin))) if margin > 0.0 => {
-                    format!("{} ± {}", figures(mean), figures(margin))
+                    format!("{} ± {}", figures(mean / unit), figures(margin / unit))
                 }
                 Some((mean, _)) => figures(mean / unit),
             });
