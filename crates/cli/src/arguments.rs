@@ -1,6 +1,7 @@
 //! The command-line arguments.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use raddle_core::Bytes;
 use raddle_lab::Error;
 use raddle_lab::sweep::Shard;
@@ -55,6 +56,14 @@ pub(crate) enum Format {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Write an experiment to begin with, or list the templates.
+    Init {
+        /// The template; all are listed if left out.
+        template: Option<String>,
+        /// The folder for the files.
+        #[arg(long, default_value = ".")]
+        out: PathBuf,
+    },
     /// Run an experiment.
     Run(Run),
     /// Run every experiment of a sweep. A finished run is kept if its files are intact and it came from the same
@@ -132,6 +141,17 @@ pub(crate) enum Command {
         /// The part of the list; by default all of it.
         #[arg(value_enum)]
         what: Option<Listed>,
+    },
+    /// Print the completions of a shell: `raddle completions bash > /etc/bash_completion.d/raddle`.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the manual pages, one for each command.
+    Man {
+        /// The folder for the pages, such as `/usr/local/share/man/man1`.
+        #[arg(long, default_value = "man")]
+        out: PathBuf,
     },
     /// Print the JSON Schema of experiment files, by which editors complete and check them.
     Schema,

@@ -2,8 +2,10 @@
 
 use crate::Ended;
 use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale, Sweep, Topo, Torture};
+use crate::init::{TEMPLATES, Template, init};
 use crate::live;
 use crate::show::{self, Bars};
+use clap::CommandFactory as _;
 use raddle_lab::analysis::{agree, select};
 use raddle_lab::experiment::{Cell, Document, keys};
 use raddle_lab::figure::ledger::{self, Ledger};
@@ -69,6 +71,45 @@ pub(crate) fn execute(
                 }
             };
             output.print(|| catalogue::text(&parts), || catalogue::json(&parts))?;
+            Ok(Ended::Done)
+        }
+        Command::Init { template: None, .. } => {
+            let rows: Vec<Vec<String>> = TEMPLATES
+                .iter()
+                .map(|template| vec![template.name.to_owned(), template.summary.to_owned()])
+                .collect();
+            let json = || {
+                let template =
+                    |template: &Template| json!({ "name": template.name, "summary": template.summary });
+                json!({ "templates": TEMPLATES.iter().map(template).collect::<Vec<_>>() })
+            };
+            output.print(
+                || format!("{}\n\n`raddle init NAME` writes one", raddle_lab::table(&rows).trim_end()),
+                json,
+            )?;
+            Ok(Ended::Done)
+        }
+        Command::Init { template: Some(template), out } => {
+            let paths = init(template, out)?;
+            let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+            let text = || format!("wrote {}\nnext: raddle run {}", names.join(" and "), names[0]);
+            output.print(text, || json!({ "written": names }))?;
+            Ok(Ended::Done)
+        }
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Arguments::command(), "raddle", &mut script);
+            show::result(&String::from_utf8_lossy(&script))?;
+            Ok(Ended::Done)
+        }
+        Command::Man { out } => {
+            std::fs::create_dir_all(out).map_err(Error::io("create", out))?;
+            clap_mangen::generate_to(Arguments::command(), out)
+                .map_err(Error::io("write manual pages into", out))?;
+            output.print(
+                || format!("wrote manual pages into {}", out.display()),
+                || json!({ "written": out.display().to_string() }),
+            )?;
             Ok(Ended::Done)
         }
         Command::Schema => {

@@ -8,6 +8,7 @@
 
 mod arguments;
 mod commands;
+mod init;
 mod interrupt;
 mod live;
 mod show;

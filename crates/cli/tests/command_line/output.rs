@@ -129,6 +129,43 @@ fn a_sweep_runs_each_cell_once() {
 }
 
 #[test]
+fn every_template_runs_as_it_is_and_changes_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let listed = json(&raddle(folder.path(), "init --format json"));
+    let names: Vec<&str> = listed["templates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|template| template["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["leaf-spine", "rack-torus", "ai-training", "lossless", "own-topology"]);
+    for name in names {
+        assert!(
+            stdout(&raddle(folder.path(), &format!("init {name} --out mine"))).starts_with("wrote mine/")
+        );
+        stdout(&raddle(folder.path(), &format!("sweep mine/{name}.toml --dry-run --deny-warnings")));
+        let again = raddle(folder.path(), &format!("init {name} --out mine"));
+        assert_eq!(again.status.code(), Some(2), "{name}");
+        assert!(String::from_utf8_lossy(&again.stderr).contains("exists already"), "{again:?}");
+    }
+    let run = "run mine/own-topology.toml --set workload.flows=100 --out out";
+    assert!(stdout(&raddle(folder.path(), run)).contains("100 of 100 flows delivered"));
+    assert_eq!(raddle(folder.path(), "init nothing").status.code(), Some(2));
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = stdout(&raddle(folder.path(), "completions bash"));
+    stdout(&raddle(folder.path(), "man --out man"));
+    let pages = names(&folder.path().join("man"));
+    for command in ["init", "run", "sweep", "live", "reproduce", "explain", "compare", "doctor"] {
+        assert!(script.contains(command), "{command}");
+        assert!(pages.contains(&format!("raddle-{command}.1")), "{command}: {pages:?}");
+    }
+}
+
+#[test]
 fn seeds_of_a_sweep_are_replicas_with_an_interval_and_a_row_each() {
     let folder = swept();
     fs::write(

@@ -21,16 +21,16 @@ const FOLDER: &str = "sweep_results";
 const NOT_MEASURED: [&str; 7] =
     ["title", "schema_version", "version", "inputs", "warnings", "error", "wall_seconds"];
 
-/// The numbers that a group shows: the column of the table, and its heading.
-const SHOWN: [(&str, &str); 8] = [
-    ("fct_mean_us", "FCT mean us"),
-    ("fct_p99_us", "FCT p99 us"),
-    ("slowdown_mean", "slowdown mean"),
-    ("slowdown_p99", "slowdown p99"),
-    ("goodput_mean_gbps", "goodput Gbps"),
-    ("program_makespan_ps", "makespan ps"),
-    ("unfinished", "unfinished"),
-    ("drops", "drops"),
+/// The numbers that a group shows: the column of the table, the heading, and the divisor that gives the heading's unit.
+const SHOWN: [(&str, &str, f64); 8] = [
+    ("fct_mean_us", "FCT mean us", 1.0),
+    ("fct_p99_us", "FCT p99 us", 1.0),
+    ("slowdown_mean", "slowdown mean", 1.0),
+    ("slowdown_p99", "slowdown p99", 1.0),
+    ("goodput_mean_gbps", "goodput Gbps", 1.0),
+    ("program_makespan_ps", "makespan ms", 1e9),
+    ("unfinished", "unfinished", 1.0),
+    ("drops", "drops", 1.0),
 ];
 
 /// Explains the numbers of groups.
@@ -196,20 +196,20 @@ impl fmt::Display for Results {
         let groups = self.groups();
         let shown: Vec<_> = SHOWN
             .into_iter()
-            .filter(|(name, _)| groups.iter().any(|group| group.number(name).is_some()))
+            .filter(|(name, ..)| groups.iter().any(|group| group.number(name).is_some()))
             .collect();
         let sweeps = groups.first().map_or(&[][..], |group| &group.labels);
         let sweeps = sweeps.iter().map(|(sweep, _)| sweep.clone());
-        let headings = shown.iter().map(|&(_, heading)| heading.to_owned());
+        let headings = shown.iter().map(|&(_, heading, _)| heading.to_owned());
         let mut rows = vec![sweeps.chain(["n".to_owned()]).chain(headings).collect::<Vec<_>>()];
         for group in &groups {
             let labels = group.labels.iter().map(|(_, label)| label.clone());
-            let numbers = shown.iter().map(|&(name, _)| match group.number(name) {
+            let numbers = shown.iter().map(|&(name, _, unit)| match group.number(name) {
                 None => "-".to_owned(),
                 Some((mean, Some(margin))) if margin > 0.0 => {
-                    format!("{} ± {}", figures(mean), figures(margin))
+                    format!("{} ± {}", figures(mean / unit), figures(margin / unit))
                 }
-                Some((mean, _)) => figures(mean),
+                Some((mean, _)) => figures(mean / unit),
             });
             rows.push(labels.chain([group.rows.len().to_string()]).chain(numbers).collect());
         }
