@@ -19,7 +19,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// A port whose queue has these limits.
+    /// The state of a port whose queue has these limits.
     pub(crate) fn of_port(&self, port: PortState) -> PortState {
         self.bytes.map_or(port, |bytes| port.limited(Bytes(bytes)))
     }

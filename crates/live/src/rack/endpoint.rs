@@ -63,7 +63,7 @@ pub struct Caller {
 /// Bytes that have arrived at a node, in the order of their stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// The node that sent them.
+    /// The node that sent the bytes.
     pub from: NodeId,
     /// The stream. No other stream that arrives at this node at the same time has the same key.
     pub stream: FlowKey,

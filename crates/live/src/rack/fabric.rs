@@ -68,7 +68,7 @@ pub(super) struct Outgoing {
     pub(super) delay: Duration,
     /// Index of the link among the thread's incoming links, if the same thread serves the receiving end.
     pub(super) incoming: Option<usize>,
-    /// The tag that its ring entries carry.
+    /// The tag of the link's ring entries.
     pub(super) tag: u8,
     /// True while the port reports itself full to sources, because at least half of the ring was full.
     pub(super) holds_back: bool,
@@ -105,7 +105,7 @@ pub(super) struct Fabric {
     pub(super) streams: Option<Streams>,
     /// The kernels' network interfaces, in a rack whose hosts run Linux.
     pub(super) interfaces: Option<Box<Interfaces>>,
-    /// True if payloads are written and checked whole; false if only their first bytes are.
+    /// True if payloads are written and checked whole. False if only their first bytes are written and checked.
     pub(super) fills: bool,
     /// Indexed by [`LinkId`]: the queues of plain ports; empty if only the rings limit the ports.
     pub(super) fifos: Vec<Fifo>,
@@ -113,21 +113,21 @@ pub(super) struct Fabric {
     pub(super) copies_at_hops: bool,
     /// Number of packets whose bytes a relay read or wrote whole.
     pub(super) copies: u64,
-    /// Number of packets put into rings; `taken` counts those taken out.
+    /// Number of packets put into rings. `taken` is the number of packets taken out of rings.
     pub(super) put: u64,
     pub(super) taken: u64,
-    /// Indexed by this thread's incoming links: true if the arrival of the link's first packet is among the events.
+    /// Indexed by this thread's incoming links: true if the arrival of the link's first packet is scheduled.
     pub(super) is_expected: Vec<bool>,
-    /// Number of links that hold sources back.
+    /// Number of this thread's ports that hold sources back.
     pub(super) held_back: usize,
-    /// Number of wake-ups among the events, stale ones included.
+    /// Number of scheduled wake-ups, stale ones included.
     pub(super) wakes: usize,
     /// Indexed by [`LinkId`]: the extra state of ports that are more than plain FIFOs; empty if there are none.
     pub(super) served: Vec<MayServe>,
     /// Failures and other changes of links.
     pub(super) trouble: Trouble,
-    /// Number of topology discovery packets that nodes of this thread have made, and number of those that have ended
-    /// here.
+    /// Number of topology discovery packets that nodes of this thread have made, and number of topology discovery
+    /// packets that have ended at this thread.
     pub(super) hellos: [u64; 2],
 }
 

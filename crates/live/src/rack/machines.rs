@@ -74,7 +74,7 @@ struct Leaving {
     ring: Consumer<Words>,
     data: DataSender,
     peer: Peer,
-    /// The total hold of virtual time that the receiver was last told, in ns.
+    /// The total time for which virtual time was held, in ns, as the receiver was last told.
     told_ns: u64,
 }
 
@@ -217,7 +217,7 @@ const fn libfabrics(provider: Provider) -> fabric::Provider {
     }
 }
 
-/// The options with which this machine opens its domains. Other machines reach them at `address`.
+/// The options with which this machine opens its domains. Other machines reach the domains at `address`.
 pub(super) fn options(provider: Provider, address: IpAddr) -> Options {
     Options { provider: libfabrics(provider), bind: address, ..Options::default() }
 }
@@ -242,7 +242,7 @@ impl Crossing {
             }
         });
         if let Err(why) = polled {
-            // Without its endpoint, the thread reaches no peer.
+            // Without libfabric's endpoint, the thread reaches no peer.
             let peers = leaving.iter_mut().map(|leaving| &mut leaving.peer);
             peers
                 .chain(coming.iter_mut().map(|coming| &mut coming.peer))
@@ -267,7 +267,7 @@ impl Crossing {
         are_all
     }
 
-    /// Tells senders which packets were taken, and that this end is alive.
+    /// Tells senders which packets this thread has taken, and that the thread is alive.
     fn keep_up(&mut self, now_ns: u64) {
         let Self { domain, coming, gone, .. } = self;
         let now = std::time::Duration::from_nanos(now_ns);
@@ -339,7 +339,7 @@ impl Crossing {
 }
 
 impl Leaving {
-    /// Writes what fits. Returns when the first packet is due that is left.
+    /// Writes the packets for which there is room. Returns the due time of the first packet that is left.
     #[inline]
     fn send(
         &mut self,

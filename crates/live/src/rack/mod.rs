@@ -141,7 +141,7 @@ pub struct Rack {
     /// This process' polling threads.
     workers: Vec<Worker>,
     layout: Arc<Layout>,
-    /// The processes that share the rack, if there are others.
+    /// The party of processes that share the rack, if there are other processes.
     party: Option<Party>,
     /// The results of the other processes, if this process is the party's host.
     others: Vec<Ended>,
@@ -176,8 +176,8 @@ impl Rack {
     /// # Errors
     /// [`NoMemory`], if the system refuses the memory.
     ///
+    /// # Panics
     /// If the flows are not in order of start time and then of id, or the configuration is invalid.
-    /// invalid.
     #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
     pub fn new(
         topology: &Arc<Topology>,
@@ -198,8 +198,8 @@ impl Rack {
     /// [`NoRack`], if the system refuses the memory, another process of the party is gone, or libfabric cannot reach
     /// the other machines.
     ///
+    /// # Panics
     /// As [`new`](Self::new), and if the party's number of nodes is not the topology's.
-    /// As [`new`](Self::new), and if the party has another number of nodes.
     pub fn shared(
         topology: &Arc<Topology>,
         parts: impl FnMut(NodeId) -> Parts,

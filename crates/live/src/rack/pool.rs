@@ -44,7 +44,7 @@ impl Slots {
         self.count
     }
 
-    /// Bytes that a slot holds.
+    /// Size of a slot in bytes.
     pub(crate) const fn bytes(&self) -> usize {
         self.words_of_slot * WORD
     }
@@ -76,7 +76,7 @@ impl Slots {
         }
     }
 
-    /// The first cache line of a slot, whose number must be in range.
+    /// The first cache line of a slot. The slot's number must be in range.
     #[inline]
     pub(crate) fn front(&self, slot: u32) -> [u8; LINE] {
         let words: &[AtomicU64; LINE / WORD] =
