@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-/// A scheduled event. The order of the variants, then of their links or nodes, breaks ties.
+/// A scheduled event. Ties are broken by the order of the variants, and then by the order of their links or nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// The first packet under way on a link arrives.

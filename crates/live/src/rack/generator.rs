@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Keeps a rack running while it exists, for programs that the rack does not know.
+/// While this value exists, the rack keeps running, for programs that the rack does not know.
 #[derive(Debug)]
 pub struct Stay {
     _shared: Arc<Shared>,

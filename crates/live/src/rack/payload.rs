@@ -14,7 +14,7 @@ pub(super) fn stamped(begin: usize, len: usize) -> usize {
     len.min(LINE - begin % LINE)
 }
 
-/// The words of a payload that holds these bytes of a flow, one after the other and without end.
+/// The endless sequence of words of a packet's payload. It follows from the packet's range of the flow.
 struct Payload {
     mixed: u64,
 }

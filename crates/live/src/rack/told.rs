@@ -76,7 +76,7 @@ impl Teller {
         self.say(at, Told::Report(node, report));
     }
 
-    /// `bytes` as in [`Told::Forwarded`].
+    /// Reports a forwarded packet. `bytes` has the same meaning as in [`Told::Forwarded`].
     pub(super) fn forwarded(&self, at: Time, sent: Time, link: LinkId, packet: &Packet, bytes: Vec<u8>) {
         self.say(at, Told::Forwarded { sent, link, packet: packet.clone(), bytes });
     }

@@ -52,7 +52,7 @@ pub(super) enum FromHost {
     Stop { complete: bool, lost: Option<Lost> },
 }
 
-/// One end of a ring between machines, described for the other end.
+/// The description of one end of a ring between machines, for the process at the other end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Offer {
     /// On the way to the host, the process that must receive the offer; on the way from the host, the process that

@@ -24,7 +24,7 @@ fn run(party: Result<Party, NoParty>, threads: usize, provider: Provider) -> (bo
     (ended, heard, rack)
 }
 
-/// The host is between two guests, whose rings to each other it brings about.
+/// Runs a host and two guests. The host forwards the offers by which the guests connect their rings to each other.
 fn flows_cross(provider: Provider) {
     let at = address();
     let guest = |nodes: Range<u32>| {
