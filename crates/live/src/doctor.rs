@@ -52,8 +52,8 @@ fn steal() -> Finding {
 /// than this.
 const PATIENCE_NS: u64 = 4 * 13_164;
 
-/// Interruptions of threads that only read the clock, on one core and on all cores at once. No rack can compensate
-/// for them.
+/// Measures the interruptions of threads that only read the clock, on one core and on all cores at once. No rack can
+/// compensate for these interruptions.
 fn interruptions() -> [Finding; 2] {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     [("one polling thread", 1), ("a thread on each core", cores)].map(|(what, threads)| {

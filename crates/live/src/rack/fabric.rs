@@ -370,8 +370,8 @@ impl Fabric {
     }
 
     /// Drops a packet for which there is no room. If the node itself sent the packet, the port counts the packet as one
-    /// full packet of link time, however small the packet is. So the port holds back the source, which would otherwise retry
-    /// forever while the ring's other end is late.
+    /// full packet of link time, however small the packet is. So the port holds back the source, which would otherwise
+    /// retry forever while the other end of the ring is late.
     fn refuse(
         &mut self,
         node: &mut Node<Self>,
