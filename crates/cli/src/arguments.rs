@@ -36,7 +36,7 @@ pub(crate) fn ask_for_json(arguments: impl IntoIterator<Item = OsString>) -> boo
         || options.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json")
 }
 
-/// The error that clap found in the arguments: its first paragraph, with the others as the hint.
+/// Converts clap's error in the arguments. The first paragraph becomes the message, and the other paragraphs the hint.
 pub(crate) fn misuse(error: &clap::Error) -> Error {
     let text = error.to_string();
     let text = text.trim().trim_start_matches("error: ");

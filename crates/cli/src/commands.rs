@@ -240,7 +240,7 @@ impl Session<'_> {
         Ok(Document::load(file)?.with_registry(self.registry).with_overrides(overrides)?)
     }
 
-    /// Loads the experiment with all overrides of the arguments, then those of the command itself.
+    /// Loads the experiment with all overrides of the arguments and then the overrides of the command itself (`own`).
     fn load(self, run: &Run, own: &[&str]) -> Result<Document, Error> {
         let engine = run.engine.as_ref().map(|engine| format!("engine.kind={engine}"));
         let pcap = run.pcap.as_deref().map(|links| format!("record.pcap={}", toml::Value::from(links)));
@@ -248,7 +248,7 @@ impl Session<'_> {
         Ok(self.document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?.with_memory(run.memory))
     }
 
-    /// Runs an experiment live, or the nodes of it that this process has.
+    /// Runs an experiment live. If the arguments name nodes, runs only these nodes.
     fn live(self, live: &Live) -> Result<Ended, Error> {
         let Live { run, nodes, meeting, secret, .. } = live;
         let Some(run) = run else {
@@ -580,7 +580,7 @@ impl Renamed {
     }
 }
 
-/// Shows each warning once, even if several runs cause it. If warnings are denied, refuses them.
+/// Shows each warning once, even if several runs cause it. If warnings are denied, a warning is an error.
 struct Warned {
     shown: Mutex<HashSet<String>>,
     output: Output,

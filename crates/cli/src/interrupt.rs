@@ -5,14 +5,15 @@ use crate::fail;
 use raddle_lab::{Error, finished_work};
 use std::time::Duration;
 
-/// Interval between two checks whether the command is at work that must end in order.
+/// Interval between two checks of whether the command does work that must end in order.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Number of checks before the process ends. A command between two pieces of work soon begins the next piece, or ends.
 const LOOKS: u32 = 4;
 
-/// Ends the process with the exit code of an interruption if it reads inputs, checks them, or builds a topology. This
-/// work can take long and leaves nothing behind. A run that has begun ends itself, and so does the command after it.
+/// Ends the process with the exit code of an interruption, if the process reads inputs, checks inputs, or builds a
+/// topology. This work can take long and leaves nothing behind. A run that has begun handles the interruption itself,
+/// and then the command ends.
 #[expect(
     clippy::disallowed_methods,
     reason = "the process waits for its user here, and no result depends on it"

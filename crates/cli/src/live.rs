@@ -6,7 +6,7 @@ use raddle_live::control;
 use raddle_live::rack::ip::{self, Named};
 use std::process::Command;
 
-/// Replaces this process by a program at a host of a live run. Returns only if that fails.
+/// Replaces this process by a program at a host of a live run. Returns only on failure.
 pub(crate) fn exec(exec: &Exec) -> Error {
     let Exec { host, run, command } = exec;
     let namespace = match namespace_of(*host, *run, &ip::running()) {

@@ -126,7 +126,7 @@ fn figures(number: f64) -> String {
 
 /// Prints a remark to stderr.
 pub(crate) fn warn(text: &str) {
-    // If stderr is closed, there is nowhere to report that.
+    // A closed stderr is not an error.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
@@ -135,12 +135,13 @@ pub(crate) fn error(error: Error) {
     warn(&format!("{:?}", miette::Report::new(error)));
 }
 
-/// Progress bars, one per run, on stderr if it is a terminal, and a line on stderr for each run of a sweep that has ended.
+/// Progress bars on stderr, one per run, if stderr is a terminal. Also prints a line to stderr for each run of a sweep
+/// that has ended.
 pub(crate) struct Bars {
     all: MultiProgress,
     bars: Vec<ProgressBar>,
     begin: Instant,
-    /// Number of runs that have ended, and of those whose results were there already.
+    /// Number of runs that have ended, and number of ended runs whose results already existed.
     ended: Mutex<(usize, usize)>,
     quiet: bool,
 }
@@ -163,8 +164,8 @@ impl Bars {
         Self { all, bars, begin, ended: Mutex::default(), quiet }
     }
 
-    /// Tells that a run of a sweep has ended, and estimates the time left of the sweep. `was_there` is true if its results
-    /// were there already.
+    /// Reports that a run of a sweep has ended, and estimates the time left for the sweep. `was_there` is true if the
+    /// run's results already existed.
     pub(crate) fn end(&self, run: usize, was_there: bool) {
         let mut count = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let (ended, kept) = &mut *count;
@@ -182,7 +183,7 @@ impl Bars {
         self.bars[run].finish_and_clear();
         if !self.quiet {
             let line = format!("{ended}/{all} {name}: {what}, {left}");
-            // Bars are redrawn below the line. A stderr that is closed is no error.
+            // The bars are redrawn below the line. A closed stderr is not an error.
             let _ = self.all.suspend(|| writeln!(io::stderr(), "{}", line.trim_end_matches(", ")));
         }
     }

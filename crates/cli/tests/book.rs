@@ -55,14 +55,14 @@ fn anchors(text: &str) -> BTreeSet<String> {
     anchor.collect()
 }
 
-/// The targets of a page's links that lead into the project.
+/// The targets of a page's links, except web addresses and mail addresses.
 fn links(text: &str) -> Vec<String> {
     let pieces = prose(text).flat_map(|line| line.split("](").skip(1));
     let target = pieces.filter_map(|piece| piece.split([')', ' ']).next());
     target.filter(|to| !to.contains("://") && !to.starts_with("mailto:")).map(str::to_owned).collect()
 }
 
-/// The path without `.` and `..`; symbolic links are not resolved.
+/// The path without `.` and `..`. Symbolic links are not resolved.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

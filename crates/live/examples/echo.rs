@@ -1,4 +1,5 @@
-//! Two programs at nodes of a rack: one sends pieces and waits for each to come back, the other echoes.
+//! Two programs at nodes of a rack. One program sends pieces and waits until each piece has come back. The other
+//! program echoes all pieces.
 //!
 //! `cargo run --release -p raddle-live --example echo`
 
@@ -25,7 +26,7 @@ fn main() {
     thread::scope(|scope| {
         scope.spawn(move || ask(&asks));
         scope.spawn(move || echo(&echoes));
-        // Until both endpoints are gone.
+        // The run ends when both endpoints are dropped.
         rack.run(&mut (), |_| ControlFlow::Continue(()));
     });
     // ANCHOR_END: run
@@ -33,7 +34,7 @@ fn main() {
 }
 
 // ANCHOR: programs
-/// Sends a piece, waits until all of it has come back, and so on.
+/// Sends one piece after the other. Waits after each piece until all of its bytes have come back.
 fn ask(endpoint: &Endpoint) -> Result<(), Gone> {
     let stream = endpoint.open(NodeId(10))?;
     for _ in 0..PIECES {
@@ -47,7 +48,7 @@ fn ask(endpoint: &Endpoint) -> Result<(), Gone> {
     Ok(())
 }
 
-/// Sends back whatever comes, until the stream ends.
+/// Sends all received bytes back, until the stream ends.
 fn echo(endpoint: &Endpoint) -> Result<(), Gone> {
     let stream = endpoint.open(NodeId(0))?;
     loop {
@@ -60,7 +61,7 @@ fn echo(endpoint: &Endpoint) -> Result<(), Gone> {
 }
 // ANCHOR_END: programs
 
-/// A 4x4 torus of 5 Gbps links under R2C2, which carries streams if it is reliable.
+/// A 4x4 torus of 5 Gbps links that runs R2C2. R2C2 carries streams only if it is reliable.
 fn rack() -> Rack {
     let topology = builders::torus(&[4, 4], Rate::from_gbps(5), Duration::from_ns(100)).unwrap();
     let topology = Arc::new(topology);

@@ -1,4 +1,4 @@
-//! The content of flows. Packets only count their bytes; a runtime keeps the bytes here, at a flow's source
+//! The content of flows. Packets only count their bytes. A runtime keeps the bytes here, at a flow's source
 //! ([`Outbound`]) and at its destination ([`Inbound`]).
 //!
 //! Each header says which bytes of which flow its packet holds ([`FlowRange`](raddle_wire::FlowRange)), by byte
@@ -24,7 +24,8 @@ pub(crate) struct Outbound {
     numbered: Numbered,
 }
 
-/// The offsets at which packets begin, for flows whose headers number packets: such packets need not be full.
+/// The offsets at which packets begin, for flows whose headers number packets. The offsets are stored because such
+/// packets need not be full.
 #[derive(Debug, Default)]
 struct Numbered {
     /// The number of the first packet in `begins`.
@@ -40,7 +41,7 @@ impl Outbound {
         self.bytes.extend(content);
     }
 
-    /// Appends to `out` the `len` bytes from `position` on, which a packet holds.
+    /// Appends the bytes of a packet to `out`: `len` bytes from `position` on.
     ///
     /// # Panics
     /// If the application has not handed over these bytes yet, or the source has already discarded them.
@@ -106,17 +107,17 @@ impl Numbered {
 pub(crate) struct Inbound {
     /// Bytes that the application may read but has not read.
     ready: Vec<u8>,
-    /// Number of the flow's bytes that the application may read or has read; `packets` is the number of their
-    /// packets, if they are numbered.
+    /// Number of the flow's bytes that the application may read or has read. `packets` is the number of packets with
+    /// these bytes, if the flow's packets are numbered.
     to: u64,
     packets: u64,
-    /// Pieces that have arrived out of order, by the offset of their first byte or by packet number.
+    /// Pieces that have arrived out of order, keyed by the offset of their first byte or by packet number.
     early: BTreeMap<u64, Vec<u8>>,
     is_numbered: bool,
 }
 
 impl Inbound {
-    /// Adds a packet that holds these bytes from `position` on.
+    /// Adds a packet whose bytes `body` begin at `position`.
     pub(crate) fn arrived(&mut self, position: Position, body: &[u8]) {
         self.is_numbered = matches!(position, Position::Packet(_));
         let near = if self.is_numbered { self.packets } else { self.to };
@@ -127,7 +128,7 @@ impl Inbound {
         }
     }
 
-    /// Keeps a piece. A retransmitted segment may begin where another segment began, and be longer.
+    /// Keeps a piece. A retransmitted segment may begin at the same byte as an earlier segment, and be longer.
     fn keep(&mut self, at: u64, body: &[u8]) {
         if self.early.get(&at).is_none_or(|other| other.len() < body.len()) {
             self.early.insert(at, body.to_vec());

@@ -1,4 +1,5 @@
-//! The control socket of a live run: other processes of the same user send it requests, a line each, and it answers with a line.
+//! The control socket of a live run. Other processes of the same user send requests to the socket, and the run answers.
+//! Requests and answers are one line each.
 //!
 //! The socket is in a folder that only its user can access, and its name is the number of the run's process. When a
 //! run begins, it removes the sockets of runs that were killed.
@@ -11,7 +12,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Most bytes of a request or an answer.
+/// Maximum size of a request or an answer, in bytes.
 const MOST: u64 = 4_096;
 
 /// The longest wait of either side for the other side's line.
@@ -26,7 +27,7 @@ fn folder() -> PathBuf {
     PathBuf::from(format!("/tmp/raddle-{}", geteuid().as_raw()))
 }
 
-/// Makes the folder. Nobody else may have made it, or be able to write to it.
+/// Makes the folder. Fails if another user made the folder or can access it.
 #[expect(clippy::verbose_bit_mask, reason = "the bits of a mode")]
 fn make_folder() -> io::Result<PathBuf> {
     let folder = folder();
@@ -85,7 +86,7 @@ impl Control {
     /// Makes the socket of this process.
     ///
     /// # Errors
-    /// If the system refuses, or its folder is not this user's alone.
+    /// If the system refuses to make the socket, or another user can access the socket's folder.
     pub fn open() -> io::Result<Self> {
         let folder = make_folder()?;
         for (_, path) in sockets(&folder).filter(|&(process, _)| !is_alive(process)) {
@@ -136,7 +137,7 @@ fn line(stream: &UnixStream) -> io::Result<String> {
     Ok(line.trim_end().to_owned())
 }
 
-/// Sends a request to the run of a process, and returns its answer.
+/// Sends a request to the run of a process. Returns the run's answer.
 ///
 /// # Errors
 /// If the run does not answer.

@@ -11,7 +11,7 @@ pub struct Finding {
     pub what: &'static str,
     /// A description of the machine's state.
     pub found: String,
-    /// `None` if the check passes; otherwise a text that says what does not run, and what would help.
+    /// `None` if the check passes. Otherwise a text that says which runs are not supported, and how to enable them.
     pub lacks: Option<String>,
 }
 
@@ -48,12 +48,12 @@ fn steal() -> Finding {
     Finding::new("stolen time", share <= 0.01, format!("{:.1}% just now", share * 100.0), lacks)
 }
 
-/// The serialization delay of four packets of 8 KB on a link of 5 Gbps, in ns. A packet that is later than that
-/// slips.
+/// The serialization delay of four packets of 8 KB on a link of 5 Gbps, in ns. A packet slips if it is late by more
+/// than this.
 const PATIENCE_NS: u64 = 4 * 13_164;
 
-/// Interruptions of threads that only read the clock, on one core and on all cores at once. No rack can compensate
-/// for them.
+/// Measures the interruptions of threads that only read the clock, on one core and on all cores at once. No rack can
+/// compensate for these interruptions.
 fn interruptions() -> [Finding; 2] {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     [("one polling thread", 1), ("a thread on each core", cores)].map(|(what, threads)| {

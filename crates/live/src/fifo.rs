@@ -1,26 +1,25 @@
-//! Plain FIFOs of ports, in both runtimes: the packets that have not left them, their limits, and their marking
+//! The plain FIFOs of ports, in both runtimes: the packets that have not left a FIFO, its limits, and its marking
 //! thresholds.
 
 use raddle_core::{Bytes, PortState, Time};
 use std::collections::VecDeque;
 
-/// The limits of a plain FIFO, the packet in service included, and the thresholds from which it marks packets as
-/// having met congestion (ECN, RFC 3168). Without a limit it holds any number of packets, and without a threshold it
-/// marks none.
+/// The limits and the marking thresholds (ECN, RFC 3168) of a plain FIFO. Both count the packet in service. A FIFO
+/// without limits holds any number of packets. A FIFO without thresholds marks no packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Most bytes.
+    /// Maximum number of bytes.
     pub bytes: Option<u64>,
-    /// Most packets.
+    /// Maximum number of packets.
     pub packets: Option<usize>,
-    /// The FIFO marks a packet if it holds more bytes than this, the packet included.
+    /// The FIFO marks a packet if it would hold more bytes than this, the packet included.
     pub mark_bytes: Option<u64>,
     /// The FIFO marks a packet if it already holds at least this many packets.
     pub mark_packets: Option<usize>,
 }
 
 impl Limits {
-    /// A port whose queue has these limits.
+    /// The state of a port whose queue has these limits.
     pub(crate) fn of_port(&self, port: PortState) -> PortState {
         self.bytes.map_or(port, |bytes| port.limited(Bytes(bytes)))
     }
@@ -36,7 +35,7 @@ pub(crate) struct Fifo {
 }
 
 impl Fifo {
-    /// An empty one.
+    /// An empty FIFO with these limits.
     pub(crate) fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
     }
@@ -64,8 +63,8 @@ impl Fifo {
         self.bytes = 0;
     }
 
-    /// Adds a packet for which there [is room](Self::has_room), and whose last bit leaves at `sent`. Returns the
-    /// number of bytes that wait or are in service.
+    /// Adds a packet whose last bit leaves at `sent`. The FIFO must [have room](Self::has_room) for the packet. Returns
+    /// the number of bytes that wait or are in service.
     pub(crate) fn join(&mut self, sent: Time, size: u32) -> u64 {
         self.packets.push_back((sent, size));
         self.bytes += u64::from(size);

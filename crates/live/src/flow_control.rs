@@ -1,23 +1,24 @@
-//! Flow control of links, in both runtimes: the memory of a node that packets occupy, and pauses.
+//! Flow control of links, in both runtimes. Flow control counts the memory that packets occupy in a node, and pauses
+//! the neighbour.
 
 use crate::served::{Carry, SERVED, Serve, Served};
 use raddle_core::LinkId;
 use raddle_core::{Bytes, Class, FlowControlAccount, LinkFlowControl, Node, Packet, PortId, Time};
 
-/// Flow control of a link, at the port behind it.
+/// Flow control at a port, for the link that leaves the port.
 pub(crate) struct Control {
     part: Box<dyn LinkFlowControl>,
-    /// True while it holds the neighbour back.
+    /// True while flow control holds the neighbour back.
     holds_back: bool,
-    /// Packets that came in by the port and take of the node's memory until a time that is known.
+    /// Packets that arrived at the port and occupy memory of the node until a known time.
     departures: Vec<Departure>,
-    /// The time of its next wake-up, for itself or for a departure; events for other times are stale.
+    /// Time of the next scheduled wake-up. Events for other times are stale.
     wake: Time,
-    /// When the host will have taken all that has come in for it.
+    /// Time at which the host will have taken all packets that have arrived for it.
     drained_at: Time,
 }
 
-/// A packet that takes memory until a time.
+/// A packet that occupies memory until the time `at`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Departure {
     pub(crate) at: Time,
@@ -30,12 +31,13 @@ impl Control {
         Self { part, holds_back: false, departures: Vec::new(), wake: Time::NEVER, drained_at: Time::ZERO }
     }
 
-    /// Its counters up to `now`.
+    /// The counters of flow control up to `now`.
     pub(crate) fn account(&self, now: Time) -> FlowControlAccount {
         self.part.account(now)
     }
 
-    /// Gives back the memory of what has left by now, until it has something to say.
+    /// Frees the memory of packets that have left by `now`. If flow control has a packet for the neighbour, stops and
+    /// returns the packet.
     fn settle(&mut self, now: Time) -> Option<Packet> {
         let mut place = 0;
         while let Some(&Departure { at, class, size }) = self.departures.get(place) {
@@ -51,7 +53,7 @@ impl Control {
         None
     }
 
-    /// When it wants to be asked.
+    /// Time at which flow control is due next.
     fn next_wake(&self) -> Time {
         let departures = self.departures.iter().map(|departure| departure.at).filter(|_| self.holds_back);
         departures.fold(self.part.wake(), Time::min)
@@ -60,12 +62,13 @@ impl Control {
 
 /// A runtime whose links may have flow control.
 pub(crate) trait ControlLinks: Serve {
-    /// Flow control of the link behind a port, if it has any.
+    /// Flow control at the port that a link leaves, if it has any.
     fn control(&mut self, link: LinkId) -> Option<&mut Control> {
         self.served(link)?.0.control.as_mut()
     }
 
-    /// A packet that came in by `arrival` takes memory of the node: in a queue or, if that is known, until it `leaves`.
+    /// Occupies memory of the node for a packet that came in by `arrival`. `leaves` is the time at which the packet
+    /// frees the memory, if this time is known already.
     fn occupy(
         &mut self,
         node: &mut Node<Self>,
@@ -83,7 +86,7 @@ pub(crate) trait ControlLinks: Serve {
         self.tell(node, link, told);
     }
 
-    /// A packet that came in by `arrival` begins to leave the node.
+    /// Records that a packet that came in by `arrival` begins to leave the node.
     fn departs(&mut self, node: &Node<Self>, arrival: Option<PortId>, departure: Departure) {
         let Some(arrival) = arrival else { return };
         let link = self.link_behind(node.place(), arrival);
@@ -92,7 +95,7 @@ pub(crate) trait ControlLinks: Serve {
         self.expect_control(link);
     }
 
-    /// A packet that waited at a port is lost there, or leaves it otherwise than by its link.
+    /// Frees the memory of a packet that leaves a queue without being transmitted. The packet came in by `arrival`.
     fn vacate(&mut self, node: &mut Node<Self>, arrival: Option<PortId>, class: Class, size: u32) {
         let Some(arrival) = arrival else { return };
         let (now, link) = (self.now(), self.link_behind(node.place(), arrival));
@@ -101,7 +104,8 @@ pub(crate) trait ControlLinks: Serve {
         self.tell(node, link, told);
     }
 
-    /// A packet has come in by `arrival` for the node's host, which takes it out of the node's memory at a rate of its own.
+    /// Occupies memory for a packet that came in by `arrival` for the node's host. The host takes its packets out of
+    /// the memory at flow control's drain rate.
     fn drain(&mut self, node: &mut Node<Self>, arrival: PortId, packet: &Packet) {
         let (now, link) = (self.now(), self.link_behind(node.place(), arrival));
         let Some(control) = self.control(link) else { return };
@@ -111,7 +115,7 @@ pub(crate) trait ControlLinks: Serve {
         self.occupy(node, Some(arrival), packet.class(), packet.size, Some(leaves));
     }
 
-    /// Gives back the memory of what came in by a link and has left by now.
+    /// Frees the memory of packets that came in at the port of `link` and have left by now.
     fn settle_departures(&mut self, node: &mut Node<Self>, link: LinkId) {
         let now = self.now();
         while let Some(told) = self.control(link).and_then(|control| control.settle(now)) {
@@ -119,7 +123,8 @@ pub(crate) trait ControlLinks: Serve {
         }
     }
 
-    /// Sends the neighbour what flow control has to say, if it has, and asks when it wants to be asked.
+    /// Sends flow control's packet `told` to the neighbour, if there is one, and schedules the next wake-up of flow
+    /// control.
     fn tell(&mut self, node: &mut Node<Self>, link: LinkId, told: Option<Packet>) {
         if let Some(control) = self.control(link) {
             control.holds_back = control.part.holds_back();
@@ -134,7 +139,8 @@ pub(crate) trait ControlLinks: Serve {
         self.expect_control(link);
     }
 
-    /// Shows a packet that has come in by a port to flow control. Returns whether it was for that, and ends here.
+    /// Passes an arrived packet to flow control. Returns true if the packet was for flow control, so that the node does
+    /// not handle it.
     fn heed(&mut self, node: &mut Node<Self>, port: PortId, packet: &Packet) -> bool {
         let (now, link) = (self.now(), self.link_behind(node.place(), port));
         let Some(control) = self.control(link).filter(|_| packet.class() == Class::CONTROL) else {
@@ -147,7 +153,7 @@ pub(crate) trait ControlLinks: Serve {
         true
     }
 
-    /// Serves a port again if more may leave by it than before.
+    /// Applies the pauses of the neighbour to a port. If a class is no longer paused, serves the port.
     fn pauses_changed(&mut self, node: &mut Node<Self>, link: LinkId) {
         let Some(control) = self.control(link) else { return };
         let paused = control.part.paused();
@@ -161,7 +167,7 @@ pub(crate) trait ControlLinks: Serve {
         }
     }
 
-    /// A pause has put off when all that waits at a port will have left.
+    /// Updates the time at which all waiting packets of a port will have left, which a pause has put off.
     fn expect_departures(&mut self, link: LinkId) {
         let now = self.now();
         let waiting = self.served(link).map_or(0, |(served, _)| served.bytes().0);
@@ -170,7 +176,7 @@ pub(crate) trait ControlLinks: Serve {
         state.set_drains_at(state.free_at(now).max(served.sent().max(now) + time));
     }
 
-    /// Asks flow control when it wants to be asked.
+    /// Schedules the next wake-up of flow control.
     fn expect_control(&mut self, link: LinkId) {
         let Some(control) = self.control(link) else { return };
         let wake = control.next_wake();
@@ -182,7 +188,7 @@ pub(crate) trait ControlLinks: Serve {
         }
     }
 
-    /// The time `at` has come, at which flow control of a link may want to be asked.
+    /// Handles a wake-up of a link's flow control that was scheduled for `at`.
     fn control_wakes(&mut self, node: &mut Node<Self>, link: LinkId, at: Time) {
         let now = self.now();
         if self.control(link).is_none_or(|control| control.wake != at) {
@@ -198,7 +204,7 @@ pub(crate) trait ControlLinks: Serve {
         self.pauses_changed(node, link);
     }
 
-    /// A link has come up again, whose port this is.
+    /// Restarts the flow control of a link that has come up again.
     fn restart_control(&mut self, node: &mut Node<Self>, link: LinkId) {
         let now = self.now();
         let Some(control) = self.control(link) else { return };

@@ -1,8 +1,8 @@
-//! The live runtimes: the same scheme objects that the packet engine steps, moving real bytes.
+//! The live runtimes run the same scheme objects as the packet engine, and move real bytes.
 //!
-//! [`lockstep`] moves them over in-memory links under a shared virtual clock, [`rack`] over rings in shared memory in real time.
-//! [`replay`] lets one node alone hear on the real clock what it heard in another run.
-//! [`timed`] measures what forwarders' decisions take.
+//! [`lockstep`] moves packets over in-memory links under a shared virtual clock. [`rack`] moves packets over rings in
+//! shared memory in real time. [`replay`] runs one node alone on the real clock, with the inputs that the node had in
+//! another run. [`timed`] measures the processor time of forwarders' decisions.
 
 mod content;
 pub mod control;
@@ -18,5 +18,5 @@ pub mod timed;
 
 pub use fifo::Limits;
 
-/// True if racks can run over several machines: this crate was built with the feature `libfabric`.
+/// True if this crate was built with the feature `libfabric`, so that a rack can run over several machines.
 pub const HAS_LIBFABRIC: bool = cfg!(feature = "libfabric");

@@ -51,7 +51,7 @@ fn retransmissions(socket: &OwnedFd) -> u32 {
 /// The port at which every host receives flows.
 pub const PORT: u16 = FiveTuple::ports_of(0).1;
 
-/// Bytes sent or received per call, before another connection gets its turn.
+/// Maximum number of bytes sent or received in a call. Then the generator serves the next connection.
 const PIECE: usize = 1 << 18;
 
 /// The longest wait before the generator checks whether it must stop, in ns.
@@ -127,12 +127,12 @@ pub struct Load {
     to_start: VecDeque<usize>,
     connections: Vec<Option<Connection>>,
     free: Vec<usize>,
-    /// The flow of a connection, by the sender's address and port.
+    /// The flow of each connection, by the sender's address and port.
     flow_of: HashMap<SocketAddr, usize>,
     /// Indexed by flow: true if the flow was delivered or its connection failed.
     is_over: Vec<bool>,
-    /// Indexed by flow: how much too early the flow started. This shows when the clock goes back: a live rack
-    /// subtracts the time during which none of its threads had a core.
+    /// Indexed by flow: the time by which the flow started too early. A start is too early if the clock goes back after
+    /// it: a live rack subtracts the time during which none of its threads had a core.
     early: Vec<Duration>,
     counts: Counts,
     zeros: Box<[u8]>,
@@ -155,11 +155,11 @@ enum Role {
 }
 
 impl Load {
-    /// Creates a generator of `flows`, which must be in order of start, with the congestion control `congestion`. All
-    /// hosts listen once it returns.
+    /// Creates a generator of `flows`, which must be in order of start. `congestion` is the congestion control of all
+    /// connections. All hosts listen when this function returns.
     ///
     /// # Errors
-    /// [`NoLoad`], if a flow has no host at an end, or the system refuses a socket, an epoll or a timer.
+    /// [`NoLoad`], if an end of a flow is not a host, or the system refuses a socket, an epoll or a timer.
     pub fn new(hosts: Vec<Host>, flows: &[Flow], congestion: &str) -> Result<Self, NoLoad> {
         let places: HashMap<NodeId, usize> =
             hosts.iter().enumerate().map(|(place, host)| (host.node, place)).collect();
@@ -282,7 +282,7 @@ impl Load {
         Ok(())
     }
 
-    /// Records flows that started too early because the clock has since gone back: they count as started now.
+    /// Records flows that started too early because the clock has since gone back. These flows count as started now.
     fn notice_early_starts(&mut self, now: Time) {
         let next = self.to_start.front().map_or(self.flows.len(), |&flow| flow);
         for flow in (0..next).rev() {
@@ -391,7 +391,7 @@ impl Load {
         }
     }
 
-    /// Closes a connection that has failed. The connection's other end is closed when the kernel reports its failure.
+    /// Closes a connection that has failed. The other end is closed later, when the kernel reports the failure there.
     fn break_flow(&mut self, place: usize, flow: usize) {
         self.close(place);
         self.give_up(flow);
@@ -464,8 +464,8 @@ impl Load {
         self.tell(flow, self.flows[flow].src, closed, now, report);
     }
 
-    /// Handles an event of a sender that has sent all its bytes: the receiver has closed the connection, or it has
-    /// failed.
+    /// Handles an event of a sender that has sent all its bytes. Either the receiver has closed the connection, or the
+    /// connection has failed.
     fn end_sender(
         &mut self,
         place: usize,

@@ -1,15 +1,17 @@
-//! One node alone, which hears on the real clock what it heard in another run: Maze's replay of recorded flow events (Costa et al.,
-//! SIGCOMM 2015, §5.1).
+//! Runs one node alone on the real clock, with inputs that were recorded in another run: Maze's replay of recorded flow
+//! events (Costa et al., SIGCOMM 2015, §5.1).
 //!
-//! [`record`] puts a listener in front of a host. The listener keeps the bytes of packets that the host is given, the flows that
-//! start there, and when. [`Recording::replay`] gives the same to another host at the same times of the real clock;
-//! [`Recording::rush`] lets time jump from one event to the next. As in a [rack](crate::rack), the host goes by the times at which events are
-//! due, so that a thread that is late changes nothing in what the host computes.
+//! [`record`] puts a listener in front of a host. The listener records the packets that the host receives and the flows
+//! that start at the host, each with its time. [`Recording::replay`] gives the recorded inputs to another host, at the
+//! same times of the real clock. [`Recording::rush`] jumps from one input to the next without waiting. As in a
+//! [rack](crate::rack), the host computes with the due times of its inputs. So a late thread does not change what the
+//! host computes.
 //!
 //! # Differs from a node of a rack
-//! - The node's ports are idle for ever, and what it sends goes nowhere. An R2C2 node whose flows all have rates does not
-//!   notice: nothing but these rates says when its packets leave.
-//! - Packets that are not kept, those that the node relays, and packets that were lost do not come again.
+//! - The node's ports are always idle, and the packets that it sends are discarded. This does not affect an R2C2 node
+//!   whose flows all have rates, because only these rates determine when its packets leave.
+//! - A replay lacks the packets that were lost, the packets that the node relayed, and the packets that the listener
+//!   did not keep.
 
 use crate::rack::{Clock, Fidelity, Meter, Steal};
 use raddle_core::{
@@ -21,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
     heard: Vec<Heard>,
-    /// The bytes of packets, one after the other.
+    /// The bytes of all recorded packets, one packet after the other.
     bytes: Vec<u8>,
     flows: Vec<Flow>,
 }
@@ -35,21 +37,21 @@ struct Heard {
 
 #[derive(Debug, Clone, Copy)]
 enum What {
-    /// The next packet, of so many bytes.
+    /// The next packet. It has `len` bytes.
     Packet { port: PortId, len: u32 },
     /// The next flow starts.
     Flow,
 }
 
-/// A host, and a place where all that it hears is written down.
+/// A host, and the recording of its inputs.
 struct Listener {
     host: Box<dyn Host>,
     keeps: fn(&Packet) -> bool,
     recording: Arc<Mutex<Recording>>,
 }
 
-/// Writes down what a host hears: the flows that start there, and the packets that `keeps` holds for. The host that is returned takes its
-/// place.
+/// Records the inputs of a host: the flows that start at the host, and the packets for which `keeps` is true. The
+/// returned host replaces `host`.
 #[must_use]
 pub fn record(host: Box<dyn Host>, keeps: fn(&Packet) -> bool) -> (Box<dyn Host>, Arc<Mutex<Recording>>) {
     let recording = Arc::<Mutex<Recording>>::default();
@@ -85,7 +87,7 @@ impl Host for Listener {
 }
 
 impl Recording {
-    /// Packets that the host heard.
+    /// Number of recorded packets.
     #[must_use]
     pub fn packets(&self) -> usize {
         self.heard.len() - self.flows.len()
@@ -103,8 +105,8 @@ impl Recording {
         self.heard.push(Heard { at, what: What::Flow });
     }
 
-    /// Gives `host` on the real clock all that happened before `until`. `ports` are its node's. The lateness that is returned is
-    /// that of everything the host heard or woke up for; a full packet takes `packet_time`.
+    /// Gives `host` all inputs before `until`, on the real clock. `ports` are the ports of the host's node. A full
+    /// packet takes `packet_time`. The returned lateness is that of all inputs and wake-ups of the host.
     pub fn replay(
         &self,
         host: &mut impl Host,
@@ -133,12 +135,12 @@ impl Recording {
         meter.report(packet_time, clock.dilation(), 0, steal, 0.0)
     }
 
-    /// Gives `host` as fast as possible all that happened before `until`. `ports` are its node's.
+    /// Gives `host` all inputs before `until`, without waiting. `ports` are the ports of the host's node.
     pub fn rush(&self, host: &mut impl Host, ports: &[PortState], until: Time) {
         self.give(host, ports, until, |_| {});
     }
 
-    /// Gives `host` all that happened before `until`, after `wait` has waited for its time.
+    /// Gives `host` all inputs before `until`. Calls `wait` with the time of each input and each wake-up first.
     fn give(&self, host: &mut impl Host, ports: &[PortState], until: Time, mut wait: impl FnMut(Time)) {
         let mut heard = self.heard.iter().peekable();
         let (mut bytes, mut flows) = (&self.bytes[..], self.flows.iter());
@@ -168,7 +170,7 @@ impl Recording {
     }
 }
 
-/// Lets a host do all that it wants now. Returns when it wants to wake up.
+/// Polls a host until it has nothing more to do now. Returns the time at which the host wants to wake up.
 fn poll(host: &mut impl Host, now: Time, ports: &[PortState]) -> Time {
     loop {
         match host.poll(now, &Ports(ports)) {

@@ -68,8 +68,8 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     /// Records that `bytes` bytes wait or are in service at the port that a link leaves.
     fn waits(&mut self, link: LinkId, bytes: u64);
 
-    /// Handles a packet that arrives at a port with an agent or a queue of its own. Returns true if a packet was
-    /// lost, so that the node's host is due a poll.
+    /// Handles a packet that arrives at a port with an agent or a queue of its own. Returns true if a packet was lost,
+    /// so that the caller must poll the node's host.
     fn come(&mut self, node: &mut Node<Self>, link: LinkId, mut queued: Queued<Self::Slot>) -> bool {
         let now = self.now();
         let (served, state) = self.served(link).expect(SERVED);
@@ -80,7 +80,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     }
 
     /// Begins the port's next transmission if the port is free and a packet waits. Returns true if a packet was lost,
-    /// so that the node's host is due a poll.
+    /// so that the caller must poll the node's host.
     fn serve(&mut self, node: &mut Node<Self>, link: LinkId) -> bool {
         let now = self.now();
         let mut due = false;
@@ -106,7 +106,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     }
 
     /// Offers a packet that the port's agent has seen to the port's queue, and does what the queue decides. Returns
-    /// true if a packet was lost, so that the node's host is due a poll.
+    /// true if a packet was lost, so that the caller must poll the node's host.
     fn join(&mut self, node: &mut Node<Self>, link: LinkId, queued: Queued<Self::Slot>) -> bool {
         let out = Some(self.port_of(link));
         let mut due = false;
@@ -220,7 +220,7 @@ fn link_rate(topology: &Topology, link: LinkId) -> Rate {
     topology.link(link).map_or(Rate::ZERO, |link| link.rate)
 }
 
-/// Holds wherever a packet has arrived at a port with an agent or a queue of its own.
+/// Panic message for a port that has no [`Served`] state although a packet has arrived there.
 pub(crate) const SERVED: &str = "a port with an agent or a queue of its own";
 
 /// A port with an agent or a queue of its own.
@@ -246,7 +246,7 @@ pub(crate) struct Queued<S> {
     pub(crate) arrival: Option<PortId>,
 }
 
-/// Holds for every slot that the queue names.
+/// Panic message for a slot that the queue names although no packet waits there.
 const PRESENT: &str = "a packet that waits";
 
 impl<S> Served<S> {

@@ -1,7 +1,9 @@
-//! Processor time of forwarders' decisions, by the processor's counter: Expeditus's Table 1 (SoCC 2016, §4).
+//! Measures the processor time of forwarders' decisions with the processor's counter, as in Expeditus's Table 1 (SoCC
+//! 2016, §4).
 //!
-//! A forwarder [with a stopwatch](time) takes the place of the bare one in any runtime. Beside each decision, a rate estimator of the
-//! stopwatch's own counts the same packet, so that its share of a decision is known too. Reading the counter twice is part of each time.
+//! [`time`] adds a stopwatch to a forwarder. The resulting forwarder replaces the original one in any runtime. After
+//! each decision, the stopwatch also counts the packet in a rate estimator of its own. So the estimator's share of a
+//! decision is known too. Each time includes reading the counter.
 
 use raddle_core::{
     Credit, Dre, DreRegister, Duration, Forwarder, HoldKey, LinkId, Packet, PortId, Ports, Time, Verdict,
@@ -26,11 +28,11 @@ struct Timed {
     times: Arc<Mutex<Times>>,
 }
 
-/// Measures a forwarder. The one that is returned takes its place.
+/// Adds a stopwatch to a forwarder. The returned forwarder replaces `forwarder`.
 #[must_use]
 pub fn time(forwarder: Box<dyn Forwarder>) -> (Box<dyn Forwarder>, Arc<Mutex<Times>>) {
     let times = Arc::<Mutex<Times>>::default();
-    // The testbed's: it decays every millisecond, and tells its load in three bits.
+    // The testbed's estimator decays every millisecond, and gives its load in three bits.
     let dre = Dre::new(Duration::from_ms(1), 0.1, 3);
     let (clock, register) = (quanta::Clock::new(), DreRegister::default());
     (Box::new(Timed { forwarder, clock, dre, register, times: Arc::clone(&times) }), times)

@@ -1,4 +1,4 @@
-//! A rack whose links fail, come up again, lose packets and damage them.
+//! Tests of a rack whose links fail, recover, lose packets and damage packets.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -15,7 +15,7 @@ use raddle_topology::{Topology, builders, discoverers};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Time between two hellos.
+/// Time between two hello messages of a node.
 const PERIOD: Duration = Duration::from_us(50);
 
 #[derive(Default)]
@@ -32,7 +32,8 @@ fn torus() -> Arc<Topology> {
     Arc::new(torus.expect("a 4x4 torus"))
 }
 
-/// R2C2, which acknowledges what it is to deliver or not, on nodes that say hello or do not.
+/// The parts of R2C2 nodes. R2C2 acknowledges and retransmits packets if `reliable` is true. Nodes send hello messages
+/// if `hello` is true.
 fn parts(topology: &Arc<Topology>, reliable: bool, hello: bool) -> impl FnMut(NodeId) -> Parts {
     let scheme = registry().transport("r2c2").expect("R2C2 is in the registry");
     let mut settings = Settings::defaults(scheme.info.parameters);
@@ -59,7 +60,7 @@ fn us(us: u64) -> Duration {
     Duration::from_us(us)
 }
 
-/// Both directions of the first link of a node, and all links of another node, go down and come up again.
+/// Both directions of the first link of node 0, and all links of node 5, fail and recover.
 fn changes(topology: &Topology) -> Vec<Change> {
     let both = |link: LinkId| [link, topology.reverse(link)];
     let of = |node: u32| topology.links_from(NodeId(node)).flat_map(|(link, _)| both(link));
@@ -79,8 +80,8 @@ fn changes(topology: &Topology) -> Vec<Change> {
     ]
 }
 
-/// The totals of a run that both engines report. A rack does not count events, and does not know the size of a packet
-/// that became unreadable.
+/// The totals that both engines report. A rack does not count events, and does not know the size of a packet that
+/// became unreadable.
 fn counts(totals: &Totals) -> Totals {
     Totals { events: 0, dropped_bytes: 0, ..*totals }
 }
@@ -124,7 +125,7 @@ fn a_rack_loses_the_same_packets_as_the_packet_engine() {
 #[test]
 fn hellos_find_the_same_failures_in_a_rack_as_in_the_packet_engine() {
     let [simulated, moved] = both(changes(&torus()), &LinkErrors::default(), true);
-    // The two do not stop saying hello in the same instant.
+    // The two engines stop sending hello messages at different times, so hello messages are not compared.
     let others = |(totals, delivered): (Totals, u32)| {
         let data = totals.kinds[raddle_core::PacketKind::Data as usize];
         (data, totals.sent_bytes, totals.drops.link_down, delivered)
@@ -133,10 +134,10 @@ fn hellos_find_the_same_failures_in_a_rack_as_in_the_packet_engine() {
     assert_eq!(moved.1, 100);
 }
 
-/// Looks of about 10 ms after which a test gives up, whatever the machine does meanwhile.
+/// Number of checks, about 10 ms apart, after which a test gives up on a run.
 const PATIENCE: u32 = 4_000;
 
-/// Runs a rack in real time until it comes to its own end. Returns what was delivered.
+/// Runs a rack in real time until the run ends. Returns the number of delivered flows.
 fn run(rack: &mut Rack) -> u32 {
     let mut delivered = Delivered::default();
     let mut looks = 0;
@@ -148,7 +149,7 @@ fn run(rack: &mut Rack) -> u32 {
     delivered.0
 }
 
-/// Whichever thread of two comes to a failure first, each packet is delivered or lost, once.
+/// Each packet is either delivered or lost, exactly once, no matter which thread handles a failure first.
 #[test]
 fn threads_agree_on_the_packets_that_a_failure_loses() {
     let topology = torus();
@@ -164,7 +165,8 @@ fn threads_agree_on_the_packets_that_a_failure_loses() {
     }
 }
 
-/// Links fail one after the other, and lose and damage packets, under flows whose nodes know nothing but hellos.
+/// Links fail one after the other, lose packets and damage packets. The nodes learn of failures only through hello
+/// messages.
 #[test]
 fn every_byte_arrives_over_links_that_fail() {
     let topology = torus();

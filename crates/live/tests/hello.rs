@@ -1,4 +1,4 @@
-//! A rack whose nodes find out by themselves which links are down.
+//! A rack whose nodes detect failed links with hello messages.
 
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Observer, Parts, Rate, Report, Time};
 use raddle_live::rack::{Config, Rack};
@@ -18,7 +18,7 @@ impl Observer for Delivered {
     }
 }
 
-/// Hellos cross the rack's rings beside the flows' packets, and keep no run from its end.
+/// Hello messages cross the rack's rings beside the packets of flows. They do not keep the run from ending.
 #[test]
 fn a_rack_whose_nodes_say_hello_ends_with_its_flows() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(5), Duration::from_ns(100));
@@ -38,7 +38,7 @@ fn a_rack_whose_nodes_say_hello_ends_with_its_flows() {
     let mut delivered = Delivered::default();
     let mut looks = 0;
     let ended = rack.run(&mut delivered, |_| {
-        looks += 1; // about 10 ms apart
+        looks += 1; // once about every 10 ms
         if looks < 2_000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     assert!(ended, "nothing but hellos is left");

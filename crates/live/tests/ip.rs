@@ -1,8 +1,8 @@
-//! Programs that know nothing of the rack, in the namespaces of its nodes: packets of ping, iperf3 and curl cross a 4x4 torus of
-//! reliable R2C2, and nothing stays behind.
+//! Unmodified programs run in the namespaces of a rack's nodes. The packets of ping, iperf3 and curl cross a 4x4 torus
+//! of reliable R2C2. After the run, no namespace is left.
 //!
-//! Needs root, `ping`, `iperf3` and `curl` (`make setup`). Where one is missing the test fails and says so, unless `RADDLE_NO_NAMESPACES`
-//! is set: then it says that it did nothing.
+//! Needs root, `ping`, `iperf3` and `curl` (`make setup`). If one of these is missing, the test fails and says so. If
+//! `RADDLE_NO_NAMESPACES` is set, the test does nothing and says so.
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that may say that it cannot run")]
 
@@ -51,7 +51,7 @@ fn unmodified_programs_run_across_a_rack() {
         eprintln!("not run: RADDLE_NO_NAMESPACES is set");
         return;
     }
-    // A namespace that a killed process has left. No process has so great a number.
+    // A namespace that a killed process has left behind. No process has a number as large as this one.
     let left = Path::new("/run/netns/raddle-4294967294-0");
     std::fs::create_dir_all("/run/netns").unwrap();
     std::fs::write(left, "").unwrap();
@@ -71,7 +71,7 @@ fn unmodified_programs_run_across_a_rack() {
                 if done.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
         });
-        // The rack ends even if a program fails.
+        // The rack's run must end even if a program fails.
         let finished = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| programs(&hosts, nodes)));
         done.store(true, Ordering::Relaxed);
         if let Err(failure) = finished {
@@ -89,7 +89,7 @@ fn programs(hosts: &[IpHost; 4], nodes: [NodeId; 4]) {
     assert!(ping.contains("5 received"), "{ping}");
 
     let server = start(far, "iperf3", &["-s", "-1"]);
-    // Until the server listens, clients are refused.
+    // The client retries until the server listens.
     let asks =
         format!("for i in $(seq 100); do iperf3 -c {far_address} -t 2 -J && exit 0; sleep 0.1; done; exit 1");
     let report = run(near, "bash", &["-c", &asks]);

@@ -1,4 +1,5 @@
-//! A node that hears a recording is the node that was recorded: R2C2 on a 4x4 torus in the packet engine, and again alone.
+//! A node that replays a recording hears and computes the same as the recorded node. First R2C2 runs on a 4x4 torus in
+//! the packet engine, then one node runs alone.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -27,7 +28,8 @@ fn torus() -> Arc<Topology> {
     Arc::new(torus.expect("valid dims"))
 }
 
-/// A flow every 5 us, of 1 B to 60 KB. One in eight is limited by its application, so that its demand is announced.
+/// A flow starts every 5 us, with a size of 1 B to 60 KB. Every eighth flow is limited by its application, so that its
+/// demand is announced.
 fn flows() -> Vec<Flow> {
     let mut random = Stream::new(SEED, 0, "trace");
     let mut draw = |below: u64| random.below(below);
@@ -40,7 +42,7 @@ fn flows() -> Vec<Flow> {
     (0..FLOWS).map(flow).collect()
 }
 
-/// Short intervals, so that demand is estimated and rates are computed often.
+/// Short intervals, so that nodes estimate demands and compute rates often.
 fn params() -> Params {
     Params { rho: Duration::from_us(50), ..Params::default() }
 }
@@ -96,7 +98,7 @@ fn is_flow_event(packet: &Packet) -> bool {
     matches!(packet.header, Header::R2c2Event(_))
 }
 
-/// The recording of a simulation until then, and the node that was recorded.
+/// Simulates until `until`. Returns the recording, and the node that was recorded.
 fn simulate(until: Time) -> (Recording, Watched) {
     let (topology, watched) = (torus(), Watched::new(params()));
     let fabric = Fabric::new(&topology, params());

@@ -1,5 +1,5 @@
-//! The ring's source, compiled with loom's atomics and run through the interleavings of its two ends: packets come out whole,
-//! once, and in order, and a full ring refuses.
+//! Compiles the ring's source with loom's atomics, and tests the interleavings of the ring's two ends. Packets come out
+//! complete, once, and in order, and a full ring refuses packets.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

@@ -1,4 +1,5 @@
-//! Every scheme of the registry in a rack: agents, queues of their own, credits, pauses.
+//! Every scheme of the registry runs in a rack, including schemes with port agents, queues of their own, credits or
+//! pauses.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -46,7 +47,7 @@ fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<
     let plan =
         Plan { congestion_points: Some(("qcn", &of_points)), ..Plan::new(topology, routing, &settings, 1) };
     let parts = registry().build(scheme, &plan, &registry().routing_defaults(routing)).ok()?;
-    // Hosts that wait for what they sent to leave need queues that the lab gives them.
+    // Hosts that wait until their packets have left the port need queues that only the lab builds.
     (!parts.hear_of_departures).then_some(parts)
 }
 
@@ -107,8 +108,8 @@ fn fabrics() -> [Arc<Topology>; 2] {
     [torus, leaf_spine].map(Arc::new)
 }
 
-/// In a rush nothing is late, so every scheme sends what it sends in the packet engine. PFQ alone gives credits, which in a
-/// rack wait for the packet in front of them.
+/// In a rushed run no packet is late, so every scheme sends the same packets as in the packet engine. PFQ is the
+/// exception, because only PFQ gives credits. In a rack, credits wait for the packet in front of them.
 #[test]
 fn every_scheme_runs_in_a_rack_as_in_the_packet_engine() {
     let mut ran = Vec::new();
@@ -131,7 +132,7 @@ fn every_scheme_runs_in_a_rack_as_in_the_packet_engine() {
     assert!(["r2c2", "dctcp", "pdq", "d3", "rcp", "pfq"].iter().all(|name| ran.contains(name)), "{ran:?}");
 }
 
-/// The cable between two nodes fails twice.
+/// The cable at the first port of node `a` fails twice.
 fn changes(topology: &Topology, a: NodeId) -> Vec<Change> {
     let (link, _) = topology.links_from(a).next().expect("a node with links");
     let links = vec![link, topology.reverse(link)];
@@ -144,7 +145,7 @@ fn changes(topology: &Topology, a: NodeId) -> Vec<Change> {
     vec![change(60, false), change(150, true), change(200, false), change(280, true)]
 }
 
-/// Queues lose and mark the same packets, also while links fail.
+/// Queues with limits drop and mark the same packets in both engines, also while links fail.
 #[test]
 fn queues_with_limits_lose_and_mark_in_a_rack_as_in_the_packet_engine() {
     let [torus, leaf_spine] = fabrics();
@@ -170,7 +171,8 @@ fn queues_with_limits_lose_and_mark_in_a_rack_as_in_the_packet_engine() {
     }
 }
 
-/// Packets in a port's own queue are lost with the link, each once. The port continues when the link is back.
+/// When a link fails, each packet in the port's own queue is lost exactly once. The port continues when the link is up
+/// again.
 #[test]
 fn queues_and_agents_of_ports_outlive_failures() {
     let [torus, leaf_spine] = fabrics();
@@ -189,7 +191,7 @@ fn queues_and_agents_of_ports_outlive_failures() {
     }
 }
 
-/// Packets that PFQ loses stay lost. No packet is counted twice, none is forgotten, and nothing panics.
+/// PFQ does not retransmit lost packets. No packet is counted twice, no packet is forgotten, and nothing panics.
 #[test]
 fn credits_outlive_failures() {
     let [topology, _] = fabrics();
@@ -217,8 +219,8 @@ fn queues_agents_and_credits_work_across_threads() {
     }
 }
 
-/// A fabric of converged Ethernet, whose ports pause their neighbours, loses nothing: in a rush it does what the packet engine
-/// does, also while a link fails and comes back, and across threads packets arrive all the same.
+/// Ports of converged Ethernet pause their neighbours, so no queue overflows. A rushed rack gives the same result as
+/// the packet engine, also while a link fails and recovers. With two threads no queue overflows either.
 #[test]
 fn ports_pause_their_neighbours_in_a_rack() {
     let [_, topology] = fabrics();
@@ -253,7 +255,8 @@ fn ports_pause_their_neighbours_in_a_rack() {
         rushed.rush(&mut ());
         let data = |totals: Totals| (totals.kinds[0], totals.delivered_bytes, totals.drops);
         assert_eq!(data(rushed.totals()), data(simulated));
-        // In one instant a packet may come before or after another has left, and a pause more or less be needed.
+        // In one instant, a packet may arrive before or after another packet has left. So the number of pauses may
+        // differ slightly.
         let (is, was) = (pauses(&rushed.flow_control()), pauses(&of_simulation));
         assert!(is.abs_diff(was) * 50 <= was, "{is} pauses, {was} in the packet engine");
         let mut threads = paused(2);
@@ -264,13 +267,13 @@ fn ports_pause_their_neighbours_in_a_rack() {
     }
 }
 
-/// RoCE's packets end with a checksum behind their payload.
+/// A RoCE packet ends with a checksum behind its payload.
 #[test]
 fn payloads_between_a_header_and_a_trailer_arrive_as_they_were_sent() {
     roce_arrives_whole(&LinkErrors::default());
 }
 
-/// Lost packets are retransmitted, from the right place of the flow.
+/// A retransmitted packet carries the payload of the right position in the flow.
 #[test]
 fn payloads_of_roce_arrive_over_links_that_lose_packets() {
     roce_arrives_whole(&LinkErrors { seed: 1, loss: 0.01, ..LinkErrors::default() });
@@ -286,7 +289,7 @@ fn roce_arrives_whole(errors: &LinkErrors) {
         Plan { congestion_points: Some(("red", &of_red)), ..Plan::new(&topology, "ecmp", &settings, 1) };
     let Built { node, .. } =
         registry().build(transport, &plan, &registry().routing_defaults("ecmp")).expect("it fits");
-    // Slow enough that all bytes of payloads are written and checked.
+    // Time runs slowly enough for the nodes to write and check all bytes of payloads.
     let config = Config { time_limit: Some(LIMIT), dilation: 10, ..Config::default() };
     let rack = Rack::new(&topology, node, &flows(16), &config).expect("memory to share");
     let mut rack = rack.with_queues(|_| Some(Box::<Strict>::default())).with_errors(errors);
@@ -296,7 +299,7 @@ fn roce_arrives_whole(errors: &LinkErrors) {
     assert_eq!(rack.totals().drops.lost > 0, errors.loss > 0.0);
 }
 
-/// Priority flow control that a few packets set off.
+/// Priority flow control with thresholds of a few packets.
 fn pfc(topology: &Arc<Topology>) -> impl FnMut(LinkId) -> Option<Box<dyn LinkFlowControl>> {
     let mut settings = Settings::defaults(pfc::FLOW_CONTROL.info.parameters);
     for (name, bytes) in [("buffer", 200_000), ("xoff", 3_000), ("xon", 1_500)] {

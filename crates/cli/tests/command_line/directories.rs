@@ -96,7 +96,7 @@ fn written(directory: &Path) -> std::time::SystemTime {
     fs::metadata(directory.join("log.txt")).unwrap().modified().unwrap()
 }
 
-/// Waits until a run begins to write into a folder whose name begins with `prefix`. Returns that name.
+/// Waits until a run writes into a folder whose name begins with `prefix`. Returns the folder's name.
 fn begun(folder: &Path, prefix: &str) -> String {
     let since = Instant::now();
     loop {
@@ -108,7 +108,7 @@ fn begun(folder: &Path, prefix: &str) -> String {
     }
 }
 
-/// Starts a run that takes longer than any test, and waits until it writes.
+/// Starts a run that takes longer than any test. Waits until the run has begun to write.
 fn long_run(folder: &Path, out: &str) -> Child {
     let running = format!("run small.toml --set workload.flows=1_000_000 --out {out}");
     let child = command(folder, &running).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -350,7 +350,7 @@ fn one_process_writes_a_directory_and_the_next_one_tidies_up() {
     done(folder.path(), "run small.toml --out d");
     let left = [".d.part-abcdefghijkl", ".d.part-mine", "d", "e", "sizes.txt", "small.toml", "swept.toml"];
     assert_eq!(names(folder.path()), left);
-    // A sweep behaves the same.
+    // The same holds for two sweeps that write into one directory.
     let running = "sweep swept.toml --set workload.flows=1_000_000 --out s --threads 1";
     let mut sweep =
         command(folder.path(), running).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -512,8 +512,8 @@ fn at_any_instant_of_a_kill_the_earlier_or_the_new_run_is_whole() {
     assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
 }
 
-/// Like the test above, but kills the process at every system call that changes names, if this machine lets `strace` do
-/// so.
+/// Like the test above, but kills the process at every system call that changes names. Does nothing if `strace` cannot
+/// be used on this machine.
 #[cfg(target_os = "linux")]
 #[test]
 fn at_any_change_of_a_name_the_earlier_or_the_new_run_is_whole() {

@@ -74,7 +74,7 @@ fn check_results(out: &Path, after: &str) -> usize {
     results.len()
 }
 
-/// Does [`check_results`], and checks that the files of the user still exist.
+/// Calls [`check_results`], and checks that the files of the user still exist.
 fn check(folder: &Path, after: &str) {
     for place in USERS {
         assert_eq!(fs::read_to_string(folder.join(place)).unwrap(), "of the user", "{after}: {place}");
@@ -117,7 +117,7 @@ fn random(state: &mut u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// Returns true if the variable is set, which skips a test. Prints that the test is skipped.
+/// Returns true if the variable is set. In this case a test is skipped, and the function prints so.
 fn left_out(variable: &str) -> bool {
     let set = std::env::var_os(variable).is_some();
     if set {
@@ -150,7 +150,7 @@ fn no_kill_at_a_system_call_loses_or_spoils_anything() {
     for kill in 0..kills {
         let (command, _) = COMMANDS[kill as usize % COMMANDS.len()];
         let begun = kill / COMMANDS.len() as u64;
-        // Every other time the results already exist and are made again.
+        // In every second round the results already exist, and the command makes them again.
         if begun.is_multiple_of(2) {
             fs::remove_dir_all(folder.join("out")).unwrap();
             fs::create_dir_all(folder.join("out/own")).unwrap();

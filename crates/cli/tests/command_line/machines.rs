@@ -100,8 +100,8 @@ mod with_libfabric {
         assert!(host.wait_with_output().unwrap().status.success());
     }
 
-    /// The other machines report the killed machine's nodes within seconds. The next process that starts removes its
-    /// shared memory.
+    /// The other machines report the killed machine's nodes within seconds. The next process that starts removes the
+    /// killed process's shared memory.
     #[test]
     fn a_machine_that_is_killed_ends_the_run_of_the_others() {
         for provider in ["tcp", "shm"] {

@@ -98,7 +98,7 @@ impl Run {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Starts a program at a host that keeps running.
+    /// Starts a program that keeps running at a host.
     fn spawn(&self, host: u32, program: &str, arguments: &[&str]) -> Running {
         let mut command = self.at(host, program, arguments);
         Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
@@ -283,7 +283,7 @@ fn a_run_that_was_killed_leaves_nothing_to_the_next() {
                 print('rto', int.from_bytes(info[8:12], 'little'))";
     let said = next.output(0, "python3", &["-c", asks]);
     assert!(said.contains("b'reno"), "{said}");
-    // The RTO in microseconds (`tcpi_rto`, tcp(7)): the least timeout plus the round trip.
+    // The RTO in microseconds (`tcpi_rto`, tcp(7)): the smallest timeout plus the round-trip time.
     let rto = said.split("rto ").nth(1).and_then(|rto| rto.trim().parse::<u64>().ok());
     assert!(rto.is_some_and(|rto| (2_000_000..2_500_000).contains(&rto)), "{said}");
     next.end();
@@ -371,7 +371,7 @@ fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
     let claims = claims["claims"].as_array().unwrap();
     assert_eq!(claims.len(), 12, "{claims:?}");
     for claim in claims {
-        // With one seed there is no interval. On a busy machine a run may not be faithful.
+        // With one seed there is no confidence interval. On a busy machine a run may not be faithful.
         assert!(claim["ok"].is_null(), "{claim}");
         let live = &claim["live"];
         let others = live["others"].as_array().unwrap().len() as u64;
@@ -389,7 +389,7 @@ fn run_workload(folder: &TempDir, file: &str, arguments: &str) -> String {
     said(&output)
 }
 
-/// Runs ten seconds of the example, which takes ten minutes.
+/// Runs ten seconds of the example. The whole example takes ten minutes.
 #[test]
 fn no_flow_is_stuck_while_links_fail_at_random() {
     if cannot_run() {
@@ -407,7 +407,7 @@ fn no_flow_is_stuck_while_links_fail_at_random() {
     assert!(drops["link_down"].as_u64() > Some(0), "links have failed under packets: {summary}");
 }
 
-/// Prints these fields with tshark and our dissector, one line per frame. tshark verifies checksums.
+/// Returns these fields as tshark prints them with our dissector, one line per frame. tshark verifies checksums.
 fn tshark(path: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     let script = concat!("lua_script:", env!("CARGO_MANIFEST_DIR"), "/../../docs/wireshark/raddle.lua");
     let mut command = Command::new("tshark");

@@ -353,7 +353,7 @@ fn every_name_that_is_listed_is_explained() {
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `vlb`?"));
 }
 
-/// Runs the command after the reader has closed stdout, and perhaps stderr.
+/// Runs the command with a stdout that the reader has closed, and with the given stderr.
 #[cfg(unix)]
 fn unread(folder: &Path, arguments: &str, stderr: Stdio) -> Output {
     let (reader, writer) = std::io::pipe().unwrap();
@@ -677,8 +677,8 @@ fn every_test_that_the_book_names_exists() {
     }
 }
 
-/// A queue shorter than a packet loses everything. The command warns before the run; if warnings are denied, it does
-/// not run.
+/// A queue shorter than a packet loses everything. The command warns before the run. If warnings are denied, the
+/// command does not run.
 #[test]
 fn warnings_are_told_and_kept_and_can_be_denied() {
     let folder = folder();

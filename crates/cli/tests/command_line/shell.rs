@@ -14,7 +14,7 @@ values = [
 ]
 "#;
 
-/// The command, or a copy of it, run in `folder` on a terminal with this number of columns.
+/// Prepares the command, or a copy of the command, to run in `folder` on a terminal with this number of columns.
 pub(crate) fn command_of(
     program: impl AsRef<Path>,
     folder: &Path,

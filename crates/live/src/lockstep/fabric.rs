@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-/// A scheduled event. The order of the variants, then of their links or nodes, breaks ties.
+/// A scheduled event. Ties are broken by the order of the variants, and then by the order of their links or nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// The first packet under way on a link arrives.
@@ -35,14 +35,14 @@ pub(super) enum Event {
     Flows,
 }
 
-/// The shortest delay of a credit, so that none arrives at the instant at which it was sent.
+/// The shortest delay of a credit. It ensures that no credit arrives at the instant at which it was sent.
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 /// A node and the range of its links.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) id: NodeId,
-    /// Index of its first port in the per-link vectors.
+    /// Index of the node's first port in the per-link vectors.
     pub(super) first_link: usize,
     pub(super) ports: usize,
 }
@@ -50,7 +50,8 @@ pub(super) struct Place {
 /// A packet inside a node, with its body.
 pub(super) struct Carried {
     pub(super) packet: Packet,
-    /// A buffer that contains the body, such as the packet as it arrived; empty if the body is zeros.
+    /// A buffer that contains the body, for example the whole packet as it arrived. The buffer is empty if the body is
+    /// zeros.
     pub(super) bytes: Vec<u8>,
     /// Offset of the body in `bytes`.
     pub(super) body: usize,
@@ -75,7 +76,7 @@ impl Carried {
 pub(super) struct Fabric<O> {
     pub(super) now: Time,
     pub(super) topology: Arc<Topology>,
-    /// Indexed by [`LinkId`], like the next five.
+    /// Indexed by [`LinkId`], like `stats`, `served`, `fifos`, `under_way` and `credits`.
     pub(super) ports: Vec<PortState>,
     pub(super) stats: Vec<LinkStats>,
     pub(super) served: Vec<Option<Served<Carried>>>,

@@ -12,10 +12,11 @@ use raddle_wire::{Error, FrameView};
 pub(super) type Received = Vec<Vec<(Time, Vec<u8>)>>;
 
 impl<O: Observer> Lockstep<O> {
-    /// A kernel hands over a whole frame without check sequence at a node, which sends it now.
+    /// Sends a whole Ethernet frame of a node's kernel now. The frame has no check sequence.
     ///
     /// # Errors
-    /// [`Error`], if no [`FrameView`] can be read from the frame: it is too short, or names an address that is no host's.
+    /// [`Error`], if no [`FrameView`] can be read from the frame: the frame is too short, or names an address of no
+    /// host.
     #[expect(clippy::cast_possible_truncation, reason = "a frame is far below 4 GiB")]
     pub fn send_frame(&mut self, node: NodeId, frame: &[u8]) -> Result<(), Error> {
         let packet = Packet::new(frame.len() as u32, Header::Frame(FrameView::read(frame)?));
@@ -32,14 +33,14 @@ impl<O: Observer> Lockstep<O> {
         Ok(())
     }
 
-    /// Takes the frames that have arrived for a node's kernel, in order, and when each did.
+    /// Takes the frames that have arrived for a node's kernel, in order, each with its arrival time.
     pub fn take_frames(&mut self, node: NodeId) -> Vec<(Time, Vec<u8>)> {
         self.fabric.frames.get_mut(node.index()).map(std::mem::take).unwrap_or_default()
     }
 }
 
 impl<O> Fabric<O> {
-    /// Keeps a packet that is a frame for a node's kernel.
+    /// Keeps a packet that holds a frame for a node's kernel.
     pub(super) fn keep_frame(&mut self, node: NodeId, carried: &Carried) {
         let mut bytes = Vec::with_capacity(carried.packet.size as usize);
         carried.encode(&mut bytes);

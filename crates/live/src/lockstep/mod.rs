@@ -1,26 +1,26 @@
 //! The lockstep runtime: nodes exchange encoded packets over in-memory links under a shared virtual clock. The clock
 //! advances only when every node has handled all events that are due (specification of R2C2 and Maze, §9.2).
 //!
-//! Bytes really move, there is no operating-system jitter, and results say nothing about real time. The runtime
-//! proves that a scheme is sans-IO: the node objects are those of the packet engine, only bytes pass between them,
-//! and the packet engine must see the same packets at the same times. To that end both have the same rules:
+//! Bytes really move, there is no operating-system jitter, and results say nothing about real time. The runtime proves
+//! that a scheme is sans-IO: the node objects are those of the packet engine, only bytes pass between them, and the
+//! packet engine must see the same packets at the same times. So lockstep and the packet engine follow the same rules:
 //!
 //! - A port is a FIFO, unbounded or within limits, unless it has a queue of its own. Nodes store and forward. A
 //!   packet handed to a FIFO at `now` starts at `max(now, free_at)`, frees the port one serialization delay later,
 //!   and arrives one propagation delay after that.
-//! - A port may have an agent, which sees packets arrive, join and leave, and may write into them. The host is told
-//!   when one of its own packets has left a port with an agent or a queue of its own.
-//! - Credits cross a link in its propagation delay, and take none of its bandwidth.
+//! - A port may have an agent, which sees packets arrive, join and leave, and may write into them. If a port has an
+//!   agent or a queue of its own, the host is told when one of its own packets has left the port.
+//! - A credit crosses a link in the link's propagation delay, and uses no bandwidth.
 //! - Events at the same time are handled in this order: arrivals, by link; ends of transmissions at ports with agents
 //!   or queues, by link; credits, by link; flow control, by link; ticks of agents, by link; ticks of forwarders, by
 //!   node; wake-ups, by node; flows, in their own order.
-//! - A noisy link loses and damages packets as they arrive. A damaged packet that still decodes goes on with its new
-//!   content. If it does not decode, the node's host is told.
+//! - A noisy link loses and damages packets as they arrive. A damaged packet that can still be decoded continues with
+//!   its new content. If a packet cannot be decoded, the receiving node's host is told.
 //! - A packet that arrives at a node goes to the node's forwarder, which decides whether it is for the node's host. A
 //!   node without a forwarder delivers every packet that arrives, and sends by port 0.
 //!
-//! Payload is zeros, with two exceptions: that of [streams](Lockstep::open), whose bytes an application hands over
-//! and reads, and that of [frames](Lockstep::send_frame) of kernels, which cross unchanged.
+//! The payload of a packet is zeros, with two exceptions. The payload of [streams](Lockstep::open) comes from an
+//! application, which also reads the received bytes. The [frames](Lockstep::send_frame) of kernels cross unchanged.
 //!
 //! Cost: a heap operation per event, and one encoding, one decoding and one copy of the payload per hop. Buffers are
 //! reused.
@@ -51,7 +51,7 @@ use streams::Streams;
 pub struct Lockstep<O: Observer> {
     nodes: Vec<Node<Fabric<O>>>,
     flows: Queued,
-    /// Detects rest, if the nodes send hellos forever.
+    /// Detects that the fabric is at rest. Present if the nodes send hello messages, which never end.
     rest: Option<Rest>,
     fabric: Fabric<O>,
 }
@@ -108,8 +108,8 @@ impl<O: Observer> Lockstep<O> {
         Self { nodes, flows, rest: period.map(Rest::new), fabric }
     }
 
-    /// Gives ports the agents that `agent` makes, by the link that leaves the port. Their queues have the limits that
-    /// were set [before](Self::with_limits), and do not count the packet in service.
+    /// Gives each port the agent that `agent` makes for the link that leaves the port. The queues of these ports have
+    /// the limits that were set [before](Self::with_limits), and do not count the packet in service.
     #[must_use]
     pub fn with_agents(mut self, mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         let Fabric { served, fifos, .. } = &mut self.fabric;
@@ -129,7 +129,7 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Gives ports the queues that `queue` makes, by the link that leaves the port.
+    /// Gives each port the queue that `queue` makes for the link that leaves the port.
     #[must_use]
     pub fn with_queues(mut self, mut queue: impl FnMut(LinkId) -> Option<Box<dyn Queue>>) -> Self {
         for (link, served) in self.fabric.served.iter_mut().enumerate() {
@@ -142,11 +142,11 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Gives ports flow control, by the link that leaves the port. Flow control holds back the neighbour at that
-    /// link.
+    /// Gives each port the flow control that `control` makes for the link that leaves the port. Flow control holds back
+    /// the neighbour at the other end of that link.
     ///
     /// # Panics
-    /// If such a port has no queue [of its own](Self::with_queues), which heeds pauses.
+    /// If a port with flow control has no queue [of its own](Self::with_queues). Only such a queue heeds pauses.
     #[must_use]
     pub fn with_flow_control(
         mut self,
@@ -169,7 +169,7 @@ impl<O: Observer> Lockstep<O> {
         served.filter_map(account).collect()
     }
 
-    /// Lets nodes read the headers of `decoders`; by default they read the built-in headers.
+    /// Lets nodes read the headers that `decoders` decode. By default, nodes read the built-in headers.
     #[must_use]
     pub fn with_decoders(mut self, decoders: Decoders) -> Self {
         self.fabric.decoders = decoders;
@@ -187,7 +187,7 @@ impl<O: Observer> Lockstep<O> {
     /// Runs until no event is left, or to the end of `limit`. Returns true if no event is left.
     ///
     /// # Panics
-    /// If a packet's `size` is not that of its bytes.
+    /// If a packet's `size` is not the number of its bytes.
     pub fn run(&mut self, limit: Time) -> bool {
         while let Some(&Reverse((at, event))) = self.fabric.events.peek() {
             if self.rest.is_some_and(|rest| rest.next_look() <= at.min(limit)) {
@@ -235,8 +235,8 @@ impl<O: Observer> Lockstep<O> {
         self.rest.as_mut().is_none_or(|rest| rest.look(is_still, have_changed))
     }
 
-    /// Runs to the end of `at` and sets the clock to `at`, even if nothing is left to do: for an application that then opens
-    /// streams or adds to them. Returns whether nothing is left.
+    /// Runs to the end of `at`, and sets the clock to `at` even if no event is left. An application can then open
+    /// streams or append bytes to them. Returns true if no event is left.
     ///
     /// # Panics
     /// As [`run`](Self::run), and if `at` has passed.

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 /// The reason why a stream could not be opened or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
-    /// The host of the stream's source carries none.
+    /// The host of the stream's source does not support streams.
     #[error("the transport at node {0} does not support streams")]
     NotCarried(NodeId),
-    /// Another stream has been opened under this number.
+    /// Another stream already has this number.
     #[error("another stream already has the number {0}")]
     Taken(FlowId),
-    /// No stream has been opened under this number.
+    /// No stream has this number.
     #[error("no stream has the number {0}")]
     Unknown(FlowId),
     /// The application has closed the stream.
@@ -29,7 +29,8 @@ pub enum StreamError {
 pub(super) struct Streams {
     /// Streams by flow id.
     all: BTreeMap<FlowId, Stream>,
-    /// Streams by the key of their packets, until they are closed and delivered.
+    /// The flow id of each stream, by the key of the stream's packets. An entry is removed when its stream is closed
+    /// and delivered.
     by_key: BTreeMap<FlowKey, FlowId>,
 }
 
@@ -40,7 +41,8 @@ struct Stream {
     inbound: Inbound,
     /// True until the application closes the stream.
     is_open: bool,
-    /// True for each end that is done: the source has closed the stream, the destination has delivered it.
+    /// True for each end that is done. The first is true if the source has closed the stream, the second if the
+    /// destination has delivered it.
     is_done: [bool; 2],
 }
 
@@ -52,7 +54,7 @@ impl Stream {
 }
 
 impl Streams {
-    /// The bytes of a stream that a packet holds, if it holds any.
+    /// The range of a stream's bytes that a packet holds, if the packet belongs to a stream.
     pub(super) fn range(&self, packet: &Packet) -> Option<FlowRange> {
         if self.by_key.is_empty() {
             return None;
@@ -64,14 +66,14 @@ impl Streams {
         self.all.get_mut(self.by_key.get(&key)?)
     }
 
-    /// Appends to `out` the bytes that the host of a stream's source sends.
+    /// Appends the bytes of a packet, which a stream's source sends, to `out`.
     pub(super) fn fill(&mut self, range: &FlowRange, out: &mut Vec<u8>) {
         if let Some(stream) = self.of(range.key) {
             stream.outbound.fill(range.position, range.len, out);
         }
     }
 
-    /// A packet has come in at a stream's destination.
+    /// Handles a packet that has arrived at a stream's destination.
     pub(super) fn arrived(&mut self, range: &FlowRange, body: &[u8]) {
         if let Some(stream) = self.of(range.key) {
             stream.inbound.arrived(range.position, body);
@@ -111,14 +113,14 @@ impl Streams {
 }
 
 impl<O: Observer> Lockstep<O> {
-    /// Opens a stream now, whatever its [start](Flow::start) says. Its number must be that of no flow of the list with which
-    /// the runtime was made.
+    /// Opens a stream now, whatever its [start](Flow::start). The stream's number must differ from the numbers of the
+    /// flows with which the runtime was made.
     ///
     /// # Errors
-    /// [`StreamError`], if the number is another stream's or the source's host carries no streams.
+    /// [`StreamError`], if another stream has the number, or the source's host does not support streams.
     ///
     /// # Panics
-    /// If the flow is no stream, or has bytes at the start: [`append`](Self::append) hands them over.
+    /// If the flow is not a stream, or its size is not 0. [`append`](Self::append) adds bytes to a stream.
     pub fn open(&mut self, flow: &Flow) -> Result<(), StreamError> {
         assert!(flow.is_stream && flow.size == Bytes(0), "the bytes of a stream are appended to it");
         let node = &mut self.nodes[flow.src.index()];
@@ -134,10 +136,10 @@ impl<O: Observer> Lockstep<O> {
         Ok(())
     }
 
-    /// Hands over more bytes of a stream, now.
+    /// Appends bytes to a stream now.
     ///
     /// # Errors
-    /// [`StreamError`], if there is no such stream or it is closed. Nothing is sent then.
+    /// [`StreamError`], if there is no such stream or the stream is closed. In these cases nothing is sent.
     pub fn append(&mut self, stream: FlowId, content: &[u8]) -> Result<(), StreamError> {
         let (state, src) = self.fabric.open_stream(stream)?;
         state.outbound.append(content);
@@ -145,10 +147,10 @@ impl<O: Observer> Lockstep<O> {
         Ok(())
     }
 
-    /// Ends a stream behind the last of its bytes, now.
+    /// Closes a stream now. The stream ends after its last byte.
     ///
     /// # Errors
-    /// [`StreamError`], if there is no such stream or it is closed.
+    /// [`StreamError`], if there is no such stream or the stream is closed.
     pub fn close(&mut self, stream: FlowId) -> Result<(), StreamError> {
         let (state, src) = self.fabric.open_stream(stream)?;
         state.is_open = false;
@@ -156,7 +158,7 @@ impl<O: Observer> Lockstep<O> {
         Ok(())
     }
 
-    /// Takes the bytes of a stream that its destination has received in order and nobody has read.
+    /// Takes the unread bytes of a stream that its destination has received in order.
     ///
     /// # Errors
     /// [`StreamError`], if there is no such stream.
@@ -165,7 +167,7 @@ impl<O: Observer> Lockstep<O> {
         Ok(state.ok_or(StreamError::Unknown(stream))?.inbound.read())
     }
 
-    /// Bytes of a stream that its source keeps, because they are not acknowledged.
+    /// Number of bytes of a stream that its source keeps because they are not acknowledged.
     ///
     /// # Errors
     /// [`StreamError`], if there is no such stream.
@@ -176,7 +178,7 @@ impl<O: Observer> Lockstep<O> {
 }
 
 impl<O> Fabric<O> {
-    /// A stream that is open, and its source.
+    /// An open stream, and its source.
     fn open_stream(&mut self, stream: FlowId) -> Result<(&mut Stream, NodeId), StreamError> {
         let state = self.streams.all.get_mut(&stream).ok_or(StreamError::Unknown(stream))?;
         if !state.is_open {

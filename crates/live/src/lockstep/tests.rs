@@ -74,7 +74,7 @@ impl Host for Toy {
     }
 }
 
-/// Passes packets on by their source route.
+/// Forwards packets along their source route.
 struct Relay;
 
 impl Forwarder for Relay {
@@ -107,7 +107,8 @@ fn flow(id: u32, src: u32, start_ns: u64) -> Flow {
     Flow::new(FlowId(id), NodeId(src), NodeId(0), Bytes(1_464), Time::ZERO + Duration::from_ns(start_ns))
 }
 
-/// Leaves 1 to `leaves` around node 0; 10 Gbps, 100 ns. A packet of 1,500 bytes takes 1,300 ns.
+/// A star with node 0 in the centre and nodes 1 to `leaves` around it. Links have 10 Gbps and 100 ns. A packet of 1,500
+/// bytes takes 1,300 ns per link.
 fn star(leaves: u32) -> Arc<Topology> {
     let mut builder = Builder::default();
     let hub = builder.host(0);
@@ -123,7 +124,8 @@ struct Run {
     totals: Totals,
 }
 
-/// Toys that send along `route`, woken at the times given by node, until all is done.
+/// Runs toy hosts that send along `route`, until no event is left. `wakes` holds pairs of a node and the time in ns at
+/// which the node wakes.
 fn run(
     topology: &Arc<Topology>,
     route: &[u16],
@@ -185,7 +187,7 @@ fn ties_go_to_arrivals_by_link_then_wakes_by_node_then_flows() {
 
 #[test]
 fn the_latest_wish_to_wake_replaces_the_earlier_one() {
-    /// Wishes for 900 ns, and once it has a packet, for later or sooner, or for nothing.
+    /// Asks to be woken at a time that depends on the flow that starts. Flow 3 withdraws the wish.
     struct Wisher {
         wish: Output,
         woken: Arc<Mutex<Vec<u64>>>,
@@ -222,7 +224,7 @@ fn the_latest_wish_to_wake_replaces_the_earlier_one() {
 
 #[test]
 fn damaged_bytes_are_counted_and_go_no_further() {
-    /// Flips a bit of every other packet's header.
+    /// Flips a bit in the header of every second packet.
     struct BadLink(u32);
     impl Observer for BadLink {
         fn transmitted(&mut self, _: Time, _: Time, _: LinkId, bytes: &mut [u8]) {

@@ -45,7 +45,7 @@ impl Build<'_> {
         self.topology.links().map(|(_, link)| self.packet_time(link)).max().unwrap_or(Duration::ZERO)
     }
 
-    /// A thread, its nodes made of these parts.
+    /// A polling thread whose nodes consist of these parts.
     pub(super) fn worker(&self, thread: usize, parts: &mut impl FnMut(NodeId) -> Parts) -> Worker {
         let node = |id: NodeId| {
             let first_link = self.topology.link_id(id, PortId(0)).index();
@@ -69,8 +69,8 @@ impl Build<'_> {
         }
     }
 
-    /// The links that end at a thread's nodes, those from other threads first. The thread itself puts packets into
-    /// the rings of links from other machines.
+    /// The links that end at a thread's nodes. Links from other threads that share this memory come first. The thread
+    /// itself fills the rings of links from other machines.
     fn incoming(&self, thread: usize) -> Vec<Incoming> {
         let mut incoming = Vec::new();
         for (i, (link, end)) in self.topology.links().enumerate() {
@@ -108,7 +108,8 @@ impl Build<'_> {
         out
     }
 
-    /// Indexed by [`LinkId`]: the state of the ports. A source may fill half of a ring.
+    /// Indexed by [`LinkId`]: the state of each port. A port may hold as many bytes as fill half of its ring with full
+    /// packets.
     fn ports(&self) -> Vec<PortState> {
         let most = Bytes((self.config.ring / 2 * self.config.packet_bytes) as u64);
         let idle = |id| {

@@ -1,5 +1,5 @@
-//! The clock of a live run. It reads the processor's counter if that is steady, and the system's clock otherwise.
-//! Virtual time runs slower than the clock by the dilation.
+//! The clock of a live run. It reads the processor's counter if the counter is steady, and the system's clock
+//! otherwise. Virtual time runs slower than the clock by the dilation.
 
 use super::shared::Words;
 use raddle_core::{Duration, Time};
@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Virtual time since a begin that all threads share.
+/// Virtual time since the begin of the run, which is the same for all threads.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
     source: Source,
@@ -22,7 +22,7 @@ pub(crate) struct Clock {
 enum Source {
     /// The processor's counter, and its value at the begin. Each process measures the counter's frequency itself.
     Counter(quanta::Clock, u64),
-    /// The system's clock of a party's host, and its value at the begin, in ns, which is the same for all processes.
+    /// The system's clock of a party's host, and its value in ns at the begin. All processes have the same begin.
     System(u64, Arc<Offset>),
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn system_ns() -> u64 {
 
 impl Clock {
     /// A clock for the threads of this process. It begins now, and runs `dilation` times slower than real time. The
-    /// word `held` counts for how long it was held; without that word it is never held.
+    /// word `held` counts the real time for which virtual time is held. Without this word, virtual time is never held.
     ///
     /// # Panics
     /// If the dilation is 0.
@@ -91,7 +91,7 @@ impl Clock {
         Self { source: Source::System(host_ns, Arc::clone(offset)), ..self.clone() }
     }
 
-    /// Real time since the begin, in ns. A clock that follows another machine's may go back by some µs.
+    /// Real time since the begin, in ns. If the clock follows another machine's clock, it may go back by some µs.
     #[inline]
     pub(crate) fn real_ns(&self) -> u64 {
         match &self.source {
@@ -100,13 +100,13 @@ impl Clock {
         }
     }
 
-    /// Virtual time after so many nanoseconds of real time.
+    /// Virtual time after `real_ns` ns of real time.
     #[inline]
     pub(crate) fn at(&self, real_ns: u64) -> Time {
         Time::from_ps(real_ns.saturating_sub(self.held_ns()) * 1_000 / self.dilation)
     }
 
-    /// Holds virtual time, of all threads, for so much of it.
+    /// Holds the virtual time of all threads for `time`.
     #[cold]
     pub(crate) fn hold(&self, time: Duration) {
         if let Some(held) = &self.held {
@@ -114,8 +114,8 @@ impl Clock {
         }
     }
 
-    /// The clock of another machine has stood still for so many ns: this one's stands still as long. It believes no more than that
-    /// time has not passed at all.
+    /// Holds virtual time for as long as another machine has held it, namely for `held_ns` ns of real time in total.
+    /// The total is limited to the real time since the begin, whatever the other machine says.
     #[cfg_attr(
         not(feature = "libfabric"),
         expect(dead_code, reason = "only other machines have other clocks")

@@ -1,6 +1,5 @@
-//! Endpoints, by which programs take part in a rack: they open streams to other nodes, send bytes, and receive the
-//! bytes of others. An [`Endpoint`] can be used from any thread, while another thread [runs](super::Rack::run) the
-//! rack.
+//! Endpoints connect programs to a rack. A program opens streams to other nodes, sends bytes, and receives bytes. An
+//! [`Endpoint`] can be used from any thread, while another thread [runs](super::Rack::run) the rack.
 
 use raddle_core::{Flow, FlowId, FlowKey, NodeId, Time};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Most unacknowledged bytes of a stream; beyond it, a program that sends waits.
+/// Maximum number of unacknowledged bytes of a stream. A program that has sent more bytes waits.
 pub const WINDOW: usize = 1 << 20;
 
 /// A request of a program to the thread that polls its node.
@@ -64,7 +63,7 @@ pub struct Caller {
 /// Bytes that have arrived at a node, in the order of their stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// The node that sent them.
+    /// The node that sent the bytes.
     pub from: NodeId,
     /// The stream. No other stream that arrives at this node at the same time has the same key.
     pub stream: FlowKey,
@@ -85,7 +84,7 @@ impl Caller {
     /// [`Gone`], if the rack has ended.
     ///
     /// # Panics
-    /// If there is no such node, or it is this one.
+    /// If the rack has no such node, or `to` is the program's own node.
     pub fn open(&self, to: NodeId) -> Result<Outgoing, Gone> {
         assert!(to.0 < self.nodes && to != self.node, "a stream goes to another node of the rack");
         let id = FlowId(self.shared.next.fetch_add(1, Ordering::Relaxed));
@@ -172,8 +171,8 @@ impl Outgoing {
         self.hand_over(bytes)
     }
 
-    /// Sends bytes unless more than [`WINDOW`] bytes of the stream are unacknowledged. Returns true if it sent them.
-    /// Never waits.
+    /// Sends bytes unless more than [`WINDOW`] bytes of the stream are unacknowledged. Returns true if the bytes were
+    /// sent. Never waits.
     ///
     /// # Errors
     /// [`Gone`], if the rack has ended.
@@ -208,7 +207,8 @@ pub(super) struct Window {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Number of bytes that the program has handed over; `forgotten` counts those that the rack no longer keeps.
+    /// Number of bytes that the program has handed over. `forgotten` is the number of bytes that the rack no longer
+    /// keeps.
     handed_over: u64,
     forgotten: u64,
     has_ended: bool,
@@ -241,14 +241,14 @@ impl Window {
         self.state().handed_over += bytes as u64;
     }
 
-    /// The first `to` bytes of the stream are acknowledged.
+    /// Records that the first `to` bytes of the stream are acknowledged.
     pub(super) fn forget(&self, to: u64) {
         let mut state = self.state();
         state.forgotten = state.forgotten.max(to.min(state.handed_over));
         self.changed.notify_one();
     }
 
-    /// The stream has ended: nothing more of it is sent.
+    /// Records that the stream has ended, so that no more bytes are sent.
     pub(super) fn end(&self) {
         self.state().has_ended = true;
         self.changed.notify_all();

@@ -10,12 +10,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// A scheduled event. The order of the variants, then of their links or nodes, breaks ties.
+/// A scheduled event. Ties are broken by the order of the variants, and then by the order of their links or nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// Links fail or come up again: before all else, so that nothing is sent over a link in the instant of its failure.
+    /// Links fail or come up again. This event comes first, so that no packet is sent over a link in the instant of its
+    /// failure.
     Change(u32),
-    /// Every node learns of such a change.
+    /// Every node learns of a change of links.
     Discovery(u32),
     /// The first packet under way on an incoming link arrives.
     Arrival(u32),
@@ -34,7 +35,7 @@ pub(super) enum Event {
 }
 
 impl Event {
-    /// The event as a number, of which the order is the events' own.
+    /// The event as a number. The numbers have the same order as the events.
     const fn number(self) -> u64 {
         let (kind, which) = match self {
             Self::Change(change) => (0, change),
@@ -66,12 +67,13 @@ impl Event {
     }
 }
 
-/// The events of a polling thread. Each is a number, the time in its upper half, so that two are compared in two instructions.
+/// The events of a polling thread. Each event is one number with the time in its upper half, so that two instructions
+/// compare two events.
 #[derive(Debug, Default)]
 pub(super) struct Events(BinaryHeap<Reverse<u128>>);
 
 impl Events {
-    /// Something is to happen then.
+    /// Schedules an event for the time `at`.
     #[inline]
     pub(super) fn push(&mut self, at: Time, event: Event) {
         self.0.push(Reverse(number(at, event)));
@@ -84,13 +86,13 @@ impl Events {
         Some((Time::from_ps((first >> 64) as u64), Event::of(first as u64)))
     }
 
-    /// Takes the first event out.
+    /// Removes the first event.
     #[inline]
     pub(super) fn pop(&mut self) {
         self.0.pop();
     }
 
-    /// The first event is to happen once more, at `at`; never, if that is `None`.
+    /// Moves the first event to the time `at`. Removes the event if `at` is `None`.
     #[inline]
     pub(super) fn put_off(&mut self, at: Option<Time>) {
         let Some(mut first) = self.0.peek_mut() else { return };
@@ -100,7 +102,7 @@ impl Events {
         }
     }
 
-    /// An event is not to happen, whenever it was to.
+    /// Removes an event, whatever its time.
     #[cold]
     pub(super) fn forget(&mut self, event: Event) {
         self.0.retain(|&Reverse(number)| Event::of(number as u64) != event);

@@ -26,14 +26,14 @@ use raddle_core::{
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// Bytes that a relay reads of a packet whose header is longer than one cache line: two cache lines.
+/// Number of bytes that a relay reads of a packet whose header is longer than one cache line: two cache lines.
 const LONG_FRONT: usize = 2 * LINE;
 
 /// A node and the range of its links.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) id: NodeId,
-    /// Index of its first port in the per-link vectors.
+    /// Index of the node's first port in the per-link vectors.
     pub(super) first_link: usize,
     pub(super) ports: usize,
 }
@@ -68,7 +68,7 @@ pub(super) struct Outgoing {
     pub(super) delay: Duration,
     /// Index of the link among the thread's incoming links, if the same thread serves the receiving end.
     pub(super) incoming: Option<usize>,
-    /// The tag that its ring entries carry.
+    /// The tag of the link's ring entries.
     pub(super) tag: u8,
     /// True while the port reports itself full to sources, because at least half of the ring was full.
     pub(super) holds_back: bool,
@@ -77,7 +77,7 @@ pub(super) struct Outgoing {
 /// State that the nodes of one polling thread share.
 pub(super) struct Fabric {
     pub(super) clock: Clock,
-    /// The scheduled time of the event at hand, or the current time if that event is long overdue.
+    /// The due time of the event that is being handled, or the current time if that event is long overdue.
     pub(super) now: Time,
     pub(super) topology: Arc<Topology>,
     /// Indexed by [`LinkId`], like `stats` and `out`.
@@ -86,8 +86,8 @@ pub(super) struct Fabric {
     pub(super) out: Vec<Option<Outgoing>>,
     pub(super) slots: Slots,
     pub(super) free: FreeList,
-    /// Rings that return slots of other threads, indexed by thread among those that share the memory; `None` for this
-    /// thread.
+    /// Rings that return slots to other threads, indexed by thread among the threads that share the memory. `None` for
+    /// this thread.
     pub(super) returns: Vec<Option<Producer<Words>>>,
     /// Rings in which other threads return slots of this thread.
     pub(super) returned: Vec<Consumer<Words>>,
@@ -105,7 +105,7 @@ pub(super) struct Fabric {
     pub(super) streams: Option<Streams>,
     /// The kernels' network interfaces, in a rack whose hosts run Linux.
     pub(super) interfaces: Option<Box<Interfaces>>,
-    /// True if payloads are written and checked whole; false if only their first bytes are.
+    /// True if payloads are written and checked whole. False if only their first bytes are written and checked.
     pub(super) fills: bool,
     /// Indexed by [`LinkId`]: the queues of plain ports; empty if only the rings limit the ports.
     pub(super) fifos: Vec<Fifo>,
@@ -113,26 +113,26 @@ pub(super) struct Fabric {
     pub(super) copies_at_hops: bool,
     /// Number of packets whose bytes a relay read or wrote whole.
     pub(super) copies: u64,
-    /// Number of packets put into rings; `taken` counts those taken out.
+    /// Number of packets put into rings. `taken` is the number of packets taken out of rings.
     pub(super) put: u64,
     pub(super) taken: u64,
-    /// Indexed by this thread's incoming links: true if the arrival of the link's first packet is among the events.
+    /// Indexed by this thread's incoming links: true if the arrival of the link's first packet is scheduled.
     pub(super) is_expected: Vec<bool>,
-    /// Number of links that hold sources back.
+    /// Number of this thread's ports that hold sources back.
     pub(super) held_back: usize,
-    /// Number of wake-ups among the events, stale ones included.
+    /// Number of scheduled wake-ups, stale ones included.
     pub(super) wakes: usize,
     /// Indexed by [`LinkId`]: the extra state of ports that are more than plain FIFOs; empty if there are none.
     pub(super) served: Vec<MayServe>,
     /// Failures and other changes of links.
     pub(super) trouble: Trouble,
-    /// Number of topology discovery packets that nodes of this thread have made, and number of those that have ended
-    /// here.
+    /// Number of topology discovery packets that nodes of this thread have made, and number of topology discovery
+    /// packets that have ended at this thread.
     pub(super) hellos: [u64; 2],
 }
 
 impl Fabric {
-    /// Decodes the packet of a ring entry. Another process may have written anything, so the entry is checked first.
+    /// Decodes the packet of a ring entry. Checks the entry first, because another process may have written anything.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -224,8 +224,8 @@ impl Fabric {
         }
     }
 
-    /// Schedules the arrival at `due` of a packet on an incoming link, unless an earlier arrival is already
-    /// scheduled.
+    /// Schedules the arrival of a packet at `due` on an incoming link, unless an earlier arrival on that link is
+    /// already scheduled.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
     pub(super) fn expect(&mut self, incoming: usize, due: Time) {
@@ -272,8 +272,7 @@ impl Fabric {
         }
     }
 
-    /// Writes only the fields that a relay may change of a packet into its slot. Returns false if that does not
-    /// suffice.
+    /// Writes into a packet's slot only the fields that a relay may change. Returns false if this does not suffice.
     #[inline]
     fn patch(&self, held: Held, packet: &Packet) -> bool {
         if packet.shim != Shim::None || held.len != packet.size {
@@ -282,15 +281,15 @@ impl Fabric {
         self.slots.patch(held.slot, |front| packet.header.patch_front(front))
     }
 
-    /// Writes a packet into its slot. For a packet that arrived in the slot, only the fields that a relay may change
-    /// are written, if that suffices; otherwise the whole packet is. Returns false if the slot is too small, or the
-    /// header does not fit the payload.
+    /// Writes a packet into its slot. If the packet arrived in this slot, writes only the fields that a relay may
+    /// change, as long as this suffices. Otherwise writes the whole packet. Returns false if the slot is too small, or
+    /// the header does not fit the payload.
     #[inline]
     fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
         came.is_some_and(|held| self.patch(held, packet)) || self.write_anew(slot, packet, came)
     }
 
-    /// Writes a packet whole, except for a payload that is already in its slot.
+    /// Writes a whole packet into its slot, except for a payload that is already there.
     fn write_anew(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
         let payload = packet.header.payload_len();
         let len = (packet.shim.wire_len() + packet.header.wire_len() + payload).max(packet.size as usize);
@@ -370,9 +369,9 @@ impl Fabric {
         payload::is_right(&range, begin, checked, self.slots.words(slot))
     }
 
-    /// Drops a packet for which there is no room. If the node itself sent the packet, the port counts it as one full
-    /// packet of link time, however small it is. That makes the port hold back its source, which would otherwise
-    /// retry forever while the ring's other end is late.
+    /// Drops a packet for which there is no room. If the node itself sent the packet, the port counts the packet as one
+    /// full packet of link time, however small the packet is. So the port holds back the source, which would otherwise
+    /// retry forever while the other end of the ring is late.
     fn refuse(
         &mut self,
         node: &mut Node<Self>,
@@ -388,8 +387,8 @@ impl Fabric {
         node.lose(self, inside, arrival, Some(out), DropReason::QueueFull)
     }
 
-    /// Writes a packet, whose last bit leaves at `sent`, into its slot, and the slot's number into the ring of a
-    /// link. The ring must have room. Returns false if the packet cannot be written.
+    /// Writes a packet into its slot, and the slot's number into the ring of a link. The packet's last bit leaves at
+    /// `sent`. The ring must have room. Returns false if the packet cannot be written.
     #[inline(never)]
     pub(super) fn transmit(
         &mut self,

@@ -1,12 +1,12 @@
 //! Links of a rack that fail and are repaired, and links that lose and damage packets.
 //!
-//! Each polling thread applies a change of a link at its own time: the sending end's thread closes the port, the
-//! receiving end's thread drops the packets in the ring. Either thread may be first. So every ring entry carries a
-//! tag that counts the failures of the link before the packet was put in. With the tag, the receiver knows which
-//! packets were in flight when the link failed, whichever thread was first.
+//! Each polling thread applies a change of a link at its own time: the sending end's thread closes the port, and the
+//! receiving end's thread drops the packets in the ring. Either thread may be first. So every ring entry carries a tag
+//! that counts the failures of the link before the packet was put in. With the tag, the receiver knows which packets
+//! were in flight when the link failed, whichever thread was first.
 //!
-//! A packet whose last bit had left the port by then is lost on the link. Other packets are lost at the port, and the
-//! port's node is told, over a channel if another thread runs that node.
+//! A packet whose last bit had left the port before the failure is lost on the link. A packet that had not left the
+//! port is lost at the port. The port's node is told of such a packet, over a channel if another thread runs that node.
 
 use super::events::Event;
 use super::fabric::{Fabric, Inside};
@@ -70,8 +70,9 @@ impl Trouble {
 }
 
 impl Rack {
-    /// Schedules failures and repairs of links. If no node discovers them by hellos, all nodes are told after the
-    /// change's discovery time. A link that has failed more than once is up only after as many repairs.
+    /// Schedules failures and repairs of links. If nodes do not discover failures by hello messages, all nodes are told
+    /// of each change after the change's discovery time. A link that has failed more than once is up only after as many
+    /// repairs.
     #[must_use]
     pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
         let changes = Change::effective(changes);
@@ -85,8 +86,8 @@ impl Rack {
         self
     }
 
-    /// Connects the threads, if there are several, so that they can tell each other of packets that were lost at
-    /// ports.
+    /// Connects the threads, if there are several, so that each thread can tell the others of packets that were lost at
+    /// their ports.
     pub(super) fn share_losses(&mut self) {
         if self.workers.len() == 1 {
             return;
@@ -114,7 +115,8 @@ impl Rack {
 }
 
 impl Worker {
-    /// Schedules a change, and its announcement to the nodes, unless they discover changes by hellos.
+    /// Schedules a change. Also schedules its announcement to the nodes, unless nodes discover changes by hello
+    /// messages.
     #[expect(clippy::cast_possible_truncation, reason = "links and changes are counted in `u32`")]
     pub(super) fn expect_change(&mut self, change: Change) {
         let nodes_discover = self.nodes.iter().any(|node| node.discovery().is_some());
@@ -239,7 +241,7 @@ impl Worker {
         }
     }
 
-    /// Index of a node among this thread's nodes, if it is one of them.
+    /// Index of a node among this thread's nodes. `None` if another thread runs the node.
     pub(super) fn place(&self, node: NodeId) -> Option<usize> {
         node.index().checked_sub(self.first.index()).filter(|&place| place < self.nodes.len())
     }
@@ -261,7 +263,7 @@ impl super::worker::Incoming {
 }
 
 impl Fabric {
-    /// Closes the port of a link, or opens it again, if this thread owns the port.
+    /// Closes the port of a link, or opens the port again. Does nothing if another thread owns the port.
     fn set_up(&mut self, link: LinkId, up: bool) {
         let Some(outgoing) = &mut self.out[link.index()] else { return };
         let port = &mut self.ports[link.index()];

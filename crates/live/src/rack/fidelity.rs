@@ -11,8 +11,8 @@ use std::fmt;
 pub(crate) struct Meter {
     /// Lateness, in ns of real time, of packets that were late by [`NEAR`] ns or more.
     lateness: Histogram<u64>,
-    /// Number of the other packets, indexed by lateness in ns: a plain array takes fewer instructions than the
-    /// histogram.
+    /// Number of packets that were late by less than [`NEAR`] ns, indexed by lateness in ns. An array takes fewer
+    /// instructions than the histogram.
     near: [u64; NEAR],
     /// Number of packets so late that the node computed with the clock instead of their due time.
     slips: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Meter {
 /// The counts of a [`Meter`], in the form in which processes exchange them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Readings {
-    /// Pairs of a lateness in ns and the number of packets that were so late.
+    /// Pairs of a lateness in ns and the number of packets with this lateness.
     lateness: Vec<(u64, u64)>,
     slips: u64,
     gaps: u64,
@@ -35,7 +35,7 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// All counts that are added up over processes.
+    /// All counts that are summed over processes.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         let late = self.lateness.iter().map(|&(_, packets)| packets);
         late.chain([self.slips, self.gaps, self.wrong_payloads])
@@ -45,7 +45,7 @@ impl Readings {
 /// A round of the polling thread that takes longer than this, in ns, is a gap.
 const GAP: u64 = 10_000;
 
-/// Latenesses below this, in ns, are counted in an array, the others in a histogram.
+/// Latenesses below this, in ns, are counted in an array, and longer ones in a histogram.
 const NEAR: usize = 512;
 
 /// Longest lateness that the histogram distinguishes: one second.
@@ -77,7 +77,7 @@ impl Meter {
         all
     }
 
-    /// Counts a packet that slipped.
+    /// Counts a packet so late that the node computed with the clock instead of the packet's due time.
     #[inline]
     pub(super) fn slipped(&mut self) {
         self.slips += 1;
@@ -100,7 +100,7 @@ impl Meter {
         Readings { lateness: late.collect(), slips, gaps, longest_gap_ns, wrong_payloads }
     }
 
-    /// Adds the counts of another thread, of this process or of another.
+    /// Adds the counts of another thread, whether in this process or in another one.
     pub(super) fn absorb(&mut self, other: &Readings) {
         for &(ns, packets) in &other.lateness {
             self.lateness.saturating_record_n(ns, packets);
@@ -134,7 +134,7 @@ impl Meter {
         } else if p99.as_ps() > allowed || slips > MOST_SLIPS || held > MOST_SLIPS {
             let late = p99.max(if slips > MOST_SLIPS { p999 } else { p99 });
             let needed = late.as_ps().div_ceil(packet_time.as_ps().saturating_mul(4).max(1));
-            // If time had run this much slower, the run would not have had to hold it.
+            // With this dilation, the run would not have had to hold virtual time.
             let needed = needed.max((dilation as f64 / (1.0 - held.min(0.999))).ceil() as u64);
             Verdict::DilateTo(needed.max(dilation + 1))
         } else {
@@ -169,9 +169,9 @@ pub struct Fidelity {
     pub lateness: [Duration; 3],
     /// Number of packets so late that the node computed with the clock instead of their due time.
     pub slips: u64,
-    /// Number of times that the polling thread was away for more than 10 us.
+    /// Number of rounds of a polling thread that took longer than 10 us.
     pub gaps: u64,
-    /// The longest gap.
+    /// The longest such round.
     pub longest_gap: Duration,
     /// Share of the machine's time that other virtual machines took, if the system reports it.
     pub steal: Option<f64>,
@@ -183,7 +183,7 @@ pub struct Fidelity {
     pub wrong_payloads: u64,
     /// Real time over virtual time.
     pub dilation: u64,
-    /// The judgement of these numbers.
+    /// The verdict on the run, which follows from these numbers.
     pub verdict: Verdict,
 }
 
@@ -208,14 +208,15 @@ impl fmt::Display for Fidelity {
     }
 }
 
-/// The verdict: are a live run's results those of the modelled fabric?
+/// Says whether a live run's results are those of the modelled fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// They are: p99 of lateness is within four packet times, and at most 0.1% of packets slipped.
+    /// The results are those of the modelled fabric: p99 of lateness is within four packet times, and at most 0.1% of
+    /// packets slipped.
     Faithful,
-    /// They would be if virtual time ran so many times slower than the clock.
+    /// The results would be faithful if virtual time ran this many times slower than the clock.
     DilateTo(u64),
-    /// Other machines took more than 1% of this one's time.
+    /// Other machines took more than 1% of this machine's time.
     TooBusy,
 }
 
@@ -229,7 +230,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The processors' time so far, in ticks: all of it, and what other machines took.
+/// The processors' time so far, in ticks: the total, and the time that other virtual machines took.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steal {
     all: u64,

@@ -1,4 +1,5 @@
-//! A load generator beside a rack: its connections belong to the kernels of the rack's hosts, and its flows to the rack's run.
+//! A load generator that runs beside a rack. Its connections belong to the kernels of the rack's hosts, and its flows
+//! are flows of the rack's run.
 
 use super::endpoint::Shared;
 use super::told::{Teller, Word};
@@ -10,13 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Keeps a rack running while it exists, for programs that the rack does not know.
+/// While this value exists, the rack keeps running, for programs that the rack does not know.
 #[derive(Debug)]
 pub struct Stay {
     _shared: Arc<Shared>,
 }
 
-/// A load generator, and what has come of it.
+/// A load generator, and the state of its flows.
 #[derive(Debug, Default)]
 pub(super) struct Generator {
     load: Option<Load>,
@@ -32,8 +33,8 @@ impl Rack {
         Stay { _shared: Arc::clone(&self.programs) }
     }
 
-    /// Lets a load generator run with the rack, at whose hosts its connections are. The rack runs until all flows are over, and its
-    /// observer hears of them.
+    /// Runs a load generator together with the rack. The generator's connections are between the rack's hosts. The rack
+    /// runs until all flows are over, and reports the flows to its observer.
     #[must_use]
     pub fn with_load(mut self, load: Load) -> Self {
         self.generator = Generator { load: Some(load), runs: true.into(), delivered: 0.into() };
@@ -57,7 +58,7 @@ impl Generator {
         self.load.take()
     }
 
-    /// Runs the generator to its end, or until `stop` is set, and tells of its flows.
+    /// Runs the generator to its end, or until `stop` is set, and reports its flows.
     pub(super) fn run(
         &self,
         load: &mut Load,

@@ -1,5 +1,5 @@
-//! Arrivals that need work before their node receives them: on links that lose or damage packets, on links that have
-//! failed since, at ports with agents, flow control, and credits.
+//! Arrivals that need work before their node receives them: packets on links that lose or damage packets, packets on
+//! links that have failed since, packets at ports with agents, packets for flow control, and credits.
 
 use super::Worker;
 use super::fabric::{Fabric, Inside};
@@ -10,8 +10,8 @@ use raddle_core::{DropReason, Fate, LinkId, Packet};
 use raddle_topology::Link;
 
 impl Worker {
-    /// Takes an arrival that the node must not route: a packet of a link that has failed since, or a credit. Returns
-    /// true if the arrival was one.
+    /// Handles an arrival that the node must not route: a credit, or a packet whose link has failed since the packet
+    /// was sent. Returns true if the arrival was of this kind.
     #[inline(never)]
     pub(super) fn intercept(&mut self, i: usize, entry: Entry) -> bool {
         if self.incoming[i].was_cut(entry) {
@@ -28,8 +28,8 @@ impl Worker {
         is_credit
     }
 
-    /// Processes a packet that has arrived over a link before the node does. Returns the packet for the node; `None`
-    /// if the node gets none.
+    /// Processes a packet that has arrived over a link, before the node handles it. Returns the packet for the node, or
+    /// `None` if no packet is left for the node.
     #[inline(never)]
     pub(super) fn inspect(&mut self, i: usize, entry: Entry, packet: Opened) -> Option<Opened> {
         let Self { incoming, fabric, nodes, first, .. } = self;
@@ -63,8 +63,8 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders)
     }
 
-    /// Applies the errors of the link to a packet. Returns the packet that leaves the link; `None` if the link loses
-    /// it.
+    /// Applies the errors of the link to a packet. Returns the packet that leaves the link, or `None` if the link loses
+    /// the packet.
     fn pass(
         &mut self,
         packet: Packet,

@@ -1,7 +1,6 @@
 //! The layout of a rack: the nodes of each polling thread, and the offsets of all parts of the rack's memory. Every
-//! process of a rack computes the same layout. In a rack over several machines, each process has its own memory,
-//! which contains rings for both ends of links between machines: for packets to another machine, and for packets from
-//! one.
+//! process of a rack computes the same layout. In a rack over several machines, each process has its own memory. This
+//! memory contains rings for the packets to other machines and for the packets from other machines.
 
 #![expect(clippy::cast_possible_truncation, reason = "nodes and slots are counted in `u32`")]
 
@@ -14,7 +13,8 @@ use raddle_topology::Topology;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Words of a cache line. Parts begin at cache lines, so that threads that write different parts do not share a line.
+/// Number of words in a cache line. Parts begin at cache lines, so that threads that write different parts do not share
+/// a line.
 const LINE: usize = 8;
 
 /// The parts of the memory, in this order.
@@ -91,7 +91,7 @@ impl Layout {
         region.words(begin..begin + words)
     }
 
-    /// The word that counts how long virtual time was held.
+    /// The word that counts the real time for which virtual time was held.
     pub(super) fn held(&self, region: &Arc<Region>) -> Words {
         self.piece(region, Kind::Held, 0)
     }
@@ -133,7 +133,7 @@ impl Layout {
         self.own.clone()
     }
 
-    /// The polling thread that has a node.
+    /// The polling thread that runs a node.
     pub(super) fn thread_of(&self, node: NodeId) -> usize {
         self.thread_of[node.index()]
     }
@@ -144,7 +144,7 @@ impl Layout {
         self.own.contains(&thread).then(|| thread - self.own.start)
     }
 
-    /// The nodes of a thread, which have numbers in a row.
+    /// The nodes of a thread, which have consecutive numbers.
     pub(super) fn nodes_of(&self, thread: usize) -> impl Iterator<Item = NodeId> {
         let all = self.thread_of.iter().enumerate();
         all.filter(move |&(_, &of)| of == thread).map(|(node, _)| NodeId::of(node))
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!((second.own_thread_of(NodeId(3)), second.own_thread_of(NodeId(4))), (Some(0), None));
         assert_eq!(first.nodes_of(0).collect::<Vec<_>>(), [NodeId(0), NodeId(1)]);
         assert_eq!((0..3).map(|thread| first.slots_of(thread)).collect::<Vec<_>>(), [0..3, 3..6, 6..9]);
-        // The last piece ends where the memory does, and no piece reaches into the next.
+        // The last ring ends in the last cache line of the memory.
         let region = Region::new(first.words()).expect("a little memory");
         let last = first.returning(&region, 2, 2);
         last[last.len() - 1].store(1, std::sync::atomic::Ordering::Relaxed);

@@ -8,13 +8,13 @@
 //! packet occupies a data ring only while it is written and read, not for the link's whole delay. If a data ring is
 //! full, packets stay in the sender's ring. If that ring is full too, the port drops the packet and counts the drop.
 //!
-//! A data ring also carries the total time for which the sender has held virtual time: an entry without bytes, whose
-//! due time is that total in ns. Each machine holds its clock for as long as the machine that has held it longest,
+//! A data ring also carries the total time for which the sender has held virtual time. An entry without bytes has this
+//! total, in ns, as its due time. Each machine holds virtual time for as long as the machine with the largest total,
 //! and tells its neighbours.
 //!
-//! The receiver checks everything that a peer writes. A data ring checks lengths. An entry whose due time is later
-//! than the link allows counts as malformed. If an incomplete entry stays in a ring, the receiver gives up the ring
-//! and its process.
+//! The receiver checks everything that a peer writes. A data ring checks lengths. An entry whose due time is later than
+//! the link allows counts as malformed. If an incomplete entry stays in a ring, the receiver gives up the ring and the
+//! sending process.
 
 use super::clock::system_ns;
 use super::fabric::{Fabric, Inside};
@@ -34,17 +34,17 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// Most packets of a data ring. Packets occupy it only while they are written and read.
+/// Maximum number of packets in a data ring. Packets occupy the ring only while they are written and read.
 const MOST_OF_RING: usize = 128;
 
-/// Most packets that one data ring transfers per round, so that other links get their turn.
+/// Maximum number of packets that one data ring transfers per round, so that other links are also served.
 const AT_ONCE: usize = 32;
 
 /// Interval between two checks of the peers, in ns.
 const LOOKS_NS: u64 = 2_000_000;
 
-/// The most that another machine's clock may be ahead of this machine's clock before it learns that virtual time is
-/// held.
+/// The largest time by which another machine's clock may be ahead of this machine's clock, before the other machine
+/// learns that virtual time is held.
 const AHEAD: Duration = Duration::from_ms(100);
 
 /// A process that a polling thread can no longer reach.
@@ -60,7 +60,7 @@ pub(super) struct Crossing {
     leaving: Vec<Leaving>,
     coming: Vec<Coming>,
     gone: Sender<Gone>,
-    /// The due time of the first packet that could not be written yet.
+    /// The due time of the first packet that could not be written to another machine yet.
     first_due: Time,
     /// The time of the last check of the peers, in ns since the begin of the run.
     looked_ns: u64,
@@ -74,7 +74,7 @@ struct Leaving {
     ring: Consumer<Words>,
     data: DataSender,
     peer: Peer,
-    /// The total hold of virtual time that the receiver was last told, in ns.
+    /// The total time for which virtual time was held, in ns, as the receiver was last told.
     told_ns: u64,
 }
 
@@ -90,7 +90,7 @@ struct Coming {
     peer: Peer,
     /// The longest time before its due time at which a packet may arrive.
     horizon: Duration,
-    /// The time since which the first entry has been incomplete, in ns.
+    /// The time at which the first entry was first seen incomplete, in ns.
     partial_since: Option<u64>,
 }
 
@@ -119,8 +119,8 @@ struct Ends {
     ends: BTreeMap<(u32, bool), End>,
 }
 
-/// Creates the rings between this process's nodes and those of other machines, which reach this machine at `address`.
-/// Returns a channel that reports processes that are gone.
+/// Creates the rings between this process's nodes and the nodes of other machines. Other machines reach this machine at
+/// `address`. Returns a channel that reports processes that are gone.
 pub(super) fn cross(
     rack: &mut Rack,
     config: &Config,
@@ -217,7 +217,7 @@ const fn libfabrics(provider: Provider) -> fabric::Provider {
     }
 }
 
-/// The options with which this machine opens its domains. Other machines reach them at `address`.
+/// The options with which this machine opens its domains. Other machines reach the domains at `address`.
 pub(super) fn options(provider: Provider, address: IpAddr) -> Options {
     Options { provider: libfabrics(provider), bind: address, ..Options::default() }
 }
@@ -242,7 +242,7 @@ impl Crossing {
             }
         });
         if let Err(why) = polled {
-            // Without its endpoint, the thread reaches no peer.
+            // Without libfabric's endpoint, the thread reaches no peer.
             let peers = leaving.iter_mut().map(|leaving| &mut leaving.peer);
             peers
                 .chain(coming.iter_mut().map(|coming| &mut coming.peer))
@@ -267,7 +267,7 @@ impl Crossing {
         are_all
     }
 
-    /// Tells senders which packets were taken, and that this end is alive.
+    /// Tells senders which packets this thread has taken, and that the thread is alive.
     fn keep_up(&mut self, now_ns: u64) {
         let Self { domain, coming, gone, .. } = self;
         let now = std::time::Duration::from_nanos(now_ns);
@@ -339,7 +339,7 @@ impl Crossing {
 }
 
 impl Leaving {
-    /// Writes what fits. Returns when the first packet is due that is left.
+    /// Writes the packets for which there is room. Returns the due time of the first packet that is left.
     #[inline]
     fn send(
         &mut self,
@@ -365,7 +365,7 @@ impl Leaving {
 }
 
 impl Coming {
-    /// Receives a packet. Returns false if none has arrived, or the link's ring has no room for it.
+    /// Receives a packet. Returns false if no packet has arrived, or the link's ring has no room.
     #[inline]
     fn take(&mut self, domain: &mut Domain, fabric: &mut Fabric, now: Time) -> Result<bool, fabric::Error> {
         let Some(entry) = self.data.peek()? else { return Ok(false) };
@@ -393,8 +393,7 @@ impl Coming {
         Ok(true)
     }
 
-    /// Drops a packet for which there is no slot, or one that is invalid (`is_strange`) because its due time is too
-    /// late.
+    /// Drops a packet for which there is no slot, or an invalid packet (`is_strange`), whose due time is too late.
     #[cold]
     fn lose(&self, fabric: &mut Fabric, entry: data::Entry, is_strange: bool) {
         fabric.taken += 1;

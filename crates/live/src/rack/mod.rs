@@ -1,12 +1,12 @@
 //! Maze's rack: virtual nodes that move real bytes in real time (Costa et al., SIGCOMM 2015, §4.1;
 //! specifications/live.md).
 //!
-//! Nodes are those of the simulators. A link is a ring of slot numbers in shared memory; a packet's bytes stay in
-//! their slot from the sender to the receiver. Each packet carries the time at which it is due at the next node: the
-//! begin of its transmission plus its serialization delay plus the link's propagation delay. A node computes with due
-//! times rather than with the clock, so that lateness does not add up over hops. If a packet is late by more than
-//! four packet times, the node uses the clock instead: the packet has slipped. [`Fidelity`] reports the share of
-//! slips, and whether the run's results are those of the fabric.
+//! The rack's nodes are the same objects as in the simulators. A link is a ring of slot numbers in shared memory. A
+//! packet's bytes stay in their slot from the sender to the receiver. Each packet carries the time at which it is due
+//! at the next node: the begin of its transmission plus its serialization delay plus the link's propagation delay. A
+//! node computes with due times rather than with the clock, so that lateness does not add up over hops. If a packet is
+//! late by more than four packet times, the node uses the clock instead: the packet has slipped. [`Fidelity`] reports
+//! the share of slips, and whether the run's results are those of the fabric.
 
 mod build;
 mod clock;
@@ -65,19 +65,19 @@ use worker::Worker;
 pub struct Config {
     /// Real time over virtual time, at least 1.
     pub dilation: u32,
-    /// Number of polling threads. Each serves its own nodes and needs a core of its own.
+    /// Number of polling threads. Each thread serves its own nodes and needs a core of its own.
     pub threads: usize,
-    /// Most bytes of a packet.
+    /// Maximum size of a packet in bytes.
     pub packet_bytes: usize,
     /// Number of slots for packets. A packet that finds no free slot is dropped.
     pub slots: u32,
-    /// Most packets that a link holds, waiting and in flight; a power of two.
+    /// Maximum number of packets that a link holds, waiting and in flight. Must be a power of two.
     pub ring: usize,
     /// Decoders of the headers that nodes can read.
     pub decoders: Decoders,
     /// The time at which to stop, even if flows are left.
     pub time_limit: Option<Time>,
-    /// If true, relays copy each packet into a slot of their own, as a network card would that writes into the node's
+    /// If true, each relay copies a packet into a slot of its own, like a network card that writes into the node's
     /// memory. This measures the cost of copies. If false, a packet stays in its slot.
     pub copies: bool,
     /// The libfabric provider that moves packets to other machines, in a party that meets at a TCP address.
@@ -132,7 +132,8 @@ impl Default for Config {
     }
 }
 
-/// From this dilation on, payloads are written and checked whole; below it, only their first cache line is.
+/// At this dilation or more, payloads are written and checked whole. At smaller dilations, only the first cache line of
+/// a payload is written and checked.
 const FILLS_FROM: u32 = 4;
 
 /// A rack.
@@ -140,15 +141,15 @@ pub struct Rack {
     /// This process' polling threads.
     workers: Vec<Worker>,
     layout: Arc<Layout>,
-    /// The processes that share the rack, if there are others.
+    /// The party of processes that share the rack, if there are other processes.
     party: Option<Party>,
     /// The results of the other processes, if this process is the party's host.
     others: Vec<Ended>,
     /// The process whose loss ended the run.
     lost: Option<Lost>,
-    /// Processes of other machines that polling threads no longer reach.
+    /// Processes of other machines that polling threads can no longer reach.
     gone: Receiver<machines::Gone>,
-    /// The words of the polling threads.
+    /// The events that the polling threads report.
     words: Receiver<Word>,
     decoders: Decoders,
     all_flows: u64,
@@ -176,8 +177,7 @@ impl Rack {
     /// [`NoMemory`], if the system refuses the memory.
     ///
     /// # Panics
-    /// If the flows are not in order of start, and of id among flows that start together, or the configuration is
-    /// invalid.
+    /// If the flows are not in order of start time and then of id, or the configuration is invalid.
     #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
     pub fn new(
         topology: &Arc<Topology>,
@@ -199,7 +199,7 @@ impl Rack {
     /// the other machines.
     ///
     /// # Panics
-    /// As [`new`](Self::new), and if the party has another number of nodes.
+    /// As [`new`](Self::new), and if the party's number of nodes is not the topology's.
     pub fn shared(
         topology: &Arc<Topology>,
         parts: impl FnMut(NodeId) -> Parts,
@@ -262,7 +262,7 @@ impl Rack {
     /// endpoints and their streams are dropped.
     ///
     /// # Errors
-    /// [`NoEndpoint`], if there is no such node, its host carries no streams, or the rack has a workload.
+    /// [`NoEndpoint`], if there is no such node, the node's host does not support streams, or the rack has a workload.
     pub fn endpoint(&mut self, node: NodeId) -> Result<Endpoint, NoEndpoint> {
         let thread = self.layout.own_thread_of(node).ok_or(NoEndpoint::NoNode(node))?;
         if self.all_flows > 0 {

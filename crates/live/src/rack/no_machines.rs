@@ -1,4 +1,4 @@
-//! In place of `machines`, where there is no libfabric: nothing goes to other machines.
+//! Replaces `machines` in a build without libfabric. No packet goes to other machines.
 
 use super::fabric::Fabric;
 use super::shared::Region;
@@ -9,21 +9,21 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-/// The links of a polling thread that come from other machines or go to them: none.
+/// The links of a polling thread to and from other machines. There are none.
 pub(super) struct Crossing(Infallible);
 
-/// A process that a polling thread no longer reaches.
+/// A process that a polling thread can no longer reach.
 pub(super) struct Gone {
     pub(super) process: usize,
     pub(super) why: String,
 }
 
-/// No party gets here: its terms are refused.
+/// No party calls this function, because without libfabric the terms of such a party are refused.
 pub(super) fn cross(_: &mut Rack, _: &Config, _: &Arc<Region>, _: IpAddr) -> Result<Receiver<Gone>, NoRack> {
     Err(NoRack::Machines("this program was built without libfabric".to_owned()))
 }
 
-/// The names of libfabric's providers that this machine has: none.
+/// The names of the libfabric providers that are available on this machine: none.
 pub(crate) fn providers() -> Vec<&'static str> {
     Vec::new()
 }

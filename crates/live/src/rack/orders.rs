@@ -1,24 +1,24 @@
 //! Orders to a running rack: links fail now, or are repaired now.
 //!
-//! Each polling thread follows an order when it checks for orders. So the two ends of a link may follow it at
+//! Each polling thread follows an order when it checks for orders. So the two ends of a link may follow the order at
 //! different times, as with failures that were known before ([`failures`](super::failures)).
 
 use super::{Rack, Worker};
 use raddle_core::{Change, Duration, LinkId, Time};
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// Gives the threads of a rack orders, from any thread.
+/// Sends orders to the polling threads of a rack, from any thread.
 #[derive(Debug, Clone)]
 pub struct Orders {
     threads: Vec<Sender<Order>>,
 }
 
-/// Links are to change their state now.
+/// An order to change the state of links now.
 #[derive(Debug, Clone)]
 struct Order {
     links: Vec<LinkId>,
     up: bool,
-    /// The time after which all nodes are told, unless nodes find out by hellos.
+    /// The time after which all nodes are told, unless nodes discover changes by hello messages.
     discovery: Duration,
 }
 
@@ -27,10 +27,10 @@ struct Order {
 pub(super) struct Ordered(Option<Receiver<Order>>);
 
 impl Rack {
-    /// A way to give the rack orders while it runs. Only the last one that was asked for works.
+    /// Returns a sender of orders to the rack while it runs. Only the sender that was returned last works.
     ///
     /// # Panics
-    /// If other processes share the rack: they would not hear of orders.
+    /// If other processes share the rack, because they would not receive the orders.
     pub fn orders(&mut self) -> Orders {
         assert!(self.party.is_none(), "one process has the rack");
         self.share_losses();
@@ -44,8 +44,8 @@ impl Rack {
 }
 
 impl Orders {
-    /// Links fail, or work again, now; a while later all nodes are told, unless nodes find out by hellos. A rack that has ended does not
-    /// hear it.
+    /// Makes links fail now, or repairs them now. All nodes are told after the time `discovery`, unless nodes discover
+    /// changes by hello messages. A rack that has ended does not receive the order.
     pub fn change(&self, links: &[LinkId], up: bool, discovery: Duration) {
         for thread in &self.threads {
             let _ = thread.send(Order { links: links.to_vec(), up, discovery });

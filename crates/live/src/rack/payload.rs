@@ -1,19 +1,20 @@
-//! The payloads of a live run. Their bytes follow from the flow and the position in the flow, so that a receiver can
-//! check that they are the sender's.
+//! The payloads of a live run. The bytes of a payload follow from the flow and from the position in the flow, so that a
+//! receiver can check them.
 
 use super::pool::LINE;
 use super::shared::WORD;
 use raddle_wire::FlowRange;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a payload of `len` that are written and checked if not all are: those in the cache line in which the payload begins,
-/// `begin` bytes into its slot. That line is at hand, since the header is there too.
+/// Number of bytes of a payload of `len` bytes that are written and checked if the payload is not written whole. These
+/// are the bytes in the cache line in which the payload begins, `begin` bytes into its slot. The header is in the same
+/// cache line, so the line is already in the cache.
 #[inline]
 pub(super) fn stamped(begin: usize, len: usize) -> usize {
     len.min(LINE - begin % LINE)
 }
 
-/// The words of the payload that these bytes of a flow are, one after the other and without end.
+/// The endless sequence of words of a packet's payload. It follows from the packet's range of the flow.
 struct Payload {
     mixed: u64,
 }
@@ -21,14 +22,14 @@ struct Payload {
 impl Payload {
     #[inline]
     fn new(range: &FlowRange) -> Self {
-        // A number that differs from packet to packet of a flow.
+        // A number that differs between the packets of a flow.
         let position = range.position.unwrapped(0);
         Self { mixed: (range.key.0 ^ position.rotate_left(32)).wrapping_mul(ODD) }
     }
 
     #[inline]
     fn next(&mut self) -> u64 {
-        // The next multiple of an odd number, folded: neighbours differ in about half of their bits.
+        // The next multiple of an odd number, folded. Successive words differ in about half of their bits.
         let word = self.mixed ^ self.mixed >> 29;
         self.mixed = self.mixed.wrapping_add(ODD);
         word
@@ -37,13 +38,13 @@ impl Payload {
 
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The words of a slot that a payload covers, one after the other: the payload begins `begin` bytes into the slot, where words
-/// need not begin. Bytes in front of it are zeros.
+/// The words of a slot that a payload covers, one after the other. The payload begins `begin` bytes into the slot,
+/// which need not be the begin of a word. Bytes in front of the payload are zeros.
 struct Laid {
     payload: Payload,
-    /// The payload's word before the next one.
+    /// The previous word of the payload.
     before: u64,
-    /// Bits by which the payload's words are moved up.
+    /// Number of bits by which the payload's words are moved up.
     shift: u32,
 }
 
@@ -57,21 +58,22 @@ impl Laid {
     #[inline]
     fn next(&mut self) -> u64 {
         let word = self.payload.next();
-        // In two steps, since a shift by all 64 bits is none.
+        // Two shifts, because one shift must not have all 64 bits.
         let laid = word << self.shift | self.before >> 1 >> (63 - self.shift);
         self.before = word;
         laid
     }
 }
 
-/// The words that `len` bytes from `begin` on cover, and which bits of the first and the last are theirs.
+/// The range of words that covers `len` bytes from byte `begin` on, and masks of those bytes in the first and in the
+/// last word.
 fn covered(begin: usize, len: usize) -> (usize, usize, [u64; 2]) {
     let (first, end) = (begin / WORD, begin + len);
     let behind = end.next_multiple_of(WORD) - end;
     (first, end.div_ceil(WORD), [u64::MAX << (8 * (begin % WORD)), u64::MAX >> (8 * behind)])
 }
 
-/// Writes the first `len` bytes of the payload that these bytes of a flow are into the words of a slot, from byte `begin` on.
+/// Writes the first `len` bytes of the payload for `range` into the words of a slot, from byte `begin` on.
 #[inline]
 pub(super) fn write(range: &FlowRange, begin: usize, len: usize, slot: &[AtomicU64]) {
     each(range, begin, len, slot, |word, is, mask| {
@@ -80,7 +82,7 @@ pub(super) fn write(range: &FlowRange, begin: usize, len: usize, slot: &[AtomicU
     });
 }
 
-/// Appends the payload that these bytes of a flow are to `out`.
+/// Appends `len` bytes of the payload for `range` to `out`.
 pub(super) fn append(range: &FlowRange, len: usize, out: &mut Vec<u8>) {
     let (mut payload, end) = (Payload::new(range), out.len() + len);
     for _ in 0..len.div_ceil(WORD) {
@@ -89,7 +91,8 @@ pub(super) fn append(range: &FlowRange, len: usize, out: &mut Vec<u8>) {
     out.truncate(end);
 }
 
-/// Returns true if `len` bytes from byte `begin` on in the words of a slot are the first bytes of that payload.
+/// Returns true if `len` bytes from byte `begin` on in the words of a slot are the first bytes of the payload for
+/// `range`.
 pub(super) fn is_right(range: &FlowRange, begin: usize, len: usize, slot: &[AtomicU64]) -> bool {
     let mut differs = 0;
     each(range, begin, len, slot, |word, is, mask| {
@@ -98,7 +101,8 @@ pub(super) fn is_right(range: &FlowRange, begin: usize, len: usize, slot: &[Atom
     differs == 0
 }
 
-/// Calls `visit` for each word of a slot that a payload covers, with what it should be and which of its bits count.
+/// Calls `visit` for each word of a slot that a payload covers, with the expected word and a mask of the payload's
+/// bits.
 #[inline]
 fn each(
     range: &FlowRange,

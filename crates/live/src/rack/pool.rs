@@ -20,18 +20,19 @@ pub(crate) struct Slots {
     count: u32,
 }
 
-/// Words of memory for so many slots of packets of at most so many bytes.
+/// Number of words of memory for `count` slots, each for a packet of at most `packet_bytes` bytes.
 pub(crate) const fn words(count: u32, packet_bytes: usize) -> usize {
     count as usize * words_of_slot(packet_bytes)
 }
 
-/// Words of a slot: an odd number of cache lines, so that the fronts of slots spread over all sets of the caches.
+/// Number of words of a slot. A slot has an odd number of cache lines, so that the fronts of slots spread over all sets
+/// of the caches.
 const fn words_of_slot(packet_bytes: usize) -> usize {
     (packet_bytes.div_ceil(LINE) | 1) * LINE / WORD
 }
 
 impl Slots {
-    /// The slots in these words, for packets of at most so many bytes.
+    /// The slots in these words, each for a packet of at most `packet_bytes` bytes.
     pub(crate) fn new(words: Words, packet_bytes: usize) -> Self {
         let words_of_slot = words_of_slot(packet_bytes);
         let count = u32::try_from(words.len() / words_of_slot).expect("slots have numbers of 32 bits");
@@ -43,7 +44,7 @@ impl Slots {
         self.count
     }
 
-    /// Bytes that a slot holds.
+    /// Size of a slot in bytes.
     pub(crate) const fn bytes(&self) -> usize {
         self.words_of_slot * WORD
     }
@@ -67,7 +68,7 @@ impl Slots {
         }
     }
 
-    /// Copies the first `len` bytes of a slot, and what is in their last word, to another one.
+    /// Copies the first `len` bytes of a slot to another slot, rounded up to whole words.
     #[inline]
     pub(crate) fn copy(&self, from: u32, to: u32, len: usize) {
         for (from, to) in self.words(from).iter().zip(self.words(to)).take(len.div_ceil(WORD)) {
@@ -75,7 +76,7 @@ impl Slots {
         }
     }
 
-    /// The first cache line of a slot, whose number must be in range.
+    /// The first cache line of a slot. The slot's number must be in range.
     #[inline]
     pub(crate) fn front(&self, slot: u32) -> [u8; LINE] {
         let words: &[AtomicU64; LINE / WORD] =
@@ -87,7 +88,8 @@ impl Slots {
         front
     }
 
-    /// Changes the first word of a slot, whose number must be in range, if `change` says that it has done so.
+    /// Lets `change` edit the first word of a slot. Stores the word if `change` returns true. The slot's number must be
+    /// in range.
     #[inline]
     pub(crate) fn patch(&self, slot: u32, change: impl FnOnce(&mut [u8; WORD]) -> bool) -> bool {
         let first = &self.words[self.first(slot)];
@@ -99,7 +101,7 @@ impl Slots {
         is_changed
     }
 
-    /// Reads the bytes of a slot from its begin on. The slot's number and the length must be in range.
+    /// Reads the first bytes of a slot. The slot's number and the length must be in range.
     #[inline]
     pub(crate) fn read(&self, slot: u32, into: &mut [u8]) {
         let words = self.words(slot);
@@ -113,7 +115,7 @@ impl Slots {
         }
     }
 
-    /// Writes bytes to the begin of a slot; what follows them stays.
+    /// Writes bytes to the begin of a slot. The bytes behind them stay unchanged.
     #[inline]
     pub(crate) fn write(&self, slot: u32, bytes: &[u8]) {
         let words = self.words(slot);
@@ -145,7 +147,7 @@ impl FreeList {
         Self { free: own.clone().rev().collect(), is_free: vec![true; own.len()], own }
     }
 
-    /// A free slot.
+    /// Takes a free slot, if there is one.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<u32> {
         let slot = self.free.pop()?;
@@ -153,14 +155,14 @@ impl FreeList {
         Some(slot)
     }
 
-    /// The thread that owns a slot, if all threads that share the slots own equally many, in thread order.
+    /// The thread that owns a slot. All threads that share the slots must own equally many slots, in thread order.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "slots are counted in `u32`")]
     pub(crate) fn owner(&self, slot: u32) -> usize {
         (slot / self.own.len() as u32) as usize
     }
 
-    /// Returns a slot. Returns false if the slot is not one of these, or is free already.
+    /// Gives a slot back. Returns false if the thread does not own the slot, or the slot is already free.
     #[inline]
     pub(crate) fn give_back(&mut self, slot: u32) -> bool {
         let Some(is_free) =

@@ -3,8 +3,8 @@
 //! The ring of such a port holds only packets whose transmission has begun. The other packets wait in the port's
 //! queue, and keep their slots.
 //!
-//! A credit crosses a link in the ring, as a separate entry behind the packet in transmission. It takes none of the
-//! link's time, but does not arrive before the packet in front of it. In the packet engine it may overtake that
+//! A credit crosses a link in the ring, as a separate entry behind the packet in transmission. The credit uses no
+//! bandwidth, but does not arrive before the packet in front of it. In the packet engine, a credit may overtake that
 //! packet.
 
 use super::events::Event;
@@ -24,12 +24,12 @@ use raddle_topology::{Link, Topology};
 /// The [`Served`] state of a port; `None` for a plain FIFO.
 pub(super) type MayServe = Option<Box<Served<Inside>>>;
 
-/// The shortest delay of a credit, so that none arrives at the instant at which it was sent.
+/// The shortest delay of a credit. It ensures that no credit arrives at the instant at which it was sent.
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Rack {
-    /// Gives ports the agents that `agent` makes, by the link that leaves the port. Their queues have the limits that
-    /// were set [before](Self::with_limits), and do not count the packet in service.
+    /// Gives each port the agent that `agent` makes for the link that leaves the port. The queues of these ports have
+    /// the limits that were set [before](Self::with_limits), and do not count the packet in service.
     #[must_use]
     pub fn with_agents(mut self, agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         self.serve(agent, |_, served, agent| served.set_agent(agent));
@@ -61,7 +61,7 @@ impl Rack {
         self
     }
 
-    /// Gives ports the queues that `queue` makes, by the link that leaves the port.
+    /// Gives each port the queue that `queue` makes for the link that leaves the port.
     #[must_use]
     pub fn with_queues(mut self, queue: impl FnMut(LinkId) -> Option<Box<dyn Queue>>) -> Self {
         self.serve(queue, |port, served, queue| {
@@ -71,11 +71,11 @@ impl Rack {
         self
     }
 
-    /// Gives ports flow control, by the link that leaves the port. Flow control holds back the neighbour at that
-    /// link.
+    /// Gives each port the flow control that `control` makes for the link that leaves the port. Flow control holds back
+    /// the neighbour at the other end of that link.
     ///
     /// # Panics
-    /// If such a port has no queue [of its own](Self::with_queues), which heeds pauses.
+    /// If a port with flow control has no queue [of its own](Self::with_queues). Only such a queue heeds pauses.
     #[must_use]
     pub fn with_flow_control(
         mut self,
@@ -93,7 +93,7 @@ impl Rack {
         self
     }
 
-    /// Gives ports the parts that `part` makes.
+    /// Gives each port, by calling `give`, the part that `part` makes for the link that leaves the port.
     fn serve<T>(
         &mut self,
         mut part: impl FnMut(LinkId) -> Option<T>,
@@ -136,7 +136,7 @@ fn has_control(served: &MayServe) -> bool {
 }
 
 impl Worker {
-    /// Flow control of a link wanted to be asked at `at`.
+    /// Handles a wake-up of a link's flow control that was scheduled for `at`.
     pub(super) fn control_wakes(&mut self, link: LinkId, at: Time) {
         if let Some(&Link { from, .. }) = self.fabric.topology.link(link)
             && let Some(place) = self.place(from)
@@ -146,7 +146,7 @@ impl Worker {
         }
     }
 
-    /// A link has come up again, whose port this is.
+    /// Restarts the flow control of a link that has come up again.
     pub(super) fn restart_control(&mut self, link: LinkId) {
         if self.fabric.ports[link.index()].up
             && let Some(&Link { from, .. }) = self.fabric.topology.link(link)
@@ -156,7 +156,7 @@ impl Worker {
         }
     }
 
-    /// The transmission of a port ends.
+    /// Handles the end of a port's transmission.
     pub(super) fn transmission_ends(&mut self, link: LinkId) {
         if let Some(&Link { from, .. }) = self.fabric.topology.link(link)
             && let Some(place) = self.place(from)
@@ -228,7 +228,7 @@ impl Fabric {
         }
     }
 
-    /// A credit of the neighbour at a port has come in.
+    /// Handles a credit that has arrived from the neighbour at a port.
     #[cold]
     pub(super) fn credit_arrives(&mut self, node: &mut Node<Self>, entry: Entry, link: LinkId, port: PortId) {
         let packet = self.open_whole(entry);
@@ -293,7 +293,7 @@ impl Serve for Fabric {
         true
     }
 
-    /// The receiver has the slot.
+    /// The receiver now holds the packet's slot.
     fn launched(&mut self, inside: Inside) -> Packet {
         inside.packet
     }

@@ -58,7 +58,7 @@ impl Rack {
     pub fn fidelity(&self) -> Fidelity {
         let mut meter = Meter::new();
         let mut copies = 0;
-        // With several machines, the largest share that any machine lost.
+        // With several machines, this is the largest share of any machine.
         let mut steal: Option<f64> = None;
         for end in self.ends() {
             meter.absorb(&end.readings);
@@ -70,12 +70,14 @@ impl Rack {
         meter.report(self.packet_time, clock.dilation(), copies, steal, held)
     }
 
-    /// The host at `node`, for inspection after a run; `None` if the node has none, or another process runs it.
+    /// The host at `node`, for inspection after a run. `None` if the node has no host, or another process runs the
+    /// node.
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
         self.node(node)?.host()
     }
 
-    /// The program at `node`, for inspection after a run; `None` if the node has none, or another process runs it.
+    /// The program at `node`, for inspection after a run. `None` if the node has no program, or another process runs
+    /// the node.
     pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
         self.node(node)?.application()
     }
@@ -112,7 +114,8 @@ impl Rack {
         }
     }
 
-    /// The results known to this process: those of all processes in a party's host, otherwise its own.
+    /// The results known to this process. A party's host knows the results of all processes, a guest knows only its
+    /// own.
     fn ends(&self) -> impl Iterator<Item = Ended> {
         std::iter::once(self.own_end()).chain(self.others.iter().cloned())
     }

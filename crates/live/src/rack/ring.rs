@@ -1,4 +1,4 @@
-//! A ring of packets from one producer to one consumer, in memory that both share. Neither trusts the other.
+//! A ring of packets from one producer to one consumer, in memory that both share. Neither side trusts the other side.
 //!
 //! ```text
 //! word 0         8          16
@@ -35,7 +35,7 @@ pub(crate) struct Entry {
 /// Bits of an entry's second word below its tag: 32 of the slot, and 24 of the length.
 const BELOW_TAG: u32 = 56;
 
-/// Most bytes of a packet, so that its length fits an entry.
+/// Maximum size of a packet in bytes, so that its length fits an entry.
 pub(crate) const MOST_BYTES: usize = (1 << 24) - 1;
 
 /// The other side has written an impossible count.
@@ -70,7 +70,7 @@ pub(crate) struct Producer<W> {
 }
 
 impl<W: Deref<Target = [AtomicU64]>> Producer<W> {
-    /// The producer of an empty ring in these words, all zero.
+    /// The producer of an empty ring in these words, which must all be zero.
     pub(crate) fn new(words: W) -> Self {
         Self { capacity: capacity(&words), words, produced: 0, consumed: 0 }
     }
@@ -123,7 +123,7 @@ pub(crate) struct Consumer<W> {
 }
 
 impl<W: Deref<Target = [AtomicU64]>> Consumer<W> {
-    /// The consumer of an empty ring in these words, all zero.
+    /// The consumer of an empty ring in these words, which must all be zero.
     pub(crate) fn new(words: W) -> Self {
         Self { capacity: capacity(&words), words, consumed: 0, produced: 0 }
     }

@@ -1,4 +1,4 @@
-//! The run of a rack: the polling threads, and the thread that started them, which listens to them.
+//! The run of a rack: the polling threads, and the thread that started them, which receives their events.
 
 use super::Rack;
 use super::clock::system_ns;
@@ -15,21 +15,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::thread;
 
-/// Interval at which the thread that started a rack listens to the polling threads. It is short, so that there is
-/// little to hear each time: if all processors poll, listening takes one processor away, and delays that thread's
-/// packets.
+/// Interval at which the thread that started a rack receives the events of the polling threads. The interval is short,
+/// so that few events arrive each time. If all processors poll, receiving events takes a processor from a polling
+/// thread, and delays that thread's packets.
 const LISTENS: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// The listening thread checks other things, and tells other processes, every this many times: about every 10 ms.
+/// Once in this number of intervals, about every 10 ms, the listening thread exchanges messages with other processes,
+/// and calls the caller's `look`.
 const SELDOM: u32 = 10;
 
-/// The longest delivery time of a process's last words, in ns.
+/// The longest delivery time of the last messages of a process, in ns.
 const LAST_WORDS_NS: u64 = 1_000_000_000;
 
 impl Rack {
-    /// Runs until all flows are delivered and no packet is in flight, or until the time limit, or until `look`, which
-    /// is called about every 10 ms, breaks. Returns true if the run reached its end. The caller's thread listens
-    /// during the run.
+    /// Runs until all flows are delivered and no packet is in flight, or until the time limit. Calls `look` about every
+    /// 10 ms, and stops if `look` breaks. Returns true if the run reached its end. The calling thread receives the
+    /// polling threads' events during the run.
     ///
     /// In a party, all processes run, and the host's observer receives the events of all nodes. If a process is gone,
     /// the run ends, and [`lost`](Self::lost) names the process.
@@ -175,7 +176,7 @@ impl Rack {
         ended && self.lost.is_none()
     }
 
-    /// Receives the last words of all processes, or sends those of this process.
+    /// Exchanges the last messages of a run: the host receives them from all processes, and a guest sends its own.
     fn take_leave(&mut self, ended: bool, hearing: &mut Hearing) {
         let own = self.party.as_ref().map_or(0, Party::own);
         let last = seen(Count::default, &self.words);
@@ -195,7 +196,7 @@ impl Rack {
         };
         match others {
             Ok(others) => self.others = others,
-            // The first process that was gone has ended the run, so its error takes precedence.
+            // The process that was lost first has ended the run, so its error takes precedence.
             Err(lost) => self.lost = self.lost.take().or(Some(lost)),
         }
     }
@@ -213,15 +214,15 @@ impl Rack {
     }
 }
 
-/// The current progress and the new words of this process's nodes.
+/// The current progress of this process's nodes, and their new events.
 fn seen(count: impl FnOnce() -> Count, words: &Receiver<Word>) -> Look {
     let began_ns = system_ns();
     let count = count();
     Look { began_ns, count, words: words.try_iter().collect() }
 }
 
-/// Tells the other processes of a party the look of this process, and handles their messages. If the run is over,
-/// returns whether it reached its end.
+/// Sends the look of this process to the other processes of a party, and handles their messages. If the run is over,
+/// returns whether the run reached its end.
 fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<bool>, Lost> {
     if party.is_host() {
         hearing.add_own(party.own(), look);
@@ -240,7 +241,7 @@ fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<b
 }
 
 /// Checks that no process has been unreachable for longer than [`LAST_WORDS_NS`]. A process that ends in good order
-/// becomes unreachable too, but its last words are then on their way.
+/// also becomes unreachable, but its last messages are still on their way.
 fn refuse_gone(party: &Party, missing: &[(u64, Gone)]) -> Result<(), Lost> {
     match missing.first() {
         Some((since, gone)) if system_ns() > since + LAST_WORDS_NS => {
@@ -250,7 +251,7 @@ fn refuse_gone(party: &Party, missing: &[(u64, Gone)]) -> Result<(), Lost> {
     }
 }
 
-/// Passes the words that the polling threads have told so far to the observer.
+/// Passes the events that the polling threads have reported so far to the observer.
 pub(super) fn listen(words: &Receiver<Word>, observer: &mut impl Observer) {
     words.try_iter().for_each(|word| word.tell(observer));
 }

@@ -1,7 +1,7 @@
 //! The memory that holds rings and slots, as words that are read and written atomically.
 //!
-//! This is the crate's one module with `unsafe`. It hands out only slices of atomics: a word that another thread
-//! writes at any time is read as some value, so that no data race is undefined behaviour.
+//! This is the crate's one module with `unsafe`. The module hands out only slices of atomics. If another thread writes
+//! a word at the same time, a read gives some value, and is not undefined behaviour.
 
 use super::sync::AtomicU64;
 use memmap2::{Advice, MmapOptions, MmapRaw};
@@ -12,7 +12,7 @@ use std::ops::{Deref, Range};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Bytes of a word.
+/// Size of a word in bytes.
 pub(crate) const WORD: usize = 8;
 
 /// Seals that fix the size of memory that several processes map.
@@ -38,23 +38,23 @@ impl Region {
     /// Allocates `words` words of zeros for this process alone.
     ///
     /// # Errors
-    /// [`NoMemory`], if the system has none.
+    /// [`NoMemory`], if the system refuses the memory.
     pub(crate) fn new(words: usize) -> Result<Arc<Self>, NoMemory> {
         let bytes = words * WORD;
         let map = MmapOptions::new().len(bytes).map_anon().map_err(|why| NoMemory { bytes, why })?;
-        // In large pages, where the system has them. It may not, and the run is slower then.
+        // Large pages make the run faster. The system may not have them.
         let _ = map.advise(Advice::HugePage);
-        // All of it is there before the clock starts: a page that is first touched in a run would make its packet late.
+        // All pages exist before the clock starts. A page that is first touched during a run would make a packet late.
         map.advise(Advice::PopulateWrite).map_err(|why| NoMemory { bytes, why })?;
         Ok(Arc::new(Self { map: map.into() }))
     }
 
-    /// Allocates zeroed words for several processes. Returns them and the descriptor with which the other processes
-    /// [map](Self::of) them. The memory is sealed against shrinking, so no process can remove words that another one
-    /// uses.
+    /// Allocates zeroed words for several processes. Returns the memory, and the descriptor with which the other
+    /// processes [map](Self::of) the memory. The memory is sealed against shrinking, so no process can remove words
+    /// that another process uses.
     ///
     /// # Errors
-    /// [`NoMemory`], if the system has none.
+    /// [`NoMemory`], if the system refuses the memory.
     pub(crate) fn shared(words: usize) -> Result<(Arc<Self>, OwnedFd), NoMemory> {
         let make = || -> io::Result<OwnedFd> {
             let descriptor = memfd_create("raddle", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
@@ -90,16 +90,17 @@ impl Region {
         Ok(Arc::new(Self { map: map().map_err(|why| NoMemory { bytes, why })? }))
     }
 
-    /// Some of its words.
+    /// A range of the region's words.
     ///
     /// # Panics
-    /// If it does not have them.
+    /// If the region does not have all words of the range.
     #[expect(unsafe_code, reason = "the one view of the memory")]
     #[expect(clippy::cast_ptr_alignment, reason = "a map begins at a page")]
     pub(crate) fn words(self: &Arc<Self>, range: Range<usize>) -> Words {
         let (first, count) = (self.map.as_ptr().cast::<AtomicU64>(), self.map.len() / WORD);
-        // SAFETY: the map is page-aligned, is as long as that, and lives as long as a `Words`, which lends the slice for no longer than
-        // it lives itself. All bit patterns are words, and nobody reaches the memory but by these atomics.
+        // SAFETY: the map is page-aligned and has `count` words. It lives as long as a `Words`, which lends the slice
+        // for no longer than the `Words` itself lives. All bit patterns are valid words, and all accesses to the memory
+        // use these atomics.
         let all: &'static [AtomicU64] = unsafe { std::slice::from_raw_parts(first, count) };
         Words { words: &all[range], _region: Arc::clone(self) }
     }
@@ -108,7 +109,7 @@ impl Region {
 /// Words of a [`Region`].
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
-    /// As long as `_region` lives. Without it each access would go by way of the region.
+    /// Valid as long as `_region` lives. With this slice, an access does not go through the region.
     words: &'static [AtomicU64],
     _region: Arc<Region>,
 }

@@ -11,16 +11,16 @@ use std::sync::mpsc::{Receiver, Sender};
 
 /// The streams that begin or end at the nodes of a thread.
 pub(super) struct Streams {
-    /// The streams that begin here, by number.
+    /// The streams that begin at this thread's nodes, by flow id.
     sources: BTreeMap<FlowId, Source>,
-    /// The numbers of these streams, by the key that their packets carry.
+    /// The flow ids of these streams, by the key in the streams' packets.
     named: BTreeMap<FlowKey, FlowId>,
-    /// The streams that end here.
+    /// The streams that end at this thread's nodes.
     sinks: BTreeMap<FlowKey, Sink>,
-    /// The streams that have ended here recently, in order. A retransmitted packet of such a stream does not start a
-    /// new one.
+    /// The streams that have ended at this thread's nodes recently, in order. A retransmitted packet of such a stream
+    /// does not start a new stream.
     ended: VecDeque<(Time, FlowKey)>,
-    /// Indexed by node: the channel to its program; `None` if it has none.
+    /// Indexed by node: the channel to the node's program. `None` if the node has no program.
     programs: Vec<Option<Sender<Received>>>,
     /// The requests of programs.
     pub(super) requests: Receiver<(NodeId, Request)>,
@@ -36,23 +36,23 @@ struct Sink {
     inbound: Inbound,
 }
 
-/// The time for which an ended stream is remembered. Its key is not used again within that time.
+/// The time for which an ended stream is remembered. The stream's key is not used again within this time.
 const MEMORY: Duration = Duration::from_ms(10);
 
 impl Streams {
-    /// Creates an empty set for `nodes` nodes. Programs send their requests by `requests`.
+    /// Creates an empty set for `nodes` nodes. Programs send their requests through `requests`.
     pub(super) fn new(nodes: usize, requests: Receiver<(NodeId, Request)>) -> Self {
         let programs = (0..nodes).map(|_| None).collect();
         let (sources, named, sinks, ended) = Default::default();
         Self { sources, named, sinks, ended, programs, requests }
     }
 
-    /// A program at a node receives the data that arrives there from now on.
+    /// Registers the program at a node. From now on, the program receives the data that arrives at the node.
     pub(super) fn listen(&mut self, node: NodeId, program: Sender<Received>) {
         self.programs[node.index()] = Some(program);
     }
 
-    /// A program opens a stream.
+    /// Adds a stream that a program opens.
     pub(super) fn open(&mut self, flow: FlowId, window: Arc<Window>) {
         self.sources.insert(flow, Source { outbound: Outbound::default(), window });
     }
@@ -63,7 +63,7 @@ impl Streams {
         source.map(|source| source.outbound.append(bytes)).is_some()
     }
 
-    /// The host of a stream's source sends a packet.
+    /// Records that the host of a stream's source sends a packet.
     pub(super) fn sends(&mut self, packet: &Packet) {
         if let Some(range) = packet.range()
             && let Some(source) = self.named.get(&range.key).and_then(|flow| self.sources.get_mut(flow))
@@ -72,7 +72,7 @@ impl Streams {
         }
     }
 
-    /// Appends to `out` the bytes that the host of a stream's source sends.
+    /// Appends the bytes that the host of a stream's source sends to `out`.
     pub(super) fn fill(&mut self, range: &FlowRange, out: &mut Vec<u8>) {
         let source = self.named.get(&range.key).and_then(|flow| self.sources.get_mut(flow));
         if let Some(source) = source {
@@ -80,7 +80,7 @@ impl Streams {
         }
     }
 
-    /// A packet has come in at its destination.
+    /// Handles a packet that has arrived at a stream's destination.
     pub(super) fn arrived(&mut self, now: Time, packet: &Packet, range: &FlowRange, body: &[u8]) {
         while self.ended.pop_front_if(|&mut (at, _)| at + MEMORY <= now).is_some() {}
         if !self.sinks.contains_key(&range.key) && self.ended.iter().any(|&(_, key)| key == range.key) {
@@ -90,7 +90,7 @@ impl Streams {
         self.sinks.entry(range.key).or_insert_with(new).inbound.arrived(range.position, body);
     }
 
-    /// The host of a node reports.
+    /// Handles a report of a node's host.
     pub(super) fn reported(&mut self, now: Time, node: NodeId, report: &Report) {
         match *report {
             Report::Opened { flow, key } if self.sources.contains_key(&flow) => {

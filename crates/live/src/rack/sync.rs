@@ -1,3 +1,4 @@
-//! The atomics of which rings are made. Their test with loom (`tests/ring.rs`) has others of the same names.
+//! The atomics of rings. The test of rings with loom (`tests/ring.rs`) replaces them by loom's atomics of the same
+//! names.
 
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering};

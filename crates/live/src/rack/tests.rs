@@ -39,7 +39,7 @@ fn rack(name: &str, routing: &str, flows: &[Flow], config: &Config) -> Rack {
     build(name, routing, flows, config, &[], false)
 }
 
-/// A rack for programs, of reliable R2C2.
+/// Builds a rack that runs reliable R2C2 and carries the streams of programs.
 fn rack_of_programs(config: &Config) -> Rack {
     build("r2c2", "rps", &[], config, &[("reliable", Value::Flag(true))], true)
 }
@@ -76,15 +76,15 @@ fn parts(
     registry().build(scheme, &plan, &registry().routing_defaults(routing)).expect("it fits the torus").node
 }
 
-/// Room for all packets of these tests on one link, however long the machine lets them wait.
+/// Capacity of a link's ring, in packets. The ring holds all packets of these tests, so a slow machine drops none.
 const ROOMY: usize = 1 << 13;
 
-/// When a test gives up: after 20 s of real time.
+/// Virtual time after which a test gives up. At this dilation it equals 20 s of real time.
 fn patience(dilation: u32) -> Time {
     Time::ZERO + Duration::from_ms(20_000 / u64::from(dilation))
 }
 
-/// Ends whatever the machine does: flows that meet real time are late, not lost.
+/// On a slow machine the flows are late, but none is lost, and the run ends.
 #[test]
 fn every_flow_arrives_whole() {
     for (scheme, routing) in [("r2c2", "rps"), ("tcp-newreno", "ecmp")] {
@@ -105,7 +105,8 @@ fn every_flow_arrives_whole() {
     }
 }
 
-/// R2C2's relays touch the front of a packet alone, also where its checksum covers the payload: that is for the destination.
+/// R2C2's relays use only the front of a packet, so they copy no payload. This also holds with reliability: only the
+/// destination checks the checksum that covers the payload.
 #[test]
 fn relays_copy_nothing() {
     for reliable in [false, true] {
@@ -119,7 +120,7 @@ fn relays_copy_nothing() {
     }
 }
 
-/// Unless they are told to copy everything.
+/// With [`Config::copies`], a relay copies every packet.
 #[test]
 fn relays_copy_when_told_to() {
     let config = Config { copies: true, ..Config::default() };
@@ -141,7 +142,7 @@ fn a_rack_without_slots_loses_and_counts() {
     assert_eq!((totals.sent, under_way), (totals.delivered + totals.dropped, 0));
 }
 
-/// Slots are of a size that the rack's maker chooses, and a scheme may send more.
+/// The slot size is a setting of the rack, and a scheme may send larger packets.
 #[test]
 fn packets_that_are_too_large_for_a_slot_are_lost_and_counted() {
     for (scheme, routing) in [("tcp-newreno", "ecmp"), ("r2c2", "rps")] {
@@ -155,7 +156,8 @@ fn packets_that_are_too_large_for_a_slot_are_lost_and_counted() {
     }
 }
 
-/// Another process may write a due time into a ring after this one has read it.
+/// A polling thread reads a due time from shared memory only once: another process may overwrite the due time after the
+/// first read.
 #[test]
 fn changes_to_shared_memory_after_the_first_read_do_not_change_the_time() {
     let (topology, config) = (torus(), Config { threads: 2, ..Config::default() });
@@ -180,7 +182,7 @@ fn changes_to_shared_memory_after_the_first_read_do_not_change_the_time() {
     assert_eq!((worker.fabric.totals.drops.malformed, worker.fabric.now), (1, at(1_000)));
 }
 
-/// In a rush nothing is late, and what happens depends on nothing but the experiment.
+/// In a rushed run no packet is late, and the result depends only on the experiment.
 #[test]
 fn a_rush_is_the_same_each_time() {
     let outcome = || {
@@ -194,13 +196,14 @@ fn a_rush_is_the_same_each_time() {
     assert_eq!(first, outcome());
 }
 
-/// Bytes of which no two stretches are likely to be the same.
+/// Random bytes. If a test mixes up two ranges of these bytes, the ranges almost certainly differ.
 fn content(stream: u64, len: usize) -> Vec<u8> {
     let mut random = Stream::new(7, stream, "content");
     (0..len).map(|_| random.below(256) as u8).collect()
 }
 
-/// A program at every node sends more than the window holds to its neighbour and to one far away, and echoes what comes.
+/// A program at every node sends more bytes than the window holds to two nodes, its neighbour and a distant node. It
+/// also receives two streams and checks their bytes.
 #[test]
 fn programs_get_the_bytes_that_others_send() {
     for threads in [1, 2] {

@@ -1,5 +1,5 @@
-//! The channel from the polling threads to the thread that started them. That thread calls the observer, because file
-//! operations and the like would delay packets.
+//! The channel that carries events from the polling threads to the thread that started them. That thread calls the
+//! observer. In a polling thread, an observer's file operations would delay packets.
 
 use super::clock::system_ns;
 use raddle_core::{DropReason, LinkId, NodeId, Observer, Packet, PortId, Report, Time};
@@ -9,7 +9,8 @@ use std::sync::mpsc::Sender;
 #[derive(Debug)]
 pub(super) enum Told {
     Report(NodeId, Report),
-    /// `bytes` is the whole packet if it carries a foreign system's payload; empty if the rack itself makes payloads.
+    /// `bytes` is the whole packet if the packet carries a foreign system's payload. It is empty if the rack makes
+    /// payloads.
     Forwarded {
         sent: Time,
         link: LinkId,
@@ -32,7 +33,7 @@ pub(super) enum Told {
 #[derive(Debug)]
 pub(super) struct Word {
     pub(super) at: Time,
-    /// The system's clock when the event was told, in ns, if processes share the rack; 0 otherwise.
+    /// The system's clock when the event was reported, in ns, if several processes share the rack. Otherwise 0.
     pub(super) said_ns: u64,
     pub(super) told: Told,
 }
@@ -56,12 +57,12 @@ impl Word {
     }
 }
 
-/// The sending end of one polling thread. The receiving end may already be gone.
+/// A polling thread's sending end of the channel. The receiving end may already be gone.
 pub(super) struct Teller {
     pub(super) words: Sender<Word>,
-    /// If true, every packet that a port accepts is told.
+    /// If true, every packet that a port accepts is reported.
     pub(super) of_packets: bool,
-    /// True if other processes share the rack, so that the real time of each word is needed.
+    /// True if other processes share the rack, so that the real time of each event is needed.
     pub(super) is_shared: bool,
 }
 
@@ -75,7 +76,7 @@ impl Teller {
         self.say(at, Told::Report(node, report));
     }
 
-    /// `bytes` as in [`Told::Forwarded`].
+    /// Reports a forwarded packet. `bytes` has the same meaning as in [`Told::Forwarded`].
     pub(super) fn forwarded(&self, at: Time, sent: Time, link: LinkId, packet: &Packet, bytes: Vec<u8>) {
         self.say(at, Told::Forwarded { sent, link, packet: packet.clone(), bytes });
     }
@@ -103,8 +104,8 @@ mod tests {
     use raddle_core::{Bytes, FlowKey};
     use std::sync::mpsc;
 
-    /// A thread that was late tells first of an event at its own time, then of an event that was due before.
-    /// Consequences of these in other threads are heard after them, whatever the virtual times are.
+    /// A thread that was late first reports an event at its current time, and then an event that was due before. The
+    /// observer receives the events in the order in which the threads reported them, whatever their virtual times are.
     #[test]
     fn threads_are_heard_in_the_order_in_which_they_spoke() {
         #[derive(Default)]

@@ -23,25 +23,25 @@ pub(super) struct Incoming {
     pub(super) port: PortId,
     /// Lateness beyond which a packet slips: four times the serialization delay of a full packet on the link.
     pub(super) patience: Duration,
-    /// True if another thread owns the sending end, so that this thread must look for new packets itself.
+    /// True if another thread owns the sending end, so that this thread must check the ring for new packets.
     pub(super) is_remote: bool,
     /// The tag of packets that were sent since the link last failed.
     pub(super) tag: u8,
-    /// The tag of packets that go to the node without inspection; `None` if all are inspected.
+    /// The tag of packets that go to the node without inspection. `None` if all packets are inspected.
     pub(super) plain: Option<u8>,
     /// The times at which the link has failed.
     pub(super) failures: Vec<Time>,
-    /// True if the sending port has a queue of its own; that queue knows which packets have not left it when the link
-    /// fails.
+    /// True if the sending port has a queue of its own. When the link fails, this queue knows which packets have not
+    /// left the port.
     pub(super) is_from_queue: bool,
 }
 
 /// The part of a rack that one polling thread runs.
 pub(super) struct Worker {
-    /// The first of its nodes, which have consecutive numbers.
+    /// The first of the thread's nodes, which have consecutive numbers.
     pub(super) first: NodeId,
     pub(super) nodes: Vec<Node<Fabric>>,
-    /// Indexed by node: the latest time that the node was told. It never goes back.
+    /// Indexed by node: the latest time that the node was told. This time never goes back.
     pub(super) times: Vec<Time>,
     /// The incoming links; those from other threads come first.
     pub(super) incoming: Vec<Incoming>,
@@ -56,7 +56,7 @@ pub(super) struct Worker {
     pub(super) crossing: Option<Crossing>,
 }
 
-/// The progress that a polling thread publishes to other threads. Each value has a cache line of its own.
+/// The progress that a polling thread publishes to other threads. Each `Standing` has cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Standing {
@@ -64,10 +64,10 @@ pub(super) struct Standing {
     pub(super) now: AtomicU64,
     pub(super) packet_hops: AtomicU64,
     pub(super) flows_delivered: AtomicU64,
-    /// Number of packets put into rings, hellos excluded; `taken` counts those taken out.
+    /// Number of packets put into rings, without hello messages. `taken` is the number of packets taken out of rings.
     pub(super) put: AtomicU64,
     pub(super) taken: AtomicU64,
-    /// True if all flows of the thread have started, and nothing but hellos happens at its nodes until a packet
+    /// True if all flows of the thread have started, and its nodes do nothing but send hello messages until a packet
     /// arrives.
     pub(super) is_quiet: AtomicBool,
     /// True if the time limit has passed.
@@ -94,10 +94,10 @@ impl Standing {
     }
 }
 
-/// Greatest lead of virtual time over the events that are due. Packets slip long before it is reached.
+/// The longest time by which due events may be late before virtual time is held. Packets slip much earlier.
 const FAR_BEHIND: Duration = Duration::from_ms(1);
 
-/// Number of rounds between two turns of less urgent work.
+/// Number of rounds between two executions of less urgent work.
 const SELDOM: u32 = 64;
 
 impl Worker {
@@ -110,7 +110,7 @@ impl Worker {
         let mut last = self.fabric.clock.real_ns();
         let mut round: u32 = 0;
         while !stop.load(Ordering::Relaxed) {
-            // A clock that follows another machine's stops rather than go back.
+            // A clock that follows another machine's clock may go back. The thread's time then stands still.
             let real = self.fabric.clock.real_ns().max(last);
             self.fabric.meter.round(real - last);
             last = real;
@@ -163,8 +163,8 @@ impl Worker {
     }
 
     /// Handles all events as fast as possible, in order, until none is left: virtual time jumps from one event to the
-    /// next. Measures the throughput of a rack with one polling thread. Only hellos continue forever, so `rush` ends
-    /// when nothing else is left.
+    /// next. Measures the throughput of a rack with one polling thread. Hello messages never end, so `rush` ends when
+    /// no other event is left.
     pub(super) fn rush(&mut self) {
         let says_hello = self.nodes.iter().any(|node| node.discovery().is_some());
         let mut round: u32 = 0;
@@ -182,8 +182,8 @@ impl Worker {
         }
     }
 
-    /// Returns true if all flows have started here, and nothing but hellos happens until a packet arrives. Hosts may
-    /// wait for news of a link, so the nodes must know all changes of links.
+    /// Returns true if all flows of this thread have started, and its nodes do nothing but send hello messages until a
+    /// packet arrives. Hosts may wait for news of a link, so the nodes must know all changes of links.
     fn is_quiet(&self) -> bool {
         let Self { flows, fabric, nodes, .. } = self;
         flows.is_empty()
@@ -212,8 +212,8 @@ impl Worker {
             self.fabric.now = if now.since(at) > self.packet_time * 4 { now } else { at };
             match event {
                 Event::Arrival(_) => {}
-                // A tick or wake-up that a later request replaced is ignored, however late it is: otherwise each
-                // would schedule another.
+                // A tick or wake-up that a later request has replaced is ignored, however late it is. Otherwise each
+                // replaced event would schedule a further event.
                 Event::Tick(node) => {
                     self.tell_time(node);
                     let node = &mut self.nodes[node.index() - self.first.index()];
@@ -240,8 +240,8 @@ impl Worker {
         }
     }
 
-    /// Tells a node the time, or the later time that it was told before. A packet that has slipped is handled at a
-    /// time that can be later than the due times of the packets behind it.
+    /// Sets the time for a node. If the node was told a later time before, the later time remains. A packet that has
+    /// slipped is handled at a time that can be later than the due times of the packets behind it.
     #[inline]
     pub(super) fn tell_time(&mut self, node: NodeId) {
         let time = &mut self.times[node.index() - self.first.index()];
@@ -285,8 +285,8 @@ impl Worker {
         }
     }
 
-    /// Receives the next packet of a link, whose arrival is the first of the events. Its due time comes from the
-    /// event, not from the ring: another process may have rewritten the ring entry, and time must not run ahead of
+    /// Receives the next packet of a link. The packet's arrival is the first scheduled event. The due time comes from
+    /// this event, not from the ring: another process may have rewritten the ring entry, and time must not run ahead of
     /// the clock.
     fn receive(&mut self, i: usize, due: Time, now: Time) {
         let Self { incoming, fabric, .. } = self;

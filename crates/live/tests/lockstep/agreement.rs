@@ -1,5 +1,6 @@
-//! Lockstep against the packet engine: hosts that send, answer and wake at random, on times so coarse that most events
-//! tie, put the same packets on the same links at the same times, and noisy links lose and damage the same ones.
+//! Compares lockstep with the packet engine. Hosts send, answer and wake at random, at times so coarse that most events
+//! tie. Both engines put the same packets on the same links at the same times. Noisy links lose and damage the same
+//! packets.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -14,10 +15,10 @@ use raddle_wire::r2c2::{Data, Route};
 use std::sync::Arc;
 
 const HOP_BITS: u32 = 3;
-/// At 10 Gbps, 50 and 100 bytes take 40 and 80 ns; links of 40 ns keep all times on one coarse grid.
+/// At 10 Gbps, packets of 50 and 100 bytes take 40 and 80 ns. Links of 40 ns keep all times on one coarse grid.
 const GRID: Duration = Duration::from_ns(40);
 
-/// Sends random walks; answers what it receives, as long as its patience lasts.
+/// Sends packets on random walks, and answers received packets, until it has sent `patience` packets.
 struct Chatterbox {
     random: Stream,
     outbox: Vec<Packet>,
@@ -66,7 +67,7 @@ impl Host for Chatterbox {
             self.say_something();
         }
         match self.outbox.pop() {
-            // Now and then the host picks a port itself, the one that is free first.
+            // Sometimes the host itself picks a port: the port that is free first.
             Some(packet) if self.random.coin() => {
                 let first_free = (0..2).min_by_key(|&port| ports.get(PortId(port)).free_at(now));
                 Output::Send { packet, port: first_free.map(PortId) }

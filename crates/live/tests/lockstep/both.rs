@@ -1,4 +1,4 @@
-//! The same nodes under the packet engine and under lockstep.
+//! Runs the same nodes in the packet engine and in lockstep.
 
 use raddle_core::{
     DropReason, Flow, FlowControlAccount, LinkErrors, LinkId, NodeId, Observer, Packet, Parts, PortAgent,
@@ -10,14 +10,14 @@ use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// The packets on the links, the reports of hosts and the losses, in order.
+/// The packets on the links, the reports of hosts, and the losses, each list in order.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Trace {
-    /// Time at which the last bit left, link, and bytes of the packet.
+    /// For each packet: the time at which its last bit left, its link, and its bytes.
     pub(crate) packets: Vec<(Time, LinkId, Vec<u8>)>,
     pub(crate) reports: Vec<(Time, NodeId, Report)>,
     pub(crate) losses: Vec<(Time, DropReason)>,
-    /// Peak backlog of each port in bytes, by link.
+    /// Peak backlog of each port in bytes, indexed by link.
     pub(crate) peaks: Vec<u64>,
     pub(crate) flow_control: Vec<(LinkId, FlowControlAccount)>,
 }
@@ -41,7 +41,7 @@ impl Observer for Trace {
     }
 }
 
-/// Runs `flows` up to `limit` under the packet engine.
+/// Runs `flows` up to `limit` in the packet engine.
 pub(crate) fn simulate(
     topology: &Arc<Topology>,
     node: impl FnMut(NodeId) -> Parts,
@@ -53,7 +53,7 @@ pub(crate) fn simulate(
     simulate_queues(topology, node, agent, |_| None, flows, limit, errors)
 }
 
-/// The same, with queues of ports.
+/// Like `simulate`, with a queue for each port.
 pub(crate) fn simulate_queues(
     topology: &Arc<Topology>,
     node: impl FnMut(NodeId) -> Parts,
@@ -67,7 +67,7 @@ pub(crate) fn simulate_queues(
     simulate_ports(topology, node, port, flows, limit, errors)
 }
 
-/// The same, with all that ports may have.
+/// Like `simulate`, with a complete `PortSetup` for each port.
 pub(crate) fn simulate_ports(
     topology: &Arc<Topology>,
     node: impl FnMut(NodeId) -> Parts,
@@ -85,7 +85,7 @@ pub(crate) fn simulate_ports(
     Trace { peaks, flow_control, ..simulation.into_observer() }
 }
 
-/// Runs `flows` up to `limit` under lockstep.
+/// Runs `flows` up to `limit` in lockstep.
 pub(crate) fn run_in_lockstep(
     topology: &Arc<Topology>,
     node: impl FnMut(NodeId) -> Parts,
@@ -97,7 +97,7 @@ pub(crate) fn run_in_lockstep(
     run_queues_in_lockstep(topology, node, agent, |_| None, flows, limit, errors)
 }
 
-/// The same, with queues of ports.
+/// Like `run_in_lockstep`, with a queue for each port.
 pub(crate) fn run_queues_in_lockstep(
     topology: &Arc<Topology>,
     node: impl FnMut(NodeId) -> Parts,
@@ -116,7 +116,7 @@ pub(crate) fn run_queues_in_lockstep(
     trace
 }
 
-/// The trace of a lockstep run up to `limit`.
+/// Runs lockstep up to `limit`, and returns the trace.
 pub(crate) fn trace(mut live: Lockstep<Trace>, limit: Time) -> Trace {
     live.run(limit);
     let peaks = live.link_stats().iter().map(|link| link.peak_queue).collect();

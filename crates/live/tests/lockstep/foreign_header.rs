@@ -1,4 +1,4 @@
-//! A header that no crate of ours knows runs in both engines: a note that counts its hops.
+//! A header that Raddle's crates do not know runs in both engines. The header is a note that counts its hops.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -13,7 +13,7 @@ use raddle_wire::{Ends, Error};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A note of one byte from one node to another.
+/// A note from one node to another, with a payload of one byte.
 #[derive(Debug, Clone, PartialEq)]
 struct Note {
     src: u8,
@@ -38,7 +38,7 @@ impl HeaderInfo for Note {
         PREFIX + 4
     }
 
-    /// The last byte is the sum of those before it.
+    /// The last byte is the sum of the three fields.
     fn encode_header(&self, _: &[u8], out: &mut Vec<u8>) {
         out.extend(prefix::<Self>());
         let sum = self.src.wrapping_add(self.dst).wrapping_add(self.hops);
@@ -63,7 +63,8 @@ impl HeaderInfo for Note {
 
 const SIZE: u32 = PREFIX as u32 + 5;
 
-/// Sends a note a flow; reports how many hops a note took as the name of the flow that it delivers.
+/// Sends one note for each flow. For each received note, reports a delivered flow whose key is the note's number of
+/// hops.
 #[derive(Default)]
 struct Writer(VecDeque<Output>);
 
@@ -88,7 +89,7 @@ impl Host for Writer {
     }
 }
 
-/// Passes notes on around a ring, and counts the hop.
+/// Forwards notes around a ring, and counts their hops.
 struct Ring(NodeId);
 
 impl Forwarder for Ring {
@@ -97,7 +98,7 @@ impl Forwarder for Ring {
             return Verdict::Deliver;
         }
         packet.header.extension_mut::<Note>().expect("only notes are sent").hops += 1;
-        // The first port of the others leads back.
+        // On node 0, port 0 leads onwards around the ring. On the other nodes, port 1 does.
         Verdict::Forward(PortId(u16::from(self.0 != NodeId(0))))
     }
 }

@@ -1,5 +1,5 @@
-//! Whole frames of kernels cross a fabric in lockstep, with time: the switches of ECMP, Expeditus and CONGA pass them on byte for byte,
-//! whatever they hold. Tags stand on links between switches only.
+//! Whole Ethernet frames cross a fabric in lockstep. The switches of ECMP, Expeditus and CONGA forward the frames byte
+//! for byte, whatever the frames hold. Only links between switches carry tags.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -17,8 +17,9 @@ use std::sync::Arc;
 
 const HOSTS: u8 = 8;
 
-/// EtherType and packet of frames from host 0 to host 7 or back: SYN with MSS, SACK, timestamps and window scale; its answer;
-/// TCP over IPv6 behind an extension header; UDP; ICMP; ARP; an EtherType that nobody knows; and one behind a VLAN tag.
+/// EtherType and packet of each frame: a SYN with MSS, SACK, timestamps and window scale; the SYN-ACK that answers it;
+/// TCP over IPv6 behind an extension header; UDP; ICMP; ARP; an unknown EtherType; and an unknown EtherType behind a
+/// VLAN tag.
 const FRAMES: [&str; 8] = [
     "0800 4502003c000140004006 26b7 0a0000010a000002 9c401389000003e800000000a002faf000000000 \
      020405b40402080a000010000000000001030307",
@@ -33,7 +34,8 @@ const FRAMES: [&str; 8] = [
     "8100 a00c 1234 deadbeef",
 ];
 
-/// The frame with this EtherType and packet from one host to another, and `tail` bytes behind the packet.
+/// A frame from one host to another. `rest` is the EtherType and the packet in hexadecimal. `tail` bytes follow the
+/// packet.
 fn frame(src: u8, dst: u8, rest: &str, tail: usize) -> Vec<u8> {
     let digits: Vec<u32> = rest.chars().filter_map(|digit| digit.to_digit(16)).collect();
     let packet = digits.chunks_exact(2).map(|pair| (pair[0] << 4 | pair[1]) as u8);
@@ -41,11 +43,11 @@ fn frame(src: u8, dst: u8, rest: &str, tail: usize) -> Vec<u8> {
     addresses.into_iter().chain(packet).chain((0..tail).map(|at| at as u8)).collect()
 }
 
-/// Looks at the bytes on every link.
+/// Compares the bytes on every link with the frames that hosts sent.
 struct Wiretap {
     topology: Arc<Topology>,
     sent: Vec<Vec<u8>>,
-    /// Packets on links between switches that are not frames alone.
+    /// Number of packets that are not plain frames. All of them are on links between switches.
     tagged: u32,
 }
 
@@ -89,7 +91,8 @@ fn frames_cross_every_fabric_byte_for_byte() {
         let mut sent = Vec::new();
         for (round, tail) in (0..).zip([0, 1, 46, 700, 1_400, 0, 900]) {
             for (place, rest) in FRAMES.into_iter().enumerate() {
-                // Answers go back; others go by turns between hosts of the same pair, and across.
+                // The SYN-ACK goes from host 7 to host 0, the other frames from host 0 to host 7. Each frame is also
+                // sent between another pair of hosts.
                 let (src, dst) = if place == 1 { (7, 0) } else { (0, 7) };
                 sent.push((round, frame(src, dst, rest, tail)));
                 sent.push((round, frame((place as u8 + 2) % HOSTS, (place as u8 + 5) % HOSTS, rest, tail)));
@@ -99,7 +102,8 @@ fn frames_cross_every_fabric_byte_for_byte() {
         let tap = Wiretap { topology: Arc::clone(&topology), sent: frames, tagged: 0 };
         let mut live = lockstep(&topology, routing, tap);
         for (place, (round, bytes)) in sent.iter().enumerate() {
-            // Frames of a round queue behind each other; between rounds, paths are selected and loads told.
+            // The frames of a round queue behind each other. Between rounds, switches select paths and exchange their
+            // loads.
             live.advance(Time::ZERO + Duration::from_us(60) * *round + Duration::from_ns(place as u64));
             live.send_frame(NodeId(bytes[11].into()), bytes).expect("a frame");
         }
@@ -121,7 +125,7 @@ fn frames_cross_every_fabric_byte_for_byte() {
     }
 }
 
-/// Marks all that can be marked.
+/// Marks every packet that can carry a congestion mark.
 struct Marker;
 
 impl PortAgent for Marker {

@@ -1,4 +1,4 @@
-//! Lockstep by itself and against the packet engine.
+//! Tests of lockstep alone, and comparisons of lockstep with the packet engine.
 
 mod agreement;
 mod both;

@@ -1,4 +1,4 @@
-//! Queues that give up packets that wait, and cut packets to their headers, do the same in both engines.
+//! Queues that evict waiting packets, or trim packets to their headers, do the same in both engines.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -13,7 +13,7 @@ use raddle_wire::{Ends, Error};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A packet with a number, which can be trimmed if that is even.
+/// A packet with a number. The packet can be trimmed if its number is even.
 #[derive(Debug, Clone, PartialEq)]
 struct Numbered {
     number: u16,
@@ -67,7 +67,8 @@ impl HeaderInfo for Numbered {
     }
 }
 
-/// Sends a packet a flow; reports the number and the bytes of a packet that it gets, and what its port lost or sent.
+/// Sends one packet for each flow. Reports the number and the size of each packet that it receives, and of each packet
+/// that its port drops or sends.
 #[derive(Default)]
 struct Toy(VecDeque<Output>);
 
@@ -105,7 +106,8 @@ impl Host for Toy {
     }
 }
 
-/// Room for three packets with payload; makes room by chance.
+/// A queue with room for three packets with payload. If it is full, it drops the new packet, evicts or trims a waiting
+/// packet, or trims the new packet, at random.
 struct Three {
     whole: VecDeque<(u32, u32)>,
     headers: VecDeque<(u32, u32)>,
@@ -162,7 +164,7 @@ fn queues_make_room_alike_in_both_engines() {
         let random = Stream::new(1, link.0.into(), "three");
         Some(Box::new(Three { whole: VecDeque::new(), headers: VecDeque::new(), random }) as Box<dyn Queue>)
     };
-    // Packets come a fifth faster than the link sends them.
+    // Packets arrive about a third faster than the link can send them.
     let flow = |id: u32| {
         let size = Bytes(500 + u64::from(id) * 7 % 1_000);
         Flow::new(FlowId(id), NodeId(0), NodeId(1), size, Time::from_ps(u64::from(id) * 600_000))

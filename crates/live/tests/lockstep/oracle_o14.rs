@@ -1,6 +1,6 @@
-//! Oracle O14: one trace of 200 flows, R2C2 on a 4x4 torus, through the packet engine and through lockstep. Every
-//! packet of every flow leaves by the same link at the same time with the same bytes; whenever one looks, the flow
-//! tables and the rates of all nodes are the same; and all flows are delivered.
+//! Oracle O14: one trace of 200 flows runs with R2C2 on a 4x4 torus, in the packet engine and in lockstep. In both
+//! engines, every packet of every flow leaves on the same link at the same time with the same bytes. At all sampled
+//! times, the flow tables and the rates of all nodes are the same. All flows are delivered.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 const SEED: u64 = 14;
 const FLOWS: u32 = 200;
 
-/// A node that can be looked into after a run.
+/// A node whose state the test can read after a run.
 #[derive(Clone)]
 struct Shared(Arc<Mutex<R2c2Node>>);
 
@@ -87,7 +87,7 @@ fn torus() -> Arc<Topology> {
     Arc::new(torus.expect("a 4x4 torus"))
 }
 
-/// Flows of 1 B to 100 KB, two a microsecond on average. Every fifth is limited by its application.
+/// Flows of 1 B to 100 KB. On average two flows start per microsecond. Every fifth flow is limited by its application.
 fn trace() -> Vec<Flow> {
     let mut random = Stream::new(SEED, 0, "trace");
     let mut start = Time::ZERO;
@@ -111,7 +111,7 @@ fn trace() -> Vec<Flow> {
     (0..FLOWS).map(flow).collect()
 }
 
-/// Packets that left their source, by flow.
+/// Number of packets that left their source, for each flow.
 fn packets_sent(trace: &Trace, topology: &Topology) -> BTreeMap<u64, usize> {
     let mut sent = BTreeMap::new();
     for (_, link, bytes) in &trace.packets {
@@ -143,7 +143,7 @@ fn oracle_o14_lockstep_moves_the_packets_that_the_engine_simulates() {
     assert!(rates > flows.len(), "rates were computed: {rates}");
 
     assert_eq!(simulated.reports, moved.reports);
-    // Not assert_eq, which would print all the bytes.
+    // `assert_eq` would print all bytes of all packets.
     assert!(simulated.packets == moved.packets, "all packets: times, links, bytes and order");
 }
 

@@ -1,4 +1,4 @@
-//! Priority flow control (IEEE 802.1Qbb) holds back the same ports at the same times in both engines.
+//! Priority flow control (IEEE 802.1Qbb) pauses the same ports at the same times in both engines.
 
 use crate::both::{Trace, simulate_ports, trace};
 use raddle_core::{
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 const LIMIT: Time = Time::from_ps(20_000_000_000);
 
-/// Seven hosts send to the eighth, all at once.
+/// Hosts 0 to 6 send to host 7 at the same time.
 fn incast() -> Vec<Flow> {
     let flow = |host: u32| {
         Flow::new(FlowId(host), NodeId(host), NodeId(7), Bytes(100_000), Time::ZERO + Duration::from_ns(300))
@@ -24,7 +24,8 @@ fn incast() -> Vec<Flow> {
     (0..7).map(flow).collect()
 }
 
-/// Hosts of a transport, and PFC that a few packets set off. Hosts take what comes in at `drain`, if that is given.
+/// Builds the nodes of a transport, and PFC with thresholds of a few packets. If `drain` is given, hosts process
+/// received packets at this rate.
 fn built(
     topology: &Arc<Topology>,
     transport: &str,
@@ -91,7 +92,7 @@ fn slow_hosts_pause_their_switch_in_both_engines() {
     assert_same(&simulated, &moved, "udp");
 }
 
-/// RoCE's acknowledgements, refusals and timeouts.
+/// RoCE recovers with acknowledgements, negative acknowledgements and timeouts.
 #[test]
 fn the_engines_recover_from_the_same_losses() {
     let errors = LinkErrors { seed: 1, loss: 0.01, ..LinkErrors::default() };
@@ -102,9 +103,9 @@ fn the_engines_recover_from_the_same_losses() {
     assert_same(&simulated, &moved, "dcqcn");
 }
 
-/// The same packets on the same links at the same times, reports, losses and queues. What happens in one instant at several ports
-/// may be told in another order: a port that nobody watches is free in the packet engine before the end of its transmission
-/// has its turn.
+/// Checks that the packets on the links, their times, the reports, the losses and the peak backlogs are the same in
+/// both traces. Packets are compared in sorted order: the engines may list packets of one instant in different orders.
+/// In the packet engine, a port that nobody watches is free before its end-of-transmission event is handled.
 fn assert_same(simulated: &Trace, moved: &Trace, transport: &str) {
     let packets = |trace: &Trace| {
         let mut packets = trace.packets.clone();

@@ -1,5 +1,5 @@
-//! Every scheme of the registry, with its defaults, through the packet engine and through lockstep: the same packets, the same
-//! reports.
+//! Every scheme of the registry, with its default parameters, gives the same packets and the same reports in the packet
+//! engine and in lockstep.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -32,12 +32,13 @@ fn flows(nodes: u64) -> Vec<Flow> {
     (0..60).map(flow).collect()
 }
 
-/// The parts on this fabric; `None` if hosts wait for what they sent to leave, or the routing does not fit the fabric.
+/// Builds the scheme on this topology. Returns `None` if hosts wait until their packets have left the port, or if the
+/// routing does not fit the topology.
 fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<Built> {
     parts_with(scheme, routing, topology, &Settings::defaults(scheme.info.parameters))
 }
 
-/// The same, with parameters other than the defaults.
+/// Like `parts`, with these parameters instead of the defaults.
 fn parts_with(
     scheme: &Transport,
     routing: &str,
@@ -89,7 +90,7 @@ fn every_scheme_sends_the_same_bytes_in_both_engines() {
         assert_eq!(delivered.count(), flows.len(), "{name}");
         assert_eq!(simulated.reports, moved.reports, "{name}");
         assert_eq!(simulated.peaks, moved.peaks, "{name}");
-        // Not assert_eq, which would print all the bytes.
+        // `assert_eq` would print all bytes of all packets.
         assert!(simulated.packets == moved.packets, "{name}");
         compared.extend([scheme.info.name, routing]);
     }
@@ -102,7 +103,7 @@ fn every_scheme_sends_the_same_bytes_in_both_engines() {
     );
 }
 
-/// The charged bytes are on the links, and a bad link may damage them.
+/// The links carry the charged bytes, so a bad link may also damage these bytes.
 #[test]
 fn a_header_that_charges_more_than_its_fields_sends_the_same_bytes_in_both_engines() {
     let star = builders::single_switch(16, Rate::from_gbps(1), Duration::from_us(1));
@@ -125,8 +126,8 @@ fn a_header_that_charges_more_than_its_fields_sends_the_same_bytes_in_both_engin
     }
 }
 
-/// A lost packet stays lost, and takes a buffer with it. So only credits are lost here, which the links lose in the engines
-/// as they come in: packets go one way around a ring, and the other way only credits go.
+/// PFQ does not retransmit a lost packet, and the packet's buffer is lost too. So the links of this test lose only
+/// credits: packets go one way around a ring, and only credits go the other way.
 #[test]
 fn pfq_gives_credits_again_that_links_lose_and_damage() {
     let mut builder = Builder::default();
@@ -136,7 +137,7 @@ fn pfq_gives_credits_again_that_links_lose_and_damage() {
     }
     let topology = Arc::new(builder.build(Shape::General));
     let scheme = registry().transport("pfq").expect("PFQ is in the registry");
-    // Nodes next to each other or one apart: shortest paths lead on around the ring.
+    // The destination is one or two hops onwards, so all shortest paths lead the same way around the ring.
     let flow = |id: u32| {
         let (src, dst) = (NodeId(id % 6), NodeId((id + 1 + id % 2) % 6));
         Flow::new(FlowId(id), src, dst, Bytes(200_000), Time::from_ps(u64::from(id) * 10_000_000))
@@ -186,7 +187,8 @@ fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
     assert!(simulated.packets == moved.packets, "other packets");
 }
 
-/// Links that lose a packet in five fail now and then, and the nodes find out by themselves; the run then ends by itself.
+/// For 2 ms the links lose one packet in five. So nodes miss hello messages and sometimes take a link for failed. The
+/// run still ends.
 #[test]
 fn nodes_that_say_hello_send_the_same_bytes_in_both_engines() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
@@ -255,7 +257,7 @@ fn r2c2_chooses_protocols_alike_in_both_engines() {
     }
 }
 
-/// Damages every fortieth packet, and counts what is delivered and what carries SACK blocks.
+/// Damages every fortieth packet. Counts delivered flows, and packets with SACK blocks.
 #[derive(Default)]
 struct BadLinks {
     packets: u32,

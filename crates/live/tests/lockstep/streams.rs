@@ -1,5 +1,5 @@
-//! Streams through lockstep: applications hand over bytes now and then, links lose and damage packets, and the same bytes come
-//! out in order at the other end.
+//! Streams in lockstep: applications append bytes at random times, links lose and damage packets, and the same bytes
+//! come out in order at the other end.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -15,7 +15,7 @@ const SEED: u64 = 5;
 
 const ON: Value = Value::Flag(true);
 
-/// A transport, a routing, and parameters that are not at their defaults.
+/// A transport, a routing, and the parameters that differ from their defaults.
 type Case = (&'static str, &'static str, &'static [(&'static str, Value)]);
 
 #[derive(Default)]
@@ -72,14 +72,14 @@ fn stream(id: u32, src: u32, dst: u32) -> Flow {
     Flow::stream(FlowId(id), NodeId(src), NodeId(dst), Time::ZERO)
 }
 
-/// Bytes of which no two stretches are likely to be the same.
+/// Random bytes. If a test mixes up two ranges of these bytes, the ranges almost certainly differ.
 fn content(stream: u64, len: usize) -> Vec<u8> {
     let mut random = Stream::new(SEED, stream, "content");
     std::iter::repeat_with(|| random.below(256) as u8).take(len).collect()
 }
 
-/// Two streams beside two flows of known size. Pieces of all sizes are appended, some while much is under way and some
-/// after a silence in which all is acknowledged.
+/// Sends two streams beside two flows of known size. Appends pieces of many sizes. Some pieces follow while many bytes
+/// are unacknowledged, others after a silence in which all bytes are acknowledged.
 fn exchange(mut live: Lockstep<Reports>, name: &str) -> Reports {
     let streams = [(stream(10, 0, 8), content(0, 700_000)), (stream(11, 4, 2), content(1, 90_000))];
     let mut random = Stream::new(SEED, 0, "pieces");
@@ -97,7 +97,7 @@ fn exchange(mut live: Lockstep<Reports>, name: &str) -> Reports {
             rests[place] = rest;
             read[place].extend(live.read(flow.id).expect("a stream"));
         }
-        // Now and then all is acknowledged before more comes.
+        // Every twentieth silence is long enough for all bytes to be acknowledged.
         let silence = if round % 20 == 19 { 60_000 } else { random.below(40) };
         let now = live.now();
         live.advance(now + Duration::from_us(silence));

@@ -1,4 +1,4 @@
-//! Polling threads that are late, stepped by hand: nothing here looks at a clock.
+//! Tests of polling threads that are late. The tests step the threads by hand, so no result depends on a clock.
 
 use super::*;
 use crate::rack::Config;
@@ -8,10 +8,10 @@ use raddle_schemes::scheme::Plan;
 use raddle_testkit::registry;
 use raddle_topology::{builders, discoverers};
 
-/// Time between two hellos.
+/// Time between two hello messages of a node.
 const PERIOD: Duration = Duration::from_us(100);
 
-/// A 4x4 torus of reliable R2C2, whose nodes say hello or do not.
+/// Builds a 4x4 torus that runs reliable R2C2. Nodes send hello messages if `hello` is true.
 fn rack(threads: usize, hello: bool, flows: &[Flow]) -> Rack {
     let topology = builders::torus(&[4, 4], Rate::from_gbps(5), Duration::from_ns(100));
     let topology = Arc::new(topology.expect("a 4x4 torus"));
@@ -27,7 +27,7 @@ fn rack(threads: usize, hello: bool, flows: &[Flow]) -> Rack {
     Rack::new(&topology, parts, flows, &config).expect("memory to share")
 }
 
-/// A polling thread deals with all that is due by `now`.
+/// Lets a polling thread handle all events that are due by `now`.
 fn catch_up(rack: &mut Rack, thread: usize, now: Time) {
     let worker = &mut rack.workers[thread];
     worker.take_losses();
@@ -37,7 +37,7 @@ fn catch_up(rack: &mut Rack, thread: usize, now: Time) {
     }
 }
 
-/// When nodes last learnt of a change.
+/// For each node of a thread, the time at which the node last learnt of a change of a link.
 fn changed_at(rack: &Rack, thread: usize) -> Vec<Time> {
     let nodes = rack.workers[thread].nodes.iter();
     nodes.filter_map(Node::discovery).map(Discovery::changed_at).collect()
@@ -57,7 +57,7 @@ fn a_thread_that_was_away_fails_no_link() {
     assert!(rack.totals().delivered > 64 * 100, "they said hello");
 }
 
-/// A thread that is away for less than three periods fails no link of the other's nodes, and none of its own.
+/// If a thread pauses for less than three hello periods, no node of either thread marks a link as failed.
 #[test]
 fn threads_that_are_away_by_turns_fail_no_link() {
     let mut rack = rack(2, true, &[]);
@@ -76,8 +76,8 @@ fn threads_that_are_away_by_turns_fail_no_link() {
     assert_eq!([changed_at(&rack, 0), changed_at(&rack, 1)], [[Time::ZERO; 8]; 2]);
 }
 
-/// One that is away for longer is silent for three periods, which its neighbours must take for a failure; it takes none of
-/// them for failed by itself, and in the end all links are up.
+/// One thread pauses for ten hello periods. After three silent periods, nodes of the other thread mark the links to the
+/// paused thread as failed. Nodes of the paused thread mark no link as failed. In the end all links are up.
 #[test]
 fn a_thread_that_was_away_for_long_is_heard_again() {
     let mut rack = rack(2, true, &[]);
@@ -100,7 +100,7 @@ fn a_thread_that_was_away_for_long_is_heard_again() {
     assert!(!is_any_down(&rack, 0) && !is_any_down(&rack, 1));
 }
 
-/// The link from node 4 of the first thread to node 8 of the second fails while one of them is late.
+/// The link from node 4 (first thread) to node 8 (second thread) fails while one of the two threads is late.
 #[test]
 fn packets_under_way_are_lost_whichever_thread_is_late() {
     let us = |us: u64| Time::ZERO + Duration::from_us(us);
@@ -123,7 +123,8 @@ fn packets_under_way_are_lost_whichever_thread_is_late() {
         }
         step(&mut rack, 1 - late, 250, 450);
         let lost = |rack: &Rack| rack.workers[1].fabric.stats[link.index()].drops;
-        // A receiver in time loses what is there, and later what a late sender has put in before its own failure.
+        // A receiver that is in time loses the packets that are on the link at the failure. Later it loses the packets
+        // that the late sender sent before the sender's own failure.
         let lost_at_once = lost(&rack);
         step(&mut rack, late, 250, 299);
         step(&mut rack, 1, 450, 451);

@@ -2,9 +2,9 @@
 //! the work of the hosts' kernels on a frame that has crossed the rack (receive packet steering). A polling thread
 //! only hands the frame over.
 //!
-//! A kernel answers an acknowledgement with further segments at once. Without the division, the thread that hands
-//! over the acknowledgement does that work. It took most of a polling thread's time: one switch carried half as much
-//! TCP.
+//! A kernel answers an acknowledgement with further segments at once. Without the division, the polling thread that
+//! hands over the acknowledgement does this work. The work took most of the thread's time, so that a switch carried
+//! half as much TCP.
 
 use super::namespace::running;
 use rustix::process::Pid;
@@ -15,14 +15,14 @@ use std::io::{self, Write};
 /// The division of the cores that this process may use.
 #[derive(Debug)]
 pub(in crate::rack) struct Cores {
-    /// Indexed by polling thread: its core.
+    /// Indexed by polling thread: the thread's core.
     polling: Vec<usize>,
     others: CpuSet,
 }
 
 impl Cores {
-    /// Divides the cores that this thread may use and no other run polls. Returns `None` if there are too few of them: polling threads then
-    /// share their cores with everything else.
+    /// Divides the cores that this thread may use and that no other run polls. Returns `None` if there are too few
+    /// cores. In this case polling threads share their cores with all other work.
     pub(super) fn divide(threads: usize) -> Option<Self> {
         let mut free = sched_getaffinity(None).ok()?;
         for run in running() {
@@ -57,8 +57,8 @@ impl Cores {
         let _ = sched_setaffinity(None, &own);
     }
 
-    /// Keeps this thread, and the threads that it will start, off the polled cores, and keeps all cores awake, until
-    /// the returned value is dropped.
+    /// Keeps this thread, and the threads that it will start, off the polled cores. Also keeps all cores awake. Both
+    /// end when the returned value is dropped.
     pub(in crate::rack) fn leave(&self) -> Left {
         let before = sched_getaffinity(None).ok();
         let _ = sched_setaffinity(None, &self.others);
@@ -70,7 +70,8 @@ impl Cores {
         self.others
     }
 
-    /// The cores that are not polled, as the kernel writes a mask of cores: groups of 32 in hexadecimal, the highest first.
+    /// The cores that are not polled, as a mask in the kernel's format: groups of 32 cores in hexadecimal, the highest
+    /// group first.
     pub(super) fn mask_of_others(&self) -> String {
         let groups = numbers(&self.others).last().map_or(0, |last| last / 32 + 1);
         let group = |group: usize| {
@@ -97,8 +98,8 @@ impl Drop for Left {
     }
 }
 
-/// Asks Linux that cores with nothing to do stay awake as long as the file is open (Linux, `pm_qos_interface`): to wake a core takes longer
-/// than a frame's way across a switch. A machine without that interface may let them sleep.
+/// Asks Linux to keep idle cores awake while the returned file is open (Linux, `pm_qos_interface`). Waking a core takes
+/// longer than a frame takes to cross a switch. On a machine without this interface, idle cores may sleep.
 fn keep_awake() -> Option<File> {
     let mut latency = File::options().write(true).open("/dev/cpu_dma_latency").ok()?;
     let most_us: i32 = 0;
@@ -106,7 +107,7 @@ fn keep_awake() -> Option<File> {
     Some(latency)
 }
 
-/// Keeps this thread off the cores that the run of another process polls.
+/// Keeps this thread off the cores that another process's run polls.
 ///
 /// # Errors
 /// If there is no such process.

@@ -1,15 +1,15 @@
-//! Whole Ethernet frames of kernels across a rack. The rack writes a frame that leaves a host's interface into a
-//! slot, and hands the frame's [view](FrameView) to the forwarders of the host and of the switches. At the
-//! destination, the rack writes the frame into the other host's interface, unchanged except for a congestion mark in
-//! its ECN field.
+//! Whole Ethernet frames of kernels cross a rack. The rack writes a frame that leaves a host's interface into a slot,
+//! and hands the frame's [view](FrameView) to the forwarders of the host and of the switches. At the destination, the
+//! rack writes the frame into the other host's interface, unchanged except for a congestion mark in its ECN field.
 //!
-//! The thread that polls the nodes also reads and writes their interfaces, so a frame never crosses threads on that
-//! way. While the host's port has no room, the thread leaves frames in the kernel, so that none is lost in between.
-//! The kernel's own queue then grows up to `txqueuelen` frames. Linux 7.3 and later hold further frames back; earlier
-//! versions drop them.
+//! The thread that polls the nodes also reads and writes their interfaces, so a frame never crosses threads between an
+//! interface and its node. While the host's port has no room, the thread leaves frames in the kernel, so that no frame
+//! is lost before the port. The kernel's own queue then grows up to `txqueuelen` frames. Linux 7.3 and later hold
+//! further frames back. Earlier versions drop further frames.
 //!
-//! A frame crosses the rack if it goes from the host's own hardware address to another host's. The rack itself
-//! answers frames that ask for a hardware address, and drops all others (broadcasts, multicasts).
+//! A frame crosses the rack if its source is the host's own hardware address and its destination is another host's
+//! hardware address. The rack itself answers frames that ask for a hardware address. The rack drops all other frames,
+//! such as broadcasts and multicasts.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -62,7 +62,7 @@ pub struct FrameHost {
 }
 
 impl FrameHost {
-    /// The namespace in which its programs run.
+    /// The namespace in which the host's programs run.
     #[must_use]
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
@@ -92,7 +92,8 @@ impl Rack {
         Ok(FrameHost { namespace, counts })
     }
 
-    /// Connects a host with the frames of a device, which does not block, with IP packets of at most `mtu` bytes.
+    /// Connects a host with the device that carries its frames. The device must not block. IP packets have at most
+    /// `mtu` bytes.
     fn connect(&mut self, node: NodeId, device: OwnedFd, mtu: u16) -> Result<Arc<Counts>, NoFrameHost> {
         let thread = self.layout.own_thread_of(node).ok_or(NoFrameHost::NoHost(node))?;
         if self.node(node).is_some_and(|node| node.host().is_some()) {
@@ -112,7 +113,7 @@ impl Rack {
     }
 }
 
-/// Most bytes of an Ethernet header: one with two VLAN tags.
+/// Maximum size of an Ethernet header in bytes: a header with two VLAN tags.
 const MOST_HEADER: usize = 22;
 
 /// The interfaces of a polling thread's hosts.
@@ -127,7 +128,7 @@ pub(in crate::rack) struct Interfaces {
     topology: Arc<Topology>,
     /// The time of the next check for new frames.
     looks_at: Time,
-    /// The time of the last event; `waits_from_ns` is the real time, in ns, from which the thread may wait.
+    /// The time of the last event. `waits_from_ns` is the real time, in ns, before which the thread must not wait.
     last_event: Time,
     waits_from_ns: u64,
     /// True if the thread has a core of its own, so that it need not wait.
@@ -138,32 +139,32 @@ pub(in crate::rack) struct Interfaces {
 struct Host {
     node: NodeId,
     device: File,
-    /// Most bytes of a frame.
+    /// Maximum size of a frame in bytes.
     most: usize,
     is_ready: bool,
     counts: Arc<Counts>,
 }
 
-/// Virtual time between two checks of interfaces that had no frame, because a check is a system call.
+/// Virtual time between two checks for new frames. Each check is a system call.
 const LOOKS: Duration = Duration::from_us(2);
 
-/// The longest wait for a frame, in ns. After it, the thread checks whether the run is over.
+/// The longest wait for a frame, in ns. After this time, the thread checks whether the run is over.
 const LONGEST_WAIT_NS: u64 = 1_000_000;
 
 /// The longest wait, in ns, while other threads may send packets or a port holds a host back.
 const BLIND_WAIT_NS: u64 = 20_000;
 
-/// Time after an event, in ns, during which the thread does not wait: a host may answer, and waking up takes longer
-/// than that.
+/// Time after an event, in ns, during which the thread does not wait. A host may answer within this time, and waking up
+/// would take longer.
 const LINGERS_NS: u64 = 30_000;
 
 /// The shortest wait, in ns, that is worth a system call.
 const SHORTEST_WAIT_NS: u64 = 10_000;
 
-/// Most frames that the thread reads from a host before it turns to other work.
+/// Maximum number of frames that the thread reads from a host before it turns to other work.
 const TURN: u32 = 16;
 
-/// Most events of one check. The next check returns the remaining events.
+/// Maximum number of events of one check. The next check returns the remaining events.
 const NEWS: usize = 64;
 
 impl Interfaces {
@@ -278,7 +279,8 @@ impl Worker {
         }
     }
 
-    /// Real time, in ns, for which the thread can leave its core to the hosts' programs; 0 if an event is due soon.
+    /// Real time, in ns, for which the thread can leave its core to the hosts' programs. It is 0 if an event is due
+    /// soon.
     #[inline]
     pub(in crate::rack) fn may_wait_ns(&mut self, now: Time, real_ns: u64) -> u64 {
         let Some(interfaces) = self.fabric.interfaces.as_mut().filter(|interfaces| !interfaces.has_own_core)
@@ -331,7 +333,8 @@ impl Worker {
         }
     }
 
-    /// Takes in frames of a host while there is room for them. Returns whether the host may have more.
+    /// Takes in frames of a host while the host's port has room for them. Returns true if the host may have more
+    /// frames.
     fn take_in_frames_of(&mut self, node: NodeId, place: u32, now: Time) -> bool {
         let Self { nodes, fabric, first, .. } = self;
         let node = &mut nodes[node.index() - first.index()];
@@ -362,12 +365,13 @@ impl Worker {
     }
 }
 
-/// A host's port has room while its backlog is less than this time, or than the serialization delay of one full packet.
+/// A host's port has room while its backlog is less than this time, or less than the serialization delay of a full
+/// packet.
 const AHEAD: Duration = Duration::from_us(20);
 
 impl Fabric {
-    /// True if all ports of a host have room for frames. The limit lets enough frames wait that a port stays busy while
-    /// the thread is briefly elsewhere.
+    /// True if all ports of a host have room for frames. The limit lets enough frames wait to keep a port busy while
+    /// the thread does other work.
     fn takes_frames(&mut self, place: Place, now: Time) -> bool {
         self.relent(&place);
         let full = Bytes(self.slots.bytes() as u64);

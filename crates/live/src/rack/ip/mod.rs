@@ -1,14 +1,14 @@
-//! Linux at the hosts of a rack: each host has a network namespace with a TAP interface, whose programs reach those at
-//! the other hosts and know nothing of the rack (specifications/live.md §4).
+//! Linux at the hosts of a rack. Each host has a network namespace with a TAP interface. Programs in the namespace
+//! reach programs at the other hosts, and know nothing of the rack (specifications/live.md §4).
 //!
 //! Packets that leave the interface cross the rack in one of two ways:
 //!
 //! - [`IpHost`]: an IP packet is a piece of a stream of the node's own transport, such as R2C2.
-//! - [`FrameHost`]: an Ethernet frame goes unchanged to the forwarders of the node and of the switches: the kernel's
+//! - [`FrameHost`]: an Ethernet frame goes unchanged to the forwarders of the node and of the switches. So the kernel's
 //!   own transport runs over the scheme's routing.
 //!
-//! Host `n` has the address 10.0.0.0 + n + 1 in the network 10.0.0.0/8, and fd00:: + n + 1 in fd00::/64 where frames
-//! cross.
+//! Host `n` has the IPv4 address 10.0.0.0 + n + 1 in the network 10.0.0.0/8. If frames cross the rack, the host may
+//! also have the IPv6 address fd00:: + n + 1 in the network fd00::/64.
 
 mod cores;
 mod frames;
@@ -27,15 +27,15 @@ use raddle_core::NodeId;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::AtomicU64;
 
-/// Bytes of an Ethernet header.
+/// Size of an Ethernet header in bytes.
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xDD];
 const ARP: [u8; 2] = [0x08, 0x06];
 
-/// The network in which host 0 has the first address.
+/// The IPv6 network, in which host 0 has the first address.
 const NETWORK_V6: u128 = 0xFD00 << 112;
-/// Bits of the networks' prefixes.
+/// Prefix lengths of the networks, in bits.
 const PREFIX_V4: u8 = 8;
 const PREFIX_V6: u8 = 64;
 
@@ -51,13 +51,13 @@ pub fn address_v6(node: NodeId) -> Ipv6Addr {
     Ipv6Addr::from_bits(NETWORK_V6 + u128::from(node.0) + 1)
 }
 
-/// The node with an IPv4 address, if it is one of `nodes` nodes.
+/// The node with an IPv4 address, if one of the rack's `nodes` nodes has this address.
 fn node_of(address: Ipv4Addr, nodes: u32) -> Option<NodeId> {
     let number = address.to_bits().checked_sub(self::address(NodeId(0)).to_bits())?;
     (number < nodes).then_some(NodeId(number))
 }
 
-/// The node with an IPv6 address, if it is one of `nodes` nodes.
+/// The node with an IPv6 address, if one of the rack's `nodes` nodes has this address.
 fn node_of_v6(address: Ipv6Addr, nodes: u32) -> Option<NodeId> {
     let number = address.to_bits().checked_sub(address_v6(NodeId(0)).to_bits())?;
     u32::try_from(number).ok().filter(|&number| number < nodes).map(NodeId)
@@ -70,9 +70,9 @@ pub struct Counts {
     pub sent: AtomicU64,
     /// Packets or frames that left the rack.
     pub received: AtomicU64,
-    /// Packets and frames that are for no other host of the rack, or of a kind that does not cross the rack.
+    /// Packets or frames that are for no other host of the rack, or that are of a kind that does not cross the rack.
     pub strange: AtomicU64,
-    /// Packets for which a stream, or the interface, had no room.
+    /// Packets or frames for which a stream or the interface had no room.
     pub refused: AtomicU64,
 }
 

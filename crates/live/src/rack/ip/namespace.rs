@@ -1,5 +1,6 @@
-//! A network namespace with one TAP interface. It has a name, so that `ip netns exec` finds it, and is removed when
-//! it is dropped. Making a namespace also removes those that killed processes left behind.
+//! A network namespace with one TAP interface. The namespace has a name, so that `ip netns exec` finds it. Dropping the
+//! [`Namespace`] removes the namespace. Making a namespace also removes the namespaces that killed processes left
+//! behind.
 
 use super::cores::{self, Cores};
 use super::{PREFIX_V4, PREFIX_V6, address, address_v6, routes};
@@ -34,9 +35,9 @@ fn name(node: NodeId) -> String {
 /// The configuration of a namespace's interface, and of the kernel's protocols behind it.
 #[derive(Debug, Clone)]
 pub struct Interface {
-    /// Most bytes of an IP packet.
+    /// Maximum size of an IP packet in bytes.
     pub mtu: u16,
-    /// Most frames that wait in the interface until they can leave: `txqueuelen`.
+    /// Maximum number of frames that wait in the interface until they can leave: `txqueuelen`.
     pub queue: u32,
     /// If true, the host gets an IPv6 address, provided that the kernel supports IPv6.
     pub ipv6: bool,
@@ -109,7 +110,7 @@ impl Namespace {
         let name = name(node);
         let path = Path::new(NAMES).join(&name);
         File::create_new(&path).map_err(fault("naming it"))?;
-        let namespace = Self { name, path, cores: cores.map(Cores::others) }; // from here on, dropping it removes the name
+        let namespace = Self { name, path, cores: cores.map(Cores::others) }; // from here on, a drop removes the name
         // A thread that has entered a namespace stays in it, so a separate thread makes the namespace.
         let made =
             thread::scope(|scope| scope.spawn(|| furnish(node, interface, cores, &namespace.path)).join());
@@ -131,7 +132,7 @@ impl Namespace {
         File::open(&self.path)
     }
 
-    /// Moves this thread into the namespace, and to the cores of its programs.
+    /// Moves this thread into the namespace, and to the cores of the namespace's programs.
     ///
     /// # Errors
     /// As [`open`](Self::open), or if the system refuses.
@@ -181,7 +182,8 @@ fn furnish(
         .and_then(|lo| lo.set_up(true))
         .map_err(|why| fault("starting its loopback interface")(io::Error::other(why.to_string())))?;
     let ipv4 = address(node);
-    // A /32 address adds no route: the route to the other hosts, added below, also sets a congestion control.
+    // A /32 address adds no route. The route to the other hosts is added below, because it also sets a congestion
+    // control.
     let mut builder = DeviceBuilder::new()
         .name(INTERFACE)
         .layer(Layer::L2)
@@ -211,7 +213,7 @@ fn furnish(
     Ok(device)
 }
 
-/// Selects the cores on which the kernel processes frames that leave the rack, by a mask.
+/// Selects the cores, by a mask, on which the kernel processes frames that leave the rack.
 fn steer(cores: &str) -> io::Result<()> {
     // A private mount of sysfs shows the interfaces of this namespace; the mount at /sys does not.
     let files = fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -226,7 +228,8 @@ fn steer(cores: &str) -> io::Result<()> {
     }
 }
 
-/// The error for a congestion control that the kernel does not list; `None` if it does, or the list cannot be read.
+/// The error for a congestion control that the kernel does not list. `None` if the kernel lists the congestion control,
+/// or the list cannot be read.
 fn lacking(congestion_control: &str) -> Option<NoNamespace> {
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").ok()?;
     let available: Vec<&str> = available.split_whitespace().collect();
@@ -235,7 +238,8 @@ fn lacking(congestion_control: &str) -> Option<NoNamespace> {
     (!is_there).then_some(NoNamespace::NoCongestionControl { name, available })
 }
 
-/// Sets up the protocols of this thread's namespace, before it has an interface. Returns true if it has IPv6.
+/// Sets up the protocols of this thread's namespace, before the namespace has an interface. Returns true if the
+/// namespace has IPv6.
 fn configure(interface: &Interface) -> io::Result<bool> {
     let set = |key: &str, value: &str| fs::write(Path::new("/proc/sys/net").join(key), value);
     set("ipv4/tcp_ecn", if interface.ecn { "1" } else { "0" })?;
@@ -260,14 +264,14 @@ fn configure(interface: &Interface) -> io::Result<bool> {
     Ok(has_ipv6)
 }
 
-/// Removes a namespace's name. The kernel removes the namespace once no process is in it and its interface's
-/// descriptor is closed.
+/// Removes a namespace's name. The kernel removes the namespace when no process is in it and the descriptor of its
+/// interface is closed.
 fn forget(path: &Path) {
     let _ = umount2(path, MntFlags::MNT_DETACH);
     let _ = fs::remove_file(path);
 }
 
-/// Removes the names that processes left that no longer run.
+/// Removes the names that ended processes have left behind.
 fn forget_the_dead() {
     names().filter(|of| !of.is_alive()).for_each(|of| forget(&of.path()));
 }
@@ -309,8 +313,8 @@ impl Named {
         Path::new("/proc").join(self.process.to_string()).exists()
     }
 
-    /// Replaces this process by a program in the namespace, on cores that the run does not poll. Returns only if that
-    /// fails.
+    /// Replaces this process by a program in the namespace, on cores that the run does not poll. Returns only on
+    /// failure.
     pub fn become_program(self, command: &mut Command) -> io::Error {
         let enter = |namespace| {
             setns(namespace, CloneFlags::CLONE_NEWNET)?;

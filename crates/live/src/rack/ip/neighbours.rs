@@ -1,5 +1,5 @@
-//! Answers to a host that asks for another host's hardware address: by the address resolution protocol (RFC 826) for
-//! IPv4, by neighbour discovery (RFC 4861 §7.2) for IPv6.
+//! Answers to a host that asks for another host's hardware address. For IPv4, hosts ask by the address resolution
+//! protocol (RFC 826); for IPv6, by neighbour discovery (RFC 4861 §7.2).
 
 use super::{ARP, ETHERNET, IPV6, node_of, node_of_v6};
 use raddle_core::NodeId;
@@ -11,7 +11,8 @@ const KIND: [u8; 6] = [0, 1, 8, 0, 6, 4];
 const REQUEST: [u8; 2] = [0, 1];
 const REPLY: [u8; 2] = [0, 2];
 
-/// The frame that answers a host which asks by this one for another of so many nodes.
+/// The answer to `frame`, if a host asks with this frame for the hardware address of another of the rack's `nodes`
+/// nodes.
 pub(super) fn answer(frame: &[u8], nodes: u32) -> Option<Vec<u8>> {
     let (header, packet) = frame.split_at_checked(ETHERNET)?;
     match [header[12], header[13]] {
@@ -23,7 +24,7 @@ pub(super) fn answer(frame: &[u8], nodes: u32) -> Option<Vec<u8>> {
     }
 }
 
-/// The frame that answers a request of ARP, if it asks for an address that a node has.
+/// The frame that answers an ARP request, if the request asks for the address of a node.
 pub(super) fn answer_arp(request: &[u8], node_of: impl Fn(Ipv4Addr) -> Option<NodeId>) -> Option<Vec<u8>> {
     let request: &[u8; 28] = request.first_chunk()?;
     let (kind, rest) = request.split_first_chunk::<6>()?;
@@ -42,14 +43,15 @@ const SOLICITATION: [u8; 2] = [135, 0];
 const ADVERTISEMENT: [u8; 2] = [136, 0];
 /// Flags: the answer was solicited, and overrides the cached address.
 const SOLICITED_OVERRIDE: [u8; 4] = [0x60, 0, 0, 0];
-/// The option that tells the hardware address: its type, and its length in units of 8 bytes.
+/// The option with the hardware address: the option's type, and its length in units of 8 bytes.
 const TARGET_ADDRESS: [u8; 2] = [2, 1];
-/// Bytes of the message, the option included.
+/// Size of the message in bytes, including the option.
 const MESSAGE: u8 = 32;
 /// The hop limit that proves that a packet has crossed no router.
 const HOP_LIMIT: u8 = 255;
 
-/// The frame that answers a neighbour solicitation of the host with that hardware address, if it asks for an address that a node has.
+/// The frame that answers a neighbour solicitation, if the solicitation asks for the address of a node. `asker` is the
+/// hardware address of the host that asks.
 fn answer_solicitation(
     packet: &[u8],
     asker: [u8; 6],
@@ -60,7 +62,7 @@ fn answer_solicitation(
     let is_solicitation =
         header[0] >> 4 == 6 && header[6..8] == [ICMPV6, HOP_LIMIT] && message.starts_with(&SOLICITATION);
     let asks: [u8; 16] = *header[8..24].first_chunk()?;
-    // A host that has no address yet asks whether another has the one that it wants.
+    // A host without an address asks whether another host has the address that it wants. Such a host gets no answer.
     if !is_solicitation || Ipv6Addr::from(asks).is_unspecified() {
         return None;
     }
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The request of ARP by which the host with address 10.0.0.1 asks.
+    /// An ARP request of the host with the address 10.0.0.1.
     fn request(target: [u8; 4]) -> Vec<u8> {
         let mac = [2, 0, 0, 0, 0, 9];
         [&[0xFF; 6][..], &mac, &ARP, &KIND, &REQUEST, &mac, &[10, 0, 0, 1], &[0; 6], &target].concat()
@@ -106,7 +108,7 @@ mod tests {
         assert_eq!(answer(&request([10, 0, 0, 4])[..41], 16), None, "cut short");
     }
 
-    /// The solicitation by which host 1 asks for host 3's address, as Linux sends it.
+    /// The neighbour solicitation by which host 1 asks for host 3's hardware address, as Linux sends it.
     fn solicitation() -> Vec<u8> {
         let (Mac(asker), target) = (Mac::host(1), address_v6(NodeId(3)).octets());
         let to = [0xFF, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xFF, 0, 0, 4];
@@ -135,7 +137,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any bytes that a namespace may send.
+        /// Any bytes from a namespace get either no answer or an answer of the right length.
         #[test]
         fn any_bytes_are_a_question_or_none(
             flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),

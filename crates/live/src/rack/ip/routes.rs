@@ -1,8 +1,8 @@
-//! Routes of a namespace, by netlink (RFC 3549): the route to all other hosts, with the congestion control and the
-//! smallest retransmission timeout of TCP connections that use it.
+//! Routes of a namespace, added by netlink (RFC 3549). The route to all other hosts also sets the congestion control
+//! and the smallest retransmission timeout of the TCP connections that use it.
 //!
-//! The default of a whole namespace would be simpler. But in a namespace other than the machine's own, Linux allows
-//! only the algorithms that the machine allows to everybody.
+//! A default for the whole namespace would be simpler. But in a namespace other than the machine's own, Linux allows
+//! only the congestion controls that the machine allows to all users.
 
 use super::namespace::Interface;
 use netlink_packet_core::{
@@ -20,25 +20,27 @@ use std::net::IpAddr;
 /// The number of the attribute with the name of a congestion control (`linux/rtnetlink.h`).
 const RTAX_CC_ALGO: u16 = 16;
 
-/// The kernel counts retransmission timeouts of routes in milliseconds.
+/// Picoseconds per millisecond. The kernel counts retransmission timeouts of routes in milliseconds.
 const PS_A_MS: u64 = 1_000_000_000;
 
-/// The bit that locks the attribute with the smallest retransmission timeout (`linux/rtnetlink.h`). TCP heeds it only if it is
-/// locked.
+/// The bit that locks the attribute with the smallest retransmission timeout (`linux/rtnetlink.h`). TCP ignores the
+/// attribute unless the attribute is locked.
 const RTO_MIN_LOCKED: u32 = 1 << 13;
 
-/// Lets packets from `address` to the network of its first `prefix` bits leave by the interface of that number. TCP connections
-/// that use the route have the congestion control and the smallest retransmission timeout of `interface`.
+/// Adds a route to the network with the first `prefix` bits of `address`. Packets from `address` to this network leave
+/// by the interface with this number. TCP connections that use the route have the congestion control and the smallest
+/// retransmission timeout of `interface`.
 ///
 /// # Errors
-/// The kernel's error; `EINVAL` if it does not have the congestion control.
+/// The kernel's error. It is `EINVAL` if the kernel does not have the congestion control.
 pub(super) fn add(address: IpAddr, prefix: u8, number: u32, interface: &Interface) -> io::Result<()> {
     let (family, network, source, scope) = match address {
         IpAddr::V4(address) => {
             let network = RouteAddress::Inet((address.to_bits() >> (32 - prefix) << (32 - prefix)).into());
             (AddressFamily::Inet, network, Some(RouteAddress::Inet(address)), RouteScope::Link)
         }
-        // The address may not be named as long as the kernel examines it, and the interface has no other.
+        // An IPv6 address cannot be the source of a route while the kernel still examines the address. The interface
+        // has no other address.
         IpAddr::V6(address) => {
             let network = RouteAddress::Inet6((address.to_bits() >> (128 - prefix) << (128 - prefix)).into());
             (AddressFamily::Inet6, network, None, RouteScope::Universe)

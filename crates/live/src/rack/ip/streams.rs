@@ -1,6 +1,6 @@
-//! IP over the streams of a rack's own transport. An IP packet that leaves a host's interface goes to the node with
-//! the destination address, as a piece of a stream. Each five-tuple has its own stream, which ends after [`SILENCE`].
-//! The gateway answers ARP requests; IPv6 is off.
+//! IP over the streams of a rack's own transport. An IP packet that leaves a host's interface goes to the node with the
+//! destination address, as a piece of a stream. Each five-tuple has its own stream. A stream ends after [`SILENCE`]
+//! without a packet. The gateway answers ARP requests. IPv6 is off.
 
 use super::namespace::{Interface, Namespace, NoNamespace};
 use super::{ARP, Counts, ETHERNET, IPV4, neighbours, node_of};
@@ -83,7 +83,7 @@ impl Drop for IpHost {
 /// The key of a flow: the destination node, the protocol, and both ports if the protocol has ports.
 type Tuple = (NodeId, u8, [u8; 4]);
 
-/// The way from the interface into the rack.
+/// Carries packets from the interface into the rack.
 struct Into {
     node: NodeId,
     nodes: u32,
@@ -117,7 +117,7 @@ impl Into {
         }
     }
 
-    /// A frame has left the interface.
+    /// Handles a frame that has left the interface.
     fn frame(&mut self, frame: &[u8], device: &SyncDevice) -> Result<(), Gone> {
         let Some((header, packet)) = frame.split_at_checked(ETHERNET) else { return Ok(()) };
         match [header[12], header[13]] {
@@ -156,7 +156,8 @@ impl Into {
     }
 }
 
-/// The flow of an IPv4 packet to one of so many nodes.
+/// The flow of an IPv4 packet. `None` if the packet is invalid, or its destination is not one of the rack's `nodes`
+/// nodes.
 fn tuple(packet: &[u8], nodes: u32) -> Option<Tuple> {
     let header: &[u8; 20] = packet.first_chunk()?;
     let header_len = usize::from(header[0] & 0xF) * 4;
@@ -170,7 +171,7 @@ fn tuple(packet: &[u8], nodes: u32) -> Option<Tuple> {
     Some((to, header[9], ports.copied().unwrap_or_default()))
 }
 
-/// Carries packets that arrive by streams to the interface.
+/// Writes packets that arrive by streams to the interface.
 fn out_of_rack(endpoint: &Endpoint, device: &SyncDevice, counts: &Counts, stop: &AtomicBool) {
     let mut waiting: HashMap<FlowKey, Vec<u8>> = HashMap::new();
     let mut frame = Vec::new();
@@ -201,13 +202,13 @@ fn out_of_rack(endpoint: &Endpoint, device: &SyncDevice, counts: &Counts, stop: 
     }
 }
 
-/// The first packet of these bytes of a stream if it is whole, and what follows it.
+/// The first packet of a stream's bytes, and the bytes that follow it. `None` if the packet is not complete.
 fn first_packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (len, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(u16::from_be_bytes(*len).into())
 }
 
-/// Waits until the interface has a frame, or for as long as a stream may be silent.
+/// Waits until the interface has a frame, but no longer than [`SILENCE`].
 fn wait(device: &SyncDevice) {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use std::os::fd::AsFd;

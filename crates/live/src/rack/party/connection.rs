@@ -15,13 +15,13 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
-/// Most bytes of a message. A connection that announces a longer message is broken.
+/// Maximum size of a message in bytes. A connection that announces a longer message is broken.
 const MOST: usize = 16 << 20;
 
-/// The longest time for the other process to accept a message.
+/// The longest time that the other process may take to accept a message.
 const SENDING: Duration = Duration::from_secs(5);
 
-/// The connection is no longer usable, for this reason.
+/// The reason why a connection is no longer usable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Broken(pub(super) String);
@@ -127,14 +127,14 @@ impl Connection {
         Ok(self.stream.write_all(&message)?)
     }
 
-    /// Receives the next message. Waits up to `patience` for each part of it.
+    /// Receives the next message. Waits up to `patience` for each part of the message.
     pub(super) fn receive<T: DeserializeOwned>(&self, patience: Duration) -> Result<T, Broken> {
         self.stream.set_read_timeout(Some(patience))?;
         receive(&self.stream)
     }
 
     /// Starts a thread that receives messages and passes each to `inbox`, converted by `sorted`, until the connection
-    /// breaks. The error that ended it is passed on too.
+    /// breaks. The thread also passes on the error that ended the connection.
     pub(super) fn listen<T: DeserializeOwned, S: Send + 'static>(
         &self,
         inbox: Sender<S>,

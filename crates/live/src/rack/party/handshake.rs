@@ -23,7 +23,7 @@ const ANSWERS_IN: Duration = Duration::from_secs(2);
 /// Interval between two checks for new connections.
 const LOOKS: Duration = Duration::from_millis(100);
 
-/// The version of the party protocol, and of the program whose engine the processes share.
+/// The versions of the program and of the party protocol. All processes must have the same versions.
 const VERSION: &str = concat!("raddle ", env!("CARGO_PKG_VERSION"), ", parties 2");
 
 /// The terms on which a process takes part in a party.
@@ -31,7 +31,7 @@ const VERSION: &str = concat!("raddle ", env!("CARGO_PKG_VERSION"), ", parties 2
 pub struct Terms {
     /// The nodes that the process runs.
     pub nodes: Range<u32>,
-    /// Identifies the experiment, such as a digest. All processes must have the same one.
+    /// Identifies the experiment, for example by a digest. All processes must have the same experiment.
     pub experiment: String,
     /// The secret that all processes share. It may be empty at a Unix socket, which accepts only processes of the
     /// same user.
@@ -76,7 +76,7 @@ pub enum NoParty {
         /// The system's last error.
         why: io::Error,
     },
-    /// No process has brought some of the nodes in time.
+    /// Some nodes still have no process after the wait.
     #[error("no process for the nodes {} has joined after {} s{}", list(missing), PATIENCE.as_secs(), refusals(refused))]
     Missing {
         /// The missing nodes.
@@ -90,7 +90,7 @@ pub enum NoParty {
     /// The host does not know the secret.
     #[error("the host does not know the secret")]
     Impostor,
-    /// A process is gone after it was let in.
+    /// A process that was let in is gone.
     #[error("lost the process of nodes {}-{}: {why}", nodes.start, nodes.end.wrapping_sub(1))]
     Broken {
         /// The nodes of that process.
@@ -178,7 +178,7 @@ fn nonce() -> Result<[u8; 32], Broken> {
     Ok(nonce)
 }
 
-/// Lets processes in until they have brought all nodes.
+/// Lets processes in until every node has a process.
 pub(super) fn gather(
     door: &Door,
     nodes: u32,
@@ -215,7 +215,8 @@ pub(super) fn gather(
     Err(NoParty::Missing { missing: missing.collect(), refused })
 }
 
-/// Performs the handshake with a new connection. Returns the nodes that it brings, or the reason to refuse it.
+/// Performs the handshake with the process at a new connection. Returns the nodes of that process, or the reason to
+/// refuse the process.
 fn welcome(
     connection: &Connection,
     all: u32,
@@ -251,7 +252,7 @@ fn welcome(
     Ok(nodes)
 }
 
-/// Connects to the host, again until it answers, and waits until all processes have come.
+/// Connects to the host, and tries again until the host answers. Then waits until all processes have joined.
 pub(super) fn join(
     at: &Meeting,
     nodes: u32,

@@ -1,23 +1,23 @@
-//! The host's record of all nodes' reports: it orders the words by the time at which they were said, and detects when
-//! the rack is at rest.
+//! The host's record of the events that all nodes report. The record orders the events by the time at which they were
+//! reported, and detects when the rack is at rest.
 //!
-//! A word from one process may be the consequence of a word that another process has not forwarded yet. So the host
-//! releases a word only when every process has begun a look after the word was said: by then all earlier words have
-//! arrived.
+//! An event of one process may be the consequence of an event that another process has not sent yet. So the host
+//! releases an event only when every process has begun a look (a collection of its new events) after the event was
+//! reported. By then all earlier events have arrived.
 
 use super::super::told::Word;
 use super::message::{Count, Heard, Known, Look};
 use raddle_core::{Observer, Progress, Time};
 
-/// The words of all processes, and the progress of each.
+/// The reported events of all processes, and the progress of each process.
 #[derive(Debug)]
 pub(crate) struct Hearing {
-    /// Indexed by process: the begin of its last look, and its progress then; `None` before its first look.
+    /// Indexed by process: the begin of the process's last look, and its progress then. `None` before its first look.
     last: Vec<Option<(u64, Count)>>,
-    /// Words that are not released yet.
+    /// Events that are not released yet.
     kept: Vec<Word>,
-    /// The state at the previous comparison of [`is_at_rest`](Self::is_at_rest), and the begin of the latest look in
-    /// it, in ns.
+    /// The counts at the previous comparison of [`is_at_rest`](Self::is_at_rest), and the begin of the latest look that
+    /// they include, in ns.
     before: Option<(u64, Settled)>,
     rack: Known,
 }
@@ -52,8 +52,8 @@ impl Hearing {
         }
     }
 
-    /// Tells the observer all words that were said before the latest look of every process, in the order in which
-    /// they were said.
+    /// Passes to the observer all events that were reported before the latest look of every process, in the order in
+    /// which they were reported.
     pub(crate) fn let_go(&mut self, observer: &mut impl Observer) {
         let looked = self.last.iter().map(|last| last.map_or(0, |(began, _)| began)).min().unwrap_or(0);
         let mut free: Vec<Word> = self.kept.extract_if(.., |word| word.said_ns <= looked).collect();
@@ -61,7 +61,7 @@ impl Hearing {
         free.iter().for_each(|word| word.tell(observer));
     }
 
-    /// Tells the observer all remaining words.
+    /// Passes all remaining events to the observer.
     pub(crate) fn let_all_go(&mut self, observer: &mut impl Observer) {
         self.kept.sort_by_key(|word| word.said_ns);
         self.kept.drain(..).for_each(|word| word.tell(observer));
@@ -81,9 +81,9 @@ impl Hearing {
         }
     }
 
-    /// Returns true if nothing more will happen: no packet is in flight, and either all `all_flows` flows are
-    /// delivered or no node has requested a wake-up. Two looks of every process must have found the same counts, the
-    /// second look of each after the first looks of all.
+    /// Returns true if nothing more will happen: no packet is in flight, and either all `all_flows` flows are delivered
+    /// or no node has requested a wake-up. Two looks of every process must have found the same counts. The second look
+    /// of each process must begin after the first looks of all processes.
     pub(crate) fn is_at_rest(&mut self, all_flows: u64) -> bool {
         if self.last.iter().any(Option::is_none) || self.counts().any(|count| count.has_programs) {
             return false;
@@ -110,7 +110,7 @@ impl Hearing {
         }
     }
 
-    /// Returns true if the time limit has passed at any process.
+    /// Returns true if the time limit has passed in any process.
     pub(crate) fn is_over(&self) -> bool {
         self.counts().any(|count| count.is_over)
     }

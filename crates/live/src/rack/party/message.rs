@@ -34,25 +34,25 @@ pub(super) enum FromGuest {
 /// A message from the host to a guest.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FromHost {
-    /// Shows that the host knows the secret. Only a guest that knows the secret can answer it.
+    /// Shows that the host knows the secret. Only a guest that knows the secret can answer the challenge.
     Challenge { nonce: [u8; 32], proof: Proof },
-    /// All processes have come: the nodes of each process, the index of the guest and the index of the host.
+    /// All processes have joined. Contains the nodes of each process, the index of the guest and the index of the host.
     Welcome { parts: Vec<Range<u32>>, own: usize, host: usize },
     /// The host does not let the guest in. The reason is text that begins with "it".
     Refused(String),
-    /// Answers a ping. `ping` is the guest's clock when it sent the ping; `heard` and `said` are the host's clock
-    /// when it received the ping and when it answered.
+    /// Answers a ping. `ping` is the guest's clock when the guest sent the ping. `heard` and `said` are the host's
+    /// clock when the host received the ping and when the host answered.
     Pong { ping: u64, heard: u64, said: u64 },
     /// The other ends of the guest's rings.
     Offers(Vec<Offer>),
-    /// The begin of time, in ns of the host's clock.
+    /// The begin of virtual time, in ns of the host's clock.
     Begin(u64),
-    /// The run is over. `complete` is true if it reached its own end; `lost` names a process that is gone, if that
-    /// ended the run.
+    /// The run is over. `complete` is true if the run reached its own end. If the loss of a process ended the run,
+    /// `lost` names the process.
     Stop { complete: bool, lost: Option<Lost> },
 }
 
-/// One end of a ring between machines, described for the other end.
+/// The description of one end of a ring between machines, for the process at the other end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Offer {
     /// On the way to the host, the process that must receive the offer; on the way from the host, the process that
@@ -81,11 +81,11 @@ pub(super) struct Proof(pub(super) [u8; 32]);
 /// Progress of all threads of a process together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Count {
-    /// The latest time of the threads, in ps.
+    /// The latest virtual time of all threads, in ps.
     pub(crate) now: u64,
     pub(crate) packet_hops: u64,
     pub(crate) flows_delivered: u64,
-    /// Number of packets put into rings; `taken` counts those taken out.
+    /// Number of packets put into rings. `taken` is the number of packets taken out of rings.
     pub(crate) put: u64,
     pub(crate) taken: u64,
     /// True if all flows of the process have started and no node has requested a wake-up.
@@ -99,8 +99,8 @@ pub(crate) struct Count {
 /// The progress and the reports of a process's own nodes, collected at one look.
 #[derive(Debug)]
 pub(crate) struct Look {
-    /// The system's clock when the look began, in ns. The look and its predecessors contain every word that was said
-    /// before this time.
+    /// The system's clock when the look began, in ns. This look and the looks before it contain every event that was
+    /// reported before this time.
     pub(crate) began_ns: u64,
     pub(crate) count: Count,
     pub(crate) words: Vec<Word>,
@@ -116,7 +116,8 @@ pub(crate) struct Heard {
     pub(crate) goes_on: bool,
 }
 
-/// Most words in a message: even if each word carries a full packet, the message stays within the size limit.
+/// Maximum number of events in a message. Even if each event carries a full packet, the message stays within the size
+/// limit.
 const MOST_WORDS: usize = 1_000;
 
 impl Heard {
@@ -126,14 +127,14 @@ impl Heard {
         Self { began_ns, count, words: words.iter().filter_map(Sent::of).collect(), goes_on: false }
     }
 
-    /// The same report with its times converted to a clock that is `ns` ahead.
+    /// Converts the report's times to a clock that is `ns` ns ahead.
     pub(super) fn ahead_by(mut self, ns: i64) -> Self {
         self.began_ns = self.began_ns.saturating_add_signed(ns);
         self.words.iter_mut().for_each(|word| word.said_ns = word.said_ns.saturating_add_signed(ns));
         self
     }
 
-    /// The same report, split into pieces that fit messages.
+    /// Splits the report into pieces that fit into messages.
     pub(super) fn in_pieces(mut self) -> impl Iterator<Item = Self> {
         let mut pieces = Vec::new();
         while self.words.len() > MOST_WORDS {
@@ -144,14 +145,14 @@ impl Heard {
         pieces.into_iter()
     }
 
-    /// The words that are valid in this rack; invalid words are skipped.
+    /// The events that are valid in this rack. Invalid events are skipped.
     pub(crate) fn words(self, rack: &Known) -> impl Iterator<Item = Word> {
         self.words.into_iter().filter_map(|sent| sent.word(rack))
     }
 }
 
-/// The nodes, flows and links that exist. A word about any other is discarded, because observers index by these
-/// numbers.
+/// The nodes, flows and links that exist. An event about any other node, flow or link is discarded, because observers
+/// index by these numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
     pub(crate) topology: Arc<Topology>,
@@ -162,7 +163,7 @@ pub(crate) struct Known {
     pub(crate) decoders: Decoders,
 }
 
-/// Times in words must be below this time. No run reaches it, and sums of two times below it do not overflow.
+/// The times of events must be below this time. No run reaches it, and the sum of two times below it does not overflow.
 const LATEST: Time = Time::from_ps(1 << 62);
 
 impl Known {
@@ -192,8 +193,8 @@ impl Known {
     }
 }
 
-/// A [`Word`] in the form in which a guest sends it to the host. It carries packets as bytes. Reports of malformed
-/// bytes stay in their own process.
+/// A [`Word`] in the form in which a guest sends it to the host, with packets as bytes. Reports of malformed bytes are
+/// not sent to the host.
 #[derive(Debug, Serialize, Deserialize)]
 struct Sent {
     at: Time,
@@ -358,7 +359,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Observers look up flows, nodes and links by number.
+    /// Observers use the numbers of flows, nodes and links as indices.
     #[test]
     fn reports_about_unknown_nodes_flows_and_links_are_ignored() {
         let (node, key) = (NodeId(3), FlowKey(7));
@@ -448,7 +449,7 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// Any bytes decode to a message or are rejected; only the valid words of a message are reported.
+        /// Any bytes decode to a message or are rejected. Only the valid events of a message are reported.
         #[test]
         fn any_bytes_are_a_message_or_none(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0_u8..5) {
             if let Some(first) = bytes.first_mut() {

@@ -1,13 +1,13 @@
-//! The processes that share a rack. Each process runs some of the rack's nodes. One process is the host: it listens,
-//! decides when time begins and when the run is over, and receives what the nodes of the other processes, its guests,
-//! report. If a process is gone, the run reports that and ends; no process waits for it (specifications/live.md §2,
-//! docs/src/live.md).
+//! The processes that share a rack. Each process runs some of the rack's nodes. One process is the host, and the other
+//! processes are its guests. The host listens, decides when virtual time begins and when the run is over, and receives
+//! the reports of all nodes. If a process is gone, the run reports the loss and ends. No process waits for the lost
+//! process (specifications/live.md §2, docs/src/live.md).
 //!
 //! - Processes of one machine meet at a Unix socket. The host creates the shared memory that holds the packets of all
 //!   processes.
-//! - Processes of any machines meet at a TCP address. Each has its own memory. The host forwards the [`Offer`]s that
-//!   the two ends of a ring between machines need. The host's clock is the party's clock: each guest measures how far
-//!   the host's clock is ahead of its own.
+//! - Processes of any machines meet at a TCP address. Each process has its own memory. The host forwards the [`Offer`]s
+//!   that the two ends of a ring between machines need. The host's clock is the party's clock: each guest measures how
+//!   far the host's clock is ahead of the guest's clock.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -43,7 +43,7 @@ use std::time::Duration;
 /// The longest silence before a process counts as gone, and the longest wait for a process's last message.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Delay between the moment when the last process is ready and the begin of time, in ns.
+/// Delay between the moment when the last process is ready and the begin of virtual time, in ns.
 const BEGINS_IN_NS: u64 = 20_000_000;
 
 /// Number of clock requests of a guest before a run, and the interval between its requests during the run, in ns.
@@ -70,14 +70,14 @@ pub struct Lost {
     pub why: String,
 }
 
-/// The processes that share a rack, seen from one of them.
+/// The processes that share a rack, seen from one process.
 #[derive(Debug)]
 pub struct Party {
     /// The nodes of each process, in node order.
     parts: Vec<Range<u32>>,
     /// Index of this process in `parts`.
     own: usize,
-    /// The address at which the others reach this machine, if they may be on other machines.
+    /// The address at which other processes reach this machine, if they may be on other machines.
     address: Option<IpAddr>,
     /// The host's clock minus this machine's clock.
     offset: Arc<Offset>,
@@ -119,7 +119,7 @@ impl<T> Came<T> {
 pub(super) enum Message {
     /// A guest's index, and a report of what its nodes have done.
     Heard(usize, Heard),
-    /// The run is over; true if it reached its own end.
+    /// The run is over. True if the run reached its own end.
     Over(bool),
 }
 
@@ -183,7 +183,7 @@ impl Party {
         Ok(Self { parts, own, address, offset: Arc::new(Offset::new(offset)), role })
     }
 
-    /// The address at which the others reach this machine, if they may be on other machines.
+    /// The address at which other processes reach this machine, if they may be on other machines.
     pub(super) fn address(&self) -> Option<IpAddr> {
         self.address
     }
@@ -220,10 +220,11 @@ impl Party {
         self.lost(process, why)
     }
 
-    /// The memory that all processes share, of `words` words.
+    /// The memory of `words` words that all processes share.
     ///
     /// # Errors
-    /// [`NoMemory`], if the system refuses the memory, or the descriptor that the host has sent is not such memory.
+    /// [`NoMemory`], if the system refuses the memory, or the descriptor that the host has sent is not memory of this
+    /// kind.
     pub(super) fn memory(&mut self, words: usize) -> Result<Arc<Region>, NoMemory> {
         let no_memory = |why| NoMemory { bytes: words * super::shared::WORD, why };
         match &mut self.role {
@@ -242,11 +243,11 @@ impl Party {
         }
     }
 
-    /// Exchanges offers: the other ends of rings between machines receive those of this process, which receives
-    /// theirs.
+    /// Exchanges offers for rings between machines. The process at the other end of each ring receives this process's
+    /// offer, and this process receives the other process's offer.
     ///
     /// # Errors
-    /// [`Lost`], if a process is gone meanwhile.
+    /// [`Lost`], if a process is lost during the exchange.
     #[cfg_attr(
         not(feature = "libfabric"),
         expect(dead_code, reason = "only rings between machines have offers")
@@ -258,7 +259,7 @@ impl Party {
         self.swap(offers).inspect_err(|lost| self.call_off(lost))
     }
 
-    /// If this is the host: tells the remaining guests which process was lost before the run began.
+    /// If this process is the host, tells the remaining guests which process was lost before the run began.
     fn call_off(&self, lost: &Lost) {
         self.tell_who_is_there(&FromHost::Stop { complete: false, lost: Some(lost.clone()) });
     }
@@ -309,11 +310,11 @@ impl Party {
         }
     }
 
-    /// Waits until all processes are ready, and returns the agreed begin of time, in ns of the host's clock. Calls
-    /// `meanwhile` repeatedly during the wait; it returns true once this process is ready.
+    /// Waits until all processes are ready, and returns the agreed begin of virtual time, in ns of the host's clock.
+    /// Calls `meanwhile` repeatedly during the wait. `meanwhile` must return true once this process is ready.
     ///
     /// # Errors
-    /// [`Lost`], if a process is gone meanwhile.
+    /// [`Lost`], if a process is lost during the wait.
     pub(super) fn begin(&self, meanwhile: impl FnMut() -> Result<bool, Lost>) -> Result<u64, Lost> {
         self.agree_on_begin(meanwhile).inspect_err(|lost| self.call_off(lost))
     }
@@ -389,8 +390,8 @@ impl Party {
         }
     }
 
-    /// If this is a guest: sends the host the reports of its nodes. If the host is on another machine, also requests
-    /// the host's clock at regular intervals.
+    /// If this process is a guest, sends the reports of its nodes to the host. If the host may be on another machine,
+    /// also requests the host's clock at regular intervals.
     pub(super) fn tell(&self, heard: Heard) -> Result<(), Lost> {
         let Role::Guest { host, pinged_ns, ponged_ns, .. } = &self.role else { return Ok(()) };
         for heard in heard.ahead_by(self.offset.ns()).in_pieces() {
@@ -454,9 +455,8 @@ impl Party {
         }
     }
 
-    /// Ends the run at this process. A guest sends its last message. The host tells all guests to stop and waits for
-    /// their last messages; it passes reports that still arrive to `hearing`. Returns the last messages of all
-    /// guests.
+    /// Ends the run at this process. A guest sends its last message. The host tells all guests to stop, waits for their
+    /// last messages, and passes reports that still arrive to `hearing`. Returns the last messages of all guests.
     ///
     /// # Errors
     /// [`Lost`], if a process does not send its last message.
@@ -502,7 +502,7 @@ impl Party {
     /// Checks that no process has been silent for longer than [`SILENCE`]. Only the host checks.
     ///
     /// # Errors
-    /// [`Lost`], if a process has.
+    /// [`Lost`], if a process has been silent for longer.
     pub(super) fn check_silence(&self, hearing: &Hearing) -> Result<(), Lost> {
         let longest = SILENCE.as_nanos() as u64;
         match hearing.silent_for(system_ns()) {
@@ -514,16 +514,16 @@ impl Party {
     }
 }
 
-/// Starts to receive the host's messages in the background, into the returned channel.
+/// Starts to receive the host's messages in the background. The messages arrive in the returned channel.
 fn listening(host: &Connection, process: usize) -> Receiver<Came<FromHost>> {
     let (sender, inbox) = mpsc::channel();
     host.listen(sender, move |message| Came::now(process, message));
     inbox
 }
 
-/// Bounds of the host's clock minus this machine's clock, in ns. The host received the ping after this machine sent
-/// it, and answered before the answer arrived. `heard` and `said` are times of the host's clock, `ping` and `at_ns`
-/// of this machine's.
+/// Bounds of the host's clock minus this machine's clock, in ns. The host received the ping after this machine sent the
+/// ping, and answered before the answer arrived. `heard` and `said` are times of the host's clock. `ping` and `at_ns`
+/// are times of this machine's clock.
 fn between(ping: u64, heard: u64, said: u64, at_ns: u64) -> RangeInclusive<i64> {
     said.wrapping_sub(at_ns).cast_signed()..=heard.wrapping_sub(ping).cast_signed()
 }

@@ -64,8 +64,8 @@ pub(super) enum Door {
 }
 
 impl Door {
-    /// Starts to listen. A TCP address must be reachable from the other machines, which write to the rings at that
-    /// same address.
+    /// Starts to listen. Other machines must be able to reach a TCP address, and write to the rings at the same
+    /// address.
     pub(super) fn open(at: &Meeting) -> Result<Self, NoParty> {
         let address = match at {
             Meeting::Socket(path) => return Socket::bind(path).map(Self::Unix),
@@ -102,7 +102,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Creates the socket. If its path exists, it must be a socket on which no process listens any more.
+    /// Creates the socket. If the path exists, it must be a socket on which no process listens any more.
     pub(super) fn bind(path: &Path) -> Result<Self, NoParty> {
         let no_socket = |why| NoParty::Socket { at: Meeting::Socket(path.to_owned()), why };
         let listener = match UnixListener::bind(path) {
@@ -121,7 +121,7 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Accepts a connection if one of the same user is pending.
+    /// Accepts a connection of the same user, if one is pending.
     pub(super) fn accept(&self) -> io::Result<Option<Connection>> {
         match self.listener.accept() {
             Ok((stream, _)) => {
@@ -134,7 +134,7 @@ impl Socket {
     }
 }
 
-/// Returns true if the path is a socket on which no process listens: a host that was killed left it.
+/// Returns true if the path is a socket on which no process listens, because its host was killed.
 fn is_dead(path: &Path) -> bool {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refuses = |why: io::Error| why.kind() == io::ErrorKind::ConnectionRefused;

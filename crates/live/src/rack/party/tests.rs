@@ -49,14 +49,14 @@ fn topology() -> Arc<Topology> {
     Arc::new(topology.expect("a 4x4 torus"))
 }
 
-/// Room for all packets, however long the machine lets them wait.
+/// A configuration whose rings and slots hold all packets, so that a slow machine drops none.
 fn config(threads: usize) -> Config {
     let time_limit = Some(Time::ZERO + raddle_core::Duration::from_ms(4_000));
     let (packet_bytes, ring, slots) = (2_048, 1 << 13, 1 << 15);
     Config { threads, dilation: 5, time_limit, packet_bytes, ring, slots, ..Config::default() }
 }
 
-/// Every node of a 4x4 torus sends to nodes of all processes.
+/// Builds this process's part of a 4x4 torus in which every node sends four flows.
 fn rack(party: Party, threads: usize) -> Rack {
     rack_of(party, &config(threads)).expect("memory")
 }
@@ -75,7 +75,7 @@ fn rack_of(party: Party, config: &Config) -> Result<Rack, NoRack> {
     Rack::shared(&topology, |id| (parts.node)(id), &flows, config, party)
 }
 
-/// The processes of these tests are threads, which share nothing but the socket and what comes by it.
+/// In these tests each process is a thread. The threads share only the socket and what they exchange through it.
 #[test]
 fn flows_cross_from_process_to_process() {
     let (_folder, path) = socket();
@@ -147,7 +147,7 @@ fn a_stopped_process_does_not_wait_for_others() {
     assert!(matches!(Party::join(&path, 2, &terms(0..1), stop), Err(NoParty::Stopped)));
 }
 
-/// A guest that goes ends the run, and is named.
+/// If a guest leaves, the host's run ends, and `lost` names the guest's nodes.
 #[test]
 fn a_guest_that_goes_is_reported() {
     let (_folder, path) = socket();
@@ -166,7 +166,7 @@ fn a_guest_that_goes_is_reported() {
     guest.join().expect("no panic");
 }
 
-/// A host that goes is reported, too.
+/// If the host leaves, the guests' runs end, and `lost` names the host's nodes.
 #[test]
 fn a_host_that_goes_is_reported() {
     let (_folder, path) = socket();

@@ -1,4 +1,5 @@
-//! Frames across a leaf-spine whose hosts' interfaces are sockets of the tests, so that no privilege is needed.
+//! Tests of frames that cross a leaf-spine. Sockets of the tests replace the hosts' network interfaces, so the tests
+//! need no privilege.
 
 use super::*;
 use crate::rack::Config;
@@ -15,7 +16,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 const HOSTS: u32 = 4;
 const MTU: u16 = 1_500;
 
-/// A rack of two leaves and two spines, and the kernels' ends of its hosts' interfaces.
+/// A rack of two leaves and two spines, and the kernels' ends of the hosts' interfaces.
 struct Fixture {
     rack: Rack,
     kernels: Vec<File>,
@@ -51,7 +52,7 @@ impl Fixture {
         Self { rack, kernels, counts, now: Time::ZERO }
     }
 
-    /// Lets so much virtual time pass.
+    /// Advances virtual time by `time`.
     fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         while self.now < end {
@@ -64,7 +65,7 @@ impl Fixture {
         self.kernels[from as usize].write_all(frame).expect("room for a frame");
     }
 
-    /// The frames that have come to a host's kernel.
+    /// The frames that a host's kernel has received.
     fn received(&mut self, host: u32) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
         let mut bytes = [0; 2_000];
@@ -82,12 +83,12 @@ impl Fixture {
     }
 }
 
-/// A frame between two hosts with this EtherType and packet.
+/// A frame from one host to another, with this EtherType and this packet.
 fn frame(from: u32, to: u32, ethertype: u16, packet: &[u8]) -> Vec<u8> {
     [&Mac::host(to).0[..], &Mac::host(from).0, &ethertype.to_be_bytes(), packet].concat()
 }
 
-/// TCP over IPv4 with these flags and so many bytes.
+/// A frame with a TCP segment over IPv4, with these flags and `bytes` bytes of payload.
 fn tcp(from: u32, to: u32, flags: u8, bytes: u16) -> Vec<u8> {
     let len = (40 + bytes).to_be_bytes();
     let ip = [&[0x45, 2, len[0], len[1], 0, 0, 0, 0, 64, 6, 0, 0][..], &address(NodeId(from)).octets()];
@@ -96,7 +97,7 @@ fn tcp(from: u32, to: u32, flags: u8, bytes: u16) -> Vec<u8> {
     frame(from, to, 0x0800, &packet)
 }
 
-/// UDP over IPv6.
+/// A frame with a UDP packet over IPv6.
 fn udp_v6(from: u32, to: u32) -> Vec<u8> {
     let ends = [address_v6(NodeId(from)).octets(), address_v6(NodeId(to)).octets()].concat();
     let packet = [&[0x60, 0, 0, 0, 0, 8, 17, 64][..], &ends, &[0, 9, 0, 9, 0, 8, 0, 0]].concat();
@@ -148,8 +149,8 @@ fn frames_wait_in_the_kernel_while_the_port_is_busy() {
     assert!(peak < Some(4_000), "the port's own queue stays short: {peak:?} bytes");
 }
 
-/// A leaf gets one packet so late that the clock counts, and the next one of the flow at its due time, which is earlier. CONGA
-/// measures the time between the two.
+/// A leaf handles one packet so late that it computes with the clock instead of the due time. The flow's next packet is
+/// handled at its due time, which is earlier. CONGA measures the time between the two packets.
 #[test]
 fn time_does_not_run_back_at_a_node_when_a_packet_has_slipped() {
     let mut fixture = Fixture::new("conga", Rate::from_gbps(1));
@@ -191,7 +192,7 @@ fn frames_not_from_the_host_to_another_host_are_dropped() {
     let switch = HOSTS + 1;
     let good = tcp(0, 3, SYN, 0);
     let too_long = frame(0, 3, 0x1234, &[0; 1_600]);
-    let control = frame(0, 3, 0x8903, &[0; 60]); // what switches of converged Ethernet say to hosts
+    let control = frame(0, 3, 0x8903, &[0; 60]); // a message of converged Ethernet from a switch to hosts
     let mut notice = good.clone();
     notice[12..14].copy_from_slice(&[0x22, 0xE9]); // a congestion notice
     let cases = [
@@ -275,7 +276,7 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// For any frames that a namespace sends: every frame that crosses arrives unchanged, and no slot is lost.
+    /// Every frame of a namespace that crosses the rack arrives unchanged, and no slot is lost.
     #[test]
     fn every_frame_of_a_namespace_crosses_or_is_dropped(
         frames in prop::collection::vec(any_frame(), 1..20),

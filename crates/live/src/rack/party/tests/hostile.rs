@@ -1,5 +1,6 @@
-//! A process that has been let in and turns against the others: it writes what it likes into the memory that all share, and says
-//! what it likes. No node of another process falls over, and the run ends when the process hangs up.
+//! Tests with a hostile process that has joined the party. It writes random values into the shared memory and sends
+//! random messages to the host. No thread of another process panics, and the run ends when the hostile process hangs
+//! up.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -15,7 +16,7 @@ use raddle_wire::HeaderInfo as _;
 use raddle_wire::r2c2::{Acknowledgement, Data, Event, EventKind, Route};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A number: often small, or one that ends where many checks begin.
+/// A random number: often small, sometimes close to the maximum, where range checks may fail.
 fn number(random: &mut Stream) -> u64 {
     match random.below(5) {
         0 => random.below(3),
@@ -26,7 +27,7 @@ fn number(random: &mut Stream) -> u64 {
     }
 }
 
-/// A packet as no node would send it, whole and with a checksum that holds.
+/// A random packet that no honest node sends. Its lengths and its checksum are correct.
 fn packet(random: &mut Stream) -> Packet {
     let mut field = |below: u64| if random.below(4) == 0 { number(random) % below } else { random.below(18) };
     let route = Route::from_ports((0..field(20)).map(|_| field(8) as u16), 3).unwrap_or_default();
@@ -65,12 +66,12 @@ fn packet(random: &mut Stream) -> Packet {
     Packet::new((header.wire_len() + header.payload_len()) as u32, header)
 }
 
-/// Writes into any word of the memory, and packets into slots, until told to stop.
+/// Writes random values into words of the shared memory, and random packets into slots, until `stop` is set.
 fn scribble(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool) {
     let mut random = Stream::new(seed, 0, "scribble");
     let words = region.words(0..layout.words());
     let slots: Slots = layout.slots(region);
-    // Rings are a small part of the memory, and the part that matters most: they come last.
+    // The rings are at the end of the memory. They are small but matter most, so most writes go there.
     let rings = layout.link(region, 0);
     let behind_slots = words.len() - rings.len() * 70;
     while !stop.load(Ordering::Relaxed) {
@@ -92,7 +93,7 @@ fn scribble(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool)
             }
             let mut bytes = Vec::new();
             packet(&mut random).encode(&mut bytes);
-            // Slots that are free now are used next, and those are the first ones of a thread.
+            // A thread uses the first free slots of its range next, so the random packets go into these slots.
             let slot = random.below(64) as u32 + layout.slots_of(random.below(2) as usize).start;
             slots.write(slot, &bytes[..bytes.len().min(slots.bytes())]);
         }
@@ -100,7 +101,8 @@ fn scribble(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool)
     }
 }
 
-/// Puts packets of its own on its links, one after the other as a sender should: but what packets, and when they are due!
+/// Puts random packets on the links of the hostile process. It fills the rings in order, as an honest sender does, but
+/// the packets and their due times are random.
 fn flood(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool) {
     let mut random = Stream::new(seed, 0, "flood");
     let (topology, slots) = (topology(), layout.slots(region));
@@ -130,7 +132,7 @@ fn flood(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool) {
     }
 }
 
-/// Words as no node would say them.
+/// A random event, such as no honest node reports.
 fn word(random: &mut Stream) -> Word {
     let time = Time::from_ps(number(random));
     let (node, key) = (NodeId(number(random) as u32), FlowKey(number(random)));
@@ -197,14 +199,14 @@ fn a_hostile_process_fells_nobody() {
                     stop.store(true, Ordering::Relaxed);
                 });
                 let Role::Guest { host, .. } = &party.role else { panic!("a guest") };
-                let _ = host.send(&FromGuest::Ready); // which nobody says now
+                let _ = host.send(&FromGuest::Ready); // a message that the host does not expect now
             })
         };
         let mut rack = rack(Party::invite(&path, 16, &terms(0..8), go_on).expect("a party"), 1);
         assert!(!rack.run(&mut (), |_| go_on()), "it does not come to a good end");
         assert_eq!(rack.lost().map(|lost| lost.nodes.clone()), Some(8..16));
         let totals = rack.totals();
-        // Memory that is scribbled over breaks all links soon; a flood comes through.
+        // `scribble` (even seeds) soon breaks all links. With `flood` (odd seeds) the packets arrive and are malformed.
         assert!(seed % 2 == 0 || totals.drops.malformed > 100, "it was felt: {totals:?}");
         guest.join().expect("the hostile process is sound itself");
     }

@@ -1,4 +1,5 @@
-//! Machines, each a thread here: they share nothing but a TCP port and what libfabric brings.
+//! Tests of several machines that run one rack. Each machine is a thread here. The threads share only a TCP port and
+//! the connections of libfabric.
 
 use super::*;
 use crate::rack::machines::options;
@@ -10,7 +11,7 @@ use raddle_rdma::ring::Shape;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::Ordering;
 
-/// An address of this machine where nobody listens.
+/// A free address of this machine, at which no process listens.
 fn address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port")
 }
@@ -23,7 +24,7 @@ fn run(party: Result<Party, NoParty>, threads: usize, provider: Provider) -> (bo
     (ended, heard, rack)
 }
 
-/// The host is between two guests, whose rings to each other it brings about.
+/// Runs a host and two guests. The host forwards the offers by which the guests connect their rings to each other.
 fn flows_cross(provider: Provider) {
     let at = address();
     let guest = |nodes: Range<u32>| {
@@ -68,7 +69,8 @@ fn a_stranger_is_not_let_in() {
     assert!(host.join().expect("no panic").is_ok());
 }
 
-/// Starts a guest that reports no error, but runs `attack` on a thread's rings for each packet.
+/// Runs a host and a hostile guest. Returns the host's rack. The guest runs `attack` 50 times every 10 ms, and sends
+/// regular reports without errors to the host.
 fn with_hostile_guest(attack: impl Fn(&mut Rack, &mut raddle_core::Stream) + Send + 'static) -> Rack {
     let at = address();
     let guest = thread::spawn(move || {
@@ -103,7 +105,8 @@ fn with_hostile_guest(attack: impl Fn(&mut Rack, &mut raddle_core::Stream) + Sen
     rack
 }
 
-/// Entries that are whole, but no packets, or due when none is: they are counted, and block nothing.
+/// The host counts ring entries that hold no packet or have an impossible due time. These entries block no other
+/// packet.
 #[test]
 fn entries_of_a_hostile_machine_are_counted_and_dropped() {
     let rack = with_hostile_guest(|rack, random| {
@@ -126,7 +129,7 @@ fn entries_of_a_hostile_machine_are_counted_and_dropped() {
                 worker.fabric.free(slot);
             }
         }
-        // It also says that time has stood still for ever.
+        // The guest also claims that it has held virtual time for 2^30 ms.
         worker.fabric.clock.hold(Span::from_ms(1 << 30));
         let mut rings = worker.crossing.take().expect("links to the host");
         rings.take_in(&mut worker.fabric, Time::ZERO);
@@ -138,7 +141,8 @@ fn entries_of_a_hostile_machine_are_counted_and_dropped() {
     assert!(!matches!(rack.fidelity().verdict, Verdict::Faithful));
 }
 
-/// Words that no sender writes into a ring end the run with the process that can write there.
+/// If a guest writes words into the host's ring that no honest sender writes, the host's run ends, and `lost` names the
+/// guest's nodes.
 #[test]
 fn a_machine_that_writes_garbage_into_a_ring_is_given_up() {
     let at = address();
@@ -216,7 +220,7 @@ fn a_machine_that_writes_garbage_into_a_ring_is_given_up() {
     guest.join().expect("the hostile guest is sound itself");
 }
 
-/// A guest that is gone is named, whether its connection or its rings tell first.
+/// The host names the nodes of a guest that left, no matter whether the connection or a ring reports the loss first.
 #[test]
 fn a_machine_that_goes_is_reported() {
     let at = address();
