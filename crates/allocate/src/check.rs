@@ -17,7 +17,8 @@ pub enum Violation {
         /// The flow.
         flow: usize,
     },
-    /// A flow's rate could rise without taking from a flow that has less: no full link limits it.
+    /// A flow's rate could rise without lowering the rate of a flow that has less, because no full link
+    /// limits the flow.
     NoBottleneck {
         /// The flow.
         flow: usize,

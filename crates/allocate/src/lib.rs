@@ -39,7 +39,7 @@ pub trait Allocate {
     fn allocate(&mut self, flows: &Flows, links: &[f64], rates: &mut Vec<f64>);
 }
 
-/// Each link's capacity when the share `headroom` of its rate is kept free, in bit/s.
+/// Returns each link's capacity, in bit/s, if the share `headroom` of its rate is kept free.
 #[must_use]
 pub fn usable(links: &[Rate], headroom: f64) -> Vec<f64> {
     links.iter().map(|rate| rate.as_bps_f64() * (1.0 - headroom)).collect()

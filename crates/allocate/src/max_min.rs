@@ -1,5 +1,5 @@
-//! Weighted max-min rates as a fluid policy: the rates that R2C2 computes, and that RCP, TCP and similar protocols
-//! approach.
+//! Weighted max-min rates as a fluid policy. R2C2 computes these rates; RCP, TCP and similar protocols
+//! approach them.
 
 use crate::{Changes, Fluid, FluidFlow, Incremental};
 use raddle_core::Time;

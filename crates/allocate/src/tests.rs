@@ -17,7 +17,7 @@ fn flows(specs: &[Spec]) -> Flows {
     flows
 }
 
-/// Rates of flows that are inserted one after another into [`Incremental`].
+/// Inserts flows one after another into [`Incremental`] and returns their rates.
 fn incremental(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let mut incremental = Incremental::new(links);
     let slots: Vec<usize> = specs
@@ -28,15 +28,16 @@ fn incremental(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     slots.into_iter().map(|slot| incremental.rate(slot)).collect()
 }
 
-/// True if two rates are equal up to rounding, relative to the largest link, not to the rates themselves. A flow of a
-/// late class gets the remainder of a link, a small difference of large numbers, divided by its small weight on that
-/// link. In addition, [`Incremental`] rounds weights to multiples of 2^-40. The largest error in a million of the
-/// instances below was 7e-11 of the largest link, at rates down to 1e-4 of it.
+/// True if two rates differ only by rounding. The tolerance is relative to the largest link, not to the
+/// rates: a flow of a late class gets the remainder of a link, a small difference of large numbers, divided
+/// by the flow's small weight on this link. In addition, [`Incremental`] rounds weights to multiples of
+/// 2^-40. The largest error in a million of the instances below was 7e-11 of the largest link. The rates in
+/// these instances were as low as 1e-4 of the largest link.
 fn same(a: f64, b: f64, links: &[f64]) -> bool {
     (a - b).abs() <= 1e-9 * links.iter().copied().fold(0.0, f64::max)
 }
 
-/// Rates computed by all algorithms, which must agree and pass the checks.
+/// Computes the rates with all algorithms. The algorithms must agree, and the rates must pass the checks.
 fn rates(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let flows = flows(specs);
     let (mut slow, mut fast) = (Vec::new(), Vec::new());

@@ -1,16 +1,17 @@
-//! The efficient variant of water-filling. Links wait in a heap, ordered by the level at which they fill up, and are
-//! examined again only when they reach its top. Cost O(Z log L) for Z non-zero weights on L links used; unused links
-//! cost nothing.
+//! The efficient variant of water-filling. Links wait in a heap, ordered by the level at which they fill up,
+//! and are examined again only when they reach the top of the heap. The cost is O(Z log L) for Z non-zero
+//! weights on L used links; unused links cost nothing.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// If the weight of the rising flows on a link falls below this share of its first value, the remainder is rounding
-/// error.
+/// If the weight of the rising flows on a link falls below this share of its initial value, the remainder is
+/// rounding error.
 const EXHAUSTED: f64 = 1e-9;
 
-/// Links that fill up within this factor of the lowest level enter the heap together. Most links never enter it.
+/// Links that fill up within this factor of the lowest level enter the heap together. Most links never enter
+/// the heap.
 const STEP: f64 = 4.0;
 
 /// Marks the end of a list of entries.
@@ -19,7 +20,7 @@ const NONE: u32 = u32::MAX;
 /// Water-filling with working memory that is reused between calls.
 #[derive(Debug, Clone, Default)]
 pub struct WaterFill {
-    /// Index in `links` of each link slot; valid only if that link refers back to the slot.
+    /// Index in `links` of each link slot; valid only if the link at this index refers back to the slot.
     place: Vec<u32>,
     links: Vec<Link>,
     /// Initial value of `rising` for each link in `links`.
@@ -27,14 +28,14 @@ pub struct WaterFill {
     /// One per entry of the flows' rows.
     entries: Vec<Entry>,
     heap: BinaryHeap<Reverse<Stop>>,
-    /// Links and demands that stop flows at a higher level than all those in the heap, unordered.
+    /// Links and demands that stop flows at a higher level than all stops in the heap, unordered.
     later: Vec<Stop>,
     order: Vec<u32>,
     on_it: Vec<u32>,
     frozen: Vec<bool>,
 }
 
-/// A link that some flow uses. Kept small, because each weight causes a random access.
+/// A link that some flow uses. The struct is small, because each weight causes a random access to it.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     slot: u32,
@@ -198,7 +199,8 @@ impl WaterFill {
         }
     }
 
-    /// Moves the next limits into the empty heap. Returns the bits of a level; all other limits are above it.
+    /// Moves the next stops into the empty heap. Returns the bits of a level; all stops outside the heap are
+    /// above this level.
     fn next_horizon(&mut self) -> u64 {
         let lowest = self.later.iter().map(|stop| stop.level).min();
         let lowest = lowest.expect("every flow uses a link or has a demand");

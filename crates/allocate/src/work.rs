@@ -48,8 +48,8 @@ impl Work {
         (self.remaining_bits / self.due.since(self.since).as_secs_f64()).min(self.max_bps)
     }
 
-    /// Time from which the flow can no longer meet its deadline if it continues at its current rate; [`Time::NEVER`] if
-    /// there is no such time.
+    /// Returns the time from which the flow can no longer meet its deadline if it continues at its current
+    /// rate; [`Time::NEVER`] if there is no such time.
     #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn late_at(&self) -> Time {
         if self.due == Time::NEVER || self.rate_bps >= self.needs_bps() {

@@ -1,11 +1,12 @@
-//! Coordinates in BCube: servers that are neighbours through a switch, and the paths between servers.
+//! Coordinates in BCube: the neighbours of servers through switches, and the paths between servers.
 //!
-//! `BCube(n, k)` of Guo et al., "BCube: A High Performance, Server-centric Network Architecture for Modular Data
-//! Centers" (SIGCOMM 2009), §3; specifications/pdq.md §12. A server has k + 1 digits of base n, and one port per digit.
-//! Its port i leads to the switch of level i whose number is the server's number without digit i. Port c of that switch
-//! leads to the server whose digit i is c. Servers that differ in one digit are neighbours through one switch. Servers
-//! forward packets of others. Servers are the first nodes, in the order of their digits read as one number; switches
-//! follow, level by level. All results are arithmetic on ids; there is no table.
+//! `BCube(n, k)` of Guo et al., "BCube: A High Performance, Server-centric Network Architecture for Modular
+//! Data Centers" (SIGCOMM 2009), §3; specifications/pdq.md §12. A server has k + 1 digits of base n, and one
+//! port per digit. Port i of a server leads to the switch of level i whose number is the server's number
+//! without digit i. Port c of this switch leads to the server whose digit i is c. Servers that differ in one
+//! digit are neighbours through one switch. Servers forward packets of other servers. Servers are the first
+//! nodes, in the order of their digits read as one number. Switches follow, level by level. All results are
+//! arithmetic on ids; there is no table.
 
 use raddle_core::{NodeId, PortId};
 use std::ops::Range;
@@ -94,22 +95,23 @@ impl Bcube {
         NodeId(label / place * place * self.n + c * place + label % place)
     }
 
-    /// A node's level, if it is a switch, and a server with the node's digits. For a switch, the digit of its own level
-    /// is undefined.
+    /// Returns the node's level if the node is a switch, and a server with the node's digits. For a switch,
+    /// the digit of its own level is undefined.
     fn label(self, node: NodeId) -> (Option<u32>, NodeId) {
         let level = self.level(node);
         (level, level.map_or(node, |level| self.server(node, level, 0)))
     }
 
-    /// The digits that both nodes have and in which they differ, the highest digit first.
+    /// Returns the indices of the digits that both nodes have and in which they differ, the highest digit
+    /// first.
     fn differing(&self, a: NodeId, b: NodeId) -> impl Iterator<Item = u32> {
         let ((open_of_a, a), (open_of_b, b)) = (self.label(a), self.label(b));
         let both = (0..self.levels()).rev().filter(move |&i| ![open_of_a, open_of_b].contains(&Some(i)));
         both.filter(move |&i| self.digit(a, i) != self.digit(b, i))
     }
 
-    /// Number of links between two nodes: two per differing digit, plus one if the first node is a switch and one if
-    /// the second node is.
+    /// Returns the number of links between two nodes: two per differing digit, plus one for each of the two
+    /// nodes that is a switch.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "a server has few digits")]
     pub fn distance(&self, a: NodeId, b: NodeId) -> u32 {
@@ -132,7 +134,8 @@ impl Bcube {
     pub fn paths(&self, a: NodeId, b: NodeId) -> f64 {
         let orders = (1..=self.differing(a, b).count() as u32).map(f64::from).product();
         match self.level(a) {
-            // Two switches of a level share no further digit, so a path may use any of the n servers below.
+            // Two switches of one level have no digit of this level, so a path may use any of the n servers
+            // below.
             level @ Some(_) if a != b && level == self.level(b) => orders * f64::from(self.n),
             _ => orders,
         }
@@ -164,13 +167,13 @@ impl Bcube {
         }
     }
 
-    /// Egress ports along the parallel path `number` between two servers. Clears `out` first. No two of the k + 1 paths
-    /// share a server or a switch between their ends.
+    /// Writes the egress ports along the parallel path `number` between two servers to `out`. Clears `out`
+    /// first. No two of the k + 1 paths share a server or a switch between their ends.
     ///
-    /// A path corrects one digit after the other, cyclically downwards from its first digit. If the servers agree in
-    /// the first digit, the path first changes this digit and corrects it last, which takes two more links. Paths that
-    /// begin with a differing digit have the lower numbers, the highest digit first. Number 0 is therefore a shortest
-    /// path, which corrects digits from k down to 0.
+    /// A path corrects one digit after another, cyclically downwards from its first digit. If the servers
+    /// agree in the first digit, the path first changes this digit and corrects it last, which takes two more
+    /// links. Paths that begin with a differing digit have the lower numbers, the highest digit first. Path 0
+    /// is therefore a shortest path, which corrects digits from k down to 0.
     ///
     /// # Panics
     /// If there is no path with this number.
@@ -202,7 +205,7 @@ impl Bcube {
     /// Number of links of the longest parallel path between any two servers.
     #[must_use]
     pub fn longest_parallel_path(&self) -> usize {
-        // All digits but one differ; the path changes this digit and changes it back.
+        // In the worst case, all digits but one differ. The path changes the equal digit and changes it back.
         if self.k == 0 { 2 } else { 2 * (self.k as usize + 2) }
     }
 }
@@ -217,7 +220,7 @@ mod tests {
 
     #[test]
     fn oracle_12_sizes_of_bcube() {
-        // n, k, servers, switches, ports of a server.
+        // Columns: n, k, servers, switches, ports of a server.
         let dual = [(4, 16, 8), (8, 64, 16), (11, 121, 22), (12, 144, 24)];
         let rows = dual.map(|(n, servers, switches)| (n, 1, servers, switches, 2));
         for (n, k, servers, switches, ports) in rows.into_iter().chain([(2, 3, 16, 32, 4), (5, 0, 5, 1, 1)]) {

@@ -8,7 +8,8 @@ use raddle_core::{NodeId, PortId};
 pub struct Below {
     /// Number of hosts in the fabric; hosts are the first nodes.
     pub(crate) hosts: u32,
-    /// The hosts below the node: the first one, their number, and the number of hosts behind each port down.
+    /// The hosts below the node: the first host, the number of hosts, and the number of hosts behind each
+    /// port down.
     pub(crate) first: u32,
     pub(crate) count: u32,
     pub(crate) each: u32,
@@ -33,7 +34,7 @@ impl Below {
         (place < self.count).then(|| PortId((place / self.each) as u16))
     }
 
-    /// The ports towards a host other than the node itself.
+    /// Returns the ports towards a host other than the node itself.
     #[inline]
     pub fn ports(&self, to: NodeId) -> impl Iterator<Item = PortId> + use<> {
         let (first, count) = self.down(to).map_or((self.up, self.ups), |down| (down, 1));
@@ -46,8 +47,8 @@ impl Below {
         self.ups
     }
 
-    /// The port towards a host other than the node itself. If there are several ports, `pick` chooses one: it gets
-    /// their number and returns an index.
+    /// Returns the port towards a host other than the node itself. If there are several ports, `pick` chooses
+    /// one: it gets the number of ports and returns an index.
     ///
     /// # Panics
     /// If `pick` returns an index that is not below the number of ports.

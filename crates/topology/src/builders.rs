@@ -31,7 +31,7 @@ pub enum BuildError {
         /// Number of levels in `parents`.
         parents: usize,
     },
-    /// A switch has more ports to other switches than there are other switches.
+    /// A switch is to have more ports to other switches than there are other switches.
     #[error("a switch has {degree} ports to other switches, and there are only {others} other switches")]
     Degree {
         /// Ports of a switch that lead to other switches.
@@ -74,7 +74,7 @@ fn at_most(what: &'static str, count: u64, most: u64) -> Result<usize, BuildErro
     Ok(usize::try_from(count).expect("far below the address space"))
 }
 
-/// A wrap-around grid of hosts; port `2i` leads up in dimension i, port `2i + 1` down.
+/// Builds a grid of hosts with wrap-around. Port `2i` leads up in dimension i, and port `2i + 1` leads down.
 ///
 /// # Errors
 /// If a size or the rate is zero, or there are too many nodes.
@@ -82,7 +82,7 @@ pub fn torus(dims: &[u32], rate: Rate, delay: Duration) -> Result<Topology, Buil
     grid(&Grid::new(dims, true), Shape::Torus(dims.to_vec()), rate, delay)
 }
 
-/// A grid of hosts without wrap-around, with the ports of [`torus`].
+/// Builds a grid of hosts without wrap-around. Ports are numbered as in [`torus`].
 ///
 /// # Errors
 /// If a size or the rate is zero, or there are too many nodes.
@@ -90,7 +90,8 @@ pub fn mesh(dims: &[u32], rate: Rate, delay: Duration) -> Result<Topology, Build
     grid(&Grid::new(dims, false), Shape::Mesh(dims.to_vec()), rate, delay)
 }
 
-/// A hypercube of `2^order` hosts: a torus with `order` dimensions of size two. Its links use the even ports.
+/// Builds a hypercube of `2^order` hosts: a torus with `order` dimensions of size two. Its links use only the
+/// even ports.
 ///
 /// # Errors
 /// If the order or the rate is zero, or there are too many nodes.
@@ -145,8 +146,8 @@ impl ClosRates {
     }
 }
 
-/// A Clos network of two or three tiers of switches. [`ClosSize`] describes its ports, and [`Clos`] the numbers of its
-/// nodes.
+/// Builds a Clos network of two or three tiers of switches. [`ClosSize`] describes its ports, and [`Clos`]
+/// the numbers of its nodes.
 ///
 /// # Errors
 /// If a number or a rate is zero, if there are several pods without cores, or if there are too many nodes or ports.
@@ -191,8 +192,9 @@ pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topolog
     Ok(builder.build(Shape::Clos(size)))
 }
 
-/// A folded Clos of two tiers. Its nodes are the hosts, then the leaves, then the spines. A leaf's first ports lead to
-/// its hosts, the others to the spines in order. The number of a spine's port is the leaf's number.
+/// Builds a folded Clos of two tiers. Its nodes are the hosts, then the leaves, then the spines. A leaf's
+/// first ports lead to its hosts, and its other ports lead to the spines in order. A spine's port number is
+/// the leaf's number.
 ///
 /// # Errors
 /// If a number or a rate is zero, or there are too many nodes or ports.
@@ -208,9 +210,9 @@ pub fn folded_clos(
     clos(ClosSize::leaf_spine(leaves, hosts_per_leaf, spines), rates, delay)
 }
 
-/// The k-ary fat-tree of three tiers, with k even: k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores and
-/// k³/4 hosts. Aggregation switch a of every pod leads to cores a·k/2 to a·k/2 + k/2 - 1 (Al-Fares et al., SIGCOMM
-/// 2008).
+/// Builds the k-ary fat-tree of three tiers, with k even: k pods of k/2 edge and k/2 aggregation switches,
+/// (k/2)² cores and k³/4 hosts. Aggregation switch a of every pod leads to cores a·k/2 to a·k/2 + k/2 - 1
+/// (Al-Fares et al., SIGCOMM 2008).
 ///
 /// # Errors
 /// If k is zero or odd, a rate is zero, or there are too many nodes or ports.
@@ -222,8 +224,8 @@ pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, B
     clos(ClosSize::fat_tree(k), rates, delay)
 }
 
-/// An extended generalized fat tree. [`XgftSize`] describes its structure, and [`Xgft`] the numbers of its nodes and
-/// ports.
+/// Builds an extended generalized fat tree. [`XgftSize`] describes its structure, and [`Xgft`] the numbers of
+/// its nodes and ports.
 ///
 /// # Errors
 /// If there is no level, a number or the rate is zero, or there are too many nodes or ports.
@@ -265,8 +267,9 @@ pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, Bui
     Ok(builder.build(Shape::Xgft(size)))
 }
 
-/// `BCube(n, k)`: n^(k+1) servers with k + 1 ports each, which forward packets, and k + 1 levels of n^k switches with n
-/// ports each. [`Bcube`] describes the numbers of nodes and ports (Guo et al., SIGCOMM 2009).
+/// Builds `BCube(n, k)`: n^(k+1) servers with k + 1 ports each, which forward packets, and k + 1 levels of
+/// n^k switches with n ports each. [`Bcube`] describes the numbers of nodes and ports (Guo et al., SIGCOMM
+/// 2009).
 ///
 /// # Errors
 /// If n or the rate is zero, or there are too many nodes or ports.
@@ -302,10 +305,10 @@ pub fn bcube(n: u32, k: u32, rate: Rate, delay: Duration) -> Result<Topology, Bu
 /// disconnected.
 const MOST_DRAWS: u64 = 100;
 
-/// Jellyfish (Singla et al., NSDI 2012): `switches` switches with `ports` ports each. `network_ports` of these lead to
-/// other switches at random, and the rest lead to hosts. The same seed gives the same graph. Hosts come first, grouped
-/// by switch; a switch's first ports lead to its hosts. If `switches` and `network_ports` are both odd, one port stays
-/// free.
+/// Builds Jellyfish (Singla et al., NSDI 2012): `switches` switches with `ports` ports each. Of a switch's
+/// ports, `network_ports` lead to random other switches, and the rest lead to hosts. The same seed gives the
+/// same graph. The first nodes are the hosts, grouped by switch. A switch's first ports lead to its hosts. If
+/// `switches` and `network_ports` are both odd, one port stays free.
 ///
 /// # Errors
 /// If a number or the rate is zero, all ports lead to switches, there are fewer other switches than network ports,
@@ -354,8 +357,9 @@ pub fn jellyfish(
     Ok(builder.build(Shape::General))
 }
 
-/// Two switches joined by one link, with hosts on each. Its nodes are the hosts on the left, the hosts on the right,
-/// the left switch and the right switch. A switch's last port leads to the other switch.
+/// Builds two switches joined by one link, with hosts on each switch. The nodes are the hosts on the left,
+/// the hosts on the right, the left switch and the right switch. A switch's last port leads to the other
+/// switch.
 ///
 /// # Errors
 /// If a number or a rate is zero, or there are too many ports.
@@ -382,8 +386,8 @@ pub fn dumbbell(
     Ok(builder.build(Shape::General))
 }
 
-/// Hosts on one switch, which is the last node. The number of a switch port is the host's number. The fabric is the
-/// extended generalized fat tree of one level.
+/// Builds a single switch with hosts. The switch is the last node, and its port number is the host's number.
+/// The fabric is the extended generalized fat tree of one level.
 ///
 /// # Errors
 /// If there are no hosts, too many hosts, or the rate is zero.

@@ -4,10 +4,11 @@ use crate::Topology;
 use raddle_core::discovery::{Cables, Discovery};
 use raddle_core::{Duration, LinkId, NodeId, PortId, Time};
 
-/// Returns a function that makes each node's part in topology discovery. Each node sends hellos every `period`.
+/// Returns a function that creates each node's part of topology discovery. Each node sends hellos every
+/// `period`.
 ///
-/// The hellos of all nodes are spread over the first half of a period. No hello is therefore in flight when a period
-/// ends, and an engine can see whether other packets are.
+/// The hellos of all nodes are spread over the first half of a period. No hello is therefore in flight when a
+/// period ends, and an engine can detect whether other packets are in flight.
 ///
 /// # Panics
 /// If the period is zero.

@@ -1,8 +1,8 @@
 //! The graph: hosts and switches, joined by duplex links. Each direction of a link has its own egress port.
 //!
-//! Ports of a node are numbered from 0. A port may have no link (at a mesh's edge), so that index arithmetic stays
-//! uniform. A directed link is named by its egress port: `LinkId = first_link(node) + port`. Parallel links and mixed
-//! rates are allowed.
+//! Ports of a node are numbered from 0. A port may have no link (at a mesh's edge), so that index arithmetic
+//! stays uniform. A directed link is named by its egress port: `LinkId = first_link(node) + port`. Parallel
+//! links and different link rates are allowed.
 
 use crate::{Bcube, ClosSize, LinkLayer, XgftSize};
 use raddle_core::{Duration, LinkId, NodeId, PortId, Rate};
@@ -30,9 +30,9 @@ pub struct Link {
 /// The known structure of a topology. Routing uses its symmetry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
-    /// Wrap-around grid of these sizes; port `2i` is + in dimension i, port `2i + 1` is -.
+    /// Grid of these sizes with wrap-around. Port `2i` leads up in dimension i, and port `2i + 1` leads down.
     Torus(Vec<u32>),
-    /// Grid of these sizes without wrap-around; same ports.
+    /// Grid of these sizes without wrap-around, with ports as in a torus.
     Mesh(Vec<u32>),
     /// Clos network of two or three tiers of switches; its nodes and ports are numbered as in [`crate::Clos`].
     Clos(ClosSize),
@@ -68,7 +68,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// The same fabric with this link layer. Builders use [`LinkLayer::BARE`].
+    /// Returns the same fabric with this link layer. Builders use [`LinkLayer::BARE`].
     #[must_use]
     pub fn with_link_layer(self, link_layer: LinkLayer) -> Self {
         Self { link_layer, ..self }
@@ -103,7 +103,8 @@ impl Topology {
         self.hosts[node.index()]
     }
 
-    /// The same fabric with `relays`, one per node, as its nodes' forwarding. In a builder's fabric all nodes forward.
+    /// Returns the same fabric with `relays`, one entry per node, as its nodes' forwarding. In a builder's
+    /// fabric all nodes forward.
     ///
     /// # Panics
     /// If the length of `relays` is not the number of nodes.
@@ -120,13 +121,14 @@ impl Topology {
         self.relays.get(node.index()) != Some(&Relay::No)
     }
 
-    /// Returns true if some node has several links and forwards no packets of others.
+    /// Returns true if some node has several links and does not forward packets of other nodes.
     #[must_use]
     pub fn has_endpoints(&self) -> bool {
         self.nodes().any(|node| !self.relays(node) && self.links_from(node).nth(1).is_some())
     }
 
-    /// Returns true if `node` has several links and forwards packets of others without being asked to.
+    /// Returns true if `node` has several links and forwards packets of other nodes although the input does
+    /// not ask for it.
     #[must_use]
     pub fn relays_unasked(&self, node: NodeId) -> bool {
         self.relays.get(node.index()) == Some(&Relay::Unasked) && self.links_from(node).nth(1).is_some()
@@ -164,8 +166,8 @@ impl Topology {
     /// The link that leaves `node` by `port`; `None` if the node has no such port, or if the port has no link.
     #[must_use]
     pub fn link_at(&self, node: NodeId, port: PortId) -> Option<&Link> {
-        // A port number that is too large would be the link id of another node, since link ids continue from node to
-        // node.
+        // Link ids continue from node to node. A port number that is too large would therefore give the link
+        // id of another node.
         let exists = port.index() < self.port_count(node);
         exists.then(|| self.link(self.link_id(node, port))).flatten()
     }
@@ -191,8 +193,9 @@ impl Topology {
         self.link_id(link.to, link.to_port)
     }
 
-    /// For each leaf node, the node at the other end of its link. A leaf node has a single duplex link. If two nodes
-    /// have only each other, the second is the leaf. From elsewhere, all leaf nodes of a neighbour look alike.
+    /// Returns, for each leaf node, the node at the other end of its link. A leaf node has a single duplex
+    /// link. If two nodes are linked only to each other, the second node is the leaf. All leaf nodes of a
+    /// neighbour have the same distance to every other node.
     pub(crate) fn leaves(&self) -> Vec<Option<NodeId>> {
         let mut incoming = vec![0_u32; self.node_count()];
         self.links().for_each(|(_, link)| incoming[link.to.index()] += 1);
@@ -202,14 +205,14 @@ impl Topology {
             let back = self.link_at(link.to, link.to_port)?;
             (links.next().is_none() && incoming[node.index()] == 1 && back.to == node).then_some(link.to)
         };
-        // A node behind a node that relays nothing cannot be reached from elsewhere, so it is no leaf.
+        // A node whose only neighbour relays nothing cannot be reached from other nodes, so it is not a leaf.
         let only_neighbour = |node| only_neighbour(node).filter(|&other| self.relays(other));
         let leaf =
             |node| only_neighbour(node).filter(|&other| node > other || only_neighbour(other).is_none());
         self.nodes().map(leaf).collect()
     }
 
-    /// The same fabric with the directed link `id` slowed to `rate` for data.
+    /// Returns the same fabric with the directed link `id` slowed to `rate` for data.
     ///
     /// # Panics
     /// If the port has no link, the rate is zero, or the rate exceeds the line rate.
@@ -221,7 +224,7 @@ impl Topology {
         self
     }
 
-    /// The same fabric without the links for which `up` is false. Ids and ports do not change.
+    /// Returns the same fabric without the links for which `up` is false. Ids and ports do not change.
     #[must_use]
     pub fn surviving(&self, up: impl Fn(LinkId) -> bool) -> Self {
         let mut survivor = self.clone();
@@ -237,7 +240,7 @@ impl Topology {
 
 #[cfg(test)]
 impl Topology {
-    /// The same fabric with an unknown structure.
+    /// Returns the same fabric with an unknown structure.
     pub(crate) fn unshaped(&self) -> Self {
         Self { shape: Shape::General, ..self.clone() }
     }
@@ -268,12 +271,12 @@ impl Builder {
         NodeId::of(self.hosts.len() - 1)
     }
 
-    /// Joins two ports by a link in each direction.
+    /// Joins two ports by one link in each direction.
     pub fn link(&mut self, a: (NodeId, PortId), b: (NodeId, PortId), rate: Rate, delay: Duration) {
         self.duplex.push((a.0, a.1, b.0, b.1, rate, delay));
     }
 
-    /// Joins two nodes by a link in each direction, at a new port of each.
+    /// Joins two nodes by one link in each direction. Each node gets a new port for the link.
     pub fn join(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Duration) {
         let a = (a, self.new_port(a));
         let b = (b, self.new_port(b));
@@ -286,7 +289,7 @@ impl Builder {
         PortId::of((*ports - 1) as usize)
     }
 
-    /// The finished fabric.
+    /// Returns the finished fabric.
     ///
     /// # Panics
     /// If two links share a port.

@@ -49,8 +49,9 @@ impl Grid {
         node.0 / self.strides[i] % self.dims[i]
     }
 
-    /// The neighbour of `node` by `port`, if there is one. Port `2i` leads up in dimension i, port `2i + 1` down. The
-    /// two nodes of a wrapping dimension of size two are neighbours only once, by port `2i`.
+    /// Returns the neighbour of `node` at `port`; `None` if there is none. Port `2i` leads up in dimension i,
+    /// and port `2i + 1` leads down. In a wrapping dimension of size two, a single link joins the two nodes,
+    /// and it uses port `2i`.
     #[must_use]
     pub fn neighbour(&self, node: NodeId, port: PortId) -> Option<NodeId> {
         let i = port.index() / 2;
@@ -69,7 +70,7 @@ impl Grid {
         Some(NodeId(node.0 - x * stride + there * stride))
     }
 
-    /// The ingress port of a packet that left its last node by `port`.
+    /// Returns the ingress port of a packet that left the previous node by `port`.
     #[must_use]
     pub fn opposite(&self, port: PortId) -> PortId {
         let i = port.index() / 2;

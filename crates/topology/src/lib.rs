@@ -1,5 +1,5 @@
-//! Fabrics as graphs: nodes, ports and links, the builders of the field's topologies, failures as data, and
-//! routing over them (path samplers and the weights they imply).
+//! Fabrics as graphs: nodes, ports and links, builders of common topologies, failed links, and routing (path
+//! samplers and the link weights that they imply).
 
 pub mod bcube;
 mod below;

@@ -1,13 +1,13 @@
 //! The link layer's overhead around a packet.
 
-/// The bytes that the link layer adds to a packet on the wire; the same on all links of a fabric.
+/// The bytes that the link layer adds to a packet on the wire. They are the same on all links of a fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct LinkLayer {
     /// Bytes that the link layer adds to every packet.
     pub overhead: u32,
     /// Least number of bytes that a packet takes on the wire, overhead included.
     pub least: u32,
-    /// Bytes of the overhead that lie between frames: preamble and gap.
+    /// Number of bytes of the overhead between frames: preamble and gap.
     pub between: u32,
 }
 
@@ -18,7 +18,7 @@ impl LinkLayer {
     /// around a packet. Packets are padded to 46 bytes.
     pub const ETHERNET: Self = Self { overhead: 38, least: 84, between: 20 };
 
-    /// The bytes that determine the serialization delay of a packet of `size` bytes.
+    /// Returns the number of bytes that determine the serialization delay of a packet of `size` bytes.
     #[must_use]
     #[inline]
     pub const fn on_wire(self, size: u32) -> u32 {
@@ -26,8 +26,8 @@ impl LinkLayer {
         if bytes < self.least { self.least } else { bytes }
     }
 
-    /// Bytes of the frame around a packet of `size` bytes, header and check sequence included. Switches meter these
-    /// bytes.
+    /// Returns the size of the frame around a packet of `size` bytes, including header and check sequence.
+    /// Switches count these bytes in their buffers.
     #[must_use]
     #[inline]
     pub const fn frame(self, size: u32) -> u32 {

@@ -27,7 +27,7 @@ impl<K, T> Default for Memo<K, T> {
 }
 
 impl<K: Eq + Hash, T> Memo<K, T> {
-    /// The array of `key`. `make` computes it if it is not in the cache.
+    /// Returns the array of `key`. If the array is not in the cache, `make` computes it.
     pub fn get(&self, key: K, make: impl FnOnce() -> Vec<T>) -> Arc<[T]> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(array) = known.arrays.get(&key) {

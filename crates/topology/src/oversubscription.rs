@@ -15,8 +15,8 @@ pub struct Oversubscription {
 }
 
 impl Oversubscription {
-    /// Oversubscription of the narrowest tier when all hosts send across the network at full rate. At least 1, since
-    /// hosts are a tier too.
+    /// Returns the oversubscription of the narrowest tier when all hosts send across the network at full
+    /// rate. The result is at least 1, because the hosts' links are also a tier.
     #[must_use]
     pub fn total(&self) -> f64 {
         (self.edge * self.core).max(self.edge).max(1.0)
@@ -24,8 +24,8 @@ impl Oversubscription {
 }
 
 impl ClosSize {
-    /// The network's oversubscription with links of these rates. With [`ClosRates::all`] only the numbers of links
-    /// matter.
+    /// Returns the network's oversubscription with links of these rates. With [`ClosRates::all`], only the
+    /// numbers of links matter.
     #[must_use]
     pub fn oversubscription(&self, rates: ClosRates) -> Oversubscription {
         let sum = |links: u32, rate: Rate| f64::from(links) * rate.as_bps_f64();
@@ -54,7 +54,8 @@ impl Topology {
     #[must_use]
     pub fn oversubscription(&self) -> Option<Oversubscription> {
         let &Shape::Clos(size) = self.shape() else { return None };
-        // The builder gives all links of a tier the same line rate, so the first path up has all rates.
+        // The builder gives all links of a tier the same line rate, so one path from a host to a core has the
+        // rates of all tiers.
         let up = |node: NodeId, port: u32| self.link_at(node, PortId::of(port as usize));
         let host = up(NodeId(0), 0)?;
         let edge = up(host.to, size.hosts)?;
@@ -76,7 +77,8 @@ mod tests {
         ClosSize { pods, edges, aggregations, cores, hosts }
     }
 
-    /// The table of specifications/expeditus.md §1.3: p, r, n, m, H; hosts, cores, paths between pods, O_T, O_C.
+    /// The table of specifications/expeditus.md §1.3. Columns: p, r, n, m, H, then hosts, cores, paths
+    /// between pods, O_T, O_C.
     #[test]
     fn oracle_named_instances() {
         let equal = ClosRates::all(TEN);
@@ -135,7 +137,7 @@ mod tests {
         );
     }
 
-    /// A spine has no uplinks: no port follows its last port, or the first port of the next spine does.
+    /// A spine has no uplinks. The link slot after its last port does not exist or belongs to the next spine.
     #[test]
     fn a_leaf_spine_is_limited_by_its_leaves_alone_even_with_one_spine() {
         for (spines, edge) in [(1, 3.0), (2, 1.5)] {

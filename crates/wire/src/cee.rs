@@ -15,9 +15,10 @@
 //! | 52 | .. | zeros |
 //! | -4 | 32 | frame check sequence |
 //!
-//! The last three fields are our own. As in the paper, a frame of 1,500 bytes includes its headers, so the headers
-//! count as bytes of the flow. A message of 1,500 bytes is therefore one frame of 1,500 bytes. Only shorter frames are
-//! padded, to 64 bytes.
+//! The fields `bytes of the flow`, `bytes of the flow that the frame represents` and `path` are our own. As
+//! in the paper, a frame of 1,500 bytes includes its headers, so the headers count as bytes of the flow. A
+//! message of 1,500 bytes is therefore one frame of 1,500 bytes. Only frames of less than 64 bytes are
+//! padded.
 
 use crate::ethernet::{FCS, MIN_FRAME};
 use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
@@ -37,8 +38,8 @@ pub struct Frame {
     pub priority: u8,
     /// Bytes of the flow in this frame, at least 1.
     pub plen: u16,
-    /// The ports that the source chose on the way up, one digit each, for routing schemes where the source chooses;
-    /// else 0.
+    /// The ports that the source chose on the way up, one digit each. Used only by routing schemes in which
+    /// the source chooses; otherwise 0.
     pub path: u32,
     /// Offset of the frame's first byte in the flow.
     pub offset: u64,
@@ -51,7 +52,7 @@ pub struct Frame {
 impl Frame {
     /// The EtherType.
     pub const ETHERTYPE: u16 = 0x88B5;
-    /// Bytes in front of the zeros.
+    /// Number of bytes before the zeros.
     const HEADER: usize = 52;
 
     /// The flow's name: `source << 32 | flow`.

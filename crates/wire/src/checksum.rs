@@ -2,11 +2,11 @@
 
 use crate::Error;
 
-/// The running sum of `bytes`, which callers add to other sums and fold. An odd last byte is padded with a zero byte,
-/// so only the last part of a message may have an odd length.
+/// Returns the running sum of `bytes`, which callers add to other sums and fold. An odd last byte is padded
+/// with a zero byte, so only the last part of a message may have an odd length.
 #[inline]
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
-    // A sum of 32-bit words is congruent, since 2^16 = 1 modulo 2^16 - 1.
+    // A sum of 32-bit words is congruent to the sum of 16-bit words, since 2^16 = 1 modulo 2^16 - 1.
     let (words, tail) = bytes.as_chunks::<4>();
     let mut last = [0; 4];
     last[..tail.len()].copy_from_slice(tail);

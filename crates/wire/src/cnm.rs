@@ -1,5 +1,5 @@
-//! The congestion notification message of 802.1Qau (IEEE 802.1Q clauses 30 to 33; specifications/cee.md §4.3). Both
-//! tags are optional:
+//! The congestion notification message of 802.1Qau (IEEE 802.1Q clauses 30 to 33; specifications/cee.md
+//! §4.3). The VLAN tag and the congestion notification tag are optional:
 //!
 //! | byte | bits | field |
 //! |---|---|---|
@@ -26,7 +26,7 @@ use crate::{Class, Ends, Error, Framing, HeaderInfo, Mac, PacketKind};
 /// A congestion point's message to the source of a frame that it sampled (the culprit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
-    /// Source of the culprit (24 bits). The notice goes to this node.
+    /// Source of the culprit (24 bits). The notice is sent to this node.
     pub dst: u32,
     /// The address of the congestion point's port.
     pub cp: Mac,
@@ -38,7 +38,7 @@ pub struct Notice {
     pub q_offset: i16,
     /// Growth of the queue since the last sample, in 64 octets.
     pub q_delta: i16,
-    /// Destination of the culprit (24 bits). Switch AR uses it.
+    /// Destination of the culprit (24 bits). Switch AR (adaptive routing at switches) uses this field.
     pub culprit_dst: u32,
 }
 
@@ -152,7 +152,8 @@ impl Notice {
 }
 
 impl HeaderInfo for Notice {
-    /// The sampled frame's destination stands for the source, since the notice itself names a port as its source.
+    /// Returns the sampled frame's destination in place of the source, because the notice itself names a port
+    /// as its source.
     #[inline]
     fn ends(&self) -> Ends {
         Ends::new(self.culprit_dst, self.dst)
@@ -194,8 +195,8 @@ pub(crate) mod tests {
     use crate::Header;
     use crate::tests::{bytes_of, hex};
 
-    /// Host 1 sent to host 31 through a queue of 60,000 bytes with a backlog of 49,000 bytes, which is 40,000 above its
-    /// set point.
+    /// Host 1 sent to host 31 through a queue of 60,000 bytes. The backlog was 49,000 bytes, which is 40,000
+    /// bytes above the set point.
     pub(crate) const NOTICE: Notice = Notice {
         dst: 1,
         cp: Mac::switch_port(2, 1, 2),

@@ -6,17 +6,18 @@
 //!     LBTag      CE      feedback?     FB_LBTag     FB_Metric      spare
 //! ```
 //!
-//! LBTag is the leaf's number of an uplink. The spare bit is sent as 0 and ignored on receipt. The feedback fields are
-//! ignored if bit 8 is 0.
+//! LBTag is the number that the leaf gives to an uplink. The spare bit is sent as 0 and ignored on receipt.
+//! The feedback fields are ignored if bit 8 is 0.
 
 use std::fmt;
 
-/// The uplink that a packet took, the congestion that it met, and feedback about the opposite direction from the
-/// sending leaf.
+/// The uplink that a packet took, the congestion that the packet met, and the sending leaf's feedback about
+/// the opposite direction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Overlay(u16);
 
-/// The congestion that a leaf observed in packets of one uplink of the leaf that receives this feedback.
+/// The congestion that a leaf observed in packets from another leaf. The feedback goes back to this other
+/// leaf and names its uplink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feedback {
     /// The uplink: 0 to 15.
@@ -26,7 +27,7 @@ pub struct Feedback {
 }
 
 impl Overlay {
-    /// Number of uplinks that LBTag can tell apart.
+    /// Number of uplinks that LBTag can distinguish.
     pub const TAGS: usize = 16;
     /// The greatest load.
     pub const MOST: u8 = 7;
@@ -66,7 +67,7 @@ impl Overlay {
         ((self.0 & Self::CE) >> 9) as u8
     }
 
-    /// The same header after a link of this load. Loads above [`MOST`](Self::MOST) count as `MOST`.
+    /// Returns the same header after a link with this load. Loads above [`MOST`](Self::MOST) count as `MOST`.
     #[must_use]
     pub fn met(self, load: u8) -> Self {
         let load = load.min(Self::MOST).max(self.congestion());

@@ -11,8 +11,9 @@
 //! | 12 | 32 | flow of the last credit given; all ones if there is none |
 //! | 16 | 32 | flow of the credit before; all ones if there is none |
 //!
-//! Both numbers wrap. A credit also names the flow of the credit before it, so that one lost credit is repaired by the
-//! next. Repeating a credit is harmless: a receiver that has already taken it recognises the number.
+//! Both numbers wrap. A credit also names the flow of the credit before it, so that the next credit repairs
+//! the loss of one credit. Repeating a credit is harmless, because a receiver recognises the number of a
+//! credit that it has already taken.
 
 use crate::checksum::{fold, sum, verify};
 use crate::field::{first, get32, put16, put32};
@@ -43,11 +44,11 @@ impl Credit {
     pub const LEN: usize = 20;
     /// Greatest number of flows that a credit names.
     pub const MOST: usize = 2;
-    /// Stands for no flow.
+    /// Marks an unused flow field.
     pub const NOBODY: u32 = u32::MAX;
 
-    /// The most recent of `given` credits. The first handle of `of` is the flow of this credit; the second is the flow
-    /// of the credit before.
+    /// Creates the most recent of `given` credits. The first handle of `of` is the flow of this credit; the
+    /// second is the flow of the credit before.
     ///
     /// # Panics
     /// If there are more than [`MOST`](Self::MOST) flows.
@@ -111,7 +112,7 @@ impl Credit {
 }
 
 impl HeaderInfo for Credit {
-    /// Node 0: a credit is for the neighbour and does not name it.
+    /// Returns node 0 for both ends, because a credit is for the neighbour and does not name it.
     fn ends(&self) -> Ends {
         Ends::new(0_u32, 0_u32)
     }

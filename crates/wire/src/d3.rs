@@ -14,7 +14,8 @@ use crate::rated::{OWN, Rated, Scheme, Segment};
 /// A packet's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// The common part: flow, direction and kind of the packet. Its `asks` tells whether the packet carries a request.
+    /// The common part: flow, direction and kind of the packet. Its field `asks` is true if the packet
+    /// carries a request.
     pub segment: Segment,
     /// The request; in an acknowledgement, the outcome of the request.
     pub request: Request,
@@ -27,8 +28,8 @@ pub struct Request {
     pub desired: Minifloat,
     /// The desired rate of the sender's last request, kbit/s.
     pub desired_before: Minifloat,
-    /// The grant of each router, kbit/s, in the path's order. Until a router grants anew, its entry holds its grant for
-    /// the last request.
+    /// The grant of each router, kbit/s, in the path's order. Until a router makes a new grant, its entry
+    /// holds its grant for the last request.
     pub grants: [Minifloat; Self::ROUTERS],
 }
 

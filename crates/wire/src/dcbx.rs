@@ -17,7 +17,7 @@ use crate::{Error, Mac, frame};
 /// A port's announcement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Announcement {
-    /// The port's address, which stands for the station too.
+    /// The port's address, which also identifies the station.
     pub port: Mac,
     /// Time for which the announcement is valid, in seconds.
     pub holds_s: u16,
@@ -103,7 +103,7 @@ const CONGESTION: u8 = 0x08;
 const ETS: u8 = 0x09;
 const RECOMMENDATION: u8 = 0x0A;
 const PFC: u8 = 0x0B;
-/// Bytes of an allocation and of the byte in front of it.
+/// Number of bytes of an allocation and of the byte before it.
 const ALLOCATION_LEN: usize = 21;
 
 impl Announcement {
@@ -144,7 +144,7 @@ impl Announcement {
         out
     }
 
-    /// Decodes a whole frame, check sequence included. Skips values of unknown kinds.
+    /// Decodes a whole frame, including its check sequence. Skips values of unknown kinds.
     ///
     /// # Errors
     /// [`Error`] if the bytes are no such frame, or if one of the frame's values violates the format.
@@ -213,7 +213,7 @@ impl Announcement {
 }
 
 impl Allocation {
-    /// The allocation's bytes behind a first byte with `bits`.
+    /// Returns a first byte with `bits`, followed by the allocation's bytes.
     fn encode(&self, bits: u8) -> [u8; ALLOCATION_LEN] {
         assert!(self.class_of.iter().all(|&class| class < 8), "classes 0 to 7, not {:?}", self.class_of);
         assert_eq!(self.total(), 100, "percents of {:?}", self.percent);
@@ -227,7 +227,7 @@ impl Allocation {
         bytes
     }
 
-    /// The first byte and the allocation behind it.
+    /// Decodes the first byte and the allocation after it.
     fn decode(bytes: &[u8; ALLOCATION_LEN]) -> Result<(u8, Self), Error> {
         let mut allocation = Self { class_of: [0; 8], percent: [0; 8], selection: [Selection::Strict; 8] };
         for (priority, class) in allocation.class_of.iter_mut().enumerate() {
@@ -264,7 +264,7 @@ fn put(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
     out.extend(parts.concat());
 }
 
-/// The value as an array, if it has the format's length.
+/// Returns the value as an array if it has the length of the format.
 fn sized<const N: usize>(value: &[u8]) -> Result<[u8; N], Error> {
     value.try_into().or(invalid("length", value.len() as u64))
 }

@@ -4,12 +4,12 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The transport does not understand marks.
+    /// The transport does not support ECN marks.
     #[default]
     NotEct = 0,
-    /// ECT(1): the transport understands marks.
+    /// ECT(1): the transport supports ECN marks.
     Ect1 = 1,
-    /// ECT(0): the transport understands marks. Senders use this value.
+    /// ECT(0): the transport supports ECN marks. Senders use this value.
     Ect0 = 2,
     /// A queue on the path was congested.
     Ce = 3,
@@ -32,7 +32,7 @@ impl Ecn {
         !matches!(self, Self::NotEct)
     }
 
-    /// Marks the packet if its transport understands marks. Returns whether it does.
+    /// Marks the packet if its transport supports ECN marks. Returns true if it does.
     pub(crate) const fn mark(&mut self) -> bool {
         let is_capable = self.is_capable();
         if is_capable {

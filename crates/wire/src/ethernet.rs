@@ -1,9 +1,9 @@
 //! Ethernet frames (IEEE 802.3) as bytes: insertion and removal of Expeditus's tag, and the Exp-response to an
 //! Exp-request (specifications/expeditus.md §4.5).
 //!
-//! A frame here is its addresses, its EtherType and its packet, without preamble and frame check sequence. The tag
-//! follows the addresses. Insertion and removal move the bytes behind the tag and do not change them. The sender pads
-//! frames that become shorter than [`MIN_FRAME`].
+//! A frame here consists of its addresses, its EtherType and its packet, without preamble and frame check
+//! sequence. The tag follows the addresses. Insertion and removal move the bytes after the tag and do not
+//! change these bytes. The sender pads frames that become shorter than [`MIN_FRAME`].
 
 use crate::exp::Tag;
 use crate::field::{first, get16, part, put16};
@@ -15,7 +15,7 @@ pub const ADDRESSES: usize = 12;
 pub const HEADER: usize = ADDRESSES + 2;
 /// Bytes of the frame check sequence.
 pub const FCS: usize = 4;
-/// Bytes of the shortest frame, header and frame check sequence included.
+/// Size, in bytes, of the shortest frame, including header and frame check sequence.
 pub const MIN_FRAME: usize = 64;
 
 const IPV4: u16 = 0x0800;
@@ -45,7 +45,7 @@ pub fn tag(frame: &[u8]) -> Result<Option<Tag>, Error> {
     Ok(Some(tag))
 }
 
-/// The EtherType of a frame's packet, and the packet. A tag in front of them is skipped.
+/// Returns the EtherType of a frame's packet, and the packet. Skips a tag before them.
 ///
 /// # Errors
 /// As [`tag`].
@@ -78,13 +78,13 @@ pub fn remove_tag(frame: &mut Vec<u8>) -> Result<Option<Tag>, Error> {
     Ok(tag)
 }
 
-/// The Exp-response to an Exp-request, still without loads. It has the request's headers without the payload. The
-/// Ethernet and IPv4 addresses are exchanged; the ports are not. The time to live is full, and the ECN field is
-/// cleared.
+/// Builds the Exp-response to an Exp-request, still without loads. The response has the request's headers
+/// without the payload. The Ethernet and IPv4 addresses are exchanged, but the ports are not. The time to
+/// live is set to its initial value, and the ECN field is cleared.
 ///
 /// # Errors
-/// [`Error`] if the frame is no Exp-request, or if its packet is not IPv4 or lacks some of its headers. A fragment
-/// other than the first lacks the transport header.
+/// Returns an [`Error`] if the frame is not an Exp-request, or if its packet is not IPv4 or lacks some of its
+/// headers. A fragment other than the first lacks the transport header.
 pub fn exp_response(request: &[u8]) -> Result<Vec<u8>, Error> {
     match tag(request)? {
         Some(tag) if !tag.is_response => {}
@@ -146,8 +146,8 @@ fn turn_round(headers: &mut [u8], packet: &[u8]) {
     ip[12..20].rotate_left(4);
     let sum = checksum::sum(ip);
     put16(ip, 10, !checksum::fold(sum));
-    // TCP's checksum is a sum, so exchanged addresses do not change it. It is right if the request had no payload, and
-    // no host checks it.
+    // TCP's checksum is a sum, so the exchange of addresses does not change it. The checksum is right only if
+    // the request had no payload, but no host checks it.
     if ip[9] == UDP {
         put16(transport, 4, UDP_HEADER as u16);
         put16(transport, 6, 0);
@@ -197,8 +197,8 @@ mod tests {
         }
     }
 
-    /// A response to a marked datagram with a low time to live: no payload and no mark, a full time to live, correct
-    /// checksums.
+    /// The response to a marked datagram with a low time to live has no payload, no mark, the initial time to
+    /// live and correct checksums.
     #[test]
     fn a_response_is_fresh_and_empty() {
         let request = frame(&[

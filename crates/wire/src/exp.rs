@@ -1,15 +1,15 @@
 //! Expeditus's tag on the packets that select a path (SoCC 2016 §4.1; specifications/expeditus.md §4).
 //!
-//! It stands between an Ethernet frame's source address and its original EtherType:
+//! The tag stands between an Ethernet frame's source address and its original EtherType:
 //!
 //! ```text
 //! offset 0        2          3                4                    3 + ceil(n/2)
 //!        0x9900   SF | n     load 0 | load 1  load 2 | load 3 ...  original EtherType, packet
 //! ```
 //!
-//! SF is the bit 0x80: 0 in an Exp-request, 1 in an Exp-response. n is 0 to 127. A load takes the lower three bits of a
-//! nibble. The nibble's first bit is padding, sent as 0 and ignored on receipt. So is the last nibble if the number of
-//! loads is odd.
+//! SF is the bit 0x80: 0 in an Exp-request, 1 in an Exp-response. n is 0 to 127. A load takes the lower three
+//! bits of a nibble. The nibble's first bit is padding, sent as 0 and ignored on receipt. If the number of
+//! loads is odd, the last nibble is also padding.
 
 use crate::field::{first, get16, part};
 use crate::{
@@ -23,7 +23,7 @@ pub struct Tag {
     /// True for an Exp-response, false for an Exp-request.
     pub is_response: bool,
     count: u8,
-    /// Two loads per byte, the earlier one in the upper half; 0 in unused nibbles.
+    /// Two loads per byte, the earlier load in the upper half. Unused nibbles are 0.
     loads: [u8; 64],
 }
 
@@ -53,7 +53,7 @@ impl Tag {
         Self { is_response: true, count: 0, loads: [0; 64] }
     }
 
-    /// The same tag with these loads in place of its own.
+    /// Returns the same tag with these loads instead of its own.
     ///
     /// # Panics
     /// If there are more than [`MOST`](Self::MOST) loads, or if a load exceeds [`MOST_LOAD`](Self::MOST_LOAD).
@@ -121,20 +121,20 @@ impl Tag {
     }
 }
 
-/// A load's byte and its shift within that byte.
+/// Returns the index of a load's byte, and the load's shift within that byte.
 const fn place(index: usize) -> (usize, u32) {
     (index / 2, if index.is_multiple_of(2) { 4 } else { 0 })
 }
 
-/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame with a tag. The packet's bytes begin with the tag.
-/// [Framing](HeaderInfo::framing) supplies the EtherType and, for a whole frame, puts the addresses in front of the
-/// tag.
+/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame with a tag. The packet's bytes begin with the
+/// tag. [Framing](HeaderInfo::framing) adds the EtherType. For a whole frame, it also moves the addresses
+/// before the tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagged {
     /// The tag.
     pub tag: Tag,
-    /// The header of the packet behind the tag. In an Exp-response it is the request's header without payload, with
-    /// exchanged addresses and unchanged ports.
+    /// The header of the packet after the tag. In an Exp-response, this is the request's header without
+    /// payload, with exchanged addresses and unchanged ports.
     pub inner: Header,
 }
 
@@ -172,7 +172,7 @@ impl HeaderInfo for Tagged {
         self.inner.class()
     }
 
-    /// `None` for an Exp-response, since its addresses are exchanged and its ports are not.
+    /// Returns `None` for an Exp-response, because its addresses are exchanged and its ports are not.
     fn flow_key(&self) -> Option<FlowKey> {
         if self.tag.is_response { None } else { self.inner.flow_key() }
     }
@@ -189,7 +189,8 @@ impl HeaderInfo for Tagged {
         self.inner.label()
     }
 
-    /// An Exp-response opens no connection, although its headers are a copy of the request's.
+    /// Returns `None` for an Exp-response. It opens no connection, although its headers are a copy of the
+    /// request's headers.
     fn opening(&self) -> Option<Opening> {
         if self.tag.is_response { None } else { self.inner.opening() }
     }

@@ -41,13 +41,14 @@ pub(crate) fn expect_ethertype(bytes: &[u8], at: usize, expected: u16) -> Result
     }
 }
 
-/// Returns true if the frame goes to a host and has one of these EtherTypes, behind a VLAN tag if there is one. Also
-/// true if the frame is cut off before its EtherType, since the EtherType is then unknown.
+/// Returns true if the frame is addressed to a host and has one of these EtherTypes, after a VLAN tag if
+/// there is one. Also returns true if the frame is cut off before its EtherType, because the EtherType is
+/// then unknown.
 pub(crate) fn has_ethertype(frame: &[u8], ethertypes: &[u16]) -> bool {
     frame.first() == Some(&Mac::TYPE) && ethertype(frame).map_or(true, |found| ethertypes.contains(&found))
 }
 
-/// The frame's EtherType, behind the VLAN tag if there is one.
+/// Returns the frame's EtherType. If there is a VLAN tag, this is the EtherType after the tag.
 fn ethertype(frame: &[u8]) -> Result<u16, Error> {
     match get16(first::<14>(frame)?, 12) {
         VLAN => Ok(get16(first::<18>(frame)?, 16)),

@@ -6,8 +6,9 @@ use crate::{
 };
 use crate::{cee, cnm, credit, d3, discovery, exp, hula, pdq, pfc, r2c2, rcp, roce, tcp, udp};
 
-/// Defines [`Header`] from one line per header: its documentation and `Variant: type`. `in Box` marks a header that would
-/// make packets too large. [`Decoders`](crate::Decoders) read the headers under `told` only if they are configured to.
+/// Defines [`Header`] from one line per header: the header's documentation and `Variant: type`. `in Box`
+/// marks a header that would make packets too large. [`Decoders`](crate::Decoders) read the headers under
+/// `told` only if they are configured to.
 macro_rules! headers {
     (
         built_in { $($(#[$doc:meta])* $variant:ident: $header:ty $(, in $holder:ident)?;)* }
@@ -29,7 +30,8 @@ macro_rules! headers {
         }
 
         impl HeaderInfo for Header {
-            // Inlined: a separate call would cost about 1 % of the time per packet-hop.
+            // This function is inlined, because a separate call would cost about 1 % of the time per
+            // packet-hop.
             #[inline(always)]
             fn ends(&self) -> Ends { ask!([$($variant)* $($told)*] self.ends()) }
             #[inline]
@@ -168,7 +170,8 @@ headers! {
 }
 
 impl Header {
-    /// The built-in header in front of `bytes`, and its length in them: [`HeaderInfo::decode_header`].
+    /// Decodes the built-in header at the start of `bytes`. Returns the header and its length:
+    /// [`HeaderInfo::decode_header`].
     ///
     /// # Errors
     /// [`Error`] if the bytes are no packet with a built-in header, or if the packet is incomplete.
@@ -190,7 +193,7 @@ impl Header {
     /// Appends the packet's bytes to `out`: the header and `payload`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the header announces another payload length.
+    /// Returns [`Error::Invalid`] if the length of `payload` differs from the length in the header.
     ///
     /// # Panics
     /// As [`HeaderInfo::encode_header`].
@@ -205,7 +208,7 @@ impl Header {
         Ok(())
     }
 
-    /// The header, if it is a header of another crate of type `H`.
+    /// Returns the header if it is an extension header of type `H`.
     #[must_use]
     pub fn extension<H: ExtensionHeader>(&self) -> Option<&H> {
         match self {
@@ -214,7 +217,7 @@ impl Header {
         }
     }
 
-    /// The header for changes on the path, if it is a header of another crate of type `H`.
+    /// Returns the header if it is an extension header of type `H`, so that nodes on the path can change it.
     #[must_use]
     pub fn extension_mut<H: ExtensionHeader>(&mut self) -> Option<&mut H> {
         match self {

@@ -6,17 +6,18 @@
 //!        0x8E    ToR     utilisation    zeros
 //! ```
 //!
-//! The bytes behind the utilisation are padding, sent as 0 and ignored on receipt.
+//! The bytes after the utilisation are padding, sent as 0 and ignored on receipt.
 
 use crate::field::{first, get32};
 use crate::{Ends, Error, HeaderInfo, PacketKind};
 
-/// A switch's advertisement to its neighbours: the best path that it knows to an edge switch (ToR).
+/// A switch's advertisement to its neighbours of the best path that it knows to an edge switch (ToR).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
     /// The edge switch's node number, below 2^24.
     pub tor: u32,
-    /// Utilisation of the busiest link on that path, in 255ths of line rate. 255 also stands for higher values.
+    /// Utilisation of the busiest link on this path, in 255ths of the line rate. 255 also stands for higher
+    /// values.
     pub utilisation: u8,
 }
 
@@ -53,7 +54,7 @@ impl Probe {
 }
 
 impl HeaderInfo for Probe {
-    /// The edge switch as both source and destination, since the probe is for all nodes.
+    /// Returns the edge switch as both source and destination, because the probe is for all nodes.
     #[inline]
     fn ends(&self) -> Ends {
         Ends::new(self.tor, self.tor)

@@ -47,8 +47,9 @@ id! {
 impl Class {
     /// The class of packets that name no class.
     pub const DEFAULT: Self = Self(0);
-    /// The class of the packets between neighbours and from congestion points (PFC frames, congestion notices). It is
-    /// served before all priorities, is never paused, and does not count towards buffer occupancy.
+    /// The class of packets between neighbours and of packets from congestion points (PFC frames, congestion
+    /// notices). This class is served before all priorities, is never paused, and does not count towards
+    /// buffer occupancy.
     pub const CONTROL: Self = Self(8);
 }
 

@@ -1,14 +1,16 @@
-//! The trait that all headers implement: the facts of a packet that engines, schemes, records and captures need.
+//! The trait that all headers implement. It gives the properties of a packet that engines, schemes, records
+//! and captures need.
 
 use crate::{Class, Error, FlowKey, NodeId};
 
-/// A packet's header: the facts that other components need, its encoding, and its recognition and decoding.
+/// A packet's header: the properties that other components need, its encoding, and its recognition and
+/// decoding.
 ///
-/// Each header's file implements this trait. [`Header`](crate::Header) implements it too, by calling the header that it
-/// holds. The default methods fit most headers.
+/// Each header's file implements this trait. [`Header`](crate::Header) also implements this trait, by calling
+/// the header that it contains. The default methods fit most headers.
 pub trait HeaderInfo {
-    /// The nodes that the header names. Control packets that name only one node, or none, document their result at
-    /// their own `ends`.
+    /// Returns the nodes that the header names. If a control packet names only one node, or none, its own
+    /// `ends` documents the result.
     fn ends(&self) -> Ends;
 
     /// The packet's purpose.
@@ -21,12 +23,14 @@ pub trait HeaderInfo {
         Class::DEFAULT
     }
 
-    /// The name of the flow that the packet belongs to or is about; `None` if the packet is about no single flow.
+    /// Returns the name of the flow that the packet belongs to or is about; `None` if the packet is not about
+    /// a single flow.
     fn flow_key(&self) -> Option<FlowKey> {
         None
     }
 
-    /// The bytes of a flow that the packet holds; `None` if it holds no application bytes.
+    /// Returns the bytes of a flow that the packet carries; `None` if the packet carries no application
+    /// bytes.
     fn range(&self) -> Option<FlowRange> {
         None
     }
@@ -36,8 +40,8 @@ pub trait HeaderInfo {
         None
     }
 
-    /// The values that a switch hashes to tell flows apart: the ends, and the bits that tell flows between the same two
-    /// ends apart (0 if a switch sees no such bits).
+    /// Returns the values that a switch hashes to distinguish flows: the ends, and the bits that distinguish
+    /// flows between the same two ends (0 if a switch sees no such bits).
     #[inline]
     fn label(&self) -> (Ends, u32) {
         (self.ends(), self.five_tuple().map_or(0, FiveTuple::ports))
@@ -48,14 +52,14 @@ pub trait HeaderInfo {
         None
     }
 
-    /// Marks the packet with congestion experienced (RFC 3168 §5) if its transport understands marks. Returns whether
-    /// it does. A queue can only drop a packet that it cannot mark.
+    /// Marks the packet with congestion experienced (RFC 3168 §5) if its transport supports marks. Returns
+    /// true if the packet is marked. If a queue cannot mark a packet, it can only drop the packet.
     fn mark_congestion(&mut self) -> bool {
         false
     }
 
-    /// Removes the payload and records the removal in the header. Returns whether the protocol has trimmed packets. A
-    /// queue can only drop a packet that it cannot trim.
+    /// Removes the payload and records the removal in the header. Returns true if the protocol supports
+    /// trimmed packets. If a queue cannot trim a packet, it can only drop the packet.
     fn trim(&mut self) -> bool {
         false
     }
@@ -79,13 +83,14 @@ pub trait HeaderInfo {
         0
     }
 
-    /// True if zeros may follow the payload, because a scheme may charge more header bytes than the fields take.
+    /// True if zeros may follow the payload. The reason is that a scheme may charge more header bytes than
+    /// the fields take.
     fn may_be_padded(&self) -> bool {
         false
     }
 
-    /// True if the header's bytes depend on the payload, because a checksum covers both. If false, a relay need not
-    /// touch the payload.
+    /// True if the header's bytes depend on the payload, because a checksum covers both. If false, a relay
+    /// does not need the payload to encode the header.
     fn covers_payload(&self) -> bool {
         true
     }
@@ -95,13 +100,15 @@ pub trait HeaderInfo {
         Framing::Packet { tag: 0, ethertype: Framing::OWN }
     }
 
-    /// Appends the header's bytes to `out`. The checksum covers `payload`, from which trailing zeros may be left out.
+    /// Appends the header's bytes to `out`. The checksum covers `payload`, from which trailing zeros may be
+    /// left out.
     ///
     /// # Panics
-    /// If a field is out of its documented range. R2C2's headers check this in debug builds only.
+    /// If a field is out of its documented range. R2C2's headers check this only in debug builds.
     fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>);
 
-    /// Appends the bytes that follow the payload to `out`. The bytes of `out` from `start` on are the packet so far.
+    /// Appends the bytes that follow the payload to `out`. The packet's bytes so far begin at `start` in
+    /// `out`.
     fn encode_trailer(&self, _out: &mut Vec<u8>, _start: usize) {}
 
     /// Returns true if the bytes have the type of this header. At most one header recognises a packet.
@@ -109,8 +116,8 @@ pub trait HeaderInfo {
     where
         Self: Sized;
 
-    /// The header in front of `bytes`, and its length in them. The payload follows, then the
-    /// [trailer](Self::trailer_len); bytes behind the packet are ignored.
+    /// Decodes the header at the start of `bytes`. Returns the header and its length. The payload follows,
+    /// then the [trailer](Self::trailer_len). Bytes after the packet are ignored.
     ///
     /// # Errors
     /// [`Error`] if the bytes are no packet with this header, or if the packet is incomplete.
@@ -118,9 +125,10 @@ pub trait HeaderInfo {
     where
         Self: Sized;
 
-    /// The header in front of `front`, the first bytes of a packet, and its length in them. Relays use this method,
-    /// since it does not read the rest of the packet. `None` if the header cannot be decoded without all bytes. The
-    /// destination verifies a checksum that [covers](Self::covers_payload) the payload.
+    /// Decodes the header at the start of `front`, which contains the first bytes of a packet. Returns the
+    /// header and its length; `None` if the header cannot be decoded without all bytes. Relays use this
+    /// method, because it does not read the rest of the packet. If a checksum [covers](Self::covers_payload)
+    /// the payload, only the destination verifies this checksum.
     #[must_use]
     fn decode_front(_front: &[u8]) -> Option<(Self, usize)>
     where
@@ -129,8 +137,9 @@ pub trait HeaderInfo {
         None
     }
 
-    /// Writes the fields that a relay may have changed into `front`, the first bytes of the packet as it arrived. Other
-    /// bytes stay as they are. Returns false if this is not possible; the packet must then be encoded again.
+    /// Writes the fields that a relay may have changed into `front`, the first bytes of the packet as it
+    /// arrived. Other bytes do not change. Returns false if this is not possible; the packet must then be
+    /// encoded again.
     fn patch_front(&self, _front: &mut [u8]) -> bool {
         false
     }
@@ -159,7 +168,7 @@ impl Ends {
 pub enum PacketKind {
     /// The packet carries application bytes.
     Data,
-    /// An acknowledgement, or another packet of a transport without application bytes.
+    /// The packet carries no application bytes. It is an acknowledgement or another packet of a transport.
     Ack,
     /// An event that is broadcast or reported to a controller, an announcement, or a digest.
     Event,
@@ -203,14 +212,14 @@ pub enum Position {
     Byte(u64),
     /// Distance in bytes modulo 2^32, as in TCP.
     WrappedByte(u32),
-    /// Number of the packet modulo 2^32. All packets of such a flow except the last are full. The position in bytes is
-    /// therefore the number times the payload of a full packet.
+    /// Number of the packet modulo 2^32. All packets of such a flow except the last carry the same number of
+    /// bytes. The position in bytes is therefore the packet number times this number of bytes.
     Packet(u32),
 }
 
 impl Position {
-    /// The position as a number that does not wrap, in bytes or packets. Of the candidates, the result is the one
-    /// nearest to `near`, which is another position of the same flow. The flow begins at 0.
+    /// Returns the position as a number that does not wrap, in bytes or packets. The result is the possible
+    /// position nearest to `near`, which is another position of the same flow. The flow begins at 0.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the number wraps at 2^32")]
     pub fn unwrapped(self, near: u64) -> u64 {
@@ -245,8 +254,8 @@ impl FiveTuple {
     /// The protocol number of UDP.
     pub const UDP: u8 = 17;
 
-    /// The source and destination ports of a host's `number`th TCP or UDP flow. A pair of ports repeats only after 3.9
-    /// billion flows.
+    /// Returns the source and destination ports of a host's TCP or UDP flow with this number. A pair of ports
+    /// repeats only after 3.9 billion flows.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the ports are below 2^16 by their remainders")]
     pub const fn ports_of(number: u64) -> (u16, u16) {
@@ -266,7 +275,7 @@ impl FiveTuple {
         (self.src_port as u32) << 16 | self.dst_port as u32
     }
 
-    /// The same five-tuple with source and destination nodes exchanged; the ports stay.
+    /// Returns the same five-tuple with source and destination nodes exchanged. The ports do not change.
     #[must_use]
     pub const fn answered(self) -> Self {
         Self { src: self.dst, dst: self.src, ..self }
@@ -284,14 +293,14 @@ impl FiveTuple {
 pub enum Framing {
     /// The packet follows an Ethernet header with the addresses of its nodes and an EtherType.
     Packet {
-        /// Bytes at the packet's start that are a tag. On Ethernet the tag stands in front of the EtherType.
+        /// Number of bytes at the packet's start that are a tag. On Ethernet, the tag precedes the EtherType.
         tag: usize,
         /// The EtherType.
         ethertype: u16,
     },
     /// The packet is a whole frame, with addresses and EtherType.
     Frame {
-        /// Bytes at the packet's start that are a tag. On Ethernet the tag stands behind the addresses.
+        /// Number of bytes at the packet's start that are a tag. On Ethernet, the tag follows the addresses.
         tag: usize,
         /// Bytes of the frame check sequence at the frame's end. Captures leave them out.
         fcs: usize,

@@ -1,7 +1,8 @@
 //! The IPv4 header (RFC 791) in front of TCP segments, UDP datagrams and RoCEv2 packets.
 //!
-//! Node `n` has the address `10.0.0.0 + n`. The header has no options, forbids fragmentation and has a time to live of 64
-//! hops. Decoding is more tolerant: fields that an [`Ipv4`] does not keep may hold any value that the checksum covers.
+//! Node `n` has the address `10.0.0.0 + n`. The header has no options, forbids fragmentation and has a time
+//! to live of 64 hops. Decoding is more tolerant: fields that an [`Ipv4`] does not store may have any value
+//! for which the checksum is correct.
 
 use crate::field::{first, get16, get32, part, put16, put32};
 use crate::{Ecn, Error, checksum};

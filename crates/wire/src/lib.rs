@@ -1,26 +1,28 @@
-//! Byte-exact headers: typed structs, their encoding, decoding and checksums. No behaviour.
+//! Byte-exact headers: typed structs, their encoding, decoding and checksums. This crate contains no
+//! behaviour.
 //!
-//! Each header has its own file and implements the trait [`HeaderInfo`]; `header.rs` lists the headers. A header is a
-//! small struct. The simulator passes the struct; the live runtime and pcapng captures pass its bytes, with the same
-//! meaning. Decoding never panics, whatever the bytes: a malformed packet is data, and an [`Error`] says what is wrong
-//! with it. Encoding expects every field within its documented range.
+//! Each header has its own file and implements the trait [`HeaderInfo`]; `header.rs` lists the headers. A
+//! header is a small struct. The simulator passes the struct. The live runtime and pcapng captures use the
+//! header's bytes, which have the same meaning. Decoding never panics on any bytes: a malformed packet is
+//! data, and an [`Error`] describes the problem. Encoding expects every field within its documented range.
 //!
 //! The first byte identifies the kind of packet:
-//! - IPv4 without options begins with 0x45. R2C2's unicast control packets use 0x41 to 0x44 and 0x47 to 0x49, so never
-//!   0x45.
+//! - IPv4 without options begins with 0x45. R2C2's unicast control packets use 0x41 to 0x44 and 0x47 to 0x49,
+//!   so they never begin with 0x45.
 //! - Expeditus's tag begins with 0x99.
-//! - Converged-Ethernet packets are whole frames with their frame check sequence. 0x01 begins the address of a pause
-//!   frame. 0x06 begins the address of a host, for data frames and congestion notices; the EtherType tells these two
-//!   apart.
+//! - Converged-Ethernet packets are whole frames with their frame check sequence. The address of a pause
+//!   frame begins with 0x01. The address of a host begins with 0x06, in data frames and in congestion
+//!   notices; the EtherType distinguishes these two.
 //! - RoCEv2 is UDP to its own port and, unlike our UDP datagrams, has no UDP checksum.
 //! - PDQ's packets have 0xE in the upper half of the first byte, D3's 0xF, and RCP's 0x6.
 //! - PFQ's credits begin with 0x83, and topology discovery's packets with 0x84 and 0x87.
-//! - A [`Shim`] may precede a packet; it begins with 0x5C.
+//! - A packet may be preceded by a [`Shim`], which begins with 0x5C.
 //! - Headers of [other crates](extension) begin with 0x95.
-//! - [Frames of kernels](frame_view) also begin with 0x06. Only a decoder that is configured for them reads them.
+//! - [Frames of kernels](frame_view) also begin with 0x06. Only a decoder that is configured for such frames
+//!   reads them.
 //!
-//! The simulation counts payload bytes and does not keep them. A missing payload stands for zeros, which add nothing to
-//! a checksum.
+//! The simulation counts payload bytes and does not store them. A missing payload stands for zeros, which do
+//! not change a checksum.
 
 pub mod cee;
 mod checksum;
@@ -71,7 +73,7 @@ pub use shim::Shim;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There are fewer bytes than the header and the length that it announces need.
+    /// There are fewer bytes than the header, or the length that the header announces, requires.
     #[error("{need} bytes are needed (got {have})")]
     Truncated {
         /// Bytes present.

@@ -5,8 +5,8 @@
 //! switch port  06 : port / 256,1 : level : index, 16 bits  : port % 256
 //! ```
 //!
-//! The last bit of the second byte tells host and port addresses apart. The seven bits before it are the port's upper
-//! bits, which are 0 if a switch has at most 256 ports.
+//! The last bit of the second byte distinguishes host addresses from port addresses. The seven bits before it
+//! are the port's upper bits, which are 0 if a switch has at most 256 ports.
 
 use std::fmt;
 

@@ -22,12 +22,14 @@ pub struct Pause {
     pub src: Mac,
     /// Bit i is set if the frame pauses or resumes priority i.
     pub enabled: u8,
-    /// Pause time of each priority from now on, in 512 bit times; 0 resumes. Also 0 where `enabled` has no bit.
+    /// Pause time of each priority, from the arrival of the frame, in 512 bit times; 0 resumes. Also 0 for
+    /// priorities without a bit in `enabled`.
     pub quanta: [u16; 8],
 }
 
 impl Pause {
-    /// The destination address of all pause frames. It reaches the neighbouring MAC and is never forwarded.
+    /// The destination address of all pause frames. Frames with this address reach only the neighbouring MAC
+    /// and are never forwarded.
     pub const DESTINATION: Mac = Mac([Self::TYPE, 0x80, 0xC2, 0, 0, 1]);
     /// The EtherType of MAC control.
     pub const ETHERTYPE: u16 = 0x8808;
@@ -77,7 +79,7 @@ impl Pause {
         Ok(Self { quanta: pause.counted(), ..pause })
     }
 
-    /// The pause times, with 0 for priorities that `enabled` leaves out.
+    /// Returns the pause times, with 0 for priorities without a bit in `enabled`.
     fn counted(&self) -> [u16; 8] {
         let counts = |priority: usize| self.enabled >> priority & 1 == 1;
         std::array::from_fn(|priority| if counts(priority) { self.quanta[priority] } else { 0 })
@@ -85,8 +87,8 @@ impl Pause {
 }
 
 impl HeaderInfo for Pause {
-    /// The sending host as both ends, or node 0 if a switch port sends the frame. The frame is for the neighbour and
-    /// does not name it.
+    /// Returns the sending host as both ends, or node 0 if a switch port sends the frame. The frame is for
+    /// the neighbour and does not name it.
     fn ends(&self) -> Ends {
         let node = self.src.node().unwrap_or(0);
         Ends::new(node, node)

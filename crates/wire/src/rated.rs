@@ -1,6 +1,7 @@
-//! The common part of PDQ's, D3's and RCP's packets: flow, direction and kind. Twenty bytes of the scheme follow, in
-//! which the routers on the path write the rate that they grant (specifications/pdq.md §1). The headers have forty
-//! bytes in all, the same as TCP over IPv4, so that the schemes compare with TCP.
+//! The common part of PDQ's, D3's and RCP's packets: flow, direction and kind. Twenty bytes of the scheme
+//! follow. In these bytes, the routers on the path write the rate that they grant (specifications/pdq.md §1).
+//! The headers have forty bytes in total, the same as TCP over IPv4, so that comparisons of the schemes with
+//! TCP are fair.
 //!
 //! | byte | bits | field |
 //! |---|---|---|
@@ -18,8 +19,8 @@
 //! | 18 | 12 | number of the path |
 //! | 20 | 160 | the scheme's own bytes |
 //!
-//! Pacing, grants and completion times are the hosts' task. A switch reads and writes the scheme's own bytes and counts
-//! the hop.
+//! Pacing, grants and completion times are computed at the hosts. A switch reads and writes the scheme's own
+//! bytes and counts the hop.
 
 use crate::field::{first, get16, get32, part, put16, put32};
 use crate::{Ends, Error, FlowKey, FlowRange, Header, HeaderInfo, Opening, Position, checksum, d3, pdq, rcp};
@@ -33,11 +34,12 @@ pub struct Segment {
     pub dst: u32,
     /// `number << 4 | subflow`: the flow's number at its source, and the number of the subflow (24 bits in all).
     pub flow: u32,
-    /// Meaning by kind: in data, the packet's number in its flow, from 0; in a SYN, the number of the flow's packets;
-    /// in a probe, the probe's number; in a TERM, 1 if the whole flow ends and 0 if only the subflow ends. An
-    /// acknowledgement repeats the number that it acknowledges.
+    /// A number that depends on the kind of the packet. In data, it is the packet's number in its flow, from
+    /// 0. In a SYN, it is the number of packets of the flow. In a probe, it is the probe's number. In a TERM,
+    /// it is 1 if the whole flow ends and 0 if only the subflow ends. An acknowledgement repeats the number
+    /// of the packet that it acknowledges.
     pub seq: u32,
-    /// Payload bytes; 0 except in data.
+    /// Payload bytes; 0 in packets that are not data.
     pub plen: u16,
     /// Number of the path among the paths between the two nodes (12 bits).
     pub path: u16,
@@ -47,7 +49,7 @@ pub struct Segment {
     pub kind: Kind,
     /// True if the packet acknowledges a packet of this kind.
     pub ack: bool,
-    /// True if the packet asks the routers for a rate. Routers only forward other packets.
+    /// True if the packet asks the routers for a rate. Routers only forward packets that do not ask.
     pub asks: bool,
 }
 
@@ -69,7 +71,7 @@ impl Kind {
     const ALL: [Self; 4] = [Self::Syn, Self::Data, Self::Probe, Self::Term];
 }
 
-/// The scheme of the last twenty bytes: the upper half of the first byte.
+/// The scheme that the last twenty bytes of the header belong to, as the upper half of the first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// [`pdq`].
@@ -97,7 +99,7 @@ impl Segment {
     pub const LEN: usize = COMMON + OWN;
     /// Subflows that a flow may have.
     pub const SUBFLOWS: u32 = 16;
-    /// Number of paths that the header can tell apart.
+    /// Number of paths that the header can distinguish.
     pub const PATHS: u32 = 1 << 12;
     /// Greatest number of links on a path.
     pub const LINKS: usize = 15;
@@ -151,7 +153,8 @@ impl Segment {
         out.extend_from_slice(&bytes);
     }
 
-    /// The common part in front of `bytes`, and the scheme's own bytes. `bytes` must reach to the end of the payload.
+    /// Decodes the common part at the start of `bytes`, and the scheme's own bytes. `bytes` must reach to the
+    /// end of the payload.
     ///
     /// # Errors
     /// [`Error`] if the bytes are no whole packet of that scheme.
@@ -200,7 +203,7 @@ pub trait Rated: Sized {
     /// The scheme's own bytes.
     fn own(&self) -> [u8; OWN];
 
-    /// The packet with this common part and these scheme's own bytes.
+    /// Creates a packet from this common part and the scheme's own bytes.
     fn new(segment: Segment, own: &[u8; OWN]) -> Self;
 }
 
@@ -271,7 +274,7 @@ impl Header {
         }
     }
 
-    /// [`rated`](Self::rated) for changes by a node on the path.
+    /// Returns the same common part as [`rated`](Self::rated), so that a node on the path can change it.
     #[must_use]
     #[inline]
     pub fn rated_mut(&mut self) -> Option<&mut Segment> {

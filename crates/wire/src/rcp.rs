@@ -16,8 +16,8 @@ use crate::rated::{OWN, Rated, Scheme, Segment};
 pub struct Packet {
     /// The common part: flow, direction and kind of the packet.
     pub segment: Segment,
-    /// The lowest rate that the routers on the path have offered so far, initially the sender's own; kbit/s of whole
-    /// packets.
+    /// The lowest rate that the routers on the path have offered so far, in kbit/s of whole packets. The
+    /// initial value is the sender's own rate.
     pub rate: u32,
     /// The sender's round-trip time in nanoseconds; 0 before its first measurement.
     pub rtt: Minifloat,

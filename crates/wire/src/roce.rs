@@ -23,10 +23,10 @@
 //! 0x1F (ACK without a credit count) or 0x60 (NAK, packet sequence error). An ACK has the number of the last packet
 //! that arrived in order. A NAK has the number of the packet that the receiver expects.
 //!
-//! A congestion notification has 16 reserved zero bytes in place of RETH. By the standard a flow would begin with a
-//! WRITE First, the only packet with a RETH, whose DMA length is that of the whole message. Here every packet is a
-//! WRITE Only with a RETH, so that each packet alone says which bytes it carries. Its DMA length is still the length of
-//! the message, not of the packet.
+//! A congestion notification has 16 reserved zero bytes in place of RETH. According to the standard, a flow
+//! would begin with a WRITE First. It is the only packet with a RETH, whose DMA length is the length of the
+//! whole message. Here every packet is a WRITE Only with a RETH, so that each packet alone states which bytes
+//! it carries. The DMA length in each packet is still the length of the message, not of the packet.
 
 use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
 use crate::ipv4::{self, Ipv4};
@@ -69,14 +69,15 @@ pub enum Kind {
         /// True if the receiver must acknowledge the packet at once.
         ack_request: bool,
     },
-    /// Tells a flow's source which packets have arrived in order.
+    /// Informs a flow's source which packets have arrived in order.
     Acknowledgement {
         /// Number of the next packet that the receiver accepts (24 bits); all packets before it have arrived.
         expected: u32,
-        /// True if the receiver discarded a later packet instead (NAK, packet sequence error).
+        /// True if the receiver discarded a later packet in place of the expected packet (NAK, packet
+        /// sequence error).
         refused: bool,
     },
-    /// Tells a flow's source that one of the flow's packets was marked (CNP).
+    /// Informs a flow's source that one of the flow's packets was marked (CNP).
     Notification,
 }
 
@@ -92,7 +93,7 @@ const ACKNOWLEDGE: u8 = 0x11;
 const CNP: u8 = 0x81;
 /// BTH's acknowledge request.
 const ACK_REQUEST: u8 = 0x80;
-/// AETH's syndromes: ACK with an invalid count of credits, and NAK for a packet sequence error.
+/// AETH's syndromes: ACK without a valid credit count, and NAK for a packet sequence error.
 const ACK: u8 = 0x1F;
 const NAK: u8 = 0x60;
 /// Packet sequence numbers have 24 bits.
@@ -103,9 +104,9 @@ const DEFAULT_PARTITION: u16 = 0xFFFF;
 impl Packet {
     /// The UDP destination port of every packet.
     pub const PORT: u16 = 4_791;
-    /// Bytes of the headers in front of the payload, except in acknowledgements.
+    /// Bytes of the headers before the payload, except in acknowledgements.
     pub const HEADERS: usize = ipv4::LEN + UDP + BTH + EXTENDED;
-    /// Bytes on the wire of a notification. Also bytes on the wire of a WRITE without its payload and padding.
+    /// Bytes of a notification on the wire, and of a WRITE without its payload and padding.
     pub const LEN: usize = Self::HEADERS + ICRC;
     /// Bytes on the wire of an acknowledgement.
     pub const ACKNOWLEDGEMENT_LEN: usize = Self::LEN - EXTENDED + AETH;
@@ -127,18 +128,19 @@ impl Packet {
         }
     }
 
-    /// Bytes of the headers in front of the payload.
+    /// Returns the bytes of the headers before the payload.
     const fn header_len(&self) -> usize {
         ipv4::LEN + UDP + BTH + self.extended()
     }
 
-    /// Bytes of padding behind the payload, which make its length a multiple of four.
+    /// Returns the bytes of padding after the payload, which make the length of payload and padding a
+    /// multiple of four.
     const fn padding(&self) -> usize {
         self.plen().wrapping_neg() as usize % 4
     }
 
-    /// The flow's name: `source of the flow << 32 | flow`. Notifications and acknowledgements have the name of the flow
-    /// that they are about.
+    /// Returns the flow's name: `source of the flow << 32 | flow`. Notifications and acknowledgements return
+    /// the name of the flow that they are about.
     #[must_use]
     pub const fn key(&self) -> FlowKey {
         let source = match self.kind {
@@ -148,7 +150,8 @@ impl Packet {
         FlowKey((source as u64) << 32 | self.flow as u64)
     }
 
-    /// The bytes of the headers, filled up with zeros to the length of the longest headers.
+    /// Returns the bytes of the headers. If the packet's headers are shorter than the longest headers, zeros
+    /// follow.
     ///
     /// # Panics
     /// If the number of a node, flow or packet exceeds 24 bits, the priority exceeds 7, or the packet exceeds the
@@ -240,7 +243,7 @@ fn invalid<T>(field: &'static str, value: u64) -> Result<T, Error> {
     Err(Error::Invalid { field, value })
 }
 
-/// The kind of a WRITE, decoded from its BTH and from `rest`: RETH, payload and padding.
+/// Decodes the kind of a WRITE from its BTH and from `rest`: RETH, payload and padding.
 #[expect(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
 fn decode_write(bth: &[u8], rest: &[u8]) -> Result<Kind, Error> {
     let padding = usize::from(bth[1] >> 4 & 3);
@@ -262,7 +265,7 @@ fn decode_write(bth: &[u8], rest: &[u8]) -> Result<Kind, Error> {
     Ok(Kind::Write { psn: get32(bth, 8) % NUMBERS, plen: plen as u16, offset, size, ack_request })
 }
 
-/// The kind of an acknowledgement, decoded from its BTH and AETH.
+/// Decodes the kind of an acknowledgement from its BTH and AETH.
 fn decode_acknowledgement(bth: &[u8], aeth: &[u8]) -> Result<Kind, Error> {
     if aeth.len() != AETH {
         return invalid("length", (UDP + BTH + aeth.len() + ICRC) as u64);
@@ -284,8 +287,8 @@ fn number(what: &str, number: u32) -> u32 {
     number
 }
 
-/// The invariant CRC over `packet`, the bytes in front of the CRC. It covers eight bytes of ones in place of a link
-/// header, and then the packet with ones in place of the fields that change on the path.
+/// Computes the invariant CRC over `packet`, the bytes before the CRC. The CRC covers eight bytes of ones in
+/// place of a link header, followed by the packet. Fields that change on the path are replaced by ones.
 pub(crate) fn icrc(packet: &[u8]) -> [u8; ICRC] {
     const VARIANT: [usize; 7] = [1, 8, 10, 11, ipv4::LEN + 6, ipv4::LEN + 7, ipv4::LEN + UDP + 4];
     let (headers, rest) = packet.split_first_chunk::<{ ipv4::LEN + UDP + BTH }>().expect("headers are there");
@@ -375,7 +378,7 @@ impl HeaderInfo for Packet {
         out.extend_from_slice(&icrc);
     }
 
-    /// Unlike a [`udp::Datagram`](crate::udp::Datagram), such a packet has no UDP checksum.
+    /// Unlike a [`udp::Datagram`](crate::udp::Datagram), a RoCEv2 packet has no UDP checksum.
     fn is_in(bytes: &[u8]) -> bool {
         bytes.len() >= ipv4::LEN + UDP
             && bytes[0] == ipv4::TYPE
@@ -407,14 +410,15 @@ pub(crate) mod tests {
     };
     pub(crate) const NOTIFICATION: Packet =
         Packet { src: 0x02_03_04, dst: 1, ecn: Ecn::NotEct, kind: Kind::Notification, ..WRITE };
-    /// Only the first packet has arrived.
+    /// An acknowledgement after only the first packet has arrived.
     pub(crate) const ACKNOWLEDGEMENT: Packet =
         Packet { kind: Kind::Acknowledgement { expected: 1, refused: false }, ..NOTIFICATION };
-    /// A packet after the sixth arrived in place of the sixth.
+    /// A negative acknowledgement: a later packet arrived in place of the sixth packet.
     const REFUSAL: Packet =
         Packet { kind: Kind::Acknowledgement { expected: 5, refused: true }, ..NOTIFICATION };
 
-    /// Bytes by the formats' tables, with an independently computed IPv4 checksum and invariant CRC.
+    /// Compares with bytes written by the formats' tables, with an independently computed IPv4 checksum and
+    /// invariant CRC.
     #[test]
     fn known_bytes() {
         let write = "45 62 00 40 00 00 40 00 40 11 23 45 0a 00 00 01 0a 02 03 04  c0 01 12 b7 00 2c 00 00 \
@@ -440,7 +444,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The packet before the first has the number 2^24 - 1.
+    /// The packet before the first packet has the number 2^24 - 1.
     #[test]
     fn the_number_in_an_acknowledgement_wraps() {
         let kind = Kind::Acknowledgement { expected: 0, refused: false };

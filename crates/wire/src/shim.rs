@@ -1,12 +1,12 @@
-//! A four-byte header that the switches of a load balancer write in front of a packet for each other. The last switch
-//! removes it before a host sees the packet. It stands for the spare bits of an overlay's header (VXLAN's in CONGA,
-//! shadow addresses in Presto).
+//! A four-byte header by which the switches of a load balancer inform each other. A switch writes it before a
+//! packet, and the last switch removes it before a host receives the packet. It represents the spare bits of
+//! an overlay's header (VXLAN's header in CONGA, shadow addresses in Presto).
 
 use crate::Error;
 use crate::conga::Overlay;
 use crate::field::{first, get16, put16};
 
-/// An overlay header in front of a packet.
+/// An overlay header before a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shim {
     /// The packet has no overlay header.
@@ -46,7 +46,7 @@ impl Shim {
         out.extend_from_slice(&bytes);
     }
 
-    /// The overlay header in front of `bytes`, if there is one.
+    /// Decodes the overlay header at the start of `bytes`; [`Shim::None`] if there is none.
     ///
     /// # Errors
     /// [`Error`] if the overlay header is cut off or of an unknown kind.

@@ -1,5 +1,5 @@
-//! UDP over IPv4 (RFC 768, RFC 791) with our own stream header behind it. The stream header says which bytes of a flow
-//! a datagram carries, so that the receiver knows when the flow is complete.
+//! UDP over IPv4 (RFC 768, RFC 791), followed by our own stream header. The stream header states which bytes
+//! of a flow a datagram carries, so that the receiver can detect that the flow is complete.
 //!
 //! | byte | bits | field |
 //! |---|---|---|
@@ -37,14 +37,15 @@ const STREAM: usize = 16;
 impl Datagram {
     /// Bytes of the headers on the wire.
     pub const LEN: usize = ipv4::LEN + UDP + STREAM;
-    /// The [size](Self::size) of a flow to which its application may append bytes.
+    /// The [size](Self::size) of a flow whose application may still append bytes.
     pub const OPEN: u64 = u64::MAX;
 
     fn ip(&self) -> Ipv4 {
         Ipv4 { src: self.src, dst: self.dst, class: 0, ecn: self.ecn, protocol: FiveTuple::UDP }
     }
 
-    /// The headers' bytes in front of a payload. `payload` is that payload, from which trailing zeros may be left out.
+    /// Returns the bytes of the headers. `payload` is the payload that follows, from which trailing zeros may
+    /// be left out.
     ///
     /// # Panics
     /// If a node's number exceeds 24 bits, or headers and payload exceed the 65,535 bytes of an IPv4 packet.

@@ -6,12 +6,14 @@ use raddle_core::text::{self, Misread};
 /// A distribution of sizes, interpolated linearly between its points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeCdf {
-    /// (bytes, probability of at most that size), both non-decreasing; from probability 0 to 1.
+    /// (bytes, probability of at most this size). Both columns are non-decreasing, and the probability ranges
+    /// from 0 to 1.
     points: Vec<(f64, f64)>,
 }
 
 impl SizeCdf {
-    /// The distribution with these points, both columns non-decreasing, from probability 0 to 1.
+    /// Creates the distribution with these points. Both columns are non-decreasing, and the probability
+    /// ranges from 0 to 1.
     pub(crate) fn of(points: Vec<(f64, f64)>) -> Self {
         Self { points }
     }
@@ -25,8 +27,9 @@ impl SizeCdf {
         self
     }
 
-    /// (bytes, probability of at most that size), both non-decreasing; from probability 0 to 1. A size that occurs
-    /// twice belongs to a share of all flows. A probability that occurs twice leaves a gap between sizes.
+    /// Returns the points: (bytes, probability of at most this size). Both columns are non-decreasing, and
+    /// the probability ranges from 0 to 1. Two points with the same size mean that a share of all flows has
+    /// exactly this size. Two points with the same probability leave a gap between their sizes.
     #[must_use]
     pub fn points(&self) -> &[(f64, f64)] {
         &self.points
@@ -78,8 +81,8 @@ impl SizeCdf {
         Ok(Self { points })
     }
 
-    /// The same distribution without the largest flows, which are this share of all flows. The probabilities of the
-    /// remaining flows keep their ratios.
+    /// Removes the largest flows, which are this share of all flows, from the distribution. The probabilities
+    /// of the remaining flows keep their ratios.
     ///
     /// # Panics
     /// If the share is not in `0..1`.
@@ -103,7 +106,7 @@ impl SizeCdf {
         self.points.windows(2).map(|p| (p[1].1 - p[0].1) * f64::midpoint(p[0].0, p[1].0)).sum()
     }
 
-    /// The size in bytes that a share `u`, in `0..1`, of the flows does not exceed.
+    /// Returns the size in bytes that a share `u` of the flows, in `0..1`, does not exceed.
     #[must_use]
     pub fn quantile(&self, u: f64) -> f64 {
         let next = self.points.partition_point(|&(_, share)| share <= u).clamp(1, self.points.len() - 1);

@@ -3,26 +3,28 @@
 use raddle_core::{Duration, Flow, NodeId, Rate, Time};
 use raddle_topology::Topology;
 
-/// A workload's realised size and load. Loads count application bytes, without headers and control packets. They are
-/// `None` if all flows start at once.
+/// The actual size and load of a workload. Loads count application bytes, without headers and control
+/// packets. Loads are `None` if all flows start at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Facts {
     /// Number of flows.
     pub flows: usize,
     /// Sum of sizes in bytes.
     pub bytes: u128,
-    /// Mean size in bytes. For heavy tails it is well below the mean of the distribution (specifications/r2c2.md §10).
+    /// Mean size in bytes. For heavy tails, this mean is well below the mean of the distribution
+    /// (specifications/r2c2.md §10).
     pub mean_size: f64,
     /// Time from the first start to the last.
     pub span: Duration,
-    /// Bits offered per second of the span, divided by the sum of the rates of the hosts' links: the fastest link of
-    /// each host.
+    /// Bits offered per second of the span, divided by the sum over all hosts of the rate of the host's
+    /// fastest link.
     pub host_load: Option<f64>,
-    /// `host_load` times the [oversubscription](raddle_topology::Oversubscription::total) of a Clos network: the
-    /// measure of a [load](crate::Arrivals::Load) if all hosts may send. `None` for other networks.
+    /// `host_load` times the [oversubscription](raddle_topology::Oversubscription::total) of a Clos network.
+    /// If all hosts may send, a [load](crate::Arrivals::Load) is given in this measure. `None` for other
+    /// networks.
     pub network_load: Option<f64>,
-    /// Bits offered per second of the span, times the hops that each must make, divided by the sum of the rates of all
-    /// directed links.
+    /// Bits offered per second of the span, each multiplied by the hops of its path, divided by the sum of
+    /// the rates of all directed links.
     pub fabric_load: Option<f64>,
 }
 
@@ -109,7 +111,8 @@ mod tests {
         assert!((facts.fabric_load.unwrap() - 0.157).abs() < 0.002, "{facts:?}");
     }
 
-    /// specifications/r2c2.md §10: samples of 1e6 flows have a mean near 48 KB, not 100 KB, about 7% load.
+    /// specifications/r2c2.md §10: samples of 1e6 flows have a mean near 48 KB instead of 100 KB, which gives
+    /// about 7% load.
     #[test]
     fn oracle_realised_mean_of_set_up_s_is_far_below_nominal() {
         let topology = torus(&[8, 8, 8]);

@@ -36,7 +36,7 @@ pub struct Workload {
     pub process: Process,
     /// Each flow's share relative to others of its class, 1 to 255.
     pub weight: u8,
-    /// Each flow's priority class, 0 to 15, 0 served first.
+    /// Each flow's priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
     /// Deadlines of the flows.
     pub deadlines: Deadlines,
@@ -95,8 +95,8 @@ impl Workload {
         Ok(self.exact(flows, capacity))
     }
 
-    /// Returns the flows, scaled to offer exactly the load if the arrivals ask for it. A load of 1 is `capacity` bits
-    /// per second.
+    /// Returns the flows. If the arrivals ask for an exact load, the start times are scaled to offer this
+    /// load. A load of 1 is `capacity` bits per second.
     fn exact(&self, flows: Flows, capacity: f64) -> Flows {
         match self.arrivals {
             Arrivals::Load { load, exact: true, .. } => stretched(&flows, load * capacity),
@@ -104,7 +104,7 @@ impl Workload {
         }
     }
 
-    /// Takes as many of the drafts as `amount` specifies.
+    /// Takes the number of drafts that `amount` specifies.
     fn first(
         &self,
         seed: u64,
@@ -131,9 +131,10 @@ impl Workload {
         }
     }
 
-    /// The rate of a load of 1, in bits per second.
+    /// Returns the rate that a load of 1 stands for, in bits per second.
     fn capacity(&self, topology: &Topology, source: &Source) -> f64 {
-        // A host that produces frames independently does not take the fabric into account.
+        // Hosts that produce frames independently offer a share of their own link, whatever the fabric can
+        // carry.
         let oversubscription = match self.arrivals {
             Arrivals::PerHost(_) => None,
             _ => topology.oversubscription(),
@@ -141,7 +142,7 @@ impl Workload {
         facts::bits_per_second(topology, source.senders()) / oversubscription.map_or(1.0, |of| of.total())
     }
 
-    /// Turns the first `count` drafts into flows, with all other fields.
+    /// Turns the first `count` drafts into flows by adding the remaining fields.
     fn flows(
         &self,
         seed: u64,
@@ -156,7 +157,8 @@ impl Workload {
             process,
             weight,
             priority,
-            // Drawn for every flow, so that the size limit does not change the deadlines of other flows.
+            // A deadline is drawn for every flow, so that the size limit does not change the deadlines of
+            // other flows.
             deadline: deadlines.draw(&mut stream).filter(|_| in_a_hurry(size)),
             ..Flow::new(FlowId::of(i), src, dst, size, start)
         };
@@ -304,7 +306,8 @@ mod tests {
         assert!(expected.contains(&None) && expected.iter().any(Option::is_some));
     }
 
-    /// specifications/pdq.md §10: f flows from n senders, floor(f / n) or ceil(f / n) from each, all within 1 us.
+    /// specifications/pdq.md §10: of f flows from n senders, each sender has floor(f / n) or ceil(f / n). All
+    /// flows start within 1 us.
     #[test]
     fn oracle_10_query_aggregation() {
         let pairs = Pairs::Incast { senders: 11, receiver: Some(NodeId(3)) };
@@ -363,7 +366,7 @@ mod tests {
         }
     }
 
-    /// specifications/expeditus.md §11.8; §8.9 for the share of the leaf-spine.
+    /// specifications/expeditus.md §11.8. The share of flows between leaves of the leaf-spine is from §8.9.
     #[test]
     fn oracle_load_generator() {
         let tree = clos(BASELINE, [10_000; 3]);
@@ -399,7 +402,8 @@ mod tests {
         let others =
             |flows: &[Flow]| -> Vec<_> { flows.iter().map(|flow| (flow.src, flow.dst, flow.size)).collect() };
         assert_eq!(others(&drawn), others(&exact), "only the starts differ");
-        // Runs at two loads get the same pattern at different speeds. Gaps are drawn in whole picoseconds.
+        // Runs at two loads get the same pattern at different speeds. Gaps are drawn in whole picoseconds, so
+        // starts may differ slightly.
         let slower = draw(0.35, true, few).unwrap();
         let twice =
             |(fast, slow): (&Flow, &Flow)| slow.start.as_ps().abs_diff(2 * fast.start.as_ps()) < 1_000;

@@ -1,11 +1,11 @@
 //! The hotspot benchmark (specifications/cee.md §6.3, §6.4; Crisan, Gusat and Minkenberg, Comparative Evaluation of
 //! CEE-based Switch Adaptive Routing, Figures 8 and 9).
 //!
-//! A hotspot is *input-generated* if hosts offer more to one destination than its link carries. It is
-//! *output-generated* if they offer less, but a link on the path is slower than others; the topology slows that link.
-//! The *degree* is the number of hosts that send to the destination. The *severity* is the total rate that they offer,
-//! as a multiple of the rate of the destination's link. *Victims* are flows between other hosts that suffer from the
-//! congestion without having caused it.
+//! A hotspot is *input-generated* if hosts offer more traffic to one destination than the destination's link
+//! carries. It is *output-generated* if the hosts offer less, but a link on the path is slower than the other
+//! links; the topology slows that link. The *degree* is the number of hosts that send to the destination. The
+//! *severity* is the total rate that these hosts offer, as a multiple of the rate of the destination's link.
+//! *Victims* are flows between other hosts that suffer from the congestion without having caused it.
 //!
 //! # Differs from the paper
 //! The paper names neither hosts nor times; specifications/cee.md §6.3 reconstructs them.
@@ -37,9 +37,9 @@ pub struct Hotspot {
     pub run: Duration,
     /// The process by which sources and victims produce frames.
     pub process: Process,
-    /// Each flow's share relative to others of its class, 1 to 255.
+    /// Each flow's share relative to other flows of its class, 1 to 255.
     pub weight: u8,
-    /// Each flow's priority class, 0 to 15, 0 served first.
+    /// Each flow's priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
 }
 
@@ -48,10 +48,11 @@ pub struct Hotspot {
 pub enum Sources {
     /// These hosts, all different.
     Named(Vec<NodeId>),
-    /// This many hosts, spread evenly over the hosts other than the destination, in host order, starting with the host
-    /// after the destination.
+    /// This number of hosts, spread evenly over the hosts other than the destination, in host order, starting
+    /// with the host after the destination.
     Degree(usize),
-    /// This share of the hosts, more than 0 and at most 1, rounded to at least 1 host and spread in the same way.
+    /// This share of the hosts, more than 0 and at most 1, rounded to at least 1 host. The hosts are spread
+    /// as with `Degree`.
     Share(f64),
 }
 
@@ -204,7 +205,7 @@ mod tests {
     #[test]
     fn oracle_6_3_the_input_generated_hotspot() {
         let flows = Hotspot::input_generated().generate(&star(32)).unwrap();
-        // 9.5 Gbps for 50 ms; 4.5 Gbps for 20 ms.
+        // 9.5 Gbps for 50 ms, and 4.5 Gbps for 20 ms.
         let hot = |src| (10, src, 31, 11_250_000, 4_500_000_000);
         assert_eq!(rows(&flows), [(0, 1, 30, 59_375_000, 9_500_000_000), hot(0), hot(8), hot(16), hot(24)]);
         assert!(flows.iter().enumerate().all(|(i, flow)| flow.id.index() == i));

@@ -12,12 +12,14 @@ const COLUMNS: [&str; 6] = ["src", "dst", "priority_group", "dst_port", "bytes",
 /// The destination port that HPCC's own generator writes.
 const DST_PORT: u16 = 100;
 
-/// Reads a flow file for the hosts of `topology`. The priority group becomes the flow's priority; the port is ignored.
-/// Flows are numbered in order of start. Starts are exact to a picosecond up to 1,000 s. As in HPCC's simulator, the
-/// count is the number of lines that are read: more flows, or a note on the format, may follow.
+/// Reads a flow file for the hosts of `topology`. The priority group becomes the flow's priority; the port is
+/// ignored. Flows are numbered in order of start. Starts up to 1,000 s are exact to a picosecond. As in
+/// HPCC's simulator, the count is the number of lines that are read. More flows, or a note on the format, may
+/// follow these lines.
 ///
 /// # Errors
-/// With line and column, if a line is malformed, an endpoint is not a host, or there are fewer lines than the count.
+/// Returns an error with line and column if a line is malformed, an endpoint is not a host, or there are
+/// fewer lines than the count.
 pub fn read_hpcc(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> {
     let mut lines = text::lines(text);
     let Some(head) = lines.next() else {

@@ -10,8 +10,9 @@ use raddle_topology::Topology;
 /// bytes, as in htsim; `prio` becomes the flow's priority. Flows are numbered in order of start; their `id` is ignored.
 ///
 /// # Errors
-/// With line and column, if a line is malformed, if there are more nodes than hosts, or if the number of flows differs
-/// from `Connections`. Also if flows start on a trigger or links fail: a list of flows cannot express these.
+/// Returns an error with line and column if a line is malformed, if there are more nodes than hosts, or if
+/// the number of flows differs from `Connections`. Also returns an error if flows start on a trigger or links
+/// fail, because a list of flows cannot express this.
 pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let mut flows = Vec::new();
@@ -53,7 +54,7 @@ pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread>
     Ok(flows)
 }
 
-/// The reason why other statements are refused.
+/// The reason why all other statements are refused.
 const UNKNOWN: &str = "only flows with a start time are supported, without triggers and failures";
 
 /// Returns the one word that follows a key.

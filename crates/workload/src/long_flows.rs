@@ -6,21 +6,22 @@ use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Process, Rate, Stream, 
 use raddle_topology::Topology;
 use std::collections::BTreeMap;
 
-/// One flow for each of a pattern's pairs. Its application produces bytes at a rate for a given time.
+/// One flow for each of a pattern's pairs. The flow's application produces bytes at a constant mean rate for
+/// a given time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LongFlows {
     /// Which hosts send to which.
     pub pairs: Pairs,
-    /// Share of the sender's fastest link that the sender offers, more than 0 and at most 1. A sender of several pairs
-    /// divides it equally among them.
+    /// Share of the sender's fastest link that the sender offers, more than 0 and at most 1. A sender of
+    /// several pairs divides this share equally among the pairs.
     pub load: f64,
     /// Time for which applications produce bytes.
     pub duration: Duration,
     /// The process by which applications produce frames.
     pub process: Process,
-    /// Each flow's share relative to others of its class, 1 to 255.
+    /// Each flow's share relative to other flows of its class, 1 to 255.
     pub weight: u8,
-    /// Each flow's priority class, 0 to 15, 0 served first.
+    /// Each flow's priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
 }
 
@@ -57,7 +58,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The flow of the bytes that an application with this rate produces in this time. Its id is not set.
+    /// Returns the flow of the bytes that an application with this rate produces in this span. The flow's id
+    /// is not set.
     pub(crate) fn flow(
         self,
         src: NodeId,
@@ -73,7 +75,7 @@ impl Span {
     }
 }
 
-/// The rate of a share `load` of the host's fastest link.
+/// Returns the rate that is the share `load` of the host's fastest link.
 pub(crate) fn link_share(topology: &Topology, host: NodeId, load: f64) -> Result<Rate, WorkloadError> {
     let link = facts::fastest_link(topology, host).ok_or(WorkloadError::NoLink { host: host.0 })?;
     Ok(share(link, load))
@@ -97,7 +99,7 @@ mod tests {
         for (i, flow) in flows.iter().enumerate() {
             assert_eq!((flow.id.index(), flow.src.index(), flow.start), (i, i, Time::ZERO));
             assert_eq!(flow.app_rate, Some(Rate::from_gbps(9)));
-            // 9 Gbps for 10 ms.
+            // The size is 9 Gbps for 10 ms.
             assert_eq!((flow.size, flow.process), (Bytes(11_250_000), Process::Poisson));
             assert_eq!((flow.weight, flow.priority), (2, 3));
         }

@@ -7,15 +7,16 @@ use raddle_topology::Topology;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How each sender produces frames, independently of the others.
+/// The way in which each sender produces frames, independently of other senders.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PerHost {
     /// The process that determines when frames are produced.
     pub process: Process,
     /// Load of a sender's frames as a share of its fastest link, more than 0 and at most 1.
     pub load: f64,
-    /// True if a burst has one destination and is one flow, all of whose bytes are available at its start. Otherwise
-    /// each frame is a flow with its own destination. In processes without bursts, each frame is a flow.
+    /// True if a burst has one destination and is one flow, all of whose bytes are available at the start of
+    /// the burst. If false, each frame is a flow with its own destination. In processes without bursts, each
+    /// frame is a flow.
     pub whole_bursts: bool,
 }
 
@@ -46,8 +47,8 @@ impl PerHost {
         }
     }
 
-    /// An endless iterator of the flows in order of start, then of sender. Frames have `frame` bytes. Each sender draws
-    /// from its own random streams, so other senders do not change its frames.
+    /// Returns an endless iterator of the flows in order of start, then of sender. Frames have `frame` bytes.
+    /// Each sender draws from its own random streams, so other senders do not change its frames.
     pub(crate) fn flows(
         self,
         topology: &Topology,
@@ -135,8 +136,8 @@ mod tests {
             .collect()
     }
 
-    /// specifications/cee.md §6.1: in every process each flow is one frame, destinations are uniform over the other
-    /// hosts, and every host offers the load.
+    /// specifications/cee.md §6.1: in every process, each flow is one frame, destinations are uniform over
+    /// the other hosts, and every host offers the given load.
     #[test]
     fn oracle_6_1_every_host_makes_its_load_to_all_others() {
         for process in ALL {
@@ -146,7 +147,8 @@ mod tests {
                 counts[flow.src.index()][flow.dst.index()] += 1;
                 assert_eq!(flow.size, FRAME);
             }
-            // 100 ms are 83,333 slots: 50,000 frames per host, 7,143 per pair.
+            // In 100 ms there are 83,333 slots. At this load each host sends 50,000 frames, which are 7,143
+            // per pair.
             let within = if process == ON_OFF { 2_500 } else { 700 };
             for (src, row) in counts.iter().enumerate() {
                 assert!(row.iter().sum::<u32>().abs_diff(50_000) < within, "{process:?} {row:?}");
@@ -164,7 +166,7 @@ mod tests {
         let bytes: u64 = bursts.iter().map(|flow| flow.size.0).sum();
         let frames = bytes as f64 / 1_500.0 / bursts.len() as f64;
         assert!((frames - 20.0).abs() < 0.5, "{frames}");
-        // 8 hosts at 40% of 10 Gbps for one second.
+        // The bytes are those of 8 hosts at 40% of 10 Gbps for one second.
         assert!((bytes as f64 / 4e9 - 1.0).abs() < 0.02, "{bytes}");
         // The frames start at the same times as with one flow per frame; only the destinations are drawn once per
         // burst.
@@ -181,7 +183,8 @@ mod tests {
     fn senders_choose_destinations_of_their_own() {
         let flows = flows(Process::Constant, 0.5, false, Pairs::Uniform, 1);
         let of = |src| flows.iter().filter(move |flow| flow.src.0 == src).map(|flow| flow.dst.0);
-        // If all senders drew the same numbers, host 7 would get the destination one below that of host 0.
+        // If all senders drew the same numbers, host 7's destination would always be one below host 0's
+        // destination.
         assert!(!of(0).map(|dst| dst - 1).take(100).eq(of(7).take(100)));
     }
 

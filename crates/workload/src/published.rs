@@ -1,12 +1,12 @@
-//! Published flow-size distributions measured in data centers. Load balancing and congestion control schemes are
-//! compared on them (specifications/expeditus.md §8.2-8.7).
+//! Published flow-size distributions measured in data centers. Load balancing and congestion control schemes
+//! are evaluated with these distributions (specifications/expeditus.md §8.2-8.7).
 //!
 //! Several digitisations of one measurement are in use, and their means differ. Each has its own name here.
 
 use crate::SizeCdf;
 use raddle_core::Bytes;
 
-/// Points of a distribution: a size, and the probability of a size of at most that.
+/// Points of a distribution: a size, and the probability that a flow has at most this size.
 type Points = &'static [(f64, f64)];
 
 /// A published distribution of flow sizes.
@@ -16,7 +16,8 @@ pub struct Published {
     pub name: &'static str,
     /// The measurement, and the source of the table.
     pub summary: &'static str,
-    /// Bytes in a unit of the table: 1460, a full TCP segment, if the table counts packets, else 1.
+    /// Number of bytes in a unit of the table. If the table counts packets, this is 1460, a full TCP segment;
+    /// otherwise 1.
     pub unit: Bytes,
     points: Points,
 }
@@ -28,7 +29,7 @@ impl Published {
         PUBLISHED.iter().find(|published| published.name == name)
     }
 
-    /// The distribution of sizes in bytes, if a unit of the table is `unit` bytes.
+    /// Returns the distribution of sizes in bytes, if a unit of the table has `unit` bytes.
     #[must_use]
     pub fn sizes(&self, unit: Bytes) -> SizeCdf {
         SizeCdf::of(self.points.to_vec()).scaled(unit)
@@ -274,7 +275,7 @@ const WEB_SERVER: Points = &[
     (500e3, 1.0),
 ];
 
-/// Reduced to 34 points; the error is at most 0.004 compared with the several hundred published points.
+/// The several hundred published points are reduced to 34 points. The error is at most 0.004.
 const GOOGLE_RPC: Points = &[
     (0.0, 0.0),
     (36.0, 0.108_913),
@@ -376,14 +377,15 @@ mod tests {
             ("edu1_substitute", 1, 86_760),
         ];
         for (name, unit, mean) in means {
-            // The specification's mean of this table comes from probabilities with more digits than it lists.
+            // The specification computed the mean of this table from probabilities with more digits than it
+            // lists.
             let within = if name == "web_search_opera" { 600.0 } else { 0.5 };
             near(sizes(name, unit).mean(), f64::from(mean), within, name);
         }
         assert!(PUBLISHED.iter().all(|published| means.iter().any(|(name, ..)| *name == published.name)));
     }
 
-    /// The shares of flows and of bytes above `size`, both in percent.
+    /// Returns the share of flows above `size` and the share of bytes in these flows, both in percent.
     fn above(cdf: &SizeCdf, size: f64) -> [f64; 2] {
         let (mut flows, mut bytes) = (0.0, 0.0);
         for pair in cdf.points().windows(2) {
@@ -403,7 +405,7 @@ mod tests {
         assert!((got - want).abs() <= within, "{what}: {got}, not {want}");
     }
 
-    /// specifications/expeditus.md §8.8; for web search in other units, §8.2.
+    /// specifications/expeditus.md §8.8. The values of web search in other units are from §8.2.
     #[test]
     fn oracle_class_shares() {
         for (name, unit, mice, elephants, bytes) in [

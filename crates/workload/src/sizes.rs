@@ -10,10 +10,10 @@ pub enum Sizes {
     Fixed(Bytes),
     /// Pareto: `P(size > x) = (scale / x)^shape`, with `scale = mean (shape - 1) / shape`.
     Pareto {
-        /// Tail index, more than 1. Up to 2 the variance is infinite.
+        /// Tail index, more than 1. If it is at most 2, the variance is infinite.
         shape: f64,
-        /// Mean of the distribution. The mean of a sample with a heavy tail is well below it (specifications/r2c2.md
-        /// §10).
+        /// Mean of the distribution. For a heavy tail, the mean of a sample is well below this mean
+        /// (specifications/r2c2.md §10).
         mean: Bytes,
     },
     /// Exponential.

@@ -4,7 +4,7 @@ use raddle_core::{Duration, NodeId, PortId, Rate};
 use raddle_topology::builders::{ClosRates, clos as build};
 use raddle_topology::{Builder, ClosSize, Shape, Topology};
 
-/// A torus with 10 Gbps links and a propagation delay of 100 ns; every dimension is at least 3.
+/// Returns a torus with 10 Gbps links and a propagation delay of 100 ns. Every dimension must be at least 3.
 pub(crate) fn torus(dims: &[u32]) -> Topology {
     let mut fabric = Builder::default();
     for _ in 0..dims.iter().product() {
@@ -23,7 +23,7 @@ pub(crate) fn torus(dims: &[u32]) -> Topology {
     fabric.build(Shape::Torus(dims.to_vec()))
 }
 
-/// `hosts` hosts (ids from 0) around one switch.
+/// Returns a topology in which `hosts` hosts (ids from 0) are connected to one switch.
 pub(crate) fn star(hosts: usize) -> Topology {
     let mut fabric = Builder::default();
     let hosts: Vec<_> = (0..hosts).map(|_| fabric.host(0)).collect();
@@ -34,8 +34,8 @@ pub(crate) fn star(hosts: usize) -> Topology {
     fabric.build(Shape::General)
 }
 
-/// A Clos network with the given link rates in Mbps. The sizes are: pods, racks per pod, aggregation switches per pod,
-/// cores per plane, hosts per rack.
+/// Returns a Clos network with the given link rates in Mbps. The sizes are: pods, racks per pod, aggregation
+/// switches per pod, cores per plane, hosts per rack.
 pub(crate) fn clos([pods, edges, aggregations, cores, hosts]: [u32; 5], mbps: [u64; 3]) -> Topology {
     let size = ClosSize { pods, edges, aggregations, cores, hosts };
     let [host, uplink, core] = mbps.map(|mbps| Rate::from_bps(mbps * 1_000_000));

@@ -19,13 +19,13 @@ const TOLERANCE: f64 = 0.01;
 /// The recorder reserves this many successive tags for the messages of each collective operation.
 const TAGS_A_COLLECTIVE: u32 = 1_024;
 
-/// The main loop of a trace lies between two of its collective operations, counted from 0.
+/// Indices, from 0, of the two collective operations of a trace between which the main loop lies.
 struct MainLoop {
     after: u32,
     before: u32,
 }
 
-/// Traffic of the ranks of a trace in its main loop.
+/// Returns the traffic of all ranks in the main loop of a trace.
 fn recorded(name: &str, main_loop: &MainLoop) -> Traffic {
     let folder = std::env::var_os("RADDLE_TRACES").expect("RADDLE_TRACES is the folder of the traces");
     let file = File::open(Path::new(&folder).join(format!("{name}.goal.zst"))).unwrap();

@@ -13,8 +13,8 @@ pub(crate) mod run;
 
 use raddle_core::{Duration, Time};
 
-/// A flow gives up if it would be late by more than this, in seconds; smaller values are rounding errors of times in
-/// picoseconds.
+/// A flow gives up if it would be late by more than this number of seconds. Smaller values are rounding
+/// errors of times in picoseconds.
 pub(crate) const GRACE_S: f64 = 1e-9;
 
 /// A flow as the engine inserts it into a policy.
@@ -62,8 +62,8 @@ impl Changes {
 /// The times given to a policy never decrease. After flows arrive or leave, a settle follows at the same time. Equal
 /// histories give bit-identical rates.
 pub trait Fluid {
-    /// Adds a flow and returns its slot, which belongs to the flow until it is removed or gives up. The rate is 0 until
-    /// the next [`settle`](Self::settle), which reports the rate if it is not 0.
+    /// Adds a flow and returns its slot. The slot belongs to the flow until the flow is removed or gives up.
+    /// The rate is 0 until the next [`settle`](Self::settle), which reports the rate if it is not 0.
     fn insert(&mut self, now: Time, flow: FluidFlow<'_>) -> usize;
 
     /// Removes the flow in a slot because it is complete.
@@ -75,7 +75,8 @@ pub trait Fluid {
     /// Sets a link's capacity, in bit/s. It may not exceed the largest capacity of any link at the start.
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64);
 
-    /// Computes the rates as of now and adds to `changes` those that differ from the last reported rates. Returns the
-    /// time of the next settle if no flow arrives or leaves before; `None` if the rates stay the same until then.
+    /// Computes the rates at `now`, and adds to `changes` the rates that differ from the last reported rates.
+    /// Returns the time of the next settle if no flow arrives or leaves before; `None` if the rates stay the
+    /// same until then.
     fn settle(&mut self, now: Time, changes: &mut Changes) -> Option<Time>;
 }

@@ -3,13 +3,13 @@
 use super::stop::Stop;
 use super::{Incremental, Use};
 
-/// Number of guesses at the flows that freeze before a link is full; after these the level is found by sorting.
+/// Number of guesses of the stop at which a link is full. After these guesses, this stop is found by sorting.
 const GUESSES: u32 = 3;
 
 impl Incremental {
-    /// The stop at which a link is full for a class, if its flows keep their stops elsewhere. These flows freeze in
-    /// order of their stops, as long as the remaining capacity, divided among the rest, lasts beyond the next of these
-    /// stops.
+    /// Returns the stop at which a link is full for a class, under the assumption that its flows keep their
+    /// stops at other links. These flows freeze in order of their stops. A flow freezes before the link is
+    /// full if the remaining capacity suffices for all rising flows up to the flow's stop.
     pub(super) fn fills_at(&mut self, slot: u32, class: u8) -> Stop {
         let link = &self.links[slot as usize];
         self.looked_at += link.uses.len();
@@ -57,12 +57,12 @@ impl Incremental {
     }
 }
 
-/// The capacity that flows of this total weight use on a link at a level.
+/// Returns the capacity that flows of this total weight use on a link at this level.
 pub(super) fn product(level: u64, weight: u64) -> u128 {
     u128::from(level) * u128::from(weight)
 }
 
-/// The stop at which flows with total weight `rising` use up the remaining capacity of a link.
+/// Returns the stop at which flows of total weight `rising` use up the remaining capacity of a link.
 pub(super) fn full_at(slot: u32, class: u8, left: u128, rising: u64) -> Stop {
     if rising == 0 {
         return Stop::never(class);
@@ -71,11 +71,12 @@ pub(super) fn full_at(slot: u32, class: u8, left: u128, rising: u64) -> Stop {
     Stop::link(class, u64::try_from(left / u128::from(rising)).map_or(most, |level| level.min(most)), slot)
 }
 
-/// The stop at which a link is full, if exactly those of the flows in `elsewhere` freeze before that stop before
-/// `guess`.
+/// Returns the stop at which a link is full. Assumes that the flows of `elsewhere` that freeze before this
+/// stop are exactly the flows whose stops are before `guess`.
 ///
 /// # Errors
-/// If this assumption is wrong, or may be wrong because levels are rounded. The error contains a better guess, if there
+/// If this assumption is wrong, or may be wrong because levels are rounded. The error contains a better
+/// guess, if there is one.
 /// is one.
 fn guessed(
     slot: u32,
@@ -98,8 +99,9 @@ fn guessed(
     }
     let left = left.checked_sub(used).ok_or(None)?;
     let full = full_at(slot, guess.class(), left, rising);
-    // If the link had been full before one of the frozen flows stopped, too little would be left for the rest to reach
-    // its level. Rounding down can hide at most one unit of level per flow.
+    // If the link had been full before the last frozen flow stopped, the remaining capacity would be too
+    // small for the rising flows to reach the level of that flow. Rounding down can hide at most one unit of
+    // level per flow.
     let frozen_before = left >= (u128::from(last) + 1) * u128::from(rising) + rounding;
     if frozen_before && full <= next { Ok(full) } else { Err(Some(full).filter(|full| full.at().is_some())) }
 }

@@ -1,24 +1,26 @@
-//! Incremental water-filling: it keeps its flows, and a change costs only as much as it affects.
+//! Incremental water-filling: it keeps the flows between calls, so a change costs only as much as it affects.
 //!
-//! Rates are a function of the set of flows and the capacities alone, **bit by bit**, whatever flows arrived and left
-//! before, and in whatever order. Every node of a rack therefore gets the same rates from the same flows. Two
-//! properties ensure this.
+//! Rates depend only on the set of flows and on the capacities, **bit by bit**. They do not depend on which
+//! flows arrived and left before, nor on the order of these events. Every node of a rack therefore gets the
+//! same rates from the same flows. Two properties ensure this.
 //!
-//! *Sums do not depend on order.* Capacities and levels are integers, multiples of a unit of about 2^-52 of the largest
-//! capacity. A flow's weight times its traversals of a link is an integer, a multiple of 2^-40. A flow frozen at a
-//! level uses exactly level * weight of a link. The only rounding is that a link's level is rounded down, so that
-//! levels rise as flows freeze (specification of R2C2, §4.3) without any tolerance.
+//! *Sums do not depend on order.* Capacities and levels are integers, multiples of a unit of about 2^-52 of
+//! the largest capacity. A flow's weight times its traversals of a link is an integer, a multiple of 2^-40. A
+//! flow frozen at a level uses exactly level * weight of a link. Only the level of a link is rounded, and it
+//! is rounded down. Levels therefore rise as flows freeze (specification of R2C2, §4.3) without any
+//! tolerance.
 //!
-//! *The stops are unique.* Each flow has a [`Stop`]: the first of its links to fill up, or its demand. Some flows of a
-//! link stop earlier elsewhere. The link fills up at the level at which the others use up the capacity that these leave
-//! ([`Incremental::fills_at`]). By induction over the order of stops, there is exactly one assignment in which every
-//! flow stops at the lowest such level among its links. Water-filling from scratch finds it. The method of finding it
-//! therefore does not matter. After a change it is found by repair: links whose level differs from the stops of their
-//! flows are corrected, the lowest first. A repair at one level changes only higher levels, so this ends.
+//! *The stops are unique.* Each flow has a [`Stop`]: the first of its links to fill up, or its demand. Some
+//! flows of a link stop earlier, at other links. The link fills up at the level at which the remaining flows
+//! use up the capacity that these flows leave ([`Incremental::fills_at`]). By induction over the order of
+//! stops, there is exactly one assignment in which every flow stops at the lowest such level among its links.
+//! Water-filling from scratch finds this assignment, and any other method finds the same one. After a change
+//! it is found by repair: links whose level differs from the stops of their flows are corrected, the lowest
+//! first. A repair at one level changes only higher levels, so the repair ends.
 //!
-//! A repair may examine the same links repeatedly. When it has examined a certain fraction of all uses of links, the
-//! remainder is filled [from scratch](Incremental::refill), which examines each link a few times. Since stops are
-//! unique, neither the refill nor its start affects the rates.
+//! A repair may examine the same links repeatedly. When it has examined a certain fraction of all uses of
+//! links, the remainder is filled [from scratch](Incremental::refill). A refill examines each link only a few
+//! times. Since stops are unique, neither the refill nor the stop at which it starts affects the rates.
 //!
 //! Cost: a flow that arrives, leaves, rises or falls touches each of its links once, in O(1) if the link has room.
 //! Other links are examined only if they are full.
@@ -45,12 +47,11 @@ const CAPACITY_BITS: u64 = 52;
 /// Fraction bits of weight times traversals.
 const WEIGHT_BITS: u32 = 40;
 
-/// If earlier classes leave less of a link than its capacity times 2 to the minus this, the remainder counts as
-/// nothing.
+/// If earlier classes leave less than 2^-`NOTHING_BITS` of a link's capacity, the remainder counts as zero.
 const NOTHING_BITS: u32 = 30;
 
-/// A repair is long when it has examined more than one in this many of all uses of links (found by trial; 2 and 8 are
-/// nearly as good).
+/// A repair is long when it has examined more than 1 / `LONG` of all uses of links. The value was found by
+/// trial; 2 and 8 are nearly as good.
 const LONG: usize = 4;
 
 /// Initial capacity of a link's list of uses.
@@ -63,7 +64,7 @@ pub struct Incremental {
     unit_bps: f64,
     /// Indexed by link slot.
     links: Vec<Link>,
-    /// Indexed by flow slot: where the flow stops, as far as the repair has come.
+    /// Indexed by flow slot: the stop of the flow. While a repair runs, it may still be wrong.
     stops: Vec<Stop>,
     /// Indexed by flow slot.
     flows: Vec<Member>,
@@ -71,7 +72,7 @@ pub struct Incremental {
     vacant: Vec<u32>,
     /// Number of flows of each class that has any.
     classes: BTreeMap<u8, usize>,
-    /// Links to be examined, in order of stop: no stop at the link before this one is wrong or missing.
+    /// Links to be examined, each with a stop: no earlier stop at the link is wrong or missing.
     doubts: BinaryHeap<Reverse<Stop>>,
     /// Working memory: the stops of a link's flows at other limits, with the flows' weights on the link.
     elsewhere: Vec<(Stop, u64)>,
@@ -103,7 +104,7 @@ struct Link {
     rising: u64,
     /// Number of flows whose rate this link limits.
     stopping: u32,
-    /// If any flow stops here, none stops before this.
+    /// Lower bound of the stops of flows that stop at this link; valid only if there are such flows.
     full: Stop,
     /// The link's current entry in `doubts`, or [`Stop::NONE`]; other entries are outdated.
     doubt: Stop,
@@ -136,7 +137,7 @@ impl Link {
         self.room + self.nothing() as i128 + i128::from(self.weight)
     }
 
-    /// If earlier classes leave less than this, the remainder counts as nothing.
+    /// If earlier classes leave less than this capacity, the remainder counts as zero.
     fn nothing(&self) -> u128 {
         self.capacity >> NOTHING_BITS
     }
@@ -178,14 +179,14 @@ impl Incremental {
         }
     }
 
-    /// The unit of rates, in bit/s: rates are multiples of it, except for weights and demands. The largest initial
-    /// capacity has 52 bits in this unit.
+    /// Returns the unit of rates, in bit/s. A rate is a multiple of this unit, except for the effect of
+    /// weights and demands. The largest initial capacity has 52 bits in this unit.
     pub(crate) fn unit_bps(&self) -> f64 {
         self.unit_bps
     }
 
-    /// Adds a flow, as [`Flows::push`](crate::Flows::push) does. Returns its slot, which belongs to the flow until it
-    /// is removed. To change a flow, remove it and add it again.
+    /// Adds a flow, as [`Flows::push`](crate::Flows::push) does. Returns its slot, which belongs to the flow
+    /// until the flow is removed. To change a flow, remove the flow and add it again.
     ///
     /// Weight times traversals is stored in multiples of 2^-40; its sum over a link must stay below 2^24. A flow's rate
     /// divided by its weight must stay below 2^12 times the largest capacity.
@@ -312,7 +313,7 @@ impl Incremental {
         self.looked_at = 0;
     }
 
-    /// Corrects doubtful links, the lowest first. If that takes long, requests a refill instead.
+    /// Corrects doubtful links, the lowest stop first. If this takes long, requests a refill instead.
     fn repair(&mut self) {
         while let Some(Reverse(doubt)) = self.doubts.pop() {
             let slot = doubt.slot();
@@ -332,8 +333,8 @@ impl Incremental {
         self.looked_at > self.entries / LONG
     }
 
-    /// Corrects the stops of a class at a link. If an earlier stop may need correction first, it only queues the link
-    /// again.
+    /// Corrects the stops of a class at a link. If an earlier stop may need correction first, the function
+    /// only queues the link again.
     fn look_at(&mut self, slot: u32, doubt: Stop) {
         let class = doubt.class();
         let full = self.fills_at(slot, class);
@@ -379,8 +380,8 @@ impl Incremental {
         }
     }
 
-    /// Slots and rates, in bit/s, of the flows whose rates have changed since the last call, as of the last
-    /// [`settle`](Self::settle). A new flow had rate 0 before.
+    /// Returns the flows whose rates have changed since the last call, with their slots and their rates in
+    /// bit/s as of the last [`settle`](Self::settle). A new flow had rate 0 before.
     pub fn changes(&mut self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let mut touched = std::mem::take(&mut self.touched);
         touched.retain(|&flow| {
@@ -411,7 +412,7 @@ impl Incremental {
         }
     }
 
-    /// Queues a link to be examined for the next class that it carries after this one.
+    /// Queues a link to be examined for the first class on the link that comes after `class`.
     fn doubt_class_after(&mut self, slot: u32, class: u8) {
         if self.classes.keys().next_back().is_some_and(|&last| last > class) {
             let uses = self.links[slot as usize].uses.iter();
@@ -422,7 +423,8 @@ impl Incremental {
         }
     }
 
-    /// Moves a flow to an earlier stop. Links at which no flow stops had room before and have more now.
+    /// Moves a flow to an earlier stop. Links at which no flow stops need no repair: they had room before and
+    /// have more now.
     fn lower(&mut self, flow: u32, stop: Stop) {
         self.touch(flow);
         let old = std::mem::replace(&mut self.stops[flow as usize], stop);
@@ -440,7 +442,7 @@ impl Incremental {
         self.flows[flow as usize].row = row;
     }
 
-    /// Lets a flow rise until its demand or the first of its links stops it.
+    /// Raises a flow until its demand or one of its links stops it.
     fn raise(&mut self, flow: u32) {
         self.touch(flow);
         let at = flow as usize;
@@ -456,7 +458,7 @@ impl Incremental {
             if link.stopping > 0 || more * i128::from(weight) > link.room {
                 let full = self.fills_at(slot, class);
                 if full.at().is_some() {
-                    // If this flow stops elsewhere before that, the link only fills up later.
+                    // If this flow stops earlier at another link, this link fills up later than at `full`.
                     let link = &self.links[slot as usize];
                     let first = if link.stopping > 0 { full.min(link.full) } else { full };
                     self.doubt(slot, first);
@@ -502,7 +504,8 @@ fn capacity(bps: f64, unit_bps: f64) -> u128 {
     u128::from((bps / unit_bps) as u64) << WEIGHT_BITS
 }
 
-/// The power of two in whose units the largest capacity has [`CAPACITY_BITS`] bits.
+/// Returns the power of two that serves as the unit of rate: the largest capacity has [`CAPACITY_BITS`] bits
+/// in this unit.
 fn unit(largest_bps: f64) -> f64 {
     const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
     let exponent = largest_bps.to_bits() >> FRACTION_BITS;

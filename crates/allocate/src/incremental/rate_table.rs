@@ -1,14 +1,15 @@
-//! Flows identified by keys. The flows of one table are changed into those of the next.
+//! Rates of tables of flows that are identified by keys. Each table is computed by changing the previous
+//! table.
 
 use super::Incremental;
 
-/// A table's flows and their rates. Successive tables differ by few flows, so each is computed from the previous one.
-/// The rates are nevertheless a bit-exact function of the table.
+/// A table's flows and their rates. Successive tables differ by few flows, so the rates of a table are
+/// computed from those of the previous table. The rates are nevertheless a bit-exact function of the table.
 #[derive(Debug, Clone)]
 pub struct RateTable<K> {
     /// Flows in order of keys, each with its slot.
     flows: Vec<(K, usize)>,
-    /// Working memory: the flows of the previous table that stay.
+    /// Working memory: the flows of the previous table that are also in the new table.
     kept: Vec<(K, usize)>,
     incremental: Incremental,
 }
@@ -20,9 +21,9 @@ impl<K: Ord + Copy> RateTable<K> {
         Self { flows: Vec::new(), kept: Vec::new(), incremental: Incremental::new(links) }
     }
 
-    /// The rates of the flows with these keys, in bit/s and in the order of `keys`, which must be ascending. A key must
-    /// identify a flow completely. `insert` inserts the flow of a key that the previous table did not have, and returns
-    /// its slot.
+    /// Returns the rates of the flows with these keys, in bit/s and in the order of `keys`, which must be
+    /// ascending. A key must identify a flow completely. If the previous table did not have a key, `insert`
+    /// inserts its flow and returns the flow's slot.
     pub fn rates(
         &mut self,
         keys: &[K],

@@ -1,9 +1,9 @@
 //! Refill: water-filling from a stop on. Used when a repair would take longer.
 //!
-//! As in [`WaterFill`](crate::WaterFill), links wait in a heap by the level at which they would be full, and are
-//! examined again when they reach its top. The computation uses the integers of the repair. Stops are unique, so the
-//! result is the same. All stops before the lowest doubtful one are correct, so flows that stop before it are not
-//! changed.
+//! As in [`WaterFill`](crate::WaterFill), links wait in a heap by the level at which they would be full, and
+//! are examined again when they reach the top of the heap. The refill computes with the same integers as the
+//! repair. Stops are unique, so the result is the same. All stops before the lowest doubtful stop are
+//! correct, so the refill does not change these stops.
 
 use super::Incremental;
 use super::full::{full_at, product};
@@ -19,7 +19,8 @@ pub(super) struct Refill {
     flows: Vec<u32>,
     /// Links that these flows use, for one class at a time.
     links: Vec<u32>,
-    /// For each link, the stop at which it would be full if no more flows froze; never later than the actual stop.
+    /// For each link, the stop at which it would be full if no more flows froze. This is never later than the
+    /// actual stop.
     full: BinaryHeap<Reverse<Stop>>,
     /// The stops at which demands of the class are met, with their flows, in descending order.
     demands: Vec<(Stop, u32)>,
@@ -28,8 +29,8 @@ pub(super) struct Refill {
 impl Incremental {
     /// Recomputes all stops from `from` on. No doubtful stop may be before `from`.
     pub(super) fn refill(&mut self, from: Stop) {
-        // The remainder that earlier classes leave of a link is determined at level 0 of a class. A refill of a class
-        // other than the first therefore starts at level 0.
+        // The capacity that earlier classes leave on a link can be determined only at level 0 of a class. A
+        // refill of a class other than the first therefore starts at level 0.
         let from = if self.is_first(from.class()) { from } else { Stop::link(from.class(), 0, 0) };
         for Reverse(doubt) in self.doubts.drain() {
             self.links[doubt.slot() as usize].doubt = Stop::NONE;
@@ -127,8 +128,8 @@ impl Incremental {
         self.moved = stopped;
     }
 
-    /// The stop at which a link that is not full at this level of a class will be full, if no more of its flows freeze
-    /// before.
+    /// Returns the stop at which a link will be full if no more of its flows freeze before. The link must not
+    /// be full at this level of the class.
     fn full_if_no_more_freeze(&self, slot: u32, class: u8, level: u64) -> Stop {
         let link = &self.links[slot as usize];
         // At level 0 the class has used nothing, so the remaining capacity is what earlier classes leave.

@@ -43,7 +43,7 @@ impl Stop {
         Some(self.slot()).filter(|&slot| slot != DEMAND)
     }
 
-    /// The slot of the link, or the constant for a demand, which comes after all links.
+    /// The slot of the link, or [`DEMAND`], which is greater than all link slots.
     pub(super) fn slot(self) -> u32 {
         self.0 as u32
     }

@@ -1,5 +1,5 @@
-//! Tests with flows that arrive and leave: for any history, the rates are bit-identical to those of flows inserted at
-//! once.
+//! Tests flows that arrive and leave. After any history, the rates are bit-identical to the rates of the same
+//! flows inserted all at once.
 
 use super::Incremental;
 use crate::{Allocate, Flows, Reference, WaterFill, check};
@@ -11,15 +11,17 @@ type Spec = (f64, u8, f64, Vec<(u32, f32)>);
 const LINKS: u32 = 12;
 
 fn flow() -> impl Strategy<Value = Spec> {
-    // Links tie exactly or not at all: the reference algorithm treats levels as equal if they differ only by rounding,
-    // as thirds do.
+    // With these shares, the levels of two links are exactly equal or clearly different. Shares such as 1/3
+    // would give levels that differ only by rounding, and the reference algorithm treats such levels as
+    // equal.
     let share = prop_oneof![3 => Just(1.0_f32), 1 => Just(0.5), 1 => Just(0.125), 2 => 0.1..1.0_f32];
     let row = proptest::collection::btree_map(0..LINKS, share, 0..6);
     let weight = prop_oneof![3 => Just(1.0), 1 => (1..=255_u8).prop_map(f64::from)];
     let class = prop_oneof![3 => Just(0_u8), 1 => 0..4_u8];
     (weight, class, prop_oneof![Just(f64::INFINITY), 0.0..2e9_f64], row).prop_map(
         |(weight, class, demand, row)| {
-            // The reference and the efficient algorithm have no rate for a flow without any limit.
+            // The reference and the efficient algorithm cannot compute a rate for a flow without links and
+            // without a demand.
             let demand = if row.is_empty() { demand.min(1e9) } else { demand };
             (weight, class, demand, row.into_iter().collect())
         },
@@ -35,7 +37,7 @@ fn insert(incremental: &mut Incremental, (weight, class, demand, row): &Spec) ->
     incremental.insert(*weight, *class, *demand, row.iter().copied())
 }
 
-/// The algorithm that handles changes.
+/// Selects the algorithm that handles changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// A repair, then a refill if the repair takes long.
@@ -58,7 +60,7 @@ impl Way {
     }
 }
 
-/// Rates, as bits, of flows that are all inserted at once; found by repairs alone.
+/// Inserts all flows at once and returns the bits of their rates. Only repairs compute these rates.
 fn from_scratch<'a>(flows: impl Iterator<Item = &'a Spec>, links: &[f64]) -> Vec<u64> {
     let mut incremental = Incremental::new(links);
     Way::Repair.choose(&mut incremental);
@@ -90,7 +92,7 @@ proptest! {
                 }
             }
             for flow in come {
-                // The slots do not depend on the way.
+                // A flow gets the same slot with every `Way`.
                 let [slot, ..] = ways.each_mut().map(|(_, incremental)| insert(incremental, &flow));
                 live.push((slot, flow));
             }
@@ -118,8 +120,8 @@ proptest! {
             let mut efficient = Vec::new();
             WaterFill::default().allocate(&flows, &links, &mut efficient);
             for (rate, (slow, fast)) in rates.iter().zip(expected.iter().zip(&efficient)) {
-                // The remainder of earlier classes is a small difference of large numbers, so the error is relative to
-                // the links.
+                // The capacity that earlier classes leave is a small difference of large numbers, so the
+                // rounding error is relative to the link capacity.
                 let scale = 1e-9 * slow.max(1e7);
                 prop_assert!((rate - slow).abs() <= scale && (rate - fast).abs() <= scale, "{rate} {slow} {fast}");
             }
@@ -129,7 +131,7 @@ proptest! {
 
 #[test]
 fn links_that_fill_up_together_do_so_in_one_order() {
-    // A ring of equal links: all levels tie, and all are rounded.
+    // In a ring of equal links, all levels are equal, and all levels are rounded.
     let links = vec![1e10; 30];
     let ring: Vec<Spec> =
         (0..30).map(|i| (1.0, 0, f64::INFINITY, (0..3).map(|hop| ((i + hop) % 30, 1.0)).collect())).collect();
@@ -156,7 +158,8 @@ fn a_flow_that_nothing_stops_has_no_bound() {
 }
 
 proptest! {
-    /// Demands and capacities change too. The reported changes add up to the current rates.
+    /// Demands and capacities also change. The reported changes, applied one after another, give the current
+    /// rates.
     #[test]
     fn changes_in_place_leave_no_trace_and_are_reported(
         mut links in capacities(),
@@ -227,7 +230,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Many flows on few links, so that a change affects many others.
+    /// Many flows share few links, so one change affects many flows.
     #[test]
     fn long_histories_leave_no_trace(
         steps in proptest::collection::vec(
@@ -266,7 +269,8 @@ proptest! {
 
 #[test]
 fn a_link_that_others_leave_lets_its_flows_rise() {
-    // Regression from a rack with weights by deadline: one flow kept the level of a link that had capacity again.
+    // Regression test from a rack whose flows were weighted by deadline: a flow kept the level of a link
+    // after this link had free capacity again.
     let row = |row: &[(u32, u8)]| row.iter().map(|&(link, parts)| (link, f32::from(parts) / 12.0)).collect();
     let flow = |weight: u8, parts: &[(u32, u8)]| -> Spec { (weight.into(), 0, f64::INFINITY, row(parts)) };
     let flows = [
@@ -282,7 +286,7 @@ fn a_link_that_others_leave_lets_its_flows_rise() {
         flow(127, &[(0, 12)]),
     ];
     let links = [9.5e9; 4];
-    // Uses repairs only; otherwise a refill would take over.
+    // Uses only repairs. By default, a refill would replace the repair.
     let mut incremental = Incremental::new(&links);
     Way::Repair.choose(&mut incremental);
     let mut live: Vec<(usize, usize)> = Vec::new();

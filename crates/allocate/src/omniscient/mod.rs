@@ -17,9 +17,9 @@ pub struct Task {
     pub due: f64,
 }
 
-/// Returns which tasks meet their deadlines when as many as possible do (Moore and Hodgson). All tasks are available at
-/// time 0. The remaining tasks are discarded, and the others are served in order of deadlines. Among equal tasks, the
-/// earlier one is kept.
+/// Returns which tasks meet their deadlines if the largest possible number of tasks does (Moore and Hodgson).
+/// All tasks are available at time 0. Tasks that cannot be on time are discarded, and the accepted tasks are
+/// served in order of deadlines. Among equal tasks, the earlier one is kept.
 #[must_use]
 pub fn most_on_time(tasks: &[Task]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();
@@ -45,8 +45,8 @@ pub fn most_on_time(tasks: &[Task]) -> Vec<bool> {
     on_time
 }
 
-/// The smallest possible mean completion time of tasks that are all available at time 0: the shortest task goes first.
-/// Returns 0 if there are no tasks.
+/// Returns the smallest possible mean completion time of tasks that are all available at time 0: tasks are
+/// served in order of work. Returns 0 if there are no tasks.
 #[must_use]
 pub fn least_mean_completion(works: &[f64]) -> f64 {
     let mut works = works.to_vec();
@@ -62,8 +62,8 @@ pub fn least_mean_completion(works: &[f64]) -> f64 {
     sum / works.len().max(1) as f64
 }
 
-/// Completion times of tasks given as (arrival, work) in any order, if the task with the least remaining work is always
-/// served. Their mean is the smallest possible.
+/// Returns the completion times of tasks, given as (arrival, work) in any order, if the task with the least
+/// remaining work is always served. The mean of these times is the smallest possible.
 #[must_use]
 pub fn shortest_remaining_first(tasks: &[(f64, f64)]) -> Vec<f64> {
     let mut arrivals: Vec<usize> = (0..tasks.len()).collect();

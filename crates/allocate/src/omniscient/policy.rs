@@ -7,9 +7,9 @@ use raddle_core::Time;
 /// Serves flows in order of deadlines, then of remaining work. If one link carries all flows, a [largest set of flows
 /// that together meet their deadlines](most_on_time) is served first.
 ///
-/// If all flows share one link and are present from the start, as many as possible meet their deadlines. Without
-/// deadlines, the mean completion time on one link is the smallest possible, even if flows arrive later. For other
-/// cases no such simple optimum is known.
+/// If all flows share one link and are present from the start, the largest possible number of flows meet
+/// their deadlines. Without deadlines, the mean completion time on one link is the smallest possible, even if
+/// flows arrive later. For other cases no such simple optimum is known.
 #[derive(Debug, Clone)]
 pub struct Omniscient {
     schedule: Criticality,
@@ -68,7 +68,8 @@ impl Omniscient {
         common.min_by(|&a, &b| capacity(a).total_cmp(&capacity(b)))
     }
 
-    /// Moves flows that will not meet their deadlines after all other flows of their class.
+    /// Moves flows that will not meet their deadlines to the end of the order, after all other flows of their
+    /// class.
     fn choose(&mut self, now: Time) {
         const S_PER_PS: f64 = 1e-12;
         let bottleneck = self.bottleneck();

@@ -1,4 +1,4 @@
-//! Comparison with all subsets, worked examples, and the Monte Carlo tables of the specification.
+//! Tests against a search over all subsets, worked examples, and the Monte Carlo tables of the specification.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -8,7 +8,8 @@ use crate::fluid::run::{Job, run};
 use proptest::prelude::*;
 use raddle_core::Stream;
 
-/// The largest number of tasks that can be on time: tries all subsets, each served in order of deadlines.
+/// Returns the largest number of tasks that can be on time. Tries all subsets of the tasks, and serves the
+/// tasks of each subset in order of deadlines.
 fn most_of_all_subsets(tasks: &[Task]) -> u32 {
     let mut order: Vec<Task> = tasks.to_vec();
     order.sort_by(|a, b| a.due.total_cmp(&b.due));
@@ -43,7 +44,8 @@ proptest! {
         }
     }
 
-    /// The policy meets as many deadlines, although it learns of the flows only as the flow engine inserts them.
+    /// The policy meets as many deadlines as the best subset, although it learns of a flow only when the flow
+    /// engine inserts the flow.
     #[test]
     fn the_policy_meets_as_many(tasks in tasks()) {
         let jobs: Vec<Job> = tasks.iter().map(|task| Job::new(task.work, &[0, 1]).due(task.due)).collect();
@@ -73,7 +75,8 @@ fn shortest_remaining_first_interrupts() {
     assert!(shortest_remaining_first(&[]).is_empty());
 }
 
-/// Flows of specification §10 on 1 Gbps: uniform sizes, and exponential deadlines with a minimum, in milliseconds.
+/// The flows of specification §10 on a link of 1 Gbps: sizes are uniform, and deadlines are exponential with
+/// a minimum of 3 ms.
 struct Queries {
     mean_kb: f64,
     mean_due_ms: f64,
@@ -89,7 +92,7 @@ impl Queries {
         (0..count).map(|_| task()).collect()
     }
 
-    /// Mean share of flows on time over many draws.
+    /// Returns the mean share of flows on time over `DRAWS` draws.
     fn share(&self, count: usize, on_time: impl Fn(&[Task]) -> usize) -> f64 {
         let mut stream = Stream::new(1, count as u64, "test");
         let met: usize = (0..DRAWS).map(|_| on_time(&self.draw(count, &mut stream))).sum();
@@ -99,12 +102,14 @@ impl Queries {
 
 const DRAWS: usize = 20_000;
 
-/// The share of flows on time has a standard deviation of up to 0.18 between draws (25 flows in order of deadlines).
-/// The standard error here is therefore up to 0.0013. The specification's values have an error too, from fewer draws.
+/// Tolerance for the share of flows on time. Between draws, this share has a standard deviation of up to 0.18
+/// (25 flows served in order of deadlines). The standard error of the mean is therefore up to 0.0013. The
+/// specification's values come from fewer draws and have a larger error.
 const NEAR: f64 = 0.006;
 
-/// Number of tasks on time if all are served in order of deadlines and none is discarded. Many tasks have the minimum
-/// as their deadline; among these, the shortest goes first.
+/// Returns the number of tasks on time if all tasks are served in order of deadlines and no task is
+/// discarded. Many tasks have the minimum deadline. Among tasks with equal deadlines, the shortest task is
+/// served first.
 fn earliest_due_first(tasks: &[Task]) -> usize {
     let mut order = tasks.to_vec();
     order.sort_by(|a, b| a.due.total_cmp(&b.due).then(a.work.total_cmp(&b.work)));
@@ -116,8 +121,8 @@ fn earliest_due_first(tasks: &[Task]) -> usize {
     met.count()
 }
 
-/// Number of tasks on time if all have equal rates. In order of size, a task ends when every remaining task has been
-/// served as much as its size.
+/// Returns the number of tasks on time if all tasks share the capacity equally. Tasks end in order of size.
+/// When a task ends, every remaining task has received the same amount of service as this task.
 fn fair_sharing(tasks: &[Task]) -> usize {
     let mut order = tasks.to_vec();
     order.sort_by(|a, b| a.work.total_cmp(&b.work));
@@ -135,8 +140,8 @@ fn optimum(tasks: &[Task]) -> usize {
     most_on_time(tasks).into_iter().filter(|&yes| yes).count()
 }
 
-/// The optimum if headers also take capacity and no flow completes before it has been set up and acknowledged
-/// (specification §13, oracle 13: 0.37 ms).
+/// Returns the largest number of tasks on time if packet headers take capacity, and if set-up and
+/// acknowledgement add 0.37 ms to each flow (specification §13, oracle 13).
 fn optimum_after_start_up(tasks: &[Task]) -> usize {
     const LATENCY_MS: f64 = 0.37;
     const EFFICIENCY: f64 = 1_460.0 / 1_500.0;
@@ -164,8 +169,8 @@ fn oracle_13_12_moore_hodgson_by_monte_carlo() {
 
 #[test]
 fn oracle_13_13_flows_at_99_percent() {
-    // At the specification's number of flows the share is close to 0.99; a few flows fewer or more differ clearly from
-    // 0.99.
+    // At the specification's number of flows, the share of flows on time is close to 0.99. With `margin`
+    // flows fewer, the share is at least 0.99. With `margin` flows more, the share is below 0.99.
     type OnTime = fn(&[Task]) -> usize;
     let optima =
         [(optimum as OnTime, [10, 17, 25, 34, 44]), (optimum_after_start_up as OnTime, [7, 12, 18, 26, 35])];
@@ -199,8 +204,8 @@ fn oracle_13_14_three_flows_of_growing_size() {
 
 #[test]
 fn oracle_13_11_fair_sharing_over_shortest_first() {
-    // For n flows of uniform[0, 2m] size, shortest first has a mean of m (n + 2) / 3, and fair sharing (2n + 1) / (n +
-    // 2) times that.
+    // If the sizes of n flows are uniform in [0, 2m], shortest first has a mean completion time of m (n + 2)
+    // / 3. The mean completion time of fair sharing is (2n + 1) / (n + 2) times longer.
     const SETS: usize = 400;
     for (count, expected) in [(1, 1.0), (3, 1.40), (5, 1.57), (10, 1.75), (25, 1.89)] {
         let mut stream = Stream::new(2, count, "test");
@@ -212,9 +217,10 @@ fn oracle_13_11_fair_sharing_over_shortest_first() {
             shared += ends.into_iter().map(|end| end.expect("complete")).sum::<f64>() / count as f64;
             shortest += least_mean_completion(&works);
         }
-        // The two sums are correlated. Their ratio within a set is almost always within 0.3 of its mean, so its
-        // standard error is at most 0.3 / 20. The mean of shortest first has a relative standard deviation of at most
-        // 0.6 (one flow).
+        // The ratio of both sums within one set of flows is almost always within 0.3 of its mean, because
+        // both sums depend on the same sizes. Over 400 sets, the standard error of the ratio is therefore at
+        // most 0.3 / 20. The mean completion time of shortest first has a relative standard deviation of at
+        // most 0.6 (with one flow).
         assert!((shared / shortest - expected).abs() < 0.03, "{count}: {}", shared / shortest);
         let mean = (count as f64 + 2.0) / 3.0;
         assert!((shortest / SETS as f64 / mean - 1.0).abs() < 0.12, "{count}: {shortest}");

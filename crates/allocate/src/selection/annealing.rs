@@ -1,6 +1,6 @@
-//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983): changes of one flow are accepted if they improve the
-//! utility, otherwise with a probability that falls with the temperature. The paper found it too sensitive to its
-//! parameters.
+//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). Each step changes the protocol of one flow. The
+//! change is accepted if it improves the utility, otherwise with a probability that falls with the
+//! temperature. The paper found this search too sensitive to its parameters.
 
 use super::{Best, Found, Objective, Search, another};
 use raddle_core::Stream;
@@ -8,17 +8,19 @@ use raddle_core::Stream;
 /// Simulated annealing and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Annealing {
-    /// Initially, a loss of this share of the start's utility is accepted with probability 1/e.
+    /// At the start of the search, a loss of this share of the initial utility is accepted with probability
+    /// 1/e.
     pub hot: f64,
-    /// The same share at the end. It falls by a constant factor from step to step.
+    /// The same share at the end of the search. Between start and end, the share falls by a constant factor
+    /// per step.
     pub cold: f64,
     /// Number of changes tried.
     pub steps: u64,
 }
 
 impl Default for Annealing {
-    /// From changes of a hundredth to those of one flow's rounding, with about as many evaluations as
-    /// [`Genetic`](super::Genetic).
+    /// The temperature starts at one percent of the utility and ends near the size of rounding errors. The
+    /// number of steps gives about as many evaluations as [`Genetic`](super::Genetic).
     fn default() -> Self {
         Self { hot: 1e-2, cold: 1e-5, steps: 10_000 }
     }

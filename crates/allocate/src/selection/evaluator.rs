@@ -1,9 +1,10 @@
 //! The inner loop of every search: computes the rates under one assignment.
 //!
-//! This is the water-filling of [`WaterFill`](crate::WaterFill) for flows that stay while their protocols change. The
-//! total load on each link is not summed again. It is updated from the nearest assignment with known loads: the last
-//! one, or one with a single protocol for all flows. A long row (Valiant routing uses three quarters of all links) is
-//! an array over the links. Flows with such rows are stopped together, because the first full link stops most of them.
+//! This is the water-filling of [`WaterFill`](crate::WaterFill) for a fixed set of flows whose protocols
+//! change. The total load on each link is not summed again. It is updated from the nearest assignment with
+//! known loads: the last assignment, or an assignment with a single protocol for all flows. A long row
+//! (Valiant routing uses three quarters of all links) is an array over the links. Flows with such rows are
+//! stopped together, because the first full link stops most of them.
 
 use super::levels::Levels;
 use super::problem::{LongFlow, Problem, Row};
@@ -24,7 +25,8 @@ struct Known {
     loads: Vec<Load>,
 }
 
-/// Computes rates under successive assignments, and reuses what they have in common.
+/// Computes rates under successive assignments, and reuses the loads that successive assignments have in
+/// common.
 ///
 /// If the flows' weights are integers, the results do not depend on earlier computations.
 #[derive(Debug, Clone)]
@@ -314,7 +316,7 @@ impl<'a> Fill<'a> {
         if stopping.is_empty() {
             return 0;
         }
-        // Add up the smaller group: the larger one is the total minus the smaller.
+        // Sum the smaller group. The sum of the larger group is the total minus this sum.
         if stopping.len() <= staying.len() {
             self.group.fill(0.0);
             add_dense(&mut self.group, &stopping.iter().map(term).collect::<Vec<_>>());
@@ -332,7 +334,7 @@ impl<'a> Fill<'a> {
         stopping.len()
     }
 
-    /// Stops the flows whose sum is in `group`, at `level`.
+    /// Stops a group of flows at `level`. `group` contains the sum of their rows.
     fn take_group(&mut self, level: f64) {
         let links = self.left.iter_mut().zip(&mut self.rising).zip(&mut self.dense).zip(&self.group);
         for (((left, rising), dense), group) in links {

@@ -1,4 +1,4 @@
-//! Tries all assignments: the oracle of the other searches for few flows.
+//! Tries all assignments. For few flows, this search is the oracle of the other searches.
 
 use super::{Best, Found, Objective, Problem, Search};
 use raddle_core::Stream;
@@ -8,7 +8,7 @@ use raddle_core::Stream;
 pub struct Exhaustive;
 
 impl Exhaustive {
-    /// Maximum number of assignments tried: those of 16 flows between two protocols.
+    /// Maximum number of assignments that the search tries: the assignments of two protocols to 16 flows.
     pub const MOST: u64 = 1 << 16;
 
     /// True if the problem is small enough.

@@ -42,7 +42,8 @@ struct Generation {
 }
 
 impl Generation {
-    /// Room for `population` individuals, or for all possible assignments if there are fewer.
+    /// Creates an empty generation for `population` individuals, or for all possible assignments if there are
+    /// fewer.
     fn new(population: usize, objective: &Objective<'_>) -> Self {
         let different = objective.problem().assignments().and_then(|count| usize::try_from(count).ok());
         Self { members: Vec::new(), room: population.min(different.unwrap_or(usize::MAX)) }
@@ -63,8 +64,8 @@ impl Generation {
         }
     }
 
-    /// Adds an individual. If the generation already has it, random genes are changed until it differs. There must be
-    /// room.
+    /// Adds an individual. If the generation already has an equal individual, random genes are changed until
+    /// it differs. The generation must have room.
     fn add_other(&mut self, objective: &mut Objective<'_>, mut genes: Assignment, stream: &mut Stream) {
         let protocols = objective.problem().protocols().len();
         while self.has(&genes) {
@@ -74,7 +75,8 @@ impl Generation {
         self.add(objective, genes);
     }
 
-    /// The individuals in descending order of utility; among equal ones, the earlier comes first.
+    /// Returns the individuals in descending order of utility. Among equal individuals, the earlier one comes
+    /// first.
     fn ranked(mut self) -> Vec<Individual> {
         self.members.sort_by(|a, b| b.utility.total_cmp(&a.utility));
         self.members
@@ -100,7 +102,8 @@ impl Search for Genetic {
 }
 
 impl Genetic {
-    /// The present assignment, the uniform assignments, and random ones, each drawn with its own bias.
+    /// Creates the first generation: the present assignment, the uniform assignments, and random assignments,
+    /// each drawn with its own bias.
     #[expect(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn first_generation(
         &self,
@@ -128,7 +131,7 @@ impl Genetic {
         population.ranked()
     }
 
-    /// The best individuals of `population`, and children of the population.
+    /// Creates the next generation from the best individuals of `population` and children of the population.
     #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn next_generation(
         &self,
@@ -152,7 +155,7 @@ impl Genetic {
         next.ranked()
     }
 
-    /// Each gene comes from one of the parents at random, and each of its bits may flip.
+    /// Returns a child. Each gene comes from one of the parents at random, and each bit of a gene may flip.
     #[expect(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn child(&self, mother: &[u8], father: &[u8], protocols: usize, stream: &mut Stream) -> Assignment {
         let bits = bits(protocols);

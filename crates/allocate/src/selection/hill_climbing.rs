@@ -1,5 +1,5 @@
-//! Steepest ascent: repeatedly makes the best change of one flow until none improves. It stops at the first local
-//! maximum.
+//! Steepest ascent: repeatedly makes the best change of one flow's protocol, until no change improves the
+//! utility. The search stops at the first local maximum.
 
 use super::{Best, Found, Objective, Search};
 use raddle_core::Stream;

@@ -1,5 +1,6 @@
-//! Finds the link that fills up first. Links are examined in blocks. Levels only rise, so the last lowest level of a
-//! block is a lower bound. A block is examined again only when its bound is the lowest of all.
+//! Finds the link that fills up first. Links are examined in blocks. Levels only rise, so the lowest level
+//! that was last found in a block is a lower bound. A block is examined again only when its bound is the
+//! lowest of all blocks.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +14,8 @@ const LANES: usize = 8;
 /// Bounds on the levels at which links fill up.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Levels {
-    /// The bits of a block's bound, and the block. Bounds are not negative, so the bits have the same order.
+    /// The bits of a block's bound, and the block. Bounds are not negative, so their bits have the same order
+    /// as the bounds.
     bounds: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
@@ -24,9 +26,9 @@ impl Levels {
         self.bounds.extend((0..links.div_ceil(BLOCK)).map(|block| Reverse((0, block))));
     }
 
-    /// The lowest level at which a link fills up, and the first such link of its block; `None` if no weight rises on
-    /// any link. `left` is the capacity left on each link, `rising` the weight that rises on it. No level may have
-    /// fallen since the last call.
+    /// Returns the lowest level at which a link fills up, and the first such link of its block; `None` if no
+    /// link carries a rising flow. `left` is the capacity left on each link, and `rising` is the total weight
+    /// of the rising flows on each link. No level may have fallen since the last call.
     pub(super) fn lowest(&mut self, left: &[f64], rising: &[f64]) -> Option<(f64, usize)> {
         loop {
             let mut lowest = self.bounds.peek_mut()?;
@@ -63,7 +65,8 @@ fn lowest_in(left: &[f64], rising: &[f64]) -> f64 {
     last.chain(lowest).fold(f64::INFINITY, lower)
 }
 
-/// The level at which a link is full if no more flows stop; infinite if no weight rises on it.
+/// Returns the level at which a link is full if no more flows stop; infinite if the link carries no rising
+/// flow.
 fn full_at(left: f64, rising: f64) -> f64 {
     let left = if left > 0.0 { left } else { 0.0 };
     if rising > 0.0 { left / rising } else { f64::INFINITY }

@@ -1,5 +1,6 @@
-//! Log-linear learning (Blume 1993): one random flow at a time chooses its protocol again; a protocol with a higher
-//! utility is more likely. The paper found this search too sensitive to its temperature.
+//! Log-linear learning (Blume 1993): in each step, one random flow chooses its protocol again. A protocol
+//! with a higher utility is more likely to be chosen. The paper found this search too sensitive to its
+//! temperature.
 
 use super::{Best, Found, Objective, Search};
 use raddle_core::Stream;
@@ -7,14 +8,16 @@ use raddle_core::Stream;
 /// Log-linear learning and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogLinear {
-    /// A protocol whose utility is higher by this share of the start's utility is chosen e times as often.
+    /// If the utility of a protocol is higher by this share of the initial utility, the protocol is chosen e
+    /// times as often.
     pub temperature: f64,
-    /// Number of choices. Each choice of a flow evaluates every protocol but its present one.
+    /// Number of choices. Each choice of a flow evaluates every protocol except the flow's present one.
     pub steps: u64,
 }
 
 impl Default for LogLinear {
-    /// Values for which small improvements count, with about as many evaluations as [`Genetic`](super::Genetic).
+    /// With these values, small improvements matter, and the search needs about as many evaluations as
+    /// [`Genetic`](super::Genetic).
     fn default() -> Self {
         Self { temperature: 3e-4, steps: 10_000 }
     }

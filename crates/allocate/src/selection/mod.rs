@@ -1,9 +1,10 @@
 //! Routing selection (Costa et al., SIGCOMM 2015, §3.4): chooses the routing protocol of each long flow so that the
 //! resulting rates have the highest utility.
 //!
-//! A [`Problem`] holds the flows, the available protocols and the links. An [`Assignment`] gives each flow a protocol.
-//! A [`Utility`] rates the flows' rates, an [`Objective`] computes it for an assignment, and a [`Search`] looks for the
-//! assignment with the highest utility. The paper's search is [`Genetic`]; the others serve as comparison.
+//! A [`Problem`] holds the flows, the available protocols and the links. An [`Assignment`] gives each flow a
+//! protocol. A [`Utility`] maps the flows' rates to a number. An [`Objective`] computes this number for an
+//! assignment, and a [`Search`] looks for the assignment with the highest utility. The paper's search is
+//! [`Genetic`]; the other searches serve as comparison.
 //!
 //! Searches do not use a clock. Their limit is a number of evaluations, so equal seeds find equal assignments.
 //!
@@ -34,15 +35,16 @@ pub use problem::{Assignment, LongFlow, Problem, SelectionError};
 
 use raddle_core::Stream;
 
-/// The utility of rates; never negative, and finite if every flow has a finite demand or uses a link.
+/// The measure by which rates are compared. It is never negative, and finite if every flow has a finite
+/// demand or uses a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Utility {
     /// The sum of all rates, bit/s.
     Aggregate,
     /// The lowest rate of any flow relative to its weight, bit/s: the tail.
     Minimum,
-    /// The sum over tenants of the square root of the tenant's total rate in bit/s: a tenant's utility grows more
-    /// slowly the more it has.
+    /// The sum over tenants of the square root of the tenant's total rate in bit/s. The square root makes a
+    /// tenant's utility grow more slowly at higher rates.
     PerTenant,
 }
 
@@ -74,7 +76,8 @@ impl<'a> Objective<'a> {
         Self { evaluator: Evaluator::new(problem), utility, evaluations: 0, limit: u64::MAX, totals }
     }
 
-    /// Limits searches to this many further evaluations. They end soon after, with the best assignment found.
+    /// Limits searches to this number of further evaluations. Searches end soon after the limit, with the
+    /// best assignment found.
     #[must_use]
     pub fn limited_to(mut self, evaluations: u64) -> Self {
         self.limit = self.evaluations.saturating_add(evaluations);
@@ -161,7 +164,7 @@ struct Best {
 }
 
 impl Best {
-    /// Begins with `start`, which it evaluates.
+    /// Begins with `start` and evaluates it.
     fn begin(objective: &mut Objective<'_>, start: &[u8]) -> Self {
         let before = objective.evaluations();
         let utility = objective.utility(start);
@@ -182,7 +185,7 @@ impl Best {
     }
 }
 
-/// A random protocol, uniform among those other than `present`.
+/// Returns a random protocol other than `present`; all other protocols are equally likely.
 #[expect(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
 fn another(present: u8, protocols: usize, stream: &mut Stream) -> u8 {
     let draw = stream.below(protocols as u64 - 1) as u8;

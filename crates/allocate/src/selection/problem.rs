@@ -47,9 +47,9 @@ pub enum SelectionError {
     NoPath(usize),
 }
 
-/// Rows consist of multiples of this. Sums of fewer than 8,192 such values, multiplied by integer weights of flows, are
-/// exact. The result therefore depends neither on the order of additions nor on values that were added and subtracted
-/// again.
+/// All values in rows are multiples of this number. Sums of fewer than 8,192 such values, multiplied by
+/// integer weights of flows, are exact. The result therefore depends neither on the order of additions nor on
+/// values that were added and subtracted again.
 const GRAIN: f64 = 1.0 / (1_u64 << 40) as f64;
 
 /// A row is stored as an array over all links if it uses at least one in this many links.
@@ -93,8 +93,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem with a choice among `protocols` for each of `flows`. `usable` gives the capacity of the links by slot,
-    /// in bit/s ([`usable`](crate::usable) leaves headroom).
+    /// Creates a problem in which each of `flows` uses one of `protocols`. `usable` gives the capacity of the
+    /// links by slot, in bit/s ([`usable`](crate::usable) leaves headroom).
     ///
     /// # Errors
     /// If a protocol is not defined on the fabric, there are no protocols or too many, or a flow has no path.
@@ -196,7 +196,7 @@ impl Problem {
         }
         let mut end = 0;
         for slot in &mut ends {
-            // For now, the start of the link's users.
+            // At this point, `ends` holds the start of each link's users.
             end += std::mem::replace(slot, end);
         }
         let mut users = vec![(0, 0); self.sparse.len()];
@@ -272,7 +272,7 @@ impl Problem {
         &self.classes
     }
 
-    /// For each flow, the index of its tenant among all tenants; and the number of tenants.
+    /// Returns, for each flow, the index of its tenant among all tenants, and the number of tenants.
     pub(super) fn tenants(&self) -> (&[usize], usize) {
         (&self.tenants, self.tenant_count)
     }

@@ -1,4 +1,5 @@
-//! Compares the evaluator with the plain water-filling, and the searches with each other and with all assignments.
+//! Compares the evaluator with plain water-filling. Compares the searches with each other and with a search
+//! over all assignments.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -20,7 +21,7 @@ fn torus(dims: &[u32]) -> (Routing, Vec<f64>) {
     (Routing::new(Arc::new(topology)), usable(&rates, 0.0))
 }
 
-/// `count` of the flows of a random permutation.
+/// Returns the first `count` flows of a random permutation of the nodes.
 fn permutation(routing: &Routing, count: usize, stream: &mut Stream) -> Vec<LongFlow> {
     let mut ring: Vec<NodeId> = (0..routing.topology().node_count()).map(NodeId::of).collect();
     stream.shuffle(&mut ring);
@@ -49,7 +50,8 @@ fn water_fill(problem: &Problem, routing: &Routing, links: &[f64], assignment: &
     (flows, rates)
 }
 
-/// Flows of all kinds, so that each kind of limit stops some of them.
+/// Returns flows with various weights, classes, demands and tenants, so that each kind of limit stops some
+/// flows.
 fn all_sorts(routing: &Routing, count: usize, stream: &mut Stream) -> Vec<LongFlow> {
     let nodes = routing.topology().node_count() as u64;
     (0..count)
@@ -121,7 +123,8 @@ fn earlier_computations_leave_no_trace() {
 
 #[test]
 fn utilities_of_a_worked_example() {
-    // Fig. 4: with f1 on both paths, f1 and f2 get 2/3 each. With f1 on the link 1->4 alone, they get 1 each.
+    // Fig. 4: if f1 uses both paths, f1 and f2 get 2/3 each. If f1 uses only the link 1->4, f1 and f2 get 1
+    // each.
     let flow = |tenant| LongFlow { tenant, ..LongFlow::new(NodeId(0), NodeId(1)) };
     let links = [1.0, 1.0, 2.0, 2.0];
     let split = |flow: &LongFlow, protocol, row: &mut Vec<(u32, f32)>| {
@@ -162,7 +165,7 @@ fn problems_without_a_choice_are_refused() {
     assert!(matches!(refused, Some(SelectionError::Routing(_))), "{refused:?}");
 }
 
-/// All searches, with parameters for few flows.
+/// Returns all searches, with parameters for few flows.
 fn searches() -> Vec<(&'static str, Box<dyn Search>)> {
     vec![
         ("genetic", Box::new(Genetic::default())),

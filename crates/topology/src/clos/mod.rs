@@ -9,9 +9,9 @@ use std::ops::Range;
 
 /// The sizes of a Clos network. One pod without cores is a leaf-spine; [`ClosSize::fat_tree`] is the k-ary fat-tree.
 ///
-/// An edge switch's ports lead to its hosts, then to its pod's aggregation switches. An aggregation switch's ports lead
-/// to its pod's edge switches, then to the cores of its plane. The number of a core's port is the pod's number. Plane j
-/// joins the j-th aggregation switches of all pods.
+/// An edge switch's ports lead to its hosts, then to its pod's aggregation switches. An aggregation switch's
+/// ports lead to its pod's edge switches, then to the cores of its plane. A core's port number is the pod's
+/// number. Plane j joins the j-th aggregation switches of all pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosSize {
     /// Number of pods.
@@ -116,14 +116,14 @@ impl Clos {
         port_id(self.down[level]).0..port_id(self.ports(level)).0
     }
 
-    /// The hosts below `node`, which it reaches without a step up.
+    /// Returns the hosts below `node`, which a packet at `node` reaches without a step up.
     #[must_use]
     pub fn hosts_below(&self, node: NodeId) -> Range<u32> {
         let Below { first, count, .. } = self.below(node);
         first..first + count
     }
 
-    /// The hosts of the pod of `node`. For a core, which has no pod, all hosts.
+    /// Returns the hosts of the pod of `node`. For a core, which has no pod, returns all hosts.
     #[must_use]
     pub fn hosts_of_pod(&self, node: NodeId) -> Range<u32> {
         let level = self.level(node);
@@ -134,7 +134,8 @@ impl Clos {
         pod * hosts..(pod + 1) * hosts
     }
 
-    /// The links from `node` upwards: its port, the neighbour and the neighbour's port.
+    /// Returns the links from `node` upwards. Each link is given by the node's port, the neighbour and the
+    /// neighbour's port.
     pub(crate) fn upward(&self, node: NodeId) -> impl Iterator<Item = (PortId, NodeId, PortId)> + '_ {
         let level = self.level(node);
         let there = match level {
@@ -159,8 +160,8 @@ impl Clos {
         })
     }
 
-    /// The number of the edge switch that is `node` or above the host `node`, counted over all pods. Only for nodes of
-    /// level 0 or 1.
+    /// Returns the number, counted over all pods, of the edge switch that is `node` or that is above the host
+    /// `node`. Only for nodes of level 0 or 1.
     fn edge(&self, node: NodeId, level: usize) -> u32 {
         if level == HOST { node.0 / self.size.hosts } else { node.0 - self.end[HOST] }
     }
@@ -204,10 +205,10 @@ impl Clos {
 
     /// Hops between two nodes.
     ///
-    /// A path is a walk over the levels. A step up from an edge switch chooses the plane, a step down from a core the
-    /// pod, and a step down from an aggregation switch the edge switch. The coordinates in which two nodes differ
-    /// determine which levels the walk must touch. The distance is the length of the shortest walk that touches the
-    /// lowest and the highest of these levels.
+    /// A path is a walk over the levels. A step up from an edge switch chooses the plane. A step down from a
+    /// core chooses the pod, and a step down from an aggregation switch chooses the edge switch. The
+    /// coordinates in which two nodes differ determine which levels the walk must touch. The distance is the
+    /// length of the shortest walk that touches the lowest and the highest of these levels.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "a walk has a few steps")]
     pub fn distance(&self, from: NodeId, to: NodeId) -> u32 {
@@ -246,7 +247,7 @@ impl Clos {
         if to.0 >= self.hosts() {
             return self.ways_to_switch(at, level, to);
         }
-        // Up to a switch above the host; from there one port leads down to the host.
+        // The packet goes up to a switch above the host. From there, one port leads down towards the host.
         let (edge, all_up) = (to.0 / self.size.hosts, self.down[level]..self.ports(level));
         let only = |port| [port..port + 1, 0..0];
         match level {
@@ -260,8 +261,9 @@ impl Clos {
         }
     }
 
-    /// [`Clos::ways`] to a switch. All neighbours on one side are alike, except the one that shares a coordinate with
-    /// the switch. The closer neighbours are therefore all of them, only that one, or none.
+    /// Implements [`Clos::ways`] for a switch as destination. On one side of `at`, all neighbours are equally
+    /// close to `to`, except one neighbour that shares a coordinate with `to`. The closer neighbours are
+    /// therefore all neighbours of the side, only this neighbour, or none.
     fn ways_to_switch(&self, at: NodeId, level: usize, to: NodeId) -> Ways {
         let (left, there) = (self.distance(at, to), self.level(to));
         let closer = |port| self.distance(self.neighbour(at, level, port), to) < left;
@@ -296,7 +298,8 @@ impl Clos {
         }
     }
 
-    /// One of the ports of [`Clos::productive`], if there are any. `pick` gets their number and returns an index.
+    /// Returns one of the ports of [`Clos::productive`]; `None` if there are no such ports. `pick` gets the
+    /// number of ports and returns an index.
     pub(crate) fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
         let [down, up] = self.ways(at, to);
         let count = down.len() + up.len();
@@ -313,7 +316,7 @@ impl Clos {
             return 1.0;
         }
         let level = self.level(from);
-        // All closer ports of a side are alike.
+        // All closer ports of a side have the same number of paths.
         let sides = self.ways(from, to).into_iter().filter(|side| !side.is_empty());
         sides.map(|side| side.len() as f64 * self.paths(self.neighbour(from, level, side.start), to)).sum()
     }

@@ -21,7 +21,7 @@ fn sizes() -> impl Strategy<Value = ClosSize> {
     )
 }
 
-/// All ports from which `choose` can choose, found one at a time.
+/// Returns all ports that `choose` can return, by calling `choose` with every possible index.
 fn chosen(choose: impl Fn(&mut dyn FnMut(usize) -> usize) -> Option<PortId>) -> Vec<PortId> {
     // `choose` need not call its argument if there is only one port.
     let mut count = None;
@@ -33,8 +33,8 @@ fn chosen(choose: impl Fn(&mut dyn FnMut(usize) -> usize) -> Option<PortId>) -> 
     first.into_iter().chain((1..count.unwrap_or(1)).map(|i| choose(&mut |_| i).unwrap())).collect()
 }
 
-/// The hosts below a switch in the paper's baseline: 12 pods with 6 edge and 6 aggregation switches each, 3 cores per
-/// plane and 6 hosts per edge switch.
+/// Checks the hosts below each kind of switch in the paper's baseline topology. It has 12 pods with 6 edge
+/// and 6 aggregation switches each, 3 cores per plane and 6 hosts per edge switch.
 #[test]
 fn a_switch_knows_the_hosts_below_it() {
     let clos = Clos::new(ClosSize { cores: 3, ..ClosSize::fat_tree(12) });
@@ -101,8 +101,8 @@ fn a_fat_tree_is_that_of_al_fares() {
         // Every port of every switch has a link.
         assert!(tree.nodes().all(|node| tree.port_count(node) == if tree.is_host(node) { 1 } else { k }));
         assert_eq!(tree.links().count(), tree.link_slots());
-        // Aggregation switch a of every pod leads to cores a·k/2 to a·k/2 + k/2 - 1; the number of the core's port is
-        // the pod's number.
+        // Aggregation switch a of every pod is connected to cores a·k/2 to a·k/2 + k/2 - 1. The port number
+        // at the core is the pod's number.
         let (aggregations, cores) = (hosts + k * wide, hosts + k * k);
         for pod in 0..k {
             for a in 0..wide {

@@ -1,11 +1,12 @@
 //! Dependencies between links with flow control: a check before a run that no cycle of links can deadlock.
 //!
-//! A packet that arrived over a link keeps its buffer until its egress link takes it. A link therefore depends on each
-//! link that packets may take next, for any destination to which they can be on their way there. If these dependencies
-//! have no cycle, paused links cannot deadlock. If there is a cycle, they can (Dally and Seitz, "Deadlock-Free Message
-//! Routing in Multiprocessor Interconnection Networks", 1987).
+//! A packet that arrived over a link keeps its buffer until its egress link sends it. A link therefore
+//! depends on each link that its packets may take next. All destinations of these packets count. If the
+//! dependencies have no cycle, paused links cannot deadlock. If the dependencies have a cycle, paused links
+//! can deadlock (Dally and Seitz, "Deadlock-Free Message Routing in Multiprocessor Interconnection Networks",
+//! 1987).
 //!
-//! All paths end at a node with a single link, so no cycle leads through it.
+//! No path continues beyond a node with a single link, so no cycle leads through such a node.
 //!
 //! Cost: links times destinations, plus the cost of listing the routing's ports.
 
@@ -14,9 +15,10 @@ use crate::routing::Routing;
 use raddle_core::{LinkId, NodeId, PortId};
 use std::collections::VecDeque;
 
-/// Finds a cycle of links that may wait for each other: each link for the next one, and the last for the first. Packets
-/// start at any host and go to one of `destinations`. `ways` fills an empty list with the ports by which a packet for
-/// the second node may leave the first.
+/// Finds a cycle of links that may wait for each other: each link waits for the next link, and the last link
+/// waits for the first. Packets start at any host and go to one of `destinations`. `ways` gets a node, a
+/// destination and an empty list. It fills the list with the ports by which a packet for this destination may
+/// leave the node.
 pub fn cycle(
     topology: &Topology,
     destinations: impl IntoIterator<Item = NodeId>,
@@ -30,7 +32,7 @@ pub fn cycle(
     dependencies.cycle()
 }
 
-/// The nodes of a cycle as text, such as `0->1->2->0`.
+/// Returns the nodes of a cycle as text, such as `0->1->2->0`.
 ///
 /// # Panics
 /// If the cycle is empty, or if one of its ports has no link.
@@ -46,7 +48,7 @@ impl Routing {
     #[must_use]
     pub fn buffer_cycle(&self) -> Option<Vec<LinkId>> {
         let leaves = self.topology().leaves();
-        // The same paths lead to all leaf nodes of a switch, so one of them is enough.
+        // The same paths lead to all leaf nodes of a switch, so one leaf node per switch is enough.
         let mut seen = vec![false; leaves.len()];
         let mut first = |host: &NodeId| {
             leaves[host.index()].is_none_or(|switch| !std::mem::replace(&mut seen[switch.index()], true))
@@ -56,13 +58,14 @@ impl Routing {
     }
 }
 
-/// The dependencies of the links between nodes that are no leaf nodes.
+/// The dependencies of the links between nodes that are not leaf nodes.
 struct Dependencies<'a> {
     topology: &'a Topology,
     leaf: Vec<bool>,
-    /// Nodes at which packets start, or to which hosts with a single link send their packets.
+    /// Hosts at which packets start, and nodes to which hosts with a single link send their packets.
     starts: Vec<NodeId>,
-    /// Per link, one bit for each port of the node at its end: `bits[first[link]..first[link + 1]]`.
+    /// Per link, one bit for each port of the node at the end of the link: `bits[first[link]..first[link +
+    /// 1]]`.
     first: Vec<usize>,
     bits: Vec<u64>,
 }
@@ -80,12 +83,12 @@ struct Walk {
     ports: Vec<PortId>,
 }
 
-/// Number of words with one bit for each port of a node.
+/// Returns the number of 64-bit words that hold one bit for each port of a node.
 fn words(topology: &Topology, node: NodeId) -> usize {
     topology.port_count(node).div_ceil(64)
 }
 
-/// The start of each item's words, followed by the end of the last item's words.
+/// Returns the start of each item's words, followed by the end of the last item's words.
 fn begins(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
     let ends = sizes.scan(0, |end, size| {
         *end += size;
@@ -135,7 +138,7 @@ impl<'a> Dependencies<'a> {
         Self { topology, starts, bits: vec![0; first[topology.link_slots()]], first, leaf }
     }
 
-    /// Adds the dependencies of packets to `to`.
+    /// Adds the dependencies of packets with destination `to`.
     fn add(&mut self, to: NodeId, walk: &mut Walk, ways: &mut impl FnMut(NodeId, NodeId, &mut Vec<PortId>)) {
         walk.walks += 1;
         walk.order.clear();
@@ -176,7 +179,7 @@ impl<'a> Dependencies<'a> {
         ports.filter_map(move |port| Some(self.topology.link_id(to?, PortId::of(port))))
     }
 
-    /// A shortest cycle through some link that is on a cycle.
+    /// Returns a shortest cycle through a link that is on a cycle; `None` if there is no cycle.
     fn cycle(&self) -> Option<Vec<LinkId>> {
         let start = self.on_a_cycle()?;
         let mut before = vec![None; self.topology.link_slots()];
@@ -202,8 +205,8 @@ impl<'a> Dependencies<'a> {
         Some(cycle)
     }
 
-    /// A link that depends on itself through other links. Depth-first search meets such a link again before it has
-    /// finished it.
+    /// Returns a link that depends on itself through other links. A depth-first search meets such a link
+    /// again before the search has finished with this link.
     fn on_a_cycle(&self) -> Option<LinkId> {
         #[derive(Clone, Copy, PartialEq)]
         enum State {

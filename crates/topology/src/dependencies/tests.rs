@@ -13,7 +13,8 @@ fn torus(dims: &[u32]) -> Topology {
     builders::torus(dims, RATE, DELAY).expect("a torus")
 }
 
-/// The cycle of shortest paths as text, after a check that it is a cycle.
+/// Checks the buffer cycle of shortest paths and returns it as text; `None` if shortest paths have no buffer
+/// cycle.
 fn of_shortest_paths(topology: Topology) -> Option<String> {
     let topology = Arc::new(topology);
     let routing = Routing::new(Arc::clone(&topology));
@@ -22,8 +23,8 @@ fn of_shortest_paths(topology: Topology) -> Option<String> {
     Some(describe(&topology, &cycle))
 }
 
-/// Asserts that each link waits for the next: packets between some two hosts arrive over the one and leave by the
-/// other.
+/// Asserts that each link of a cycle waits for the next link: a shortest path between two hosts crosses both
+/// links in succession.
 fn check(topology: &Topology, routing: &Routing, cycle: &[LinkId]) {
     assert!(cycle.len() > 1);
     for (i, &id) in cycle.iter().enumerate() {
@@ -47,7 +48,7 @@ fn trees_have_none() {
         let tree = builders::xgft(XgftSize::k_ary_n_tree(k, n), RATE, DELAY).expect("a tree");
         assert_eq!(of_shortest_paths(tree), None);
     }
-    // Hosts with two links.
+    // In this tree, each host has two links.
     let size = XgftSize { children: vec![2, 3, 2], parents: vec![2, 1, 3] };
     assert_eq!(of_shortest_paths(builders::xgft(size, RATE, DELAY).expect("a tree")), None);
     let rates = ClosRates::all(RATE);
@@ -59,7 +60,8 @@ fn trees_have_none() {
     assert_eq!(of_shortest_paths(builders::mesh(&[6], RATE, DELAY).expect("a line")), None);
 }
 
-/// A ring has a cycle if some paths have two hops. In a ring of three nodes no path has two hops.
+/// A ring has a buffer cycle if some shortest paths have two hops. In a ring of three nodes, no shortest path
+/// has two hops.
 #[test]
 fn rings_have_one_as_soon_as_packets_pass_through() {
     assert_eq!(of_shortest_paths(torus(&[3])), None);
@@ -72,8 +74,8 @@ fn rings_have_one_as_soon_as_packets_pass_through() {
     assert!(of_shortest_paths(builders::mesh(&[3, 3], RATE, DELAY).expect("a mesh")).is_some());
 }
 
-/// Three switches in a ring with one host each: no packet crosses two links between the switches. With four switches
-/// some do.
+/// In a ring of three switches with one host each, no packet crosses two links between switches. In a ring of
+/// four switches, some packets do.
 #[test]
 fn switches_in_a_ring_are_like_hosts_in_a_ring() {
     let ring = |count: usize| {
@@ -90,13 +92,13 @@ fn switches_in_a_ring_are_like_hosts_in_a_ring() {
     assert_eq!(of_shortest_paths(ring(4)).as_deref(), Some("0->1->2->3->0"));
 }
 
-/// A tree that has lost links: paths around them lead down and up again.
+/// If links of a tree fail, paths around the failed links may lead down and up again.
 #[test]
 fn a_damaged_tree_may_have_one() {
     let size = XgftSize { children: vec![1, 3], parents: vec![1, 3] };
     let tree = builders::xgft(size, RATE, DELAY).expect("a tree");
-    // Leaves are 3 to 5, roots 6 to 8. Each leaf loses another root, and packets between any two leaves still have a
-    // third root.
+    // Nodes 3 to 5 are leaves, and nodes 6 to 8 are roots. Each leaf loses the link to a different root, so
+    // any two leaves still share a root.
     let without = |gone: &[(u32, u32)]| {
         let pairs: Vec<_> = gone.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
         tree.surviving(|id| {
@@ -105,11 +107,12 @@ fn a_damaged_tree_may_have_one() {
         })
     };
     assert_eq!(of_shortest_paths(without(&[(3, 6), (4, 7), (5, 8)])), None);
-    // The first case leaves a ring of three leaves and three roots, 3-7-5-6-4-8-3, on which leaves are one root apart.
+    // The failures above leave the ring 3-7-5-6-4-8-3, in which any two leaves share a root.
     assert_eq!(of_shortest_paths(without(&[(3, 6), (3, 8), (4, 6)])), None, "a path");
     let two = XgftSize { children: vec![1, 4], parents: vec![1, 4] };
     let tree = builders::xgft(two, RATE, DELAY).expect("a tree");
-    // Leaves are 4 to 7, roots 8 to 11. The rest is the ring 4-8-5-9-6-10-7-11-4, with leaves up to two roots apart.
+    // Nodes 4 to 7 are leaves, and nodes 8 to 11 are roots. The remaining links form the ring
+    // 4-8-5-9-6-10-7-11-4, in which packets between some leaves pass two roots.
     let ring: Vec<(u32, u32)> = vec![(4, 8), (5, 8), (5, 9), (6, 9), (6, 10), (7, 10), (7, 11), (4, 11)];
     let left = tree.surviving(|id| {
         let link = tree.link(id).expect("a link");
@@ -155,7 +158,7 @@ fn a_thousand_hosts_take_no_time() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Checks that a result on a random graph is a cycle, and that a tree of switches has none.
+    /// Checks that a cycle found in a random graph is a cycle, and that a tree of switches has no cycle.
     #[test]
     fn a_cycle_is_one(
         count in 2..9_usize,

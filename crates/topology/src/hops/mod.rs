@@ -1,8 +1,9 @@
-//! Distances between hosts and numbers of their shortest paths, which summarize a fabric's size and shape.
+//! Distances between hosts and numbers of their shortest paths. These values summarize a fabric's size and
+//! shape.
 //!
-//! Breadth-first search from each host, with one hop per link. A torus, a Clos network, a tree or BCube looks the same
-//! from all hosts, so one search is enough. Any fabric looks the same from all hosts with a single link to the same
-//! switch. Parallel links are separate paths.
+//! The numbers come from a breadth-first search from each host, with one hop per link. A torus, a Clos
+//! network, a tree or BCube looks the same from all hosts, so one search is enough. On any fabric, all hosts
+//! with a single link to the same switch have the same distances. Parallel links are separate paths.
 
 use crate::{Shape, Topology};
 use raddle_core::NodeId;
@@ -13,15 +14,15 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hops {
     histogram: Vec<u64>,
-    /// Number of pairs of distinct hosts by number of shortest paths. The key is the bits of this number, since
-    /// positive floats sort by their bits.
+    /// Number of pairs of distinct hosts, keyed by the number of shortest paths between the two hosts. The
+    /// key holds the bits of this number, because positive floats have the same order as their bits.
     paths: BTreeMap<u64, u64>,
     unreachable: Option<(NodeId, NodeId)>,
 }
 
 impl Hops {
-    /// Measures `topology`. Cost: O(links) on a torus, a Clos network, a tree or BCube. Otherwise O(links) for each
-    /// switch with hosts and for each host with several links.
+    /// Measures `topology`. The cost is O(links) on a torus, a Clos network, a tree or BCube. On other
+    /// fabrics the cost is O(links) for each switch with hosts and for each host with several links.
     #[must_use]
     pub fn of(topology: &Topology) -> Self {
         let hosts: Vec<NodeId> = topology.hosts().collect();
@@ -47,7 +48,8 @@ impl Hops {
         hops
     }
 
-    /// Number of ordered pairs of hosts by distance. Pairs of a host with itself are at 0.
+    /// Returns the number of ordered pairs of hosts by distance. Pairs of a host with itself are at distance
+    /// 0.
     #[must_use]
     pub fn histogram(&self) -> &[u64] {
         &self.histogram
@@ -85,7 +87,8 @@ impl Hops {
         (pairs > 0).then(|| paths / pairs as f64)
     }
 
-    /// The median number of shortest paths: at least half of the pairs of distinct hosts do not exceed it.
+    /// Returns the median number of shortest paths: at least half of the pairs of distinct hosts have at most
+    /// this number.
     #[must_use]
     pub fn median_paths(&self) -> Option<f64> {
         let pairs: u64 = self.paths.values().sum();
@@ -110,7 +113,8 @@ impl Hops {
     }
 }
 
-/// Hosts from which all distances can be derived, in order, each with the number of hosts that see the same distances.
+/// Returns hosts from which all distances can be derived, in order, each with the number of hosts that have
+/// the same distances.
 fn sources(topology: &Topology, hosts: &[NodeId]) -> Vec<(NodeId, u64)> {
     if let (Shape::Torus(_) | Shape::Clos(_) | Shape::Xgft(_) | Shape::Bcube(_), Some(&first)) =
         (topology.shape(), hosts.first())
@@ -131,7 +135,7 @@ fn sources(topology: &Topology, hosts: &[NodeId]) -> Vec<(NodeId, u64)> {
     sources
 }
 
-/// Breadth-first search, whose memory is reused by the next search.
+/// A breadth-first search. The next search reuses the memory.
 #[derive(Default)]
 struct Search {
     /// Hops from the source, per node.

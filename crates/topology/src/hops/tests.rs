@@ -20,7 +20,8 @@ fn near(got: Option<f64>, expected: f64, tolerance: f64) -> bool {
 
 #[test]
 fn oracle_o2_sizes_and_hops() {
-    // Name, nodes, directed links, diameter, mean with self, mean: exact values from the specs of R2C2's reproduction.
+    // Columns: name, nodes, directed links, diameter, mean hops including pairs of a node with itself, mean
+    // hops. The values are exact. They come from the specs of R2C2's reproduction.
     let cube = hypercube(9, RATE, DELAY).unwrap();
     let rows = [
         ("torus 8x8x8", torus_of(&[8, 8, 8]), 512, 3072, 12, 6.0, 3072.0 / 511.0),
@@ -73,7 +74,8 @@ fn oracle_o2_shortest_paths() {
         assert!(near(hops.mean_paths(), mean, 5e-5), "{dims:?}: {:?}", hops.mean_paths());
         assert!(near(hops.median_paths(), median, 0.0), "{dims:?}: {:?}", hops.median_paths());
         assert!(near(hops.most_paths(), most, 0.0), "{dims:?}: {:?}", hops.most_paths());
-        // One orthant, without the far side of the tie, is a mesh of half the size plus one.
+        // If packets take only one of two equally short directions in each dimension, the topology is a mesh
+        // with k/2 + 1 nodes per dimension.
         let orthant: Vec<u32> = dims.iter().map(|k| k / 2 + 1).collect();
         let hops = Hops::of(&mesh_of(&orthant));
         assert!(near(hops.most_paths(), most_in_one_orthant, 0.0), "{dims:?}: {:?}", hops.most_paths());
@@ -98,7 +100,7 @@ fn hosts_of_one_switch_are_searched_once() {
     let sources = super::sources(&tree.unshaped(), &hosts);
     assert_eq!(sources, (0..16).step_by(2).map(|host| (NodeId(host), 2)).collect::<Vec<_>>());
     assert_eq!(Hops::of(&tree).histogram(), [16, 0, 16, 0, 32, 0, 192]);
-    // A host that has lost its link is a separate source.
+    // A host that has lost its link counts as a separate source.
     let lost = tree.surviving(|link| link.0 != 0 && link != tree.reverse(raddle_core::LinkId(0)));
     assert_eq!(super::sources(&lost, &hosts)[..2], [(NodeId(0), 1), (NodeId(1), 1)]);
     assert_eq!(Hops::of(&lost).unreachable(), Some((NodeId(0), NodeId(1))));

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Values by name, as text.
 pub(super) type Attributes = BTreeMap<String, String>;
 
-/// A graph as a file holds it.
+/// A graph with the contents of a file.
 #[derive(Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
@@ -35,14 +35,15 @@ pub(super) enum Element {
     Edge(usize),
 }
 
-/// Greatest number of ports of a fabric, so that a short file cannot claim all memory.
+/// Greatest number of ports of a fabric. Without this limit, a short file could claim all memory.
 const MOST_PORTS: usize = 1 << 24;
 
 /// The ports of a node that are in use.
 #[derive(Default)]
 struct Ports {
     chosen: BTreeSet<u16>,
-    /// All ports below this number are in use. It advances as ports are assigned that the file does not choose.
+    /// All ports below this number are in use. The number advances when the builder assigns a port that the
+    /// file does not choose.
     next: usize,
     least: usize,
 }
@@ -97,7 +98,7 @@ pub(super) fn assemble(graph: &Graph) -> Result<Topology, (Element, Problem)> {
         let link = duplex(edge, &ids, &mut ports).map_err(|problem| (Element::Edge(i), problem))?;
         links.push(link);
     }
-    // The free ports are known only after all ports that the file chooses.
+    // The free ports are known only after all ports that the file chooses have been read.
     let mut ended = Vec::with_capacity(links.len());
     for (i, link) in links.iter().enumerate() {
         let mut end = |(node, port): (usize, Option<u16>)| {
@@ -120,7 +121,8 @@ pub(super) fn assemble(graph: &Graph) -> Result<Topology, (Element, Problem)> {
     for (link, (a, b)) in links.iter().zip(ended) {
         builder.link(a, b, link.rate, link.delay);
     }
-    // Hosts beside switches are only ends of paths. Without switches, hosts must forward packets.
+    // In a graph with switches, hosts are only ends of paths. In a graph without switches, hosts must forward
+    // packets.
     let has_switches = hosts.contains(&false);
     let relays = hosts.iter().zip(relays).map(|(&host, relay)| match relay {
         Some(true) => Relay::Yes,
@@ -171,7 +173,7 @@ fn host(attributes: &Attributes) -> Result<bool, Problem> {
 fn relay(attributes: &Attributes) -> Result<Option<bool>, Problem> {
     let Some(text) = attributes.get("relay") else { return Ok(None) };
     match text.as_str() {
-        // As in JSON, and as Python writes it.
+        // JSON writes `true`, and Python writes `True`.
         "true" | "True" | "1" => Ok(Some(true)),
         "false" | "False" | "0" => Ok(Some(false)),
         _ => {
@@ -189,7 +191,7 @@ fn port(attributes: &Attributes, attribute: &'static str) -> Result<Option<u16>,
     }
 }
 
-/// Parses a whole number, also in the format of floats: Python writes `10e9` as `10000000000.0`.
+/// Parses a whole number. Also accepts the format of floats, because Python writes `10e9` as `10000000000.0`.
 #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn whole(text: &str) -> Option<u64> {
     /// 2^53; larger floats are not exact.

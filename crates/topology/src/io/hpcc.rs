@@ -10,8 +10,8 @@ use raddle_core::text::{Misread, Word, lines, scaled};
 /// As in HPCC's simulator, line breaks have no meaning, and text after the announced number of links is ignored.
 ///
 /// # Errors
-/// With line and column, if the text is not such a file, the fabric is impossible, or a link's error rate is not 0:
-/// link errors are not part of a fabric here.
+/// Returns an error with line and column if the text is not such a file, the fabric is impossible, or a
+/// link's error rate is not 0. Link errors are not part of a fabric here.
 pub fn read_hpcc(text: &str) -> Result<Topology, ReadError> {
     let words: Vec<Word<'_>> = lines(text).flatten().collect();
     let (graph, places) = graph(&words).map_err(|Misread { line, column, problem }| ReadError {
@@ -45,7 +45,7 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
     let switches: usize = next("the number of switches")?.number("a number of switches")?;
     let count = next("the number of links")?;
     let links: usize = count.number("a number of links")?;
-    // This check also keeps a short file from claiming all memory.
+    // This check also prevents a short file from claiming all memory.
     if nodes / 2 > links.min(words.len()) {
         return Err(
             first.error(format!("the topology of {nodes} nodes is not connected: there are too few links"))
@@ -91,7 +91,7 @@ fn kind(kind: &str) -> Attributes {
     [("kind".to_owned(), kind.to_owned())].into()
 }
 
-/// A number with a unit, converted to base units.
+/// Parses a number with a unit and converts it to base units.
 fn quantity(word: &Word<'_>, what: &str, base: impl Fn(&str) -> Option<u64>) -> Result<u64, Misread> {
     let unit_at = word.text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.text.len());
     let (number, unit) = word.text.split_at(unit_at);
@@ -100,7 +100,7 @@ fn quantity(word: &Word<'_>, what: &str, base: impl Fn(&str) -> Option<u64>) -> 
         .ok_or_else(|| word.error(format!("`{}` is not exactly representable as {what}", word.text)))
 }
 
-/// The bits per second of one of ns-3's units of rate.
+/// Returns the bits per second of one of ns-3's units of rate.
 fn bits(unit: &str) -> Option<u64> {
     let (prefix, bits) =
         ["bps", "b/s"].iter().find_map(|end| unit.strip_suffix(end)).map(|prefix| (prefix, 1)).or_else(
@@ -117,7 +117,7 @@ fn bits(unit: &str) -> Option<u64> {
     Some(factor * bits)
 }
 
-/// The picoseconds of one of ns-3's units of time; without a unit, seconds.
+/// Returns the picoseconds of one of ns-3's units of time. A number without a unit is in seconds.
 fn ps(unit: &str) -> Option<u64> {
     Some(match unit {
         "ps" => 1,

@@ -13,9 +13,10 @@
 //! | edge | `delay_ps` | propagation delay in picoseconds |
 //! | edge | `source_port`, `target_port` | optional: ports at the ends; by default the lowest free ports |
 //!
-//! Written edges lead from the lower node to the higher node. NetworkX forgets which end of an undirected edge was the
-//! source, and this order keeps each port at its end. A file does not say that a fabric is a torus. A fabric that is
-//! written and read again has [`Shape::General`](crate::Shape::General) and is otherwise equal.
+//! Written edges lead from the node with the lower id to the node with the higher id. NetworkX does not
+//! preserve which end of an undirected edge was the source. With this order, each port still belongs to the
+//! correct end. A file does not record that a fabric is a torus. A fabric that is written and read again has
+//! [`Shape::General`](crate::Shape::General) and is otherwise equal.
 
 mod assemble;
 mod graphml;
@@ -133,7 +134,8 @@ pub enum WriteError {
     },
 }
 
-/// Each duplex link once, in the direction with the lower id, which leaves the lower node.
+/// Returns each duplex link once, in the direction with the lower id. This direction leaves the node with the
+/// lower id.
 fn edges(topology: &Topology) -> Result<Vec<&Link>, WriteError> {
     let mut edges = Vec::new();
     for (id, link) in topology.links() {
@@ -152,7 +154,7 @@ fn edges(topology: &Topology) -> Result<Vec<&Link>, WriteError> {
     Ok(edges)
 }
 
-/// The `relay` attribute of a host, if the file needs it.
+/// Returns the `relay` attribute of a host; `None` if the file does not need it.
 fn relay(topology: &Topology, node: NodeId) -> Option<bool> {
     let has_to_say = topology.is_host(node) && topology.links_from(node).nth(1).is_some();
     has_to_say.then(|| topology.relays(node))

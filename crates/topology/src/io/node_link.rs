@@ -38,7 +38,7 @@ struct WrittenNode {
 struct WrittenEdge {
     source: u32,
     target: u32,
-    /// NetworkX tells parallel edges apart by this key.
+    /// NetworkX distinguishes parallel edges by this key.
     key: usize,
     source_port: u16,
     target_port: u16,
@@ -49,7 +49,8 @@ struct WrittenEdge {
 /// Reads a fabric from node-link JSON.
 ///
 /// # Errors
-/// If the text is not such a document (with line and column), or if the document is not a fabric (with the element).
+/// Returns an error with line and column if the text is not such a document. Returns an error with the
+/// element if the document is not a fabric.
 pub fn read_node_link(text: &str) -> Result<Topology, ReadError> {
     let document: Document = serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
@@ -85,8 +86,8 @@ fn graph(document: &Document) -> Result<Graph, (Element, Problem)> {
     Ok(graph)
 }
 
-/// A node's name as JSON, since NetworkX distinguishes 1 from "1" and names the nodes of its grids by lists of
-/// coordinates.
+/// Returns a node's name as JSON. NetworkX distinguishes 1 from "1", and names the nodes of its grids by
+/// lists of coordinates.
 fn name(element: &Map<String, Value>, key: &'static str) -> Result<String, Problem> {
     element.get(key).map(Value::to_string).ok_or(Problem::Missing(key))
 }

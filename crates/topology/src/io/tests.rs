@@ -72,7 +72,8 @@ proptest! {
 
 #[test]
 fn networkx_node_link_is_read() {
-    // The output of `networkx.node_link_data` of version 3.6, also with the older name `edges="links"`.
+    // The output of `networkx.node_link_data` (networkx 3.6). The test also reads this text with the older
+    // name `links` instead of `edges`.
     let written = r#"{"directed": false, "multigraph": true, "graph": {},
         "nodes": [{"kind": "host", "pos": [0, 1], "id": "a"}, {"kind": "switch", "id": [0, 1]}],
         "edges": [
@@ -93,7 +94,7 @@ fn networkx_node_link_is_read() {
 
 #[test]
 fn networkx_graphml_is_read() {
-    // The output of `networkx.generate_graphml` of version 3.6, with a default value added.
+    // The output of `networkx.generate_graphml` (networkx 3.6), with a default value added.
     let topology = read_graphml(
         r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="d2" for="edge" attr.name="delay_ps" attr.type="long"><default>500</default></key>
@@ -234,7 +235,8 @@ fn a_slowed_link_is_not_written() {
     assert_eq!((link.rate, link.line_rate), (RATE, RATE));
 }
 
-/// Host 0 at switch 3, host 2 at switch 4, and host 1 at both. `relay` is an optional attribute of host 1.
+/// Returns a topology in which host 0 is connected to switch 3, host 2 to switch 4, and host 1 to both
+/// switches. `relay` is an optional attribute of host 1.
 fn two_rails(relay: &str) -> Topology {
     let text = format!(
         r#"{{ "nodes": [ {{ "id": 0, "kind": "host" }}, {{ "id": 1, "kind": "host" {relay} }}, {{ "id": 2, "kind": "host" }},
@@ -269,7 +271,7 @@ fn hosts_beside_switches_relay_only_if_they_are_asked_to() {
     assert_eq!(distance(&again, 0, 2), Some(4), "written as it was");
 }
 
-/// A graph of hosts only is a rack whose nodes forward without being asked to.
+/// In a graph that has only hosts, hosts forward packets by default.
 #[test]
 fn hosts_of_a_graph_without_switches_relay_unasked() {
     let line = r#"{ "nodes": [ { "id": 0, "kind": "host" }, { "id": 1, "kind": "host" }, { "id": 2, "kind": "host" } ],

@@ -1,8 +1,9 @@
 //! The k shortest loopless paths by Yen's algorithm ("Finding the K Shortest Loopless Paths in a Network", Management
 //! Science 17(11), 1971), with one hop per link.
 //!
-//! Paths with the same number of links are in random order. The order is drawn for each pair of nodes and is the same
-//! in every run. If the lowest ports came first, all pairs would crowd onto them. Hosts at one switch share its paths.
+//! Paths with the same number of links are in random order. The order is drawn for each pair of nodes and is
+//! the same in every run. If paths over the lowest ports came first, too many pairs would use these ports.
+//! Hosts at one switch share the switch's paths.
 
 use crate::routing::Routing;
 use crate::{Memo, Topology};
@@ -19,7 +20,7 @@ pub(super) struct KShortest {
     leaves: Vec<Option<NodeId>>,
     /// Greatest number of links of a path; longer paths are left out.
     most: usize,
-    /// Paths between nodes that are no leaf nodes, the shortest first.
+    /// Paths between nodes that are not leaf nodes, the shortest first.
     known: Memo<(NodeId, NodeId), Arc<[PortId]>>,
 }
 
@@ -67,12 +68,12 @@ impl KShortest {
         let mut search = Search { routing, dst, stream };
         let mut accepted: Vec<Vec<LinkId>> = Vec::from_iter(search.shortest(src, &[], &[]));
         let mut seen = accepted.iter().cloned().collect::<FxHashSet<_>>();
-        // In the order of length, then of a random number.
+        // The candidates are ordered by length, then by a random number.
         let mut candidates = BTreeSet::new();
         while accepted.len() < self.k {
             let Some(last) = accepted.last() else { break };
             for (i, &link) in last.iter().enumerate() {
-                // A path that shares this beginning with a known path must continue by another link.
+                // A path that shares this beginning with a known path must continue over a different link.
                 let root = &last[..i];
                 let passed: Vec<NodeId> = root.iter().map(|&link| start(link)).collect();
                 let others = accepted.iter().filter(|path| path.starts_with(root));
@@ -91,8 +92,8 @@ impl KShortest {
     }
 }
 
-/// A* search for shortest paths to one destination that avoid some links and nodes. The distances without this
-/// restriction guide it.
+/// An A* search for shortest paths to one destination that avoid some links and nodes. The search is guided
+/// by the distances without this restriction.
 struct Search<'a> {
     routing: &'a Routing,
     dst: NodeId,
@@ -104,7 +105,7 @@ impl Search<'_> {
     fn shortest(&mut self, src: NodeId, passed: &[NodeId], taken: &[LinkId]) -> Option<Vec<LinkId>> {
         let topology = self.routing.topology();
         let mut came_by: FxHashMap<NodeId, Option<LinkId>> = FxHashMap::default();
-        // Order: fewest links in all, then fewest links left, then a random number.
+        // The order is: fewest links in total, then fewest links left, then a random number.
         let mut open = BinaryHeap::from([(Reverse(0), 0_u32, 0, src, None)]);
         while let Some((_, hops, _, at, by)) = open.pop() {
             if came_by.contains_key(&at) {

@@ -1,9 +1,10 @@
-//! Paths that flows keep. A flow's *choice*, which is a number, selects its path from source to destination. Replies
-//! use the same links in the opposite direction.
+//! Paths that are fixed per flow. A flow's *choice*, which is a number, selects its path from source to
+//! destination. Replies use the same links in the opposite direction.
 //!
-//! Explicit-rate schemes (PDQ, D3, RCP) need such paths: an acknowledgement must pass the ports that its data passed,
-//! to tell the ports' agents the outcome (specifications/pdq.md §12). A choice fits the 12 bits that headers reserve
-//! for it. The same choice gives the same path everywhere and in every engine.
+//! Explicit-rate schemes (PDQ, D3, RCP) need such paths: an acknowledgement must pass the ports that its data
+//! packet passed, to inform the agents at these ports of the outcome (specifications/pdq.md §12). A choice
+//! fits the 12 bits that headers reserve for it. A choice gives the same path at every node and in every
+//! engine.
 //!
 //! Paths are computed on demand and cached up to a limit, so a fabric of 65,536 hosts takes no more memory than a small
 //! one.
@@ -21,8 +22,8 @@ use std::sync::Arc;
 pub enum Choice {
     /// The shortest paths, selected hop by hop as in flow-level ECMP.
     Ecmp,
-    /// The `k` shortest loopless paths with equal probability. Among paths with the same number of links, the `k` are
-    /// drawn at random (Yen, 1971).
+    /// The `k` shortest loopless paths with equal probability. If more paths have the same number of links
+    /// than are needed, the paths among them are drawn at random (Yen, 1971).
     KShortest {
         /// Number of paths, at least 1.
         k: u32,
@@ -37,12 +38,12 @@ pub enum PathsError {
     /// The fabric is not a BCube, so its nodes have no digits.
     #[error("routing by parallel paths needs the topology BCube")]
     NoBcube,
-    /// Some paths have more links than headers have room for.
+    /// Some paths have more links than fit in packet headers.
     #[error("the longest path has {longest} links, and packet headers have room for at most {most}")]
     TooLong {
         /// Number of links of the longest path.
         longest: usize,
-        /// Number of links for which there is room.
+        /// Greatest number of links that headers have room for.
         most: usize,
     },
 }
@@ -67,7 +68,7 @@ impl Paths {
     /// Number of different choices.
     pub const CHOICES: u32 = 1 << 12;
 
-    /// The paths of a fabric from which `choice` selects.
+    /// Creates the set of paths of a fabric from which `choice` selects.
     ///
     /// # Errors
     /// If the fabric has no such paths.
@@ -81,7 +82,7 @@ impl Paths {
         Ok(Self { routing: Routing::new(topology), finder, known: Memo::default() })
     }
 
-    /// The same paths with at most `most` links. Of the `k` shortest paths, longer ones are left out.
+    /// Limits the paths to at most `most` links. Of the `k` shortest paths, longer paths are left out.
     ///
     /// # Errors
     /// If the fabric's shortest paths, or the parallel paths of BCube, may have more links.
@@ -105,9 +106,9 @@ impl Paths {
         self.routing.topology()
     }
 
-    /// The choice, below [`CHOICES`](Self::CHOICES), for a subflow of the flow that `hash` represents. A flow on a
-    /// single path has only subflow 0. On BCube, subflows use its parallel paths in turn; elsewhere their choices are
-    /// random, as those of flows are.
+    /// Returns the choice, below [`CHOICES`](Self::CHOICES), for a subflow of the flow that `hash`
+    /// represents. A flow on a single path has only subflow 0. On BCube, successive subflows use successive
+    /// parallel paths. On other fabrics the choices of subflows are random, like the choices of flows.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the number is below `CHOICES`, a `u32`")]
     pub fn choice(&self, hash: u64, subflow: u32) -> u32 {
@@ -119,8 +120,8 @@ impl Paths {
         }
     }
 
-    /// The egress ports of a flow of that choice from `src` to `dst`, in the order of the path. Empty if `src` is
-    /// `dst`, or if there is no path.
+    /// Returns the egress ports of a flow with this choice from `src` to `dst`, in the order of the path. The
+    /// result is empty if `src` is `dst`, or if there is no path.
     #[must_use]
     pub fn path(&self, src: NodeId, dst: NodeId, choice: u32) -> Arc<[PortId]> {
         self.known.get((src, dst, choice), || {

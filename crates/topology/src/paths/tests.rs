@@ -20,7 +20,7 @@ fn jellyfish(switches: u32, ports: u32, network_ports: u32) -> Arc<Topology> {
     Arc::new(builders::jellyfish(switches, ports, network_ports, 1, RATE, DELAY).unwrap())
 }
 
-/// The links of a path.
+/// Returns the links of a path.
 fn links(paths: &Paths, src: NodeId, dst: NodeId, choice: u32) -> Vec<LinkId> {
     let topology = paths.topology();
     let mut at = src;
@@ -34,13 +34,13 @@ fn links(paths: &Paths, src: NodeId, dst: NodeId, choice: u32) -> Vec<LinkId> {
     links
 }
 
-/// The nodes of a path, its ends included.
+/// Returns the nodes of a path, including both ends.
 fn nodes(paths: &Paths, src: NodeId, dst: NodeId, choice: u32) -> Vec<NodeId> {
     let to = |link: LinkId| paths.topology().link(link).expect("a link").to;
     [src].into_iter().chain(links(paths, src, dst, choice).into_iter().map(to)).collect()
 }
 
-/// All ordered pairs of distinct hosts.
+/// Returns all ordered pairs of distinct hosts.
 fn pairs(topology: &Topology) -> impl Iterator<Item = (NodeId, NodeId)> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let ends = hosts.clone();
@@ -129,7 +129,7 @@ fn the_first_parallel_path_corrects_digits_from_the_highest_down() {
     assert_eq!((0..6).map(|subflow| paths.choice(7, subflow)).collect::<Vec<_>>(), [0, 1, 2, 3, 0, 1]);
 }
 
-/// The lengths of all loopless paths between two nodes, in order, by exhaustive search.
+/// Returns the lengths of all loopless paths between two nodes, in order, found by exhaustive search.
 fn all_lengths(topology: &Topology, src: NodeId, dst: NodeId) -> Vec<usize> {
     fn walk(topology: &Topology, passed: &mut Vec<NodeId>, dst: NodeId, lengths: &mut Vec<usize>) {
         let at = passed[passed.len() - 1];
@@ -175,7 +175,8 @@ fn the_k_shortest_paths_are_those_of_an_exhaustive_search() {
 
 #[test]
 fn pairs_choose_different_paths_of_equal_length() {
-    // All 15 paths through one other switch have the same length; 7 of the 8 paths are such.
+    // A pair of switches has 15 paths through one intermediate switch, all of the same length. Of the 8
+    // chosen paths, 7 pass an intermediate switch.
     let topology = jellyfish(17, 18, 16);
     let paths = Paths::new(Arc::clone(&topology), Choice::KShortest { k: 8 }).unwrap();
     let mut passing = vec![0_u32; topology.node_count()];
@@ -191,8 +192,8 @@ fn pairs_choose_different_paths_of_equal_length() {
     let passing: Vec<u32> =
         topology.nodes().filter(|&n| !topology.is_host(n)).map(|n| passing[n.index()]).collect();
     assert_eq!(passing.iter().sum::<u32>(), 17 * 16 * 7);
-    // The average is 112. Each of 240 pairs that a switch could serve chooses it with probability 7/15, a standard
-    // deviation of 7.7.
+    // An intermediate switch lies on 112 paths on average. Each of the 240 pairs that could use this switch
+    // chooses it with probability 7/15, which gives a standard deviation of 7.7.
     assert!(passing.iter().all(|&count| count.abs_diff(112) < 50), "{passing:?}");
 }
 

@@ -5,11 +5,12 @@ use super::torus::MAX_DIMS;
 use crate::Grid;
 use raddle_core::{NodeId, PortId};
 
-/// Adds the expected traversals of each link by a packet from node 0 to the node at `offset` to `load`, which is
-/// indexed by node and port.
+/// Computes the expected traversals of each link by a packet from node 0 to the node at `offset`, and adds
+/// them to `load`. `load` is indexed by node and port.
 pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut [f64]) {
     let dims = grid.dims();
-    // Each bit of `choice` is the direction in one dimension; its probability is `chance`.
+    // Each bit of `choice` is the direction in one dimension. `chance` gives the probability of this
+    // direction.
     for choice in 0..1_u32 << dims.len() {
         let mut hops = [0_u32; MAX_DIMS];
         let mut ports = [0_usize; MAX_DIMS];
@@ -19,7 +20,7 @@ pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut
             let down = choice >> i & 1 == 1;
             probability *= chance(protocol, k, up, down);
             hops[i] = if down { (k - up) % k } else { up };
-            // Two nodes in a dimension of size two are neighbours by one link only.
+            // In a dimension of size two, only one link joins the two nodes.
             ports[i] = 2 * i + usize::from(down && k > 2);
         }
         if probability > 0.0 {
@@ -32,7 +33,8 @@ pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut
     }
 }
 
-/// The probability of the direction (up or down) towards a node `up` steps up in a dimension of size `k`.
+/// Returns the probability of the direction (up or down) towards a node that is `up` steps up in a dimension
+/// of size `k`.
 fn chance(protocol: Protocol, k: u32, up: u32, down: bool) -> f64 {
     if up == 0 {
         return f64::from(u8::from(!down));
@@ -61,11 +63,13 @@ impl Box<'_> {
         at.index() * 2 * self.grid.dims().len() + self.ports[i]
     }
 
-    /// Visits every corner of the grid inside the box, with the steps taken in each dimension and the node there.
+    /// Visits every node of the grid inside the box. `visit` gets the steps taken in each dimension and the
+    /// node.
     fn corners(&self, mut visit: impl FnMut(&[u32], NodeId)) {
         let mut steps = vec![0; self.hops.len()];
         let mut nodes = vec![NodeId(0); self.hops.len() + 1];
-        // An odometer; `nodes[i]` is the node reached by the steps of dimensions i and above.
+        // The loop counts like an odometer. `nodes[i]` is the node reached by the steps of dimensions i and
+        // above.
         loop {
             visit(&steps, nodes[0]);
             let Some(i) = (0..steps.len()).find(|&i| steps[i] < self.hops[i]) else { return };
@@ -78,7 +82,8 @@ impl Box<'_> {
         }
     }
 
-    /// At each hop, every dimension with steps left has the same probability.
+    /// Adds the load of hop-by-hop routing: at each hop, every dimension with steps left has the same
+    /// probability.
     fn by_hop(&self, probability: f64, load: &mut [f64]) {
         let mut here = vec![0.0; load.len() / (2 * self.hops.len())];
         here[0] = probability;
@@ -92,8 +97,8 @@ impl Box<'_> {
         });
     }
 
-    /// The packet goes to a waypoint, uniform in the box, and then to the destination. Each half takes the dimensions
-    /// in a uniformly random order.
+    /// Adds the load of routing by a waypoint: the packet goes to a waypoint, uniform in the box, and then to
+    /// the destination. Each half takes the dimensions in a uniformly random order.
     fn by_waypoint(&self, probability: f64, load: &mut [f64]) {
         let waypoints: u32 = self.hops.iter().map(|hops| hops + 1).product();
         let moving: Vec<usize> = (0..self.hops.len()).filter(|&i| self.hops[i] > 0).collect();

@@ -1,11 +1,11 @@
-//! The capacity of shortest paths: the capacity behind each next hop.
+//! The capacity of shortest paths through each next hop.
 
 use super::Routing;
 use raddle_core::{NodeId, PortId, Rate};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Number of shortest paths per bottleneck rate in bit/s; saturating.
+/// Number of shortest paths for each bottleneck rate in bit/s. The number saturates.
 type Bottlenecks = BTreeMap<u64, u64>;
 
 impl Routing {
@@ -13,9 +13,9 @@ impl Routing {
     /// order. A capacity is the sum of the paths' bottleneck rates, in bit/s. Clears `out` first. If the destination
     /// has only one link, that link is left out, since all paths end with it.
     ///
-    /// Each path counts as if no other path shared its links. A switch that has lost half of its uplinks therefore
-    /// counts half, even if the remaining uplinks could fill the link to it, since other traffic needs them too. The
-    /// search visits all nodes on the paths.
+    /// Each path counts as if no other path shared its links. A switch that has lost half of its uplinks
+    /// therefore counts half, even if the remaining uplinks could fill the link to this switch. The reason is
+    /// that other traffic also needs the remaining uplinks. The search visits all nodes on the paths.
     pub fn capacities(&self, at: NodeId, to: NodeId, out: &mut Vec<(PortId, u128)>) {
         let mut links = self.topology().links_from(to);
         let end = match (links.next(), links.next()) {
@@ -94,7 +94,8 @@ mod tests {
     #[test]
     fn a_fat_tree_counts_its_cores() {
         let tree = builders::fat_tree(4, ClosRates::all(Rate::from_gbps(10)), DELAY).expect("an even k");
-        // Edge switches begin at 16, aggregation switches at 24, cores at 32; host 15 is in the last pod.
+        // Edge switches begin at node 16, aggregation switches at 24, and cores at 32. Host 15 is in the last
+        // pod.
         assert_eq!(capacities(tree.clone(), 16, 15), [(2, 20), (3, 20)]);
         assert_eq!(capacities(tree.clone(), 24, 15), [(2, 10), (3, 10)]);
         assert_eq!(capacities(tree.clone(), 16, 2), [(2, 10), (3, 10)], "in the pod: a path by each");
@@ -103,7 +104,7 @@ mod tests {
             [(0, 10)],
             "the last link counts where it is the only one"
         );
-        // Either the first aggregation switch of this pod or the first one of the last pod loses a core.
+        // The first aggregation switch of this pod or of the last pod loses its link to a core.
         assert_eq!(capacities(without(&tree, 24, 32), 16, 15), [(2, 10), (3, 20)]);
         assert_eq!(capacities(without(&tree, 30, 32), 16, 15), [(2, 10), (3, 20)]);
         assert_eq!(capacities(without(&tree, 24, 32), 16, 2), [(2, 10), (3, 10)]);
@@ -111,8 +112,8 @@ mod tests {
 
     #[test]
     fn the_capacity_of_a_path_is_that_of_its_slowest_link() {
-        // Two hosts with one switch each. Two paths join the switches: one with links of 40 and 10 Gb/s, one with links
-        // of 40 and 25 Gb/s.
+        // There are two hosts with one switch each. Two paths join these switches: one path has links of 40
+        // and 10 Gb/s, and the other path has links of 40 and 25 Gb/s.
         let mut builder = Builder::default();
         let (a, b) = (builder.host(0), builder.host(0));
         let [near, far, slow, fast] = [(); 4].map(|()| builder.switch(0));

@@ -1,5 +1,5 @@
-//! Routing on any graph, by distances to the destination. Distances on Clos networks and BCube are arithmetic; a search
-//! finds the others.
+//! Routing on any graph, by distances to the destination. On Clos networks and BCube, distances are computed
+//! by arithmetic. On other graphs, a search finds the distances.
 
 use super::LEAST_WEIGHT;
 use super::protocol::{Protocol, Tie};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub(super) struct General {
     topology: Arc<Topology>,
     hops: Hops,
-    /// Per node, the expected traversals of each link by Valiant routing on the way from the node, and on the way to
-    /// it.
+    /// Per node, the expected traversals of each link by Valiant routing. `scattered` is for the way from the
+    /// node, and `gathered` is for the way to the node.
     scattered: Memo<NodeId, f64>,
     gathered: Memo<NodeId, f64>,
     hosts: Vec<NodeId>,
@@ -154,7 +154,7 @@ impl General {
         out.retain(|&(_, weight)| f64::from(weight) >= LEAST_WEIGHT);
     }
 
-    /// Dimension order on a mesh, where no ties occur.
+    /// Writes the dimension-order path on a mesh, where both directions are never equally long.
     fn dimension_order(&self, src: NodeId, dst: NodeId, out: &mut Vec<PortId>) {
         let grid = self.mesh.as_ref().expect("dimension order needs a grid");
         for i in 0..grid.dims().len() {

@@ -1,11 +1,13 @@
-//! Shortest-path routing at one node. Values that are the same for all of its packets are computed in advance.
+//! Shortest-path routing at one node. Values that are the same for all packets at the node are computed in
+//! advance.
 
 use super::Routing;
 use crate::{Below, Clos, Shape, Xgft};
 use raddle_core::{NodeId, PortId};
 use std::sync::Arc;
 
-/// [`Routing::choose`] at one node. In a Clos network or a tree it needs only a few numbers of the node.
+/// [`Routing::choose`] at one node. In a Clos network or a tree, it needs only a few numbers that describe
+/// the node.
 #[derive(Debug, Clone)]
 pub struct LocalRouting {
     node: NodeId,
@@ -32,7 +34,8 @@ impl LocalRouting {
         self.node
     }
 
-    /// One hop towards `to`, as [`Routing::choose`] returns it. If there is only one port, `pick` may not be called.
+    /// Returns one hop towards `to`, as [`Routing::choose`] does. If there is only one port, `pick` may not
+    /// be called.
     ///
     /// # Panics
     /// If `pick` returns an index that is not below the number of ports.
@@ -56,12 +59,12 @@ impl LocalRouting {
         }
     }
 
-    /// The capacity behind each next hop towards `to`: [`Routing::capacities`].
+    /// Computes the capacity through each next hop towards `to`: [`Routing::capacities`].
     pub fn capacities(&self, to: NodeId, out: &mut Vec<(PortId, u128)>) {
         self.routing.capacities(self.node, to, out);
     }
 
-    /// A separate function, so that the fast path stays small.
+    /// Chooses by [`Routing::choose`]. This is a separate function, so that the fast path stays small.
     #[inline(never)]
     fn choose_by_all(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
         self.routing.choose(self.node, to, pick)

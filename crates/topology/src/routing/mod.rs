@@ -1,9 +1,10 @@
-//! Routing. Each protocol has a sampler that draws one packet's path, and the weights that the sampler implies: the
-//! expected traversals of each link by a packet. The two must agree; otherwise rates are allocated to links that
-//! packets do not use.
+//! Routing. Each protocol has a sampler that draws one packet's path, and the weights that the sampler
+//! implies: the expected traversals of each link by a packet. Sampler and weights must agree. Otherwise rates
+//! would be allocated to links that packets do not use.
 //!
-//! On tori all routing is arithmetic on coordinates, and weights are computed once per offset and translated. On Clos
-//! networks and BCube distances are arithmetic. On other graphs a search finds them when a destination is first used.
+//! On tori, all routing is arithmetic on coordinates, and weights are computed once per offset and
+//! translated. On Clos networks and BCube, distances are arithmetic. On other graphs, a search finds the
+//! distances when a destination is first used.
 
 mod box_rows;
 mod capacity;
@@ -41,7 +42,8 @@ pub enum RoutingError {
 pub struct Routing {
     topology: Arc<Topology>,
     metric: Metric,
-    /// Weights of general graphs, which have no symmetry to shorten the table: expected traversals of links.
+    /// Expected traversals of links on general graphs. Such graphs have no symmetry that would make this
+    /// table smaller.
     rows: Memo<(Protocol, NodeId, NodeId), (LinkId, f32)>,
 }
 
@@ -93,7 +95,8 @@ impl Routing {
         }
     }
 
-    /// Returns true if there is a path from one node to the other, so that they have a [distance](Self::distance).
+    /// Returns true if there is a path from `from` to `to`, so that the nodes have a
+    /// [distance](Self::distance).
     #[must_use]
     #[inline]
     pub fn has_path(&self, from: NodeId, to: NodeId) -> bool {
@@ -103,8 +106,8 @@ impl Routing {
         }
     }
 
-    /// The ports of `at` that lead one hop closer to `to`, in order, with one port per parallel link. Clears `out`
-    /// first.
+    /// Writes to `out` the ports of `at` that lead one hop closer to `to`, in order. Each parallel link has
+    /// its own port. Clears `out` first.
     pub fn productive(&self, at: NodeId, to: NodeId, out: &mut Vec<PortId>) {
         out.clear();
         match &self.metric {
@@ -113,9 +116,10 @@ impl Routing {
         }
     }
 
-    /// One hop of shortest-path routing, without allocation. `pick` gets the number of ports that
-    /// [`Routing::productive`] lists and returns the index of one. Returns `None`, without calling `pick`, if the list
-    /// is empty: there is no path, or `at` is `to`. Arithmetic on tori, Clos networks and BCube.
+    /// Returns one hop of shortest-path routing, without allocation. `pick` gets the number of ports that
+    /// [`Routing::productive`] lists and returns the index of one of these ports. If the list is empty,
+    /// returns `None` without calling `pick`. The list is empty if there is no path or if `at` is `to`. On
+    /// tori, Clos networks and BCube, the function uses only arithmetic.
     ///
     /// # Panics
     /// If `pick` returns an index that is not below the number of ports.
@@ -147,8 +151,8 @@ impl Routing {
         }
     }
 
-    /// The expected traversals of each link by one packet from `src` to `dst`, with the links in no particular order.
-    /// Clears `out` first. Only [`Protocol::Ecmp`] uses `flow_key`.
+    /// Computes the expected traversals of each link by one packet from `src` to `dst`. The links are in no
+    /// particular order. Clears `out` first. Only [`Protocol::Ecmp`] uses `flow_key`.
     ///
     /// # Panics
     /// If the protocol is not defined on this fabric, or there is no path.
@@ -184,7 +188,8 @@ impl Routing {
         }
     }
 
-    /// The path that [`Protocol::Ecmp`] chooses for a flow, as egress ports. Clears `out` first.
+    /// Writes the path that [`Protocol::Ecmp`] chooses for a flow to `out`, as egress ports. Clears `out`
+    /// first.
     ///
     /// # Panics
     /// If there is no path.

@@ -14,8 +14,8 @@ pub enum Tie {
     Plus,
 }
 
-/// The protocol by which a flow's packets choose their paths. Each protocol is a path sampler and the weights that it
-/// implies.
+/// The protocol by which a flow's packets choose their paths. Each protocol consists of a path sampler and
+/// the weights that the sampler implies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// Random packet spraying: at each hop, uniform among the ports that lead one hop closer (Dixit et al., INFOCOM
@@ -29,7 +29,7 @@ pub enum Protocol {
     Vlb,
     /// Weighted locality-aware: randomized local balance of Singh et al. (SPAA 2002). Tori only.
     Wlb,
-    /// As `Wlb`, but per-hop random inside the chosen box instead of by a waypoint.
+    /// Like `Wlb`, but each hop inside the chosen box is random, and there is no waypoint.
     WlbHop,
     /// `Wlb` restricted to shortest paths (Nesson and Johnsson 1995). Tori only.
     Romm,

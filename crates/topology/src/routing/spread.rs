@@ -3,16 +3,16 @@
 use raddle_core::{LinkId, NodeId};
 use std::collections::BTreeMap;
 
-/// The way in which a node splits the probability that reaches it.
+/// The way in which a node splits the probability that a packet reaches the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Split {
-    /// Evenly over ports.
+    /// Evenly over the ports that lead closer.
     Ports,
-    /// Evenly over shortest paths.
+    /// In proportion to the number of shortest paths through each port.
     Paths,
 }
 
-/// The links out of a node that lead closer to the destination, with their far ends.
+/// Lists the links out of a node that lead closer to the destination, with the node at the end of each link.
 pub(super) type Closer<'a> = &'a mut dyn FnMut(NodeId, &mut Vec<(LinkId, NodeId)>);
 
 /// Calls `add` for each link with the probability that a packet from `src` to `dst` crosses it.

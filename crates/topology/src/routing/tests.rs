@@ -1,4 +1,5 @@
-//! Tests of weights against samplers, of the throughput tables, and of the torus against the general graph.
+//! Compares computed weights with sampled paths, checks the throughput tables, and compares the torus with
+//! the general graph.
 
 use super::*;
 use crate::builders;
@@ -33,7 +34,7 @@ fn links(topology: &Topology, src: NodeId, path: &[PortId]) -> (Vec<LinkId>, Nod
     (links, at)
 }
 
-/// Random pairs of different hosts; every call gives the same pairs.
+/// Returns random pairs of different hosts. Every call returns the same pairs.
 fn pairs(topology: &Topology, count: usize) -> Vec<(NodeId, NodeId)> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let mut rng = Stream::new(1, 0, "test/pairs");
@@ -85,7 +86,7 @@ fn oracle_o1_weights_conserve_flow_and_sum_to_mean_hops() {
     }
 }
 
-/// Mean path length, computed only from distances.
+/// Returns the mean path length in hops, computed only from distances.
 fn mean_hops(routing: &Routing, protocol: Protocol, src: NodeId, dst: NodeId) -> f64 {
     let topology = routing.topology();
     let distance = |a, b| f64::from(routing.distance(a, b).expect("connected"));
@@ -98,7 +99,8 @@ fn mean_hops(routing: &Routing, protocol: Protocol, src: NodeId, dst: NodeId) ->
             let grid = crate::Grid::new(dims, true);
             let part = |(i, &k): (usize, &u32)| {
                 let apart = grid.coordinate(src, i).abs_diff(grid.coordinate(dst, i));
-                // Two nodes in a dimension of size two are neighbours by one link only, so there is no longer way.
+                // In a dimension of size 2, only one link connects the two nodes, so both directions are the
+                // same.
                 if k == 2 { f64::from(apart) } else { f64::from(2 * apart * (k - apart)) / f64::from(k) }
             };
             dims.iter().enumerate().map(part).sum()
@@ -129,7 +131,8 @@ fn oracle_o1_samplers_draw_paths_with_the_computed_weights() {
                     expected[link.index()] += f64::from(weight);
                 }
                 for (&drawn, &weight) in drawn.iter().zip(&expected) {
-                    // Five standard deviations; a Valiant packet can cross a link twice.
+                    // The bound is five standard deviations. The second term allows for Valiant packets that
+                    // cross a link twice.
                     let spread = (weight.min(1.0) * (1.0 - weight.min(1.0)) + 0.05 * weight).max(0.0).sqrt();
                     let error = f64::from(drawn) / f64::from(PACKETS) - weight;
                     let bound = 5.0 * spread / f64::from(PACKETS).sqrt() + 1e-6;
@@ -269,7 +272,8 @@ fn valiant_rows_are_a_part_of_the_source_and_a_part_of_the_destination() {
         }
         row
     };
-    // If w(s, d) = out(s) + in(d), the change from one destination to another does not depend on the source.
+    // If w(s, d) = out(s) + in(d), the difference between the weights for two destinations does not depend on
+    // the source.
     let [near, far] = [7, 50].map(|src| {
         let ends = dense(src, 33).into_iter().zip(dense(src, 12));
         ends.map(|(a, b)| a - b).collect::<Vec<f32>>()

@@ -14,16 +14,16 @@ pub enum Pattern {
     Uniform,
     /// The destination has coordinate `k - 1 - x` in every dimension.
     BitComplement,
-    /// Coordinates rotated by one: `(x, y)` to `(y, x)`, `(x, y, z)` to `(y, z, x)`.
+    /// Coordinates are rotated by one: `(x, y)` becomes `(y, x)`, and `(x, y, z)` becomes `(y, z, x)`.
     Transpose,
     /// The destination is `k / 2 - 1` steps up in the first dimension.
     Tornado,
-    /// For each link, the permutation that loads it most, by maximum-weight matching.
+    /// For each link, the permutation with the greatest load on this link, found by maximum-weight matching.
     WorstCase,
 }
 
-/// Throughput under `pattern` as a fraction of the fabric's capacity. For a k-ary n-cube the capacity per node is 8/k
-/// of a link's rate, which is the ideal throughput of uniform traffic.
+/// Returns the throughput under `pattern` as a fraction of the fabric's capacity. For a k-ary n-cube, the
+/// capacity per node is 8/k of a link's rate. This is the ideal throughput of uniform traffic.
 ///
 /// # Panics
 /// If the fabric is not a torus, or the protocol is not defined on it.
@@ -85,10 +85,11 @@ fn routing_neighbours(grid: &Grid, node: NodeId) -> Vec<NodeId> {
     ports.filter_map(|port| grid.neighbour(node, port)).collect()
 }
 
-/// The greatest load of any permutation on any link.
+/// Returns the greatest load of any permutation on any link.
 fn worst_case(routing: &Routing, protocol: Protocol, grid: &Grid) -> f64 {
     let nodes = grid.nodes() as usize;
-    // By translation, one link per direction is enough, unless a tie depends on parity or a path on the flow.
+    // By translation, one link per direction is enough. This does not hold if ties depend on parity or paths
+    // depend on the flow.
     let links = match protocol {
         Protocol::Dor(super::Tie::Parity) | Protocol::Ecmp => routing.topology().link_slots(),
         _ => routing.topology().port_count(NodeId(0)),
@@ -108,7 +109,8 @@ fn worst_case(routing: &Routing, protocol: Protocol, grid: &Grid) -> f64 {
     weights.iter().map(|weights| heaviest_matching(nodes, weights)).fold(0.0, f64::max)
 }
 
-/// The weight of the heaviest perfect matching of a complete bipartite graph (Hungarian algorithm, O(n^3)).
+/// Returns the weight of the heaviest perfect matching of a complete bipartite graph (Hungarian algorithm,
+/// O(n^3)).
 fn heaviest_matching(n: usize, weights: &[f64]) -> f64 {
     // Rows and columns count from 1; an augmenting path starts at column 0. Costs are negated weights.
     let mut row_price = vec![0.0; n + 1];

@@ -1,4 +1,4 @@
-//! Routing on a full torus: arithmetic on coordinates; weights are those of paths from node 0, translated.
+//! Routing on a full torus by arithmetic on coordinates. Weights are those of paths from node 0, translated.
 
 use super::LEAST_WEIGHT;
 use super::box_rows::box_row;
@@ -25,9 +25,10 @@ type Valiant = (Box<[f64]>, Box<[f64]>);
 #[derive(Debug)]
 pub(super) struct Torus {
     grid: Grid,
-    /// Coordinates of each node, one byte per dimension, side by side: those of 32 x 32 x 32 nodes fit a core's cache.
+    /// Coordinates of each node, one byte per dimension. The coordinates of 32 x 32 x 32 nodes fit in a
+    /// core's cache.
     coordinates: Vec<u8>,
-    /// Per dimension, `moved[s * k + x]` is the stride times `(x + s) mod k`.
+    /// Per dimension, `moved[s * k + x]` is the dimension's stride times `(x + s) mod k`.
     moved: Vec<Vec<u32>>,
     /// Weights from node 0 to each offset, for each protocol that uses them.
     rows: [OnceLock<RowsByOffset>; 5],
@@ -35,7 +36,8 @@ pub(super) struct Torus {
     valiant: OnceLock<Valiant>,
 }
 
-/// The directions and distances of one packet in one dimension: ahead, behind, or either.
+/// The directions and distances of one packet in one dimension: ahead, behind, or both if they are equally
+/// long.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     ahead: u8,
@@ -107,7 +109,7 @@ impl Torus {
             if up > 0 && 2 * up <= k {
                 lead(2 * i, steps(up));
             }
-            // Two nodes in a dimension of size two are neighbours by one link only.
+            // In a dimension of size two, only one link joins the two nodes.
             if 2 * up >= k && k > 2 {
                 lead(2 * i + 1, steps(k - up));
             }
@@ -131,7 +133,7 @@ impl Torus {
         Some(PortId::of(ports.trailing_zeros() as usize))
     }
 
-    /// The shortest way in each dimension; both directions if they tie.
+    /// Returns the shortest way in each dimension; both directions if they are equally long.
     fn shortest(&self, src: NodeId, dst: NodeId) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
         self.leading(src, dst, |port, hops| {
@@ -207,7 +209,8 @@ impl Torus {
         }
     }
 
-    /// Directions of locality-aware balancing: up with probability (k - D) / k for a distance of D steps up.
+    /// Draws the directions of locality-aware balancing. A destination D steps up in a dimension of size k is
+    /// reached upwards with probability (k - D) / k.
     fn balanced(&self, src: NodeId, dst: NodeId, rng: &mut Stream) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
         for (i, (k, up)) in self.ups(src, dst).enumerate() {
@@ -224,8 +227,8 @@ impl Torus {
         ways
     }
 
-    /// At each hop, picks a dimension with probability proportional to `chances`. The first step in a dimension decides
-    /// a tie.
+    /// At each hop, picks a dimension with probability proportional to `chances`. If both directions of a
+    /// dimension are equally long, the first step in this dimension chooses the direction.
     fn walk(
         &self,
         mut ways: [Way; MAX_DIMS],
@@ -262,7 +265,7 @@ impl Torus {
 
     /// At each hop, picks one of the ports that lead closer, with equal probability.
     fn spray(&self, src: NodeId, dst: NodeId, rng: &mut Stream, out: &mut Vec<PortId>) {
-        // One bit per port that leads closer, and the number of hops left in its direction.
+        // One bit per port that leads closer, and the number of hops left in the direction of each port.
         let (mut closer, mut left) = (0_u32, [0_u8; 2 * MAX_DIMS]);
         self.leading(src, dst, |port, hops| {
             closer |= 1 << port;
@@ -277,14 +280,16 @@ impl Torus {
             }
             let port = from.trailing_zeros();
             out.push(PortId::of(port as usize));
-            // The first step in a dimension decides a tie, so the opposite port is removed.
+            // If both directions are equally long, the first step chooses the direction, so the opposite port
+            // is removed.
             closer &= !(1 << (port ^ 1));
             left[port as usize] -= 1;
             closer &= !(u32::from(left[port as usize] == 0) << port);
         }
     }
 
-    /// Goes by a waypoint that is uniform in the box of the ways. Each half takes the dimensions in a random order.
+    /// Routes by a waypoint that is uniform in the box of the ways. Each half takes the dimensions in a
+    /// random order.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a torus has few dimensions, each of at most 256 nodes"
@@ -339,7 +344,7 @@ impl Torus {
         offset
     }
 
-    /// Per dimension, the translation of each coordinate that moves node 0 to `src`.
+    /// Returns, for each dimension, the translation of each coordinate that moves node 0 to `src`.
     fn moved_from(&self, src: NodeId) -> [&[u32]; MAX_DIMS] {
         let at = self.place(src);
         let mut moved: [&[u32]; MAX_DIMS] = [&[]; MAX_DIMS];
@@ -398,7 +403,8 @@ impl Torus {
                 out.push((LinkId::of(at.index() * ports + port.index()), next));
             });
         };
-        // Each link between the two nodes is visited once, so no array over the whole torus is needed.
+        // Each link between the two nodes is visited once, so the function needs no array over the whole
+        // torus.
         let mut row = Vec::new();
         spread(NodeId(0), dst, split, &mut closer, |link, weight| row.extend(entry(link.index(), weight)));
         row.sort_unstable_by_key(|&(node, port, _)| (node, port));

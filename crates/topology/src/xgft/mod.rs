@@ -1,11 +1,12 @@
 //! Coordinates in extended generalized fat trees: parents and children, common ancestors of hosts, and ports.
 //!
-//! `XGFT(h; m1..mh; w1..wh)` of Öhring et al., "On Generalized Fat Trees" (IPPS 1995); specifications/cee.md §1.1.
-//! Level 0 holds the hosts, levels 1 to h hold switches. A vertex of level l is `<l; p_h..p_{l+1}; u_l..u_1>`. The
-//! subtree digits p name the subtree of height l of which the vertex is a top. The plane digits u tell the tops of that
-//! subtree apart. Two vertices of adjacent levels are joined if all digits that both have agree. Ids are assigned level
-//! by level, hosts first. Within a level the order is that of the label read as one number, whose lowest digit is the
-//! last. All results are arithmetic on ids; there is no table.
+//! `XGFT(h; m1..mh; w1..wh)` of Öhring et al., "On Generalized Fat Trees" (IPPS 1995); specifications/cee.md
+//! §1.1. Level 0 contains the hosts, and levels 1 to h contain switches. A vertex of level l is `<l;
+//! p_h..p_{l+1}; u_l..u_1>`. The vertex is one of the tops of a subtree of height l. The subtree digits p
+//! name this subtree. The plane digits u distinguish the tops of the subtree. Two vertices of adjacent levels
+//! are joined if all digits that both have agree. Ids are assigned level by level, hosts first. Within a
+//! level, vertices are ordered by the label read as one number, whose last digit is the lowest. All results
+//! are arithmetic on ids; there is no table.
 
 use crate::Below;
 use raddle_core::{NodeId, PortId};
@@ -19,13 +20,14 @@ use std::ops::Range;
 pub struct XgftSize {
     /// m1..mh: number of children of a switch of each level, from below.
     pub children: Vec<u32>,
-    /// w1..wh: number of parents of a vertex below each level of switches. w1 is the number for a host, w2 for a switch
-    /// of level 1. As long as `children`.
+    /// w1..wh: number of parents of a vertex below each level of switches. w1 is the number of parents of a
+    /// host, and w2 of a switch of level 1. The list has the same length as `children`.
     pub parents: Vec<u32>,
 }
 
 impl XgftSize {
-    /// The k-ary n-tree: k^n hosts under n levels of k^(n-1) switches, with as many parents as children.
+    /// Returns the sizes of the k-ary n-tree: k^n hosts under n levels of k^(n-1) switches, with as many
+    /// parents as children.
     #[must_use]
     pub fn k_ary_n_tree(k: u32, n: usize) -> Self {
         let parents = (0..n).map(|level| if level == 0 { 1 } else { k });
@@ -133,7 +135,7 @@ impl Xgft {
         first..first + port_id(self.parents(level)).0
     }
 
-    /// The node's subtree digits read as one number, and its plane digits read as one number.
+    /// Returns the node's subtree digits read as one number, and its plane digits read as one number.
     fn place(&self, node: NodeId, level: usize) -> (u32, u32) {
         let index = node.0 - self.first[level];
         (index / self.planes[level], index % self.planes[level])
@@ -195,7 +197,7 @@ impl Xgft {
         port_id(self.subtree_digit(child, self.level(switch)))
     }
 
-    /// The hosts below `node`, which it reaches without a step up.
+    /// Returns the hosts below `node`, which a packet at `node` reaches without a step up.
     #[must_use]
     pub fn hosts_below(&self, node: NodeId) -> Range<u32> {
         let level = self.level(node);
@@ -219,27 +221,28 @@ impl Xgft {
         }
     }
 
-    /// Number of tops of a subtree of that height, `w1 * .. * wl`. Routing by a host's number divides the number by
-    /// this value to get its digit at a switch of that level.
+    /// Returns the number of tops of a subtree of this height, `w1 * .. * wl`. Routing by a host's number
+    /// divides the number by this value to get its digit at a switch of this level.
     #[must_use]
     pub fn planes(&self, level: usize) -> u32 {
         self.planes[level]
     }
 
-    /// Number of hosts below a switch of that level, `m1 * .. * ml`.
+    /// Returns the number of hosts below a switch of this level, `m1 * .. * ml`.
     #[must_use]
     pub fn hosts_each(&self, level: usize) -> u32 {
         self.below[level]
     }
 
-    /// The level of the nearest common ancestors of two hosts; 0 if they are the same host. A shortest path has twice
-    /// as many links.
+    /// Returns the level of the nearest common ancestors of two hosts; 0 if both are the same host. The
+    /// number of links of a shortest path is twice this level.
     #[must_use]
     pub fn common_level(&self, a: NodeId, b: NodeId) -> usize {
         self.below.iter().filter(|&&below| a.0 / below != b.0 / below).count()
     }
 
-    /// Number of shortest paths between two hosts. One path leads through each of their nearest common ancestors.
+    /// Returns the number of shortest paths between two hosts. One path leads through each nearest common
+    /// ancestor of the hosts.
     #[must_use]
     pub fn paths(&self, a: NodeId, b: NodeId) -> u32 {
         self.planes[self.common_level(a, b)]

@@ -23,7 +23,7 @@ fn sizes() -> impl Strategy<Value = XgftSize> {
         .prop_map(|(children, parents)| XgftSize { children, parents })
 }
 
-/// Number of nodes of each level, from below.
+/// Returns the number of nodes of each level, from level 0 upwards.
 fn counts(size: XgftSize) -> Vec<usize> {
     let tree = Xgft::new(size);
     (0..=tree.levels()).map(|level| tree.nodes_of(level).len()).collect()
@@ -50,7 +50,8 @@ fn oracle_8_1_hosts_have_as_many_paths_as_common_ancestors() {
     assert_eq!(Hops::of(&built(size)).most_paths(), Some(4.0));
 }
 
-/// The label's digits of §1.1, and the path of §8.2 from P0 to P6 by parents 0, 1 and down ports 1, 1, 0.
+/// Checks the digits of a label (§1.1), and the path from P0 to P6 of §8.2. This path uses parents 0 and 1,
+/// and down ports 1, 1 and 0.
 #[test]
 fn labels_are_read_from_ids() {
     let tree = Xgft::new(XgftSize::k_ary_n_tree(2, 3));
@@ -82,7 +83,7 @@ fn invalid_trees_are_refused() {
     assert!(too_large(refused(&[1], &[70_000])), "ports of a host");
 }
 
-/// The host and all of its ancestors, found link by link.
+/// Returns the host and all of its ancestors, found by following links upwards.
 fn ancestors(topology: &Topology, tree: &Xgft, host: NodeId) -> Vec<NodeId> {
     let mut found = vec![host];
     let mut next = 0;
@@ -101,7 +102,7 @@ fn ancestors(topology: &Topology, tree: &Xgft, host: NodeId) -> Vec<NodeId> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// From the end of every path up, exactly one path leads down (specifications/cee.md §8.1).
+    /// From every ancestor of a host, exactly one path leads down to the host (specifications/cee.md §8.1).
     #[test]
     fn oracle_8_1_an_ancestor_reaches_a_host_by_one_path_down(size in sizes()) {
         let (topology, tree) = (built(size.clone()), Xgft::new(size));

@@ -62,7 +62,7 @@ impl Hello {
 }
 
 impl HeaderInfo for Hello {
-    /// Node 0: a hello is for the neighbour and does not name it.
+    /// Returns node 0 for both ends, because a hello is for the neighbour and does not name it.
     fn ends(&self) -> Ends {
         Ends::new(0_u32, 0_u32)
     }

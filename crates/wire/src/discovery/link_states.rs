@@ -1,4 +1,4 @@
-//! States of links, which topology discovery floods and which neighbours exchange when they meet
+//! States of links. Topology discovery floods them, and neighbours exchange them when their link comes up
 //! (specifications/live.md §4).
 //!
 //! | byte | bits | field |
@@ -9,7 +9,8 @@
 //! | 4 + 8i | 32 | number of the directed link |
 //! | 8 + 8i | 32 | sequence number of its state |
 //!
-//! The sequence number counts the state changes of a link, so it is odd while the link is down.
+//! The sequence number counts the state changes of a link. A link begins up, so the number is odd while the
+//! link is down.
 
 use crate::checksum::{fold, sum, verify};
 use crate::field::{first, get32, part, put16};
@@ -21,7 +22,7 @@ use std::sync::Arc;
 pub struct LinkState {
     /// Number of the directed link.
     pub link: u32,
-    /// Number of state changes of the link, modulo 2^32. All links begin up, with 0.
+    /// Number of state changes of the link, modulo 2^32. Every link begins up, with the number 0.
     pub sequence: u32,
 }
 
@@ -39,7 +40,7 @@ impl LinkState {
 /// A list of link states, which copies of the packet share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkStates {
-    /// 1 to [`MOST`](Self::MOST).
+    /// The link states, from 1 to [`MOST`](Self::MOST).
     pub states: Arc<[LinkState]>,
 }
 
@@ -48,12 +49,12 @@ impl LinkStates {
     pub const TYPE: u8 = 0x87;
     /// Greatest number of link states in a packet. The packet then has 244 bytes and fits every MTU.
     pub const MOST: usize = 30;
-    /// Bytes in front of the link states.
+    /// Number of bytes before the link states.
     const FRONT: usize = 4;
 }
 
 impl HeaderInfo for LinkStates {
-    /// Node 0: the packet is for the neighbour and does not name it.
+    /// Returns node 0 for both ends, because the packet is for the neighbour and does not name it.
     fn ends(&self) -> Ends {
         Ends::new(0_u32, 0_u32)
     }

@@ -1,8 +1,9 @@
 //! Headers of other crates.
 //!
-//! Such a header implements [`HeaderInfo`], as the built-in headers do, and [`ExtensionHeader`], which gives it a
-//! number. Its bytes begin with its [prefix]: the type 0x95 and the number. No single bit flip turns 0x95 into the type
-//! of another packet. A runtime reads such packets like built-in ones if its [`Decoders`] include the header's decoder.
+//! Such a header implements [`HeaderInfo`], as the built-in headers do, and [`ExtensionHeader`], which gives
+//! the header a number. The header's bytes begin with its [prefix]: the type 0x95 and the number. No single
+//! bit flip turns 0x95 into the type of another packet. A runtime reads such packets like built-in ones if
+//! its [`Decoders`] include the header's decoder.
 
 use crate::{Error, FrameView, Header, HeaderInfo};
 use std::any::Any;
@@ -16,7 +17,7 @@ pub const PREFIX: usize = 3;
 
 /// A header of another crate.
 pub trait ExtensionHeader: HeaderInfo + Debug + Clone + PartialEq + Send + Sync + 'static {
-    /// The number that tells packets with this header from packets with headers of other crates.
+    /// The number that distinguishes packets with this header from packets with other extension headers.
     const NUMBER: u16;
 }
 
@@ -46,7 +47,7 @@ impl<H: ExtensionHeader> Object for H {
     }
 }
 
-/// A header of any other crate.
+/// A header of any type from another crate.
 #[derive(Debug)]
 pub struct Extension(Box<dyn Object>);
 
@@ -58,7 +59,7 @@ impl Extension {
         header.downcast_ref()
     }
 
-    /// The header for changes on the path, if its type is `H`.
+    /// Returns the header, if its type is `H`, so that nodes on the path can change it.
     #[must_use]
     pub fn get_mut<H: ExtensionHeader>(&mut self) -> Option<&mut H> {
         let header: &mut dyn Any = &mut *self.0;
@@ -148,7 +149,7 @@ impl Decoders {
         Ok(self)
     }
 
-    /// Adds whole Ethernet frames of other systems.
+    /// Also reads whole Ethernet frames of other systems.
     #[must_use]
     pub const fn with_frames(mut self) -> Self {
         self.frames = true;
@@ -161,8 +162,8 @@ impl Decoders {
         self.frames
     }
 
-    /// The header in front of `bytes`, and its length in them. The payload follows, then the header's
-    /// [trailer](HeaderInfo::trailer_len); bytes behind the packet are ignored.
+    /// Decodes the header at the start of `bytes`. Returns the header and its length. The payload follows,
+    /// then the header's [trailer](HeaderInfo::trailer_len). Bytes after the packet are ignored.
     ///
     /// # Errors
     /// [`Error`] if the bytes are no packet with a registered or built-in header, or if the packet is incomplete.
@@ -176,8 +177,9 @@ impl Decoders {
         }
     }
 
-    /// The header in front of `front`, the first of a packet's `len` bytes, and its length in them. Does not read the
-    /// rest of the packet; see [`HeaderInfo::decode_front`].
+    /// Decodes the header at the start of `front`, which contains the first bytes of a packet of `len` bytes.
+    /// Returns the header and its length. Does not read the rest of the packet; see
+    /// [`HeaderInfo::decode_front`].
     #[must_use]
     #[inline]
     pub fn decode_front(&self, front: &[u8], len: usize) -> Option<(Header, usize)> {

@@ -47,7 +47,7 @@ impl HeaderInfo for Note {
     }
 }
 
-/// Another header with the same number.
+/// A second header type, with the same number as [`Note`].
 #[derive(Debug, Clone, PartialEq)]
 struct Impostor;
 

@@ -1,14 +1,15 @@
-//! Whole Ethernet frames of other systems, such as a host's kernel: the facts that a fabric needs of a frame, and the
-//! one field that it may change.
+//! Whole Ethernet frames of other systems, such as a host's kernel. A fabric reads only some fields of such a
+//! frame and may change only the ECN field.
 //!
-//! A [`FrameView`] is read from a frame without check sequence between hosts' [addresses](crate::Mac::host). The frame
-//! may hold anything: VLAN tags, IPv4 and IPv6 with any options and extension headers, TCP, UDP, ICMP, ARP, or an
-//! unknown EtherType. The frame itself is the packet's payload, which the runtime keeps. Encoding the packet with this
-//! payload gives the same frame. If a queue has marked the packet, only the ECN field changes, and with it IPv4's
-//! checksum, which is updated incrementally (RFC 1624). Tags of schemes precede the frame.
+//! A [`FrameView`] is read from a frame without check sequence between hosts' [addresses](crate::Mac::host).
+//! The frame may contain anything: VLAN tags, IPv4 and IPv6 with any options and extension headers, TCP, UDP,
+//! ICMP, ARP, or an unknown EtherType. The frame itself is the packet's payload, which the runtime stores.
+//! Encoding the packet with this payload gives the same frame. If a queue has marked the packet, only the ECN
+//! field and IPv4's checksum change. The checksum is updated incrementally (RFC 1624). Tags of schemes
+//! precede the frame.
 //!
-//! Frames here have no check sequence and begin like converged-Ethernet frames. Runtimes therefore read them only if
-//! they are configured to: [`Decoders::with_frames`](crate::Decoders::with_frames).
+//! Frames here have no check sequence and begin like converged-Ethernet frames. Runtimes therefore read such
+//! frames only if they are configured to: [`Decoders::with_frames`](crate::Decoders::with_frames).
 
 use crate::ethernet::{ADDRESSES, HEADER};
 use crate::field::{first, get16, put16};
@@ -16,7 +17,7 @@ use crate::{
     Class, Ecn, Ends, Error, FiveTuple, Framing, HeaderInfo, Mac, Opening, cee, checksum, cnm, frame, tcp,
 };
 
-/// The facts of a frame that a fabric needs.
+/// The fields of a frame that a fabric needs.
 #[derive(Debug, Clone, Copy, Eq)]
 pub struct FrameView {
     ends: Ends,
@@ -37,7 +38,7 @@ impl PartialEq for FrameView {
     }
 }
 
-/// The facts of an IP packet that a fabric needs.
+/// The fields of an IP packet that a fabric needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct IpView {
     protocol: u8,
@@ -56,14 +57,14 @@ const IPV6_HEADER: usize = 40;
 const IPV4_HEADER: usize = 20;
 const IPV4_CHECKSUM: usize = 10;
 
-/// The error of a reader that needs bytes beyond the front of a frame.
+/// The error of a reader that needs bytes after the available front of a frame.
 struct NotAtHand;
 
-/// Bytes of which only the first may be at hand.
+/// Bytes of a frame, of which only the first bytes may be available.
 #[derive(Clone, Copy)]
 struct Front<'a> {
     at_hand: &'a [u8],
-    /// Total number of bytes, including those not at hand.
+    /// Total number of bytes, including bytes that are not available.
     len: usize,
 }
 
@@ -131,11 +132,11 @@ impl FrameView {
     }
 }
 
-/// The priority of a frame, and the position of its last EtherType, behind its VLAN tags.
+/// Returns the priority of a frame, and the position of its last EtherType, after its VLAN tags.
 fn vlan(frame: Front<'_>) -> Result<(u8, usize), NotAtHand> {
     let mut at = ADDRESSES;
     let mut priority = None;
-    // Another EtherType follows each tag.
+    // Each VLAN tag is followed by another EtherType.
     while let Some(tag) = frame.behind(at)
         && let Some(tag) = tag.first::<6>()?
         && VLAN_TAGS.contains(&get16(tag, 0))
@@ -147,8 +148,8 @@ fn vlan(frame: Front<'_>) -> Result<(u8, usize), NotAtHand> {
 }
 
 impl IpView {
-    /// The view of the IP packet behind the EtherType at byte `at`; `None` if there is no IP packet or if it is
-    /// incomplete.
+    /// Reads the IP packet after the EtherType at byte `at`. Returns `None` if there is no IP packet or if
+    /// the packet is incomplete.
     fn read(frame: Front<'_>, at: usize) -> Result<Option<Self>, NotAtHand> {
         let (Some(rest), Some(packet)) = (frame.behind(at), frame.behind(at + 2)) else { return Ok(None) };
         match rest.first::<2>()?.map(|ethertype| get16(ethertype, 0)) {
@@ -164,7 +165,7 @@ impl IpView {
         if header[0] >> 4 != 4 || len < IPV4_HEADER {
             return Ok(None);
         }
-        // Padding may follow the packet.
+        // Padding may follow the IP packet.
         let Some(body) = packet.part(len, get16(header, 2).into()) else { return Ok(None) };
         let is_fragment = get16(header, 6) & 0x3FFF != 0;
         Self::of(header[9], Ecn::of(header[1]), body, is_fragment).map(Some)
@@ -210,7 +211,8 @@ impl IpView {
 
 const FRAGMENT: u8 = 44;
 
-/// The length in bytes of an IPv6 extension header, as a function of its length field; `None` for other headers.
+/// Returns a function that computes the length in bytes of an IPv6 extension header from its length field;
+/// `None` for other headers.
 fn extension_unit(protocol: u8) -> Option<fn(usize) -> usize> {
     match protocol {
         0 | 43 | 60 | 135 => Some(|len| (len + 1) * 8),
@@ -220,7 +222,7 @@ fn extension_unit(protocol: u8) -> Option<fn(usize) -> usize> {
     }
 }
 
-/// Writes the ECN field of a frame with an IP packet. Other frames stay unchanged.
+/// Writes the ECN field of a frame with an IP packet. Does not change other frames.
 pub fn write_ecn(frame: &mut [u8], ecn: Ecn) {
     if frame.len() < HEADER {
         return;
@@ -255,7 +257,7 @@ impl HeaderInfo for FrameView {
         Class(self.priority)
     }
 
-    /// The five-tuple of any IP packet, with ports 0 if its protocol has none.
+    /// Returns the five-tuple of any IP packet. The ports are 0 if the protocol has none.
     #[inline]
     fn five_tuple(&self) -> Option<FiveTuple> {
         let Ends { src, dst } = self.ends;
@@ -275,7 +277,7 @@ impl HeaderInfo for FrameView {
         is_capable
     }
 
-    /// An unmarked frame leaves as it arrived.
+    /// An unmarked frame is sent with the bytes with which it arrived.
     #[inline]
     fn patch_front(&self, _front: &mut [u8]) -> bool {
         !self.is_marked
@@ -287,12 +289,12 @@ impl HeaderInfo for FrameView {
         self.packet.map_or(0, |packet| packet.data_len.into())
     }
 
-    /// The whole frame.
+    /// Returns the length of the whole frame, because the frame is the payload.
     fn payload_len(&self) -> usize {
         self.len as usize
     }
 
-    /// 0: all bytes are the frame's.
+    /// Returns 0, because all bytes belong to the frame, which is the payload.
     fn wire_len(&self) -> usize {
         0
     }
@@ -315,7 +317,7 @@ impl HeaderInfo for FrameView {
         bytes.len() >= HEADER && Mac::get(bytes, 0).node().is_some() && !frame::has_ethertype(bytes, &OTHERS)
     }
 
-    /// Frames do not contain their length, so the frame ends where `bytes` ends.
+    /// Decodes the frame. Frames do not contain their length, so the frame ends at the end of `bytes`.
     fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
         Ok((Self::read(bytes)?, 0))
     }

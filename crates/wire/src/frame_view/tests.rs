@@ -7,12 +7,13 @@ use crate::{Decoders, Header, PacketKind};
 use proptest::prelude::*;
 
 const ADDRESSES_2_FROM_1: &str = "06 00 00 00 00 02 06 00 00 00 00 01";
-/// 10.0.0.1:40000 to 10.0.0.2:5001, ECT(0), with MSS, SACK permitted, timestamps and window scale; independently
-/// computed checksums.
+/// A SYN from 10.0.0.1:40000 to 10.0.0.2:5001 with ECT(0) and the options MSS, SACK permitted, timestamps and
+/// window scale. Its checksums were computed independently.
 const SYN: &str = "08 00 45 02 00 3c 00 01 40 00 40 06 26 b7 0a 00 00 01 0a 00 00 02 \
                    9c 40 13 89 00 00 03 e8 00 00 00 00 a0 02 fa f0 00 00 00 00 \
                    02 04 05 b4 04 02 08 0a 00 00 10 00 00 00 00 00 01 03 03 07";
-/// Three bytes of TCP over IPv6 behind a hop-by-hop header, traffic class 0x02, flow label 0x12345.
+/// A TCP segment with three bytes of data over IPv6, after a hop-by-hop header, with traffic class 0x02 and
+/// flow label 0x12345.
 const TCP_V6: &str = "86 dd 60 21 23 45 00 1f 00 40 fd 00 00 00 00 00 00 00 00 00 00 00 00 00 00 01 \
                       fd 00 00 00 00 00 00 00 00 00 00 00 00 00 00 02 06 00 01 04 00 00 00 00 \
                       9c 41 13 89 00 00 03 e8 00 00 00 07 50 10 fa f0 00 00 00 00 61 62 63";
@@ -29,7 +30,7 @@ fn view(rest: &str) -> FrameView {
     FrameView::read(&frame(rest)).expect("between hosts")
 }
 
-/// The frame after an attempt to mark its view.
+/// Tries to set the ECN mark through the view of the frame, and returns the resulting frame.
 fn marked(frame: &[u8]) -> Vec<u8> {
     let mut header = Header::Frame(FrameView::read(frame).expect("between hosts"));
     header.mark_congestion();
@@ -65,7 +66,7 @@ fn vlan_tags_bring_a_priority_and_padding_is_no_payload() {
     assert_eq!(changed, [23, 33], "the mark and IPv4's checksum");
 }
 
-/// Compares a frame with the same frame after a mark.
+/// Compares a frame with the same frame after an ECN mark.
 #[test]
 fn a_mark_changes_the_ecn_field_and_ipv4s_checksum_alone() {
     let before = frame(SYN);
@@ -143,7 +144,7 @@ fn a_tag_goes_in_front_of_a_frame_and_comes_off_again() {
     assert_eq!((tagged.opening(), tagged.framing()), (Some(Opening::Syn), Framing::Frame { tag: 4, fcs: 0 }));
 }
 
-/// Bytes that resemble a frame, so that the tests reach all depths of the decoder.
+/// Generates bytes that resemble a frame, so that the tests reach all layers of the decoder.
 fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     let vectors = [SYN, TCP_V6, PING, ARP, UNKNOWN].map(frame).to_vec();
     let flips = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
@@ -174,7 +175,8 @@ proptest! {
         }
     }
 
-    /// A relay that reads the front of a frame gets the view of the whole frame, or detects that it needs more bytes.
+    /// A relay that reads only the front of a frame gets the view of the whole frame, or detects that it
+    /// needs more bytes.
     #[test]
     fn a_front_is_read_as_the_whole_frame_or_not_at_all(frame in any_frame(), end: prop::sample::Index) {
         let front = &frame[..end.index(frame.len() + 1)];

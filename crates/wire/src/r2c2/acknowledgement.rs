@@ -1,10 +1,11 @@
-//! The acknowledgement, by which a receiver tells a source which packets of a flow have arrived.
+//! The acknowledgement, in which a receiver informs a source which packets of a flow have arrived.
 
 use super::Data;
 use crate::field::{get16, get32, put16, put32};
 use crate::{Ends, Error, FlowKey, HeaderInfo};
 
-/// An acknowledgement: a data header of type 0x48 with a 16-byte payload that says which packets have arrived.
+/// An acknowledgement: a data header of type 0x48 with a 16-byte payload that describes which packets have
+/// arrived.
 ///
 /// | payload bytes | field |
 /// |---|---|
@@ -18,7 +19,7 @@ use crate::{Ends, Error, FlowKey, HeaderInfo};
 /// [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The header for the way to the flow's source; its `plen` is 16.
+    /// The header for the path to the flow's source; its `plen` is 16.
     pub data: Data,
     /// All packets before this number have arrived.
     pub next: u32,
@@ -41,7 +42,7 @@ impl Acknowledgement {
     /// Number of packets that `arrived` describes.
     pub const SPAN: u16 = 64;
 
-    /// The numbers of the packets that have arrived by `arrived`, in order.
+    /// Returns the numbers of the packets that have arrived according to `arrived`, in order.
     pub fn packets(&self) -> impl Iterator<Item = u32> + use<> {
         let (first, bits) = (self.next.wrapping_add(self.from.into()), u64::from_be_bytes(self.arrived));
         (0..u32::from(Self::SPAN)).filter(move |&i| bits << i >> 63 == 1).map(move |i| first.wrapping_add(i))

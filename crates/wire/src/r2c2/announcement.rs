@@ -120,7 +120,7 @@ fn check_protocol(protocol: u8) -> Result<(), Error> {
 }
 
 impl HeaderInfo for Announcement {
-    /// The broadcasting node as both source and destination, since the packet goes to all nodes.
+    /// Returns the broadcasting node as both source and destination, because the packet is for all nodes.
     #[inline]
     fn ends(&self) -> Ends {
         Ends::new(self.src, self.src)

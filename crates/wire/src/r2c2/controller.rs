@@ -1,4 +1,4 @@
-//! Packets between a centralised controller and the nodes (the alternative of Fig. 19).
+//! Packets between a centralised controller and the nodes (the alternative to broadcasts in Fig. 19).
 
 use super::{Data, Event};
 use crate::field::{get16, get32};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A node's report of an event to the controller: a data header of type 0x42 whose payload is the 16-byte event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControllerEvent {
-    /// The header for the way to the controller; its `plen` is 16.
+    /// The header for the path to the controller; its `plen` is 16.
     pub data: Data,
     /// The event.
     pub event: Event,
@@ -64,11 +64,12 @@ impl FlowRate {
 /// The rates that the controller assigns to a node's flows: a data header of type 0x43 whose payload is `plen / 6`
 /// times {lid (2 bytes), rate (4 bytes)}.
 ///
-/// Each rate carries its flow's lid, since controller and node may disagree for a while about the set of flows. Only
-/// the total size of the paper's own message can be inferred; it seems to need 4 bytes per rate.
+/// Each rate carries its flow's lid, because controller and node may disagree for a while about the set of
+/// flows. The paper gives only enough information to infer the total size of its own message, which seems to
+/// need 4 bytes per rate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControllerRates {
-    /// The header for the way to the node; its `plen` is 6 times the number of rates.
+    /// The header for the path to the node; its `plen` is 6 times the number of rates.
     pub data: Data,
     /// The rates, which copies of the packet share.
     pub rates: Arc<[FlowRate]>,
@@ -151,7 +152,7 @@ impl HeaderInfo for ControllerRates {
         PacketKind::Notice
     }
 
-    /// The handle in the data header, although the packet has the rates of several flows.
+    /// Returns the handle in the data header, although the packet has the rates of several flows.
     fn flow_key(&self) -> Option<FlowKey> {
         Some(FlowKey(self.data.flow.into()))
     }

@@ -1,4 +1,5 @@
-//! The digest of a node's own flows, by which other nodes detect that their knowledge of these flows differs.
+//! The digest of a node's own flows. Other nodes use it to detect that their knowledge of these flows
+//! differs.
 
 use crate::field::{first, get16, get32, put16, put32};
 use crate::{Ends, Error, HeaderInfo, PacketKind, checksum};
@@ -20,7 +21,7 @@ pub struct Digest {
     pub tree: u8,
     /// The node that has these flows and broadcasts the digest.
     pub src: u16,
-    /// Hash of the node's flows; 0 if it has none. The scheme defines the hash.
+    /// Hash of the node's flows; 0 if the node has no flows. The scheme defines the hash.
     pub hash: u64,
 }
 
@@ -65,7 +66,7 @@ impl Digest {
 }
 
 impl HeaderInfo for Digest {
-    /// The broadcasting node as both source and destination, since the packet goes to all nodes.
+    /// Returns the broadcasting node as both source and destination, because the packet is for all nodes.
     #[inline]
     fn ends(&self) -> Ends {
         Ends::new(self.src, self.src)

@@ -15,7 +15,7 @@ pub enum EventKind {
     Demand,
     /// A flow's routing protocol changed.
     Route,
-    /// Repeats a live flow after a failure; never shortens the flow's age.
+    /// Repeats a live flow after a failure. A refresh never resets the age of the flow.
     Refresh,
 }
 
@@ -46,7 +46,7 @@ pub struct Event {
     pub dst: u16,
     /// Allocation weight, 1 to 255.
     pub weight: u8,
-    /// Priority class, 0 to 15, 0 served first.
+    /// Priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
     /// Routing protocol's number, 0 to 15.
     pub protocol: u8,

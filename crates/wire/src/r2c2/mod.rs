@@ -50,7 +50,7 @@ impl Header {
         }
     }
 
-    /// [`routed`](Self::routed) for changes by a relay.
+    /// Returns the same header as [`routed`](Self::routed), so that a relay can change it.
     #[must_use]
     pub fn routed_mut(&mut self) -> Option<&mut Data> {
         match self {

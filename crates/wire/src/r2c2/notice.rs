@@ -1,4 +1,4 @@
-//! The drop notice, by which a relay tells a broadcast's source that it dropped a copy.
+//! The drop notice, in which a relay informs a broadcast's source that it dropped a copy of the broadcast.
 
 use super::{Data, Event};
 use crate::field::{get16, put16};
@@ -26,11 +26,11 @@ pub enum NoticeReason {
 /// The checksum covers the last four bytes if the header has [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropNotice {
-    /// The header for the way to the broadcast's source; its `plen` is 20.
+    /// The header for the path to the broadcast's source; its `plen` is 20.
     pub data: Data,
     /// The event that was dropped.
     pub dropped: Event,
-    /// The node that dropped it.
+    /// The node that dropped the event.
     pub node: u16,
     /// The egress port that dropped the event.
     pub port: u8,
@@ -92,7 +92,7 @@ impl HeaderInfo for DropNotice {
         PacketKind::Notice
     }
 
-    /// The flow whose event was dropped.
+    /// Returns the flow whose event was dropped.
     fn flow_key(&self) -> Option<FlowKey> {
         Some(FlowKey(self.dropped.flow().into()))
     }

@@ -1,4 +1,4 @@
-//! The request, by which a node asks another to resend broadcasts or to send a snapshot.
+//! The request, in which a node asks another node to resend broadcasts or to send a snapshot.
 
 use super::Data;
 use crate::{Ends, Error, HeaderInfo, PacketKind};
@@ -6,13 +6,15 @@ use crate::{Ends, Error, HeaderInfo, PacketKind};
 /// The content that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The last broadcasts that the neighbour sent over this link, of which one arrived damaged (type 0x44).
+    /// The last broadcasts that the neighbour sent over this link, because one of them arrived damaged (type
+    /// 0x44).
     Resend,
     /// A [`Snapshot`](super::Snapshot) of the receiver's own flows (type 0x47, since 0x45 begins an IPv4 packet).
     Snapshot,
 }
 
-/// A request: a data header of type 0x44 or 0x47 without payload. A snapshot has the `seq` of its request.
+/// A request: a data header of type 0x44 or 0x47 without payload. The snapshot that answers a request has the
+/// same `seq`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// The request's only header; its `plen` is 0.

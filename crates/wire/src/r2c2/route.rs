@@ -5,11 +5,12 @@ use crate::Error;
 /// Greatest number of hops in a route of 128 bits, at 3 bits per hop.
 pub const MAX_HOPS_3_BITS: usize = Route::capacity(3);
 
-/// A source route: up to 128 bits of egress ports, the first hop in the most significant bits, unused bits 0.
+/// A source route: up to 128 bits of egress ports. The first hop is in the most significant bits, and unused
+/// bits are 0.
 ///
-/// The fabric chooses the bits per hop (`hop_bits`: 3, 4 or 5), which are not on the wire. 3 bits name 8 ports in up to
-/// 42 hops, 4 bits 16 ports in 32 hops, and 5 bits 32 ports in 25 hops. The header's `rlen` is the route's number of
-/// hops.
+/// The fabric chooses the number of bits per hop (`hop_bits`: 3, 4 or 5), which is not on the wire. 3 bits
+/// name one of 8 ports in up to 42 hops, 4 bits one of 16 ports in 32 hops, and 5 bits one of 32 ports in 25
+/// hops. The header's `rlen` is the route's number of hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Route(pub(super) [u8; 16]);
 
@@ -46,8 +47,9 @@ impl Route {
         Ok(())
     }
 
-    /// The port of hop `hop`, counted from 0. The result is 0 beyond the route's end, and an arbitrary port beyond the
-    /// capacity: a header may claim more hops than the capacity at `hop_bits` bits per hop.
+    /// Returns the port of hop `hop`, counted from 0. Beyond the route's end, the result is 0. Beyond the
+    /// capacity, the result is an arbitrary port: a header may claim more hops than the capacity at
+    /// `hop_bits` bits per hop.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "a hop has at most 16 bits")]
@@ -62,7 +64,8 @@ impl Route {
     }
 }
 
-/// `port` as the bits of the hop behind `used` bits of route, if the hop and the port fit.
+/// Returns `port` as the bits of the hop after `used` bits of the route. Fails if the hop or the port does
+/// not fit.
 fn checked(port: u16, used: u32, hop_bits: u32) -> Result<u128, Error> {
     if used + hop_bits > 128 {
         return Err(Error::Invalid { field: "rlen", value: u64::from(used / hop_bits) + 1 });

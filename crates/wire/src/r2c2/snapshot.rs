@@ -1,4 +1,5 @@
-//! The snapshot, by which a node lists its flows for another node, so that flows missing from the list have ended.
+//! The snapshot, in which a node lists its flows for another node. Flows that are missing from the list have
+//! ended.
 
 use super::Data;
 use crate::field::{get16, get32};
@@ -14,7 +15,7 @@ pub struct FlowState {
     pub dst: u16,
     /// Allocation weight, 1 to 255.
     pub weight: u8,
-    /// Priority class, 0 to 15, 0 served first.
+    /// Priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
     /// Routing protocol's number, 0 to 15.
     pub protocol: u8,
@@ -37,7 +38,7 @@ impl FlowState {
 /// | 12.. | flows: {lid (2), dst (2), weight (1), priority and protocol (a nibble each), demand (4)} |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The header for the way to the receiver; its `plen` is [`plen`](Self::plen) of the number of flows.
+    /// The header for the path to the receiver; its `plen` is [`plen`](Self::plen) of the number of flows.
     pub data: Data,
     /// The payload, which copies of the packet share.
     pub body: Arc<SnapshotBody>,

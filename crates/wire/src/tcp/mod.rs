@@ -1,9 +1,9 @@
 //! TCP over IPv4 (RFC 9293, RFC 791), with selective acknowledgements (RFC 2018).
 //!
-//! Node `n` has the address `10.0.0.0 + n`. SACK is the only TCP option that is written; two no-operations precede it
-//! to align its blocks. The window scale of 10 is agreed out of band, since flows may begin without a handshake.
-//! Decoding is more tolerant: it skips options other than SACK, and fields that a [`Segment`] does not keep may hold
-//! any value that the checksums cover.
+//! Node `n` has the address `10.0.0.0 + n`. SACK is the only TCP option that is written. Two no-operations
+//! precede it to align its blocks. The window scale of 10 is agreed out of band, since flows may begin
+//! without a handshake. Decoding is more tolerant: it skips options other than SACK. Fields that a
+//! [`Segment`] does not store may have any value for which the checksums are correct.
 
 use crate::field::{get16, get32, put16, put32};
 use crate::ipv4::{self, Ipv4};
@@ -19,7 +19,7 @@ pub const SYN: u8 = 0x02;
 pub const ACK: u8 = 0x10;
 /// ECN-echo flag (RFC 3168 §6.1): the receiver has seen a mark.
 pub const ECE: u8 = 0x40;
-/// Congestion-window-reduced flag (RFC 3168 §6.1): the sender has reacted to the mark.
+/// Congestion-window-reduced flag (RFC 3168 §6.1): the sender has reacted to a mark.
 pub const CWR: u8 = 0x80;
 
 /// A TCP segment's headers: 40 bytes of IPv4 and TCP, plus SACK blocks.
@@ -137,15 +137,16 @@ impl Segment {
         Ok((segment, ipv4::LEN + offset))
     }
 
-    /// Returns true if the segment comes from the node that sends the flow's data. Flows go one way, so a segment comes
-    /// from the receiver if it carries no payload, acknowledges, and does not close the flow.
+    /// Returns true if the segment comes from the node that sends the flow's data. Flows carry data in one
+    /// direction. A segment comes from the receiver if it carries no payload, acknowledges, and does not
+    /// close the flow.
     #[must_use]
     pub const fn from_data_sender(&self) -> bool {
         self.plen > 0 || self.flags & ACK == 0 || self.flags & FIN != 0
     }
 
-    /// The flow's name, the same at both ends: `sender << 32 | sender's port << 16 | receiver's port`. Concurrent flows
-    /// of a sender must not share a pair of ports.
+    /// Returns the flow's name, the same at both ends: `sender << 32 | sender's port << 16 | receiver's
+    /// port`. Concurrent flows of a sender must not have the same pair of ports.
     #[must_use]
     pub const fn key(&self) -> FlowKey {
         let (sender, from, to) = if self.from_data_sender() {
@@ -157,7 +158,8 @@ impl Segment {
     }
 }
 
-/// The side that opens a connection by a segment with these flags; `None` if the segment opens none.
+/// Returns the side that opens a connection with a segment of these flags; `None` if the segment does not
+/// open a connection.
 #[inline]
 pub(crate) fn opening(flags: u8) -> Option<Opening> {
     match (flags & SYN != 0, flags & ACK != 0) {
@@ -167,7 +169,8 @@ pub(crate) fn opening(flags: u8) -> Option<Opening> {
     }
 }
 
-/// The number of blocks and the blocks of the SACK option among `options`, both zero if there is no such option.
+/// Returns the number of SACK blocks and the blocks among `options`; both are zero if there is no SACK
+/// option.
 fn sack_option(mut options: &[u8]) -> Result<(u8, [(u32, u32); 3]), Error> {
     let mut sack = (0, [(0, 0); 3]);
     while let Some((&kind, rest)) = options.split_first() {
@@ -213,8 +216,8 @@ impl HeaderInfo for Segment {
         Some(self.key())
     }
 
-    /// The first byte of a flow has the sequence number 1, after the SYN. All hosts use the initial sequence number 0,
-    /// since flows may begin without a handshake.
+    /// The first byte of a flow has the sequence number 1, because the SYN has the number 0. All hosts use
+    /// the initial sequence number 0, since flows may begin without a handshake.
     fn range(&self) -> Option<FlowRange> {
         let position = Position::WrappedByte(self.seq.wrapping_sub(1));
         FlowRange::new(self.key(), position, self.plen.into())

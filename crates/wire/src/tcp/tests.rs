@@ -20,7 +20,8 @@ fn tcp_segments_are_those_of_another_implementation() {
     assert_eq!(bytes_of(&Header::Tcp(sacked)), expected);
 }
 
-/// A SYN that asks for ECN (RFC 3168 §6.1.1), with independently computed checksums, and its bytes after a mark.
+/// Checks a SYN that negotiates ECN (RFC 3168 §6.1.1) against independently computed checksums, and its bytes
+/// after an ECN mark.
 #[test]
 fn queues_mark_the_segments_that_can_be_marked() {
     let capable = Segment { flags: SYN | ECE | CWR, plen: 0, ecn: Ecn::Ect0, ..segment() };

@@ -1,5 +1,6 @@
-//! Every decoder reads mutations of valid packets. No decoder panics, and a decoded packet can be encoded and decoded
-//! again. Every second input has correct checksums, so that the code behind the checksums is reached.
+//! Every decoder reads mutations of valid packets. No decoder panics, and a decoded packet can be encoded and
+//! decoded again. Every second input has correct checksums, so that it reaches the code after the checksum
+//! tests.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -12,7 +13,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use raddle_mutate::{Mutator, hex as shown, hold};
 
-/// Valid packets with every header; every call gives the same packets.
+/// Returns valid packets that cover every header. Every call returns the same packets.
 fn packets() -> Vec<Vec<u8>> {
     let mut runner = TestRunner::deterministic();
     let mut packet = || bytes_of(&any_header().new_tree(&mut runner).unwrap().current());
@@ -28,7 +29,7 @@ fn put_sum(bytes: &mut [u8], covered: std::ops::Range<usize>, at: usize, more: u
     bytes[at..at + 2].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 
-/// Corrects the checksums of a packet. Random bytes would nearly never be right.
+/// Corrects the checksums of a packet. The checksums of random bytes would almost never be correct.
 fn seal(bytes: &mut [u8]) {
     let word = |bytes: &[u8], at| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
     match (bytes.first(), bytes.len()) {
@@ -66,7 +67,7 @@ fn seal(bytes: &mut [u8]) {
             put_sum(bytes, 0..end, 4, 0);
         }
         (Some(&Credit::TYPE), Credit::LEN..) => put_sum(bytes, 0..Credit::LEN, 2, 0),
-        // Expeditus's tag has no checksum, but the packet behind it has one.
+        // Expeditus's tag has no checksum, but the packet after the tag has one.
         (Some(0x99), 4..) => {
             let tag = 3 + usize::from(bytes[2] & 0x7F).div_ceil(2);
             if let Some(inner) = bytes.get_mut(tag..) {
@@ -107,8 +108,8 @@ fn check(bytes: &[u8], decoders: &Decoders) -> bool {
     true
 }
 
-/// Treats the bytes as an Ethernet frame: a removed tag can be inserted again, and the response to a request is no
-/// request.
+/// Treats the bytes as an Ethernet frame. Checks that a removed tag can be inserted again, and that the
+/// response to a request is not a request.
 fn check_frame(frame: &[u8]) {
     let mut bare = frame.to_vec();
     if let Ok(Some(tag)) = ethernet::remove_tag(&mut bare) {
@@ -151,7 +152,7 @@ fn no_bytes_make_the_view_of_a_frame_panic() {
     assert!(read > 10_000, "{read} inputs are read as packets");
 }
 
-/// Changes any byte: without [`seal`] nearly all of these packets would have a wrong checksum.
+/// Flips one bit of each packet. Without [`seal`], nearly all of these packets would have a wrong checksum.
 #[test]
 fn every_checksum_can_be_put_right() {
     let mut mutator = Mutator::new(1);

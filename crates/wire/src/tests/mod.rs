@@ -1,4 +1,4 @@
-//! Oracle O7: known bytes, and damaged bytes.
+//! Oracle O7: headers are encoded to known bytes, and damaged bytes are refused.
 
 mod hostile;
 mod properties;
@@ -43,7 +43,7 @@ fn start() -> Event {
     }
 }
 
-/// A packet from node 0 to node 74 on an 8x8x8 torus by the ports [0, 0, 2, 4].
+/// Returns a packet from node 0 to node 74 on an 8x8x8 torus. Its route uses the ports [0, 0, 2, 4].
 fn short_data() -> Data {
     Data {
         flow: flow_handle(0, 7),
@@ -58,7 +58,7 @@ fn short_data() -> Data {
     }
 }
 
-/// A packet with the longest route at 3 bits per hop.
+/// Returns a packet with the longest route at 3 bits per hop.
 fn long_data() -> Data {
     Data {
         flow: flow_handle(1, 3),
@@ -118,7 +118,7 @@ fn notice() -> DropNotice {
     DropNotice { data, dropped: start(), node: 9, port: 2, reason: NoticeReason::LinkDown }
 }
 
-/// Packets up to 99, and packets 103 and 104, have arrived.
+/// Returns an acknowledgement of the packets up to 99 and of packets 103 and 104.
 fn acknowledgement() -> Acknowledgement {
     let data = Data { plen: Acknowledgement::PAYLOAD_LEN, seq: 104, ..short_data() };
     Acknowledgement { data, next: 100, window: 500, from: 3, arrived: [0xc0, 0, 0, 0, 0, 0, 0, 0] }
@@ -146,7 +146,7 @@ pub(crate) fn segment() -> Segment {
     }
 }
 
-/// The second datagram of a flow of 64 KiB, after a datagram of 1,456 bytes.
+/// Returns the second datagram of a flow of 64 KiB. The first datagram carries 1,456 bytes.
 pub(crate) fn datagram() -> Datagram {
     Datagram {
         src: 1,
@@ -470,7 +470,7 @@ fn control_packets_name_the_flow_they_are_about() {
     assert_eq!(key(Header::R2c2Request(request(Wanted::Resend))), None);
 }
 
-/// Covers every transport: the flow's name, and the position and number of the packet's bytes.
+/// For every transport, checks the flow's key, and the position and number of the packet's data bytes.
 #[test]
 fn a_packet_with_data_says_which_bytes_of_which_flow_it_holds() {
     let rated = rated::tests::DATA;
@@ -502,7 +502,7 @@ fn a_packet_with_data_says_which_bytes_of_which_flow_it_holds() {
     }
 }
 
-/// RoCEv2 is UDP: its source port tells the flows between two hosts apart.
+/// RoCEv2 uses UDP. Its source port distinguishes the flows between two hosts.
 #[test]
 fn packets_over_ipv4_have_a_five_tuple() {
     let five = |header: Header| header.five_tuple().map(|it| (it.src_port, it.dst_port, it.protocol));

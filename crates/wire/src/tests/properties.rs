@@ -268,7 +268,7 @@ fn any_link_states() -> impl Strategy<Value = LinkStates> {
     prop::collection::vec(state, 1..=LinkStates::MOST).prop_map(|states| LinkStates { states: states.into() })
 }
 
-/// Arbitrary bytes; about half of them begin with a byte that some decoder accepts.
+/// Generates arbitrary bytes. About half of the results begin with a byte that some decoder accepts.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let types = proptest::sample::select(vec![
         0x01_u8, 0x06, 0x10, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x60,
@@ -302,7 +302,7 @@ proptest! {
     #[test]
     fn one_header_at_most_recognises_a_packet(header in any_header(), bytes in any_bytes()) {
         prop_assert_eq!(Header::recognisers(&bytes_of(&header)), 1);
-        // A frame that is cut off before its EtherType matches both frames of converged Ethernet.
+        // A frame that is cut off before its EtherType matches both frame types of converged Ethernet.
         prop_assert!(Header::recognisers(&bytes) <= 1 || bytes.len() < 18);
     }
 
@@ -311,7 +311,8 @@ proptest! {
         decode_all(&bytes);
     }
 
-    /// Damage that mostly passes the first checks, so that the later checks are reached.
+    /// Changes one byte of a valid packet, or cuts off its end. Most results pass the first checks of a
+    /// decoder and reach the later checks.
     #[test]
     fn damaged_packets_never_panic(header in any_header(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = bytes_of(&header);
@@ -322,8 +323,8 @@ proptest! {
     }
 }
 
-/// HULA's probe, the shim and Expeditus's tag have no checksum, as in their papers. Headers of other crates may have
-/// none either.
+/// HULA's probe, the shim and Expeditus's tag have no checksum, as in their papers. Headers of other crates
+/// may also have no checksum.
 #[test]
 fn no_flipped_bit_leads_to_a_packet_without_a_checksum() {
     let rated = (0x60_u8..0x70).chain(0xE0..=0xFF);

@@ -72,8 +72,8 @@ struct Balance {
 #[derive(Debug, Clone, Copy, Default)]
 struct Pair {
     messages: i64,
-    /// Sum of the fingerprints of the sends' tags minus that of the receives' tags: 0 if each tag occurs equally often
-    /// in both.
+    /// Sum of the fingerprints of the sends' tags minus the sum of the fingerprints of the receives' tags.
+    /// The difference is 0 if each tag occurs equally often in sends and receives.
     tags: u64,
     /// True if any send or receive matches any tag.
     any_tag: bool,
@@ -127,7 +127,7 @@ impl Balance {
     }
 }
 
-/// A pseudo-random number for a tag, so that the sums of different tags differ (SplitMix64).
+/// Returns a pseudo-random number for a tag, so that the sums of different tags differ (SplitMix64).
 fn fingerprint(tag: u32) -> u64 {
     let mut bits = (u64::from(tag) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -140,7 +140,7 @@ fn fingerprint(tag: u32) -> u64 {
 struct Tally {
     sends: u64,
     receives: u64,
-    /// Line of the last send; `receive_line` is that of the last receive.
+    /// Line of the last send. `receive_line` is the line of the last receive.
     send_line: usize,
     receive_line: usize,
 }

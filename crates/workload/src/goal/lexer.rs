@@ -43,7 +43,7 @@ pub(super) struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// An error that points at the word; `need` describes the expected text.
+    /// Returns an error that points at the word; `need` describes the expected text.
     pub(super) fn error(&self, need: &str) -> Misread {
         let problem = format!("expected {need}, found `{}`", String::from_utf8_lossy(self.text));
         Misread { line: self.line, column: self.column, problem }
@@ -159,7 +159,7 @@ impl<R: BufRead> Lexer<R> {
             if is_block && previous == b'*' && byte == b'/' {
                 return Ok(());
             }
-            // In `/*/` the opening star does not also close the comment.
+            // In `/*/`, the opening star must not close the comment.
             previous = if (previous, byte) == (0, b'*') { b' ' } else { byte };
         }
         let problem = "the comment is not closed: `*/` is missing".to_owned();

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// The sender of a message and its tag; `None` matches any.
+/// The sender of a message and its tag; `None` matches any sender or any tag.
 pub(super) type Pattern = (Option<u32>, Option<u32>);
 
-/// Items that wait for their counterpart, each with its pattern, in order of arrival.
+/// Items that wait for their counterpart (messages for receives, or receives for messages), each with its
+/// pattern, in order of arrival.
 #[derive(Debug)]
 pub(super) struct Waiting<T> {
     came: u64,
@@ -24,7 +25,7 @@ impl<T> Waiting<T> {
         self.came += 1;
     }
 
-    /// Removes and returns the item that arrived first among those that match `pattern`.
+    /// Removes and returns the earliest item that matches `pattern`.
     pub(super) fn take(&mut self, pattern: Pattern) -> Option<T> {
         let (_, first) = match pattern {
             (from @ Some(_), tag @ Some(_)) => {

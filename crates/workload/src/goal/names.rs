@@ -4,8 +4,8 @@ use super::Label;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Assigns numbers to labels. All generators write labels that end in a number. Such a label takes no memory of its
-/// own: only the distinct stems before the numbers are stored.
+/// Assigns numbers to labels. All generators write labels that end in a number. Only the distinct stems
+/// before these numbers are stored, so a label takes no memory of its own.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     stems: FxHashMap<Box<[u8]>, u64>,
@@ -14,7 +14,7 @@ pub(super) struct Names {
 /// Bits for the number at the end of a label.
 const NUMBER_BITS: u32 = 48;
 
-/// Maximum number of digits of that number: 10^14 is less than 2^47.
+/// Maximum number of digits of the number at the end of a label: 10^14 is less than 2^47.
 const MOST_DIGITS: usize = 14;
 
 impl Names {
@@ -30,8 +30,9 @@ impl Names {
     }
 }
 
-/// Splits a name into its stem and the number that follows. Returns the number plus one, or 0 if there is no number.
-/// The number has no leading zero, so stem and number together restore the name, and no two names share both.
+/// Splits a name into its stem and the number at its end. Returns the stem, and the number plus one, or 0 if
+/// there is no number. The number has no leading zero, so stem and number together restore the name, and no
+/// two names have the same stem and number.
 fn split(name: &[u8]) -> (&[u8], u64) {
     let digits = name.iter().rev().take(MOST_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
     let tail = &name[name.len() - digits..];
@@ -43,7 +44,8 @@ fn split(name: &[u8]) -> (&[u8], u64) {
     (&name[..name.len() - number.len()], value + is_there)
 }
 
-/// A set of labels, stored as ranges: operations that are numbered consecutively take the space of one.
+/// A set of labels, stored as ranges. Operations that are numbered consecutively take the space of a single
+/// operation.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
     /// The first label of each range, mapped to the last.

@@ -31,18 +31,19 @@ pub(super) struct Step {
     at_end: Vec<Slot>,
 }
 
-/// A stream, whose operations run one after another. Only computation takes time; sends and receives are handed over at
-/// once.
+/// A stream, whose operations run one after another. Only computation takes time. Sends and receives are
+/// handed over at once.
 #[derive(Debug, Default)]
 struct Cpu {
     computing: bool,
-    /// Operations that wait only for the stream, in file order. A dependency read later can block an operation that is
-    /// already queued; such an operation is removed when it reaches the head of the queue.
+    /// Operations that wait only for the stream, in file order. A dependency that is read later can block a
+    /// queued operation. Such an operation is removed when it reaches the head of the queue.
     ready: BinaryHeap<Reverse<(u64, Slot)>>,
 }
 
-/// A program in execution. It reads a window of statements ahead of the operation that it lets begin. A dependency may
-/// therefore stand up to a window after the operation that it delays. Only unfinished operations are kept in memory.
+/// A program in execution. The program is read a window of statements ahead of each operation that begins. A
+/// dependency may therefore stand up to a window after the operation that it delays. Only unfinished
+/// operations are kept in memory.
 #[derive(Debug)]
 pub(super) struct Order<P> {
     pub(super) program: P,
@@ -79,7 +80,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         }
     }
 
-    /// Begins the next operation, if any may begin: the earliest in the file among those that may.
+    /// Begins the earliest operation in the file among the operations that may begin, if there is one.
     ///
     /// # Errors
     /// If the program cannot be read further, or a label or dependency is wrong.
@@ -100,7 +101,8 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         self.unbegun.front().is_some_and(|&(place, _)| self.read > place + self.window)
     }
 
-    /// The earliest operation read so far that no dependency and no computation on its stream blocks.
+    /// Returns the earliest operation read so far that is blocked neither by a dependency nor by a
+    /// computation on its stream.
     fn first_ready(&mut self) -> Option<(u64, Slot)> {
         let steps = &mut self.steps;
         let mut first = |cpu: &mut Cpu| loop {
@@ -132,7 +134,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         (slot, operation)
     }
 
-    /// Records that an operation, which had begun, has finished.
+    /// Records that an operation that had begun has finished.
     pub(super) fn finish(&mut self, slot: Slot) {
         let step = self.steps[slot as usize].take().expect("an operation finishes once");
         debug_assert!(step.begun, "what has not begun cannot finish");

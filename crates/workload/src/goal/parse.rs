@@ -68,7 +68,7 @@ pub(super) struct Block<R> {
 }
 
 impl<R: BufRead> Block<R> {
-    /// The block of `rank`, one of `ranks` ranks. The lexer has just read the block's `{`.
+    /// Creates the block of `rank`, one of `ranks` ranks. The lexer has just read the block's `{`.
     pub(super) fn new(lexer: Lexer<R>, rank: u32, ranks: u32) -> Self {
         Self { lexer, rank, ranks, names: Names::default(), words: Words::default(), ended: false }
     }
@@ -115,7 +115,7 @@ struct Rest<'a> {
 impl<'a> Rest<'a> {
     fn word(&mut self, need: &str) -> Result<Word<'a>, Misread> {
         let word = self.words.get(self.next).ok_or_else(|| {
-            // Point just behind the last word, where the missing word belongs.
+            // Point to the place right after the last word, where the missing word belongs.
             let last = self.words.len().checked_sub(1).and_then(|last| self.words.get(last));
             let behind = |word: Word<'_>| (word.line, word.column + word.text.len());
             let (line, column) = last.map_or(self.lexer_at, behind);
@@ -130,7 +130,7 @@ impl<'a> Rest<'a> {
         if word.text == keyword.as_bytes() { Ok(()) } else { Err(word.error(&format!("`{keyword}`"))) }
     }
 
-    /// Consumes the next word if it is `keyword`. Returns whether it was.
+    /// Consumes the next word if it is `keyword`. Returns true if it was.
     fn takes(&mut self, keyword: &str) -> bool {
         let is_next = self.words.get(self.next).is_some_and(|word| word.text == keyword.as_bytes());
         self.next += usize::from(is_next);
@@ -187,7 +187,7 @@ impl<'a> Rest<'a> {
         Ok(Statement::Operation { label: name, cpu, operation })
     }
 
-    /// A size, written `100b` or `100 b`.
+    /// Reads a size, written `100b` or `100 b`.
     fn bytes(&mut self) -> Result<u64, Misread> {
         let what = "a number of bytes such as `100b`";
         let word = self.word(what)?;
@@ -223,7 +223,7 @@ fn label(names: &mut Names, word: Word<'_>) -> Result<super::Label, Misread> {
         .ok_or_else(|| word.error("at most 65,536 different label names (without their numbers)"))
 }
 
-/// Parses a word; `None` for -1, which matches any.
+/// Parses a word with `read`. Returns `None` for -1, which matches any value.
 fn any<'a, T>(word: Word<'a>, read: impl Fn(Word<'a>) -> Result<T, Misread>) -> Result<Option<T>, Misread> {
     if word.text == b"-1" { Ok(None) } else { read(word).map(Some) }
 }
@@ -238,7 +238,7 @@ fn number<T: TryFrom<u64>>(word: Word<'_>, what: &str) -> Result<T, Misread> {
     decimal(word.text).and_then(|value| T::try_from(value).ok()).ok_or_else(|| word.error(what))
 }
 
-/// A decimal number below 2^64, digits only.
+/// Parses a decimal number below 2^64 that consists only of digits.
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

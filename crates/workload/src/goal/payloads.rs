@@ -5,10 +5,11 @@ use raddle_core::FlowKey;
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The contents of messages in flight, by the flow's name on the wire.
+/// The contents of messages in flight, keyed by the flow's name on the wire.
 ///
-/// Packets count application bytes and do not keep them. A message's contents are application bytes, so they are kept
-/// here from the start of the message's flow until its delivery: no rank reads them before the last byte has arrived.
+/// Packets count application bytes and do not carry them. A message's contents are application bytes, so they
+/// are stored here from the start of the message's flow until its delivery. No rank reads them before the
+/// last byte has arrived.
 pub(super) struct Payloads(Vec<Mutex<FxHashMap<FlowKey, Message>>>);
 
 /// Number of locks; enough that threads rarely wait for each other.

@@ -7,7 +7,8 @@ use raddle_core::{Application, Bytes, Flow, FlowId, FlowKey, NodeId, Report, Req
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A job: ranks on hosts, at most one rank per host, and the state that they share.
+/// A job: its ranks run on hosts, at most one rank per host. The job also holds the state that the ranks
+/// share.
 pub struct Job {
     settings: Settings,
     /// The host of each rank.
@@ -87,7 +88,8 @@ impl Replay {
     /// The next flow to open.
     fn next_flow(&mut self, now: Time) -> Option<Flow> {
         let outgoing = self.rank.next_outgoing()?;
-        // Numbers count down from the maximum, so that they do not collide with the workload's own flows.
+        // Numbers count down from the maximum, so that they do not collide with the numbers of the workload's
+        // flows.
         let id = FlowId(u32::MAX - self.begun);
         self.begun = self.begun.wrapping_add(1);
         let flow = Flow::new(id, self.node, self.job.nodes[outgoing.to as usize], Bytes(outgoing.bytes), now);

@@ -29,7 +29,8 @@ fn error_within(text: &str, window: u64) -> String {
     Trace::read(Cursor::new(text.to_owned()), window).expect_err("something is wrong").to_string()
 }
 
-/// The error for these statements of rank 0 of two; the statements begin in line 2.
+/// Returns the error for a program of two ranks in which rank 0 has these statements. The statements begin in
+/// line 2.
 fn error_of(statements: &str) -> String {
     error(&format!("num_ranks 2\nrank 0 {{{statements}\n}}\nrank 1 {{\n}}\n"))
 }
@@ -49,7 +50,7 @@ fn operation(label: Option<u64>, cpu: u8, operation: Operation) -> Statement {
 fn the_example_is_read() {
     let trace = trace(EXAMPLE);
     let send = Operation::Send { bytes: 3_000, to: 1, tag: Some(7) };
-    // A label's number is the number at its end plus one.
+    // The number of a label such as `l1` is the number at its end plus one.
     let requires = Statement::Requires { after: Label(3), before: Label(2) };
     let first = [
         (3, operation(Some(2), 0, Operation::Calc { ns: 1_000 })),
@@ -183,8 +184,7 @@ fn a_dependency_beyond_the_window_is_refused() {
 
 #[test]
 fn the_lookahead_limit_does_not_depend_on_begun_operations() {
-    // The operation `l3`, for which `l2` waits, has not begun when the last dependency is read, so `l2` has not begun
-    // either.
+    // The operation `l2` waits for `l3`. Neither operation has begun when the last dependency is read.
     let text = |between: usize| {
         let calcs = "calc 1\n".repeat(between);
         format!(

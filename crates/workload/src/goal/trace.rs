@@ -75,13 +75,13 @@ impl fmt::Debug for Trace {
 }
 
 impl Trace {
-    /// Checks a file from beginning to end, in memory that does not grow with the file. It checks the form of each
-    /// statement, the labels, the dependencies, and that no dependencies form a cycle. A dependency must stand within
-    /// `window` statements of the operation that it delays. Where receives name the sender and the tag, sends and
-    /// receives must match in number.
+    /// Checks a file from beginning to end, in memory that does not grow with the file. It checks the form of
+    /// each statement, the labels and the dependencies, and that no dependencies form a cycle. A dependency
+    /// must stand within `window` statements of the operation that it delays. If all receives name the sender
+    /// and the tag, sends and receives must match in number.
     ///
     /// # Errors
-    /// The first problem, with its rank and place.
+    /// Returns the first problem, with its rank and place.
     pub fn read(file: impl Read + Seek + Send + 'static, window: u64) -> Result<Self, Misread> {
         let source = Arc::new(Source(Mutex::new(Box::new(file))));
         let mut trace = Self { source, blocks: Vec::new(), counts: Counts::default() };

@@ -41,7 +41,7 @@ fn write_statement(statement: &Statement, to: &mut impl Write) -> io::Result<()>
     }
 }
 
-/// The number, or -1, which stands for any.
+/// Returns the number, or -1, which matches any number.
 fn any(number: Option<u32>) -> i64 {
     number.map_or(-1, i64::from)
 }

@@ -1,7 +1,7 @@
-//! Halo exchange: neighbours on a grid of ranks exchange the borders of their parts. The patterns of WRF, NAMD, LISO
-//! and an aircraft's flow are reconstructions, since their traces are not public. Sizes follow from the published mean
-//! and largest messages (specifications/cee.md §6.5, Table II) or from the size of a known problem. Computing times are
-//! chosen.
+//! Halo exchange: neighbours on a grid of ranks exchange the borders of their parts of the grid. The patterns
+//! of WRF, NAMD, LISO and an aircraft's flow are reconstructions, since their traces are not public. Sizes
+//! follow from the published mean and largest messages (specifications/cee.md §6.5, Table II) or from the
+//! size of a known problem. Computing times are assumptions.
 
 use super::collectives::{Group, recursive_doubling};
 use super::{Communication, Step, Steps, check_ranks};
@@ -16,16 +16,17 @@ pub struct Halo {
     pub grid: [u32; 3],
     /// True if the last rank in a dimension is a neighbour of the first.
     pub wraps: bool,
-    /// True if ranks that touch only in an edge or a corner are neighbours too.
+    /// True if ranks that touch only at an edge or a corner are also neighbours.
     pub corners: bool,
-    /// The exchanges of an iteration, in order: bytes per message for each dimension. A message uses the entry of the
-    /// first dimension in which the two ranks differ.
+    /// The exchanges of an iteration, in order. Each entry holds the bytes per message for each dimension. A
+    /// message uses the value of the first dimension in which the two ranks differ.
     pub exchanges: Arc<[[u64; 3]]>,
-    /// Bytes of the sum over all ranks at the end of an iteration; 0 for no sum.
+    /// Size, in bytes, of the sum over all ranks at the end of an iteration; 0 if there is no sum.
     pub sum: u64,
     /// Number of iterations.
     pub iterations: u32,
-    /// Time that a rank computes in an iteration, divided equally among the exchanges, before each of them.
+    /// Time that a rank computes in an iteration. The time is divided equally among the exchanges; each part
+    /// precedes its exchange.
     pub compute: Duration,
 }
 
@@ -33,7 +34,8 @@ pub struct Halo {
 const ITERATIONS: u32 = 20;
 
 impl Halo {
-    /// One exchange of messages of `bytes` between faces, without wrap-around and without computation.
+    /// Creates a halo exchange with one exchange per iteration between ranks that share a face. Messages have
+    /// `bytes` bytes. There is no wrap-around and no computation.
     ///
     /// # Errors
     /// If the grid has fewer than 2 ranks, or more than 2^20.
@@ -44,9 +46,10 @@ impl Halo {
         Ok(Self { grid, wraps: false, corners: false, exchanges, sum: 0, iterations, compute })
     }
 
-    /// Like the weather model WRF, in two dimensions. A time step has many exchanges of single planes, some of whole
-    /// columns, and one of many fields together. With one exchange of 97 KB, three of 12 KB and eleven of 400 B the
-    /// mean is 9.2 KB (Table II: 9.3 and 97 KB).
+    /// Models the weather model WRF, in two dimensions. A time step of WRF has many exchanges of single
+    /// planes, some exchanges of whole columns, and one exchange of many fields together. With one exchange
+    /// of 97 KB, three of 12 KB and eleven of 400 B, the mean message is 9.2 KB (Table II: mean 9.3 KB,
+    /// largest 97 KB).
     ///
     /// # Errors
     /// If there are fewer than 2 ranks.
@@ -57,8 +60,8 @@ impl Halo {
         Ok(Self { exchanges, compute, ..Self::new(balanced::<2>(ranks), 0)? })
     }
 
-    /// Like the solver LISO, in two dimensions. One exchange of 12.1 KB and four of 2 KB have a mean of 4 KB (Table
-    /// II).
+    /// Models the solver LISO, in two dimensions. One exchange of 12.1 KB and four exchanges of 2 KB have a
+    /// mean of 4 KB (Table II).
     ///
     /// # Errors
     /// If there are fewer than 2 ranks.
@@ -68,10 +71,10 @@ impl Halo {
         Ok(Self { exchanges: Arc::new(exchanges), compute, ..Self::new(balanced::<2>(ranks), 0)? })
     }
 
-    /// Like the molecular dynamics of NAMD on ApoA1, whose 92,224 atoms are divided evenly among the ranks. A patch
-    /// sends the positions of its atoms to one half of its up to 26 neighbour patches, and the forces on their atoms to
-    /// the other half: 24 bytes per atom. Here both are sent at once, and the transform of the long-range forces is
-    /// omitted.
+    /// Models the molecular dynamics of NAMD on ApoA1, whose 92,224 atoms are divided evenly among the ranks.
+    /// In NAMD, a patch has up to 26 neighbour patches. The patch sends the positions of its atoms to one
+    /// half of its neighbours. It sends the forces on the neighbours' atoms to the other half: 24 bytes per
+    /// atom. Here both are sent at the same time, and the transform of the long-range forces is omitted.
     ///
     /// # Errors
     /// If there are fewer than 2 ranks.
@@ -84,8 +87,8 @@ impl Halo {
         Ok(Self { wraps: true, corners: true, compute, ..Self::new(grid, bytes)? })
     }
 
-    /// Like the flow around an aircraft on 160 x 160 x 160 cells: two layers of cells of five doubles across each face,
-    /// and the sum of five residuals.
+    /// Models the flow around an aircraft on 160 x 160 x 160 cells. Two layers of cells, of five doubles
+    /// each, cross each face of a block. At the end of an iteration, five residuals are summed.
     ///
     /// # Errors
     /// If there are fewer than 2 ranks.
@@ -101,8 +104,8 @@ impl Halo {
         Ok(Self { exchanges, sum: CELL, compute, ..Self::new(grid, 0)? })
     }
 
-    /// The neighbours of a rank. Each comes with the first dimension in which it differs and the number of its
-    /// direction. The numbers of opposite directions add up to 26.
+    /// Returns the neighbours of a rank. Each neighbour comes with the first dimension in which it differs
+    /// from the rank, and with the number of its direction. The numbers of opposite directions add up to 26.
     fn neighbours(&self, rank: u32) -> Vec<(u32, usize, u32)> {
         let [x, y, _] = self.grid;
         let place = [rank % x, rank / x % y, rank / (x * y)];
@@ -158,8 +161,8 @@ impl Communication for Halo {
     }
 }
 
-/// The grid of `ranks` ranks in the first `D` dimensions that is closest to a square or cube. The longest dimension
-/// comes first.
+/// Returns the grid of `ranks` ranks in the first `D` dimensions that is closest to a square or cube. The
+/// longest dimension comes first.
 fn balanced<const D: usize>(ranks: u32) -> [u32; 3] {
     let mut grid = [1; 3];
     let mut rest = ranks;
@@ -223,7 +226,7 @@ mod tests {
 
     #[test]
     fn messages_across_a_face_are_of_its_size() {
-        // A rank in the middle of 8 x 4 x 4 ranks of 20 x 40 x 40 cells, then 7 rounds of a sum.
+        // A rank in the middle of a grid of 8 x 4 x 4 ranks has 20 x 40 x 40 cells. The sum takes 7 rounds.
         let airbus = Halo::airbus(128).unwrap();
         let middle = 3 + 8 * (1 + 4);
         let faces = 2 * (40 * 40 + 2 * 20 * 40) * 80;

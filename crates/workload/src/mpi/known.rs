@@ -20,8 +20,8 @@ pub struct Known {
     pub name: &'static str,
     /// A one-line description.
     pub summary: &'static str,
-    /// The factor by which message sizes are multiplied in specifications/cee.md §6.5, Table II; `None` if the program
-    /// is not in it.
+    /// The factor by which specifications/cee.md §6.5, Table II multiplies the program's message sizes;
+    /// `None` if the program is not in this table.
     pub scale: Option<u64>,
     build: Build,
 }
@@ -42,8 +42,8 @@ impl Known {
         }
     }
 
-    /// The program's skeleton for `ranks` ranks, with the given or the default class. Programs without classes ignore
-    /// `class`.
+    /// Returns the program's skeleton for `ranks` ranks. Uses the default class if `class` is `None`.
+    /// Programs without classes ignore `class`.
     ///
     /// # Errors
     /// If the program cannot run on this number of ranks, or the number is not 2 to 2^20.
@@ -119,11 +119,12 @@ pub const KNOWN: [Known; 9] = [
 mod tests {
     use super::*;
 
-    /// specifications/cee.md §6.5, Table II without its factors: mean and largest message, and the factors by which the
-    /// skeletons' values are larger, at the paper's number of ranks. The largest messages agree except in IS: its sums
-    /// of 1,024 buckets and 5 counts are larger than the messages of its sort. The means of BT, CG, FT and IS are
-    /// larger and that of MG smaller: the paper's traces contained other messages, which it does not describe. LISO and
-    /// WRF have these values by construction.
+    /// specifications/cee.md §6.5, Table II without its scale factors. A row holds the table's mean and
+    /// largest message at the paper's number of ranks, and the factors by which the skeleton's values are
+    /// larger. The largest messages agree except in IS: its sums of 1,024 buckets and 5 counts are larger
+    /// than the messages of its sort. The means of BT, CG, FT and IS are larger than in the table, and the
+    /// mean of MG is smaller. The reason is that the paper's traces contained further messages, which the
+    /// paper does not describe. LISO and WRF have the table's values by construction.
     #[test]
     fn oracle_6_5_messages_of_table_ii() {
         let table = [

@@ -4,7 +4,7 @@ use super::step::{Message, Step};
 use crate::goal::{Label, Line, Operation, Program, Statement};
 use std::collections::VecDeque;
 
-/// The program that performs `steps` one after another.
+/// Returns the program that performs `steps` one after another.
 pub(super) fn program(steps: impl Iterator<Item = Step> + Send + 'static) -> Program {
     Box::new(Lowered { steps, ready: VecDeque::new(), last: Vec::new(), labels: 0, lines: 0 })
 }
@@ -37,7 +37,8 @@ impl<I: Iterator<Item = Step>> Iterator for Lowered<I> {
 
 impl<I> Lowered<I> {
     fn lower(&mut self, step: &Step) {
-        /// Maximum number of direct dependencies between two steps. If there are more, the steps are joined by a calc.
+        /// Maximum number of direct dependencies between two steps. If there would be more, a computation
+        /// joins the steps.
         const EDGES: usize = 4;
         let ns = step.compute.as_ps() / 1_000;
         let messages = step.sends.len() + step.receives.len();

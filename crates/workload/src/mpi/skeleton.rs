@@ -18,7 +18,7 @@ pub struct Skeleton {
 }
 
 impl Skeleton {
-    /// The application with its own number of iterations and its measured computing time.
+    /// Creates a skeleton with the application's own number of iterations and its measured computing time.
     #[must_use]
     pub fn new(application: impl Communication + 'static) -> Self {
         Self::from(Arc::new(application) as Arc<dyn Communication>)
@@ -43,8 +43,8 @@ impl Skeleton {
         lower::program(opening.chain(rounds).chain(closing))
     }
 
-    /// The number of messages, and the bytes of the largest one, or 0 if there are none. Needs no memory per pair of
-    /// ranks.
+    /// Returns the number of messages and the bytes of the largest message, or 0 if there are no messages.
+    /// Needs no memory per pair of ranks.
     #[must_use]
     pub fn messages(&self) -> (u64, u64) {
         // Generated programs contain no errors, so `flatten` drops nothing.

@@ -13,15 +13,15 @@ pub struct Message {
     pub tag: u32,
 }
 
-/// Some computation, then messages that are sent and received concurrently. The next step begins when all have
-/// finished.
+/// A computation, followed by messages that are sent and received concurrently. The next step begins when all
+/// messages have finished.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Step {
-    /// Time that the rank computes first.
+    /// Time that the rank computes before the messages.
     pub compute: Duration,
-    /// Messages that it then sends.
+    /// Messages that the rank sends after the computation.
     pub sends: Vec<Message>,
-    /// Messages that it receives at the same time.
+    /// Messages that the rank receives at the same time.
     pub receives: Vec<Message>,
 }
 
@@ -29,20 +29,20 @@ pub struct Step {
 pub type Steps = Box<dyn Iterator<Item = Step> + Send>;
 
 impl Step {
-    /// A step that begins with a computation.
+    /// Creates a step that begins with a computation.
     #[must_use]
     pub fn computing(compute: Duration) -> Self {
         Self { compute, ..Self::default() }
     }
 
-    /// The step with one more message to send.
+    /// Adds a message to send to the step.
     #[must_use]
     pub fn sending(mut self, peer: u32, bytes: u64, tag: u32) -> Self {
         self.sends.push(Message { peer, bytes, tag });
         self
     }
 
-    /// The step with one more message to wait for.
+    /// Adds a message to wait for to the step.
     #[must_use]
     pub fn receiving(mut self, peer: u32, bytes: u64, tag: u32) -> Self {
         self.receives.push(Message { peer, bytes, tag });
@@ -50,7 +50,7 @@ impl Step {
     }
 }
 
-/// A computation, followed by `steps`.
+/// Returns a computation followed by `steps`.
 pub(super) fn after(compute: Duration, steps: impl Iterator<Item = Step>) -> impl Iterator<Item = Step> {
     std::iter::once(Step::computing(compute)).chain(steps)
 }

@@ -3,14 +3,16 @@
 use super::step::{Step, Steps};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Messages in flight by sender, receiver and tag: the size, and the set of ranks from which the sender had data.
+/// Messages in flight, keyed by sender, receiver and tag. Each message has its size and the set of ranks
+/// whose data the sender had.
 type UnderWay = BTreeMap<(u32, u32, u32), VecDeque<(u64, BTreeSet<u32>)>>;
 
-/// The ranks from which each rank has data at the end, itself included. Each message carries all data that its sender
-/// has when it sends.
+/// Runs all ranks. Returns, for each rank, the set of ranks whose data it has at the end, including its own
+/// rank. Each message carries all data that its sender has at the time of sending.
 ///
 /// # Panics
-/// If the ranks deadlock, a message has another size than its receive, or a message is never received.
+/// If the ranks deadlock, if the sizes of a message and of its receive differ, or if a message is never
+/// received.
 pub(super) fn play(ranks: u32, steps: impl Fn(u32) -> Steps) -> Vec<BTreeSet<u32>> {
     let mut heard: Vec<BTreeSet<u32>> = (0..ranks).map(|rank| BTreeSet::from([rank])).collect();
     let mut under_way = UnderWay::new();
@@ -51,7 +53,7 @@ pub(super) fn play(ranks: u32, steps: impl Fn(u32) -> Steps) -> Vec<BTreeSet<u32
     heard
 }
 
-/// Number of messages and bytes that a rank sends.
+/// Returns the number of messages and the number of bytes that a rank sends.
 pub(super) fn sent(steps: Steps) -> (usize, u64) {
     steps.flat_map(|step| step.sends).fold((0, 0), |(count, bytes), sent| (count + 1, bytes + sent.bytes))
 }

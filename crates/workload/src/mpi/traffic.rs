@@ -1,4 +1,5 @@
-//! Traffic between ranks: printed beside a result, and used to compare a skeleton with a recorded trace.
+//! Traffic between ranks. It is printed beside a result, and a skeleton is compared with a recorded trace by
+//! its traffic.
 
 use crate::goal::{Operation, Statement};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +10,8 @@ use std::fmt;
 pub struct Amount {
     /// Number of messages.
     pub messages: u64,
-    /// Their bytes. A message of 0 bytes counts as one byte, as it is sent.
+    /// Number of bytes of these messages. A message of 0 bytes counts as one byte, because it is sent as one
+    /// byte.
     pub bytes: u64,
 }
 
@@ -35,7 +37,7 @@ pub struct Difference {
 }
 
 impl Traffic {
-    /// Counts a statement of a rank's program, if it is a send.
+    /// Counts a statement of a rank's program if the statement is a send.
     pub fn count(&mut self, rank: u32, statement: &Statement) {
         if let Statement::Operation { operation: Operation::Send { bytes, to, .. }, .. } = *statement {
             let bytes = bytes.max(1);
@@ -73,8 +75,8 @@ impl Traffic {
         self.largest
     }
 
-    /// The pairs of ranks whose messages or bytes differ by more than `tolerance`, as a share of the larger value, in
-    /// order.
+    /// Returns the pairs of ranks, in order, whose numbers of messages or bytes differ by more than
+    /// `tolerance`. The tolerance is a share of the larger value.
     #[must_use]
     pub fn differences(&self, other: &Self, tolerance: f64) -> Vec<Difference> {
         let pairs: BTreeSet<_> = self.pairs.keys().chain(other.pairs.keys()).copied().collect();

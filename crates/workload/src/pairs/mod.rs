@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// Which hosts send to which. No flow runs from a node to itself: if a pattern maps a node to itself, that node does
 /// not send.
 ///
-/// All patterns except `Uniform` and `InterPod` are a list of pairs. Random arrivals draw from the list at random.
-/// Regular arrivals go through it in turn, so that as many flows as pairs use each pair once. Pod patterns are for Clos
-/// networks; the leaves of a leaf-spine count as pods.
+/// All patterns except `Uniform` and `InterPod` are a list of pairs. Random arrivals draw from the list at
+/// random. Regular arrivals use the list in order, so that a number of flows equal to the number of pairs
+/// uses each pair once. Pod patterns are for Clos networks; the leaves of a leaf-spine count as pods.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pairs {
     /// Every ordered pair of distinct hosts with equal probability.
@@ -30,26 +30,27 @@ pub enum Pairs {
         /// The pods that take part, at least 2; all pods if empty.
         pods: Vec<u32>,
     },
-    /// Every host sends to every other.
+    /// Every host sends to every other host.
     AllToAll,
-    /// A random subset of the hosts, in which each host sends to one other and receives from one: a random permutation
-    /// without fixed points.
+    /// A random subset of the hosts, in which each host sends to one other host and receives from one: a
+    /// random permutation without fixed points.
     Permutation {
         /// The share of hosts that take part, more than 0 and at most 1, rounded to whole hosts and at least 2.
         fraction: f64,
-        /// Number of such permutations, drawn independently, that make up the list.
+        /// Number of independently drawn permutations that make up the list.
         times: u32,
     },
-    /// Each host sends to one host of another pod and receives from one: a random permutation that keeps no host in its
-    /// pod.
+    /// Each host sends to one host of another pod and receives from one host of another pod. The pairs are a
+    /// random permutation that maps no host to its own pod.
     Bijection,
-    /// Each host sends to a random host of another pod; a host may receive from several.
+    /// Each host sends to a random host of another pod. A host may receive from several hosts.
     RandomOtherPod,
     /// Each host sends to a random host in its rack, its pod or another pod (Hedera's staggered pattern).
     Staggered {
         /// Probability that the receiver is in the same rack.
         edge: f64,
-        /// Probability that the receiver is in another rack of the same pod. Otherwise it is in another pod.
+        /// Probability that the receiver is in another rack of the same pod. With the remaining probability,
+        /// the receiver is in another pod.
         pod: f64,
     },
     /// On a grid, every node sends to each of its neighbours.
@@ -59,18 +60,20 @@ pub enum Pairs {
     Digits {
         /// The mapping of the digits.
         pattern: Digits,
-        /// The radix of the digits; the number of hosts must be a power of it. `None`: that of a k-ary tree, else 2.
+        /// The radix of the digits. The number of hosts must be a power of the radix. If `None`, the radix is
+        /// `k` for a k-ary tree and 2 for other topologies.
         radix: Option<u32>,
     },
     /// Host number `i` sends to host number `i xor by`; the number of hosts must be a power of two.
     Exchange {
-        /// Less than the number of hosts.
+        /// The distance, less than the number of hosts.
         by: u32,
     },
-    /// A random permutation of the hosts; its fixed points do not send.
+    /// A random permutation of the hosts. Hosts that the permutation maps to themselves do not send.
     RandomPermutation,
-    /// Just under half of the way around: host number `i` of `n` sends to `i + ceil(n / 2) - 1`, modulo `n`. On a grid,
-    /// `x` of `k` sends to `x + ceil(k / 2) - 1`, modulo `k`, in the first dimension.
+    /// Each host sends just under half of the way around: host number `i` of `n` sends to `i + ceil(n / 2) -
+    /// 1`, modulo `n`. On a grid, coordinate `x` of `k` sends to `x + ceil(k / 2) - 1`, modulo `k`, in the
+    /// first dimension.
     Tornado,
     /// Host number `i` sends to host number `i + by`, modulo the number of hosts.
     Stride {
@@ -88,13 +91,14 @@ pub enum Pairs {
     Listed(Vec<(NodeId, NodeId)>),
 }
 
-/// Maximum number of pairs in a list: half a gigabyte of memory.
+/// Maximum number of pairs in a list. A list of this length takes half a gigabyte of memory.
 const MOST_PAIRS: usize = 1 << 26;
 
 /// The source from which the pairs of flows are drawn.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
-    /// Any two of these hosts that are in different groups; each group is the given number of consecutive hosts.
+    /// Any two of these hosts that are in different groups. Each group consists of the given number of
+    /// consecutive hosts.
     Apart(Arc<[NodeId]>, usize),
     /// One of these pairs; the list is not empty.
     List(Arc<[(NodeId, NodeId)]>),
@@ -124,8 +128,8 @@ impl Source {
         }
     }
 
-    /// An endless iterator of the pairs of successive flows. Pairs are drawn at random; a list is used in turn unless
-    /// `random` is set.
+    /// Returns an endless iterator of the pairs of successive flows. Pairs are drawn at random, except that a
+    /// list is used in order unless `random` is set.
     pub(crate) fn draw(
         self,
         random: bool,
@@ -145,7 +149,7 @@ impl Source {
         })
     }
 
-    /// Each possible pair once.
+    /// Returns each possible pair once.
     pub(crate) fn each(self) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
         let (hosts, group) = match self {
             Self::List(list) => return Ok(list.to_vec()),
@@ -167,14 +171,15 @@ impl Source {
 /// The possible receivers of a sender.
 #[derive(Debug, Clone)]
 pub(crate) enum To {
-    /// Any of these hosts outside the sender's group of `group` consecutive hosts; the sender is host number `at`.
+    /// Any of these hosts outside the sender's group of `group` consecutive hosts. The sender is host number
+    /// `at`.
     Apart { hosts: Arc<[NodeId]>, group: usize, at: usize },
     /// Any of these hosts.
     OneOf(Arc<[NodeId]>),
 }
 
 impl To {
-    /// Draws one receiver, all with equal probability.
+    /// Draws one receiver; all possible receivers are equally likely.
     pub(crate) fn draw(&self, stream: &mut Stream) -> NodeId {
         match self {
             Self::Apart { hosts, group, at } => hosts[pods::outside(*at, *group, hosts.len(), stream)],
@@ -184,8 +189,8 @@ impl To {
 }
 
 impl Pairs {
-    /// Each of the pattern's pairs once, in the pattern's order. `Uniform` and `InterPod` give every pair that they may
-    /// draw.
+    /// Returns each of the pattern's pairs once, in the pattern's order. `Uniform` and `InterPod` return
+    /// every pair that they may draw.
     ///
     /// # Errors
     /// If the fabric has too few hosts, the pattern does not fit the topology, or there are too many pairs.
@@ -253,13 +258,13 @@ pub(crate) fn check_pair(topology: &Topology, src: NodeId, dst: NodeId) -> Resul
     Ok(())
 }
 
-/// Host number `i` sends to host number `i + by`, modulo the number of hosts.
+/// Pairs host number `i` with host number `i + by`, modulo the number of hosts.
 fn shift(pattern: &'static str, hosts: &[NodeId], by: usize) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
     let to = |i: usize| hosts[(i + by % hosts.len()) % hosts.len()];
     nonempty(pattern, hosts.iter().enumerate().map(|(i, &src)| (src, to(i))))
 }
 
-/// A uniformly random permutation, without fixed points, of a random subset of the hosts.
+/// Draws a uniformly random permutation, without fixed points, of a random subset of the hosts.
 #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn permutation(
     hosts: &[NodeId],
@@ -330,7 +335,7 @@ fn incast(
     Ok(others.into_iter().map(|src| (src, receiver)).collect())
 }
 
-/// The pairs with distinct endpoints; an error if there are none.
+/// Returns the pairs with distinct endpoints, or an error if there are no such pairs.
 fn nonempty(
     pattern: &'static str,
     pairs: impl Iterator<Item = (NodeId, NodeId)>,

@@ -56,11 +56,11 @@ impl Pods {
         Ok(named.into_iter().flat_map(members).collect())
     }
 
-    /// Each host sends to one host of another pod and receives from one. Each position within a pod gets a random shift
-    /// among the pods; then destinations are swapped at random. Drawing random permutations until one is valid would
-    /// practically never end.
+    /// Pairs each host with one host of another pod, so that each host also receives from one host. Each
+    /// position within a pod gets a random shift among the pods. Then destinations are swapped at random.
+    /// Drawing random permutations until one is valid would take far too long.
     pub(super) fn bijection(&self, stream: &mut Stream) -> List {
-        /// Swaps tried per host; half of `ln(hosts)` would be enough.
+        /// Number of swaps tried per host. Half of `ln(hosts)` would be enough.
         const SWAPS: usize = 32;
         let hosts = self.hosts();
         let pod = |host: usize| host / self.size;
@@ -80,13 +80,13 @@ impl Pods {
         to.into_iter().enumerate().map(|(src, dst)| (NodeId::of(src), NodeId::of(dst))).collect()
     }
 
-    /// Each host sends to a random host of another pod. A host may receive from several.
+    /// Pairs each host with a random host of another pod. A host may receive from several hosts.
     pub(super) fn random(&self, stream: &mut Stream) -> List {
         self.each(|src| outside(src, self.size, self.hosts(), stream))
     }
 
-    /// Each host sends to a random host: with probability `edge` in its own rack, with probability `pod` in another
-    /// rack of its pod, else in another pod.
+    /// Pairs each host with a random host: with probability `edge` in its own rack, with probability `pod` in
+    /// another rack of its pod, and otherwise in another pod.
     pub(super) fn staggered(&self, edge: f64, pod: f64, stream: &mut Stream) -> Result<List, WorkloadError> {
         let bad = WorkloadError::parameter;
         if !(edge >= 0.0 && pod >= 0.0 && edge + pod <= 1.0) {
@@ -121,8 +121,8 @@ impl Pods {
     }
 }
 
-/// A uniformly random member of `0..count` outside the group of `member`, where each group is `group` consecutive
-/// members.
+/// Draws a uniformly random member of `0..count` outside the group of `member`. Each group consists of
+/// `group` consecutive members.
 pub(super) fn outside(member: usize, group: usize, count: usize, stream: &mut Stream) -> usize {
     let drawn = stream.index(count - group);
     if drawn >= member / group * group { drawn + group } else { drawn }

@@ -182,7 +182,7 @@ proptest! {
     fn patterns_of_pods_keep_to_other_pods(
         pods in 1..6_u32, racks in 1..4_u32, hosts in 1..5_u32, seed: u64
     ) {
-        // In a single pod, the racks count as pods.
+        // If there is only one pod, the racks count as pods.
         let (racks, cores) = if pods == 1 { (racks + 1, 0) } else { (racks, 1) };
         let topology = clos([pods, racks, 1, cores, hosts], TEN_GBPS);
         let pod = if pods == 1 { hosts } else { racks * hosts };
@@ -199,8 +199,8 @@ proptest! {
     }
 }
 
-/// Finding a bijection by rejection would take e^38 draws here (specifications/expeditus.md §8.10). All other pods are
-/// equally likely.
+/// Finding a bijection by rejection would take e^38 draws here (specifications/expeditus.md §8.10). All pods
+/// except the host's own pod are equally likely as destinations.
 #[test]
 fn bijections_of_the_baseline_spread_over_all_other_pods() {
     let topology = clos(BASELINE, TEN_GBPS);
@@ -212,7 +212,8 @@ fn bijections_of_the_baseline_spread_over_all_other_pods() {
     }
     let expected = 50 * 432 / 11;
     assert!(counts[0] == 0 && counts[1..].iter().all(|n| n.abs_diff(expected) < 200), "{counts:?}");
-    // Swaps are needed besides the shifts: hosts of one pod must reach different positions in other pods.
+    // Shifts alone are not enough. Hosts of one pod must reach different positions in other pods, which needs
+    // swaps.
     let places =
         each(&Pairs::Bijection, &topology, 1).iter().filter(|(src, dst)| src % 36 == dst % 36).count();
     assert!(places < 40, "{places} of 432 keep their place");

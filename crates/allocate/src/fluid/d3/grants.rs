@@ -1,8 +1,8 @@
 //! Grants: first come, first served.
 //!
-//! Links count in integers, so the reserved part of a link is the exact sum of its grants, whatever the order in which
-//! they were made. A grant depends only on earlier grants. Grants that may be wrong are therefore repaired in order of
-//! arrival, with a running sum for each link.
+//! Links count capacity in integers, so the reserved part of a link is the exact sum of its grants in any
+//! order. A grant depends only on the grants of flows that arrived earlier. Grants that may be wrong are
+//! therefore repaired in order of arrival, with a running sum for each link.
 
 use super::Reservation;
 use std::cmp::Reverse;
@@ -20,11 +20,12 @@ pub(super) struct Link {
     rest: u64,
     /// The link's grants, in order of the flows' arrival.
     pub(super) grants: Vec<Grant>,
-    /// Number of flows on the link that were granted less than they asked for, on any of their links.
+    /// Number of flows on the link whose grant is less than their request. Any of the flow's links may be the
+    /// reason.
     short: u32,
-    /// In the present settle: the number of grants that have been passed, and their sum.
+    /// Number and sum of the grants that the current settle has passed, in order of arrival.
     passed: (usize, u64),
-    /// In the present settle: true if all grants that have not been passed are doubtful.
+    /// True if the current settle has marked all later grants of the link as doubtful.
     pub(super) doubted: bool,
     /// True if the link is among the visited links.
     visited: bool,
@@ -48,7 +49,8 @@ impl Link {
         Self { capacity, line_bps, rest: capacity, ..Self::default() }
     }
 
-    /// The capacity that the flows before this one leave. Calls within a settle must be in order of arrival.
+    /// Returns the capacity that flows with an earlier `order` leave. Within a settle, calls must be in order
+    /// of arrival.
     fn left(&mut self, order: u64) -> u64 {
         let (mut count, mut sum) = self.passed;
         while let Some(grant) = self.grants.get(count).filter(|grant| grant.order < order) {
@@ -59,8 +61,9 @@ impl Link {
         self.capacity.saturating_sub(sum)
     }
 
-    /// Sets the grant of the flow whose turn has come, at most the capacity that is left. Returns true if later grants may
-    /// have to change: they exceed the capacity, or one of them is short and could now be larger.
+    /// Sets the grant of the flow with this `order`, at most the capacity that earlier flows leave. Returns
+    /// true if later grants may have to change: either all grants together exceed the capacity, or a grant
+    /// that is less than its request could now be larger.
     fn set(&mut self, order: u64, grants: u64) -> bool {
         let has = grants.min(self.left(order));
         let (count, sum) = self.passed;
@@ -70,7 +73,7 @@ impl Link {
         if has > had { self.reserved > self.capacity } else { has < had && self.short > 0 }
     }
 
-    /// Index at which a flow's grant is, or would be inserted.
+    /// Returns the index at which a flow's grant is or would be inserted.
     fn place(&self, order: u64) -> usize {
         self.grants.partition_point(|grant| grant.order < order)
     }
@@ -153,7 +156,7 @@ impl Reservation {
         }
     }
 
-    /// Marks as doubtful all grants of a link after the one that was passed last.
+    /// Marks all grants of a link after the last passed grant as doubtful.
     fn doubt_after(&mut self, link: u32) {
         let link = &mut self.links[link as usize];
         if std::mem::replace(&mut link.doubted, true) {

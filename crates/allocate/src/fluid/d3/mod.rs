@@ -1,19 +1,20 @@
 //! The rates to which D3's routers converge: reservations in order of arrival, and fair shares of the rest (Wilson,
 //! Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specification of PDQ, §6 and §11).
 //!
-//! A flow with a deadline asks for the rate at which it would just meet the deadline. In order of arrival, each flow is
-//! granted its request, or the capacity that its links have left ([grants]). Then all flows, with deadlines or without,
-//! get max-min fair shares of the rest in addition. A flow that would need more than it can send gives up (quenching).
+//! A flow with a deadline asks for the rate at which it would just meet the deadline. In order of arrival,
+//! each flow is granted its request, or the capacity that its links have left if this is less ([grants]). In
+//! addition, all flows, with deadlines or without, get max-min fair shares of the remaining capacity. A flow
+//! that would need more than it can send gives up (quenching).
 //!
 //! # Times of requests
-//! The rate that a flow needs changes continuously, as the flow sends more or less than that. A flow updates its
-//! request when a flow arrives or leaves on one of its links, and every [`REFRESH`]. In between its request stays the
-//! same, as a request of D3 does for a round trip.
+//! The rate that a flow needs changes continuously while the flow sends faster or slower than this rate. A
+//! flow updates its request when a flow arrives or leaves on one of its links, and every [`REFRESH`]. Between
+//! updates the request stays the same, as a request of D3 does for a round trip.
 //!
 //! # Cost
-//! When a flow arrives or leaves, the flows with deadlines on its links are examined, and the flows whose grants change
-//! because of them. Every [`REFRESH`], the flows with deadlines that do not send at the requested rate are examined.
-//! Flows without deadlines cost as much as under [`MaxMin`](crate::MaxMin).
+//! When a flow arrives or leaves, the policy examines the flows with deadlines on its links, and the flows
+//! whose grants change as a result. Every [`REFRESH`], the policy examines the flows with deadlines that do
+//! not send at the requested rate. Flows without deadlines cost as much as under [`MaxMin`](crate::MaxMin).
 
 #![expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 
@@ -61,15 +62,16 @@ pub struct Reservation {
 #[derive(Debug, Clone)]
 struct Member {
     order: u64,
-    /// In a free slot, its deadline is [`Time::NEVER`].
+    /// In a free slot, the deadline of the work is [`Time::NEVER`].
     work: Work,
-    /// The maximum rate at which it can send if this is below its links' rate, bit/s; else infinity.
+    /// The maximum rate at which the flow can send, bit/s. Infinity if this rate is not below the rate of the
+    /// flow's links.
     demand_bps: f64,
     asked_bps: f64,
     granted_bps: f64,
-    /// True if its links count the flow as one that was granted less than it asked for.
+    /// True if the flow's links count the flow as short: its grant is less than its request.
     short: bool,
-    /// Time from which it can no longer meet its deadline at this rate.
+    /// Time from which the flow can no longer meet its deadline at its current rate.
     late_at: Time,
     /// True if the flow is among the doubts, or gives up.
     doubted: bool,
@@ -83,7 +85,7 @@ impl Member {
         self.work.due != Time::NEVER
     }
 
-    /// True if the flow sends at the rate that it asked for: it would ask for the same rate again.
+    /// True if the flow sends at the rate that it asked for, so that it would ask for the same rate again.
     fn is_steady(&self) -> bool {
         (self.work.rate_bps - self.asked_bps).abs() <= SAME * self.work.max_bps
     }

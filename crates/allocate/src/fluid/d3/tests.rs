@@ -1,11 +1,13 @@
-//! Worked examples, and comparison of the grants with both passes computed from scratch.
+//! Tests worked examples, and compares the rates with both passes of D3 (grants, then shares of the rest)
+//! computed from scratch.
 
 use super::*;
 use crate::fluid::run::{Job, run, time};
 use crate::{Allocate, Flows, Reference};
 use proptest::prelude::*;
 
-/// Both passes by their definition, given the flows' requests. Returns the correct rate of each flow by slot, in bit/s.
+/// Computes both passes (grants, then shares of the rest) by their definition from the flows' requests.
+/// Returns each flow's slot and its correct rate in bit/s.
 fn from_scratch(policy: &Reservation, rows: &[(usize, Vec<(u32, f32)>)]) -> Vec<(usize, f64)> {
     let mut left: Vec<f64> = policy.links.iter().map(|link| policy.bps(link.capacity)).collect();
     let mut live: Vec<&(usize, Vec<(u32, f32)>)> = rows.iter().collect();
@@ -29,10 +31,11 @@ fn from_scratch(policy: &Reservation, rows: &[(usize, Vec<(u32, f32)>)]) -> Vec<
     granted.into_iter().zip(shares).map(|((slot, grant), share)| (slot, grant + share)).collect()
 }
 
-/// Runs jobs on links, checks all rates and which flows update their requests, and returns when the jobs end.
+/// Runs jobs on links. Checks all rates, and checks which flows update their requests. Returns the time at
+/// which each job ends.
 fn ends(links: &[f64], jobs: &[Job]) -> Vec<Option<f64>> {
     let largest = links.iter().copied().fold(0.0, f64::max);
-    // State at the previous settle, by slot.
+    // Flow state at the previous settle, indexed by slot.
     let mut before: Vec<Member> = Vec::new();
     let mut asked_at: Vec<Time> = Vec::new();
     run(&mut Reservation::new(links), jobs, |policy, now, rates| {
@@ -96,7 +99,7 @@ fn oracle_13_6_the_order_of_arrival_decides() {
 
 #[test]
 fn flows_share_the_unreserved_rate() {
-    // The first flow asks for 2 of 9; both get half of the other 7 in addition.
+    // The link's capacity is 9. The first flow reserves 2, and each flow gets half of the remaining 7.
     let mut rates_at_first = None;
     let jobs = [Job::new(4.0, &[0]).due(2.0), Job::new(100.0, &[0])];
     run(&mut Reservation::new(&[9.0]), &jobs, |_, _, rates| {
@@ -120,7 +123,8 @@ fn a_flow_that_would_need_more_than_there_is_gives_up() {
     assert_eq!(ends(&[1.0], &[Job::new(3.0, &[0]).due(2.0)]), [None]);
 }
 
-/// A flow that asks for a rate of 3 for ten seconds if it is `urgent`, on the given links.
+/// Returns a flow of 30 bits on the given links. If it is `urgent`, its deadline is at 10 s, so it asks for 3
+/// bit/s.
 fn flow(order: u64, urgent: bool, row: &[(u32, f32)]) -> FluidFlow<'_> {
     FluidFlow {
         order,
@@ -134,7 +138,8 @@ fn flow(order: u64, urgent: bool, row: &[(u32, f32)]) -> FluidFlow<'_> {
     }
 }
 
-/// The rates of these flows that a settle at time 0 reports.
+/// Settles at time 0 and returns the reported rate of each flow; `None` if the settle reports no rate for the
+/// flow.
 fn settled<const N: usize>(policy: &mut Reservation, flows: [usize; N]) -> [Option<f64>; N] {
     let mut changes = Changes::default();
     policy.settle(Time::ZERO, &mut changes);
@@ -161,8 +166,9 @@ fn links_that_slow_down_and_recover_are_reserved_anew() {
 
 #[test]
 fn grants_on_one_link_change_those_on_the_next() {
-    // The second flow gets what the first leaves of its link, which depends on the first flow's other link. The third
-    // flow gets the remainder.
+    // The first flow uses links 0 and 1, and the other flows use only link 1. The second flow gets the
+    // capacity that the first flow leaves on link 1. This capacity also depends on link 0. The third flow
+    // gets the remainder.
     let mut policy = Reservation::new(&[4.0, 4.0]);
     let first = policy.insert(Time::ZERO, flow(0, true, &[(0, 1.0), (1, 1.0)]));
     let second = policy.insert(Time::ZERO, flow(1, true, &[(1, 1.0)]));

@@ -1,12 +1,13 @@
 //! Flows that send on several paths at once, as in Multipath PDQ (Hong, Caesar, Godfrey, SIGCOMM 2012; specification of
 //! PDQ, §5 and §11).
 //!
-//! A flow is divided into equal subflows, one per path. The schedule by [criticality](Criticality) treats them as
-//! separate flows. As soon as a subflow sends, it takes over the remaining bits of the paused subflows, which then end.
-//! If several subflows send, the one with the least left takes them over. If all are paused, no bits move. A flow gives
-//! up with all its subflows together, once it could not meet its deadline even alone on all its paths.
+//! A flow is divided into equal subflows, one per path. The schedule by [criticality](Criticality) treats the
+//! subflows as separate flows. As soon as a subflow sends, it takes over the remaining bits of the flow's
+//! paused subflows, which then end. If several subflows send, the one with the fewest remaining bits takes
+//! over these bits. If all subflows are paused, no bits move. A flow gives up, with all its subflows, once it
+//! could not meet its deadline even if it were alone on all its paths.
 //!
-//! The cost is that of the subflows.
+//! A flow costs as much as its subflows cost in the schedule.
 //!
 //! # Differs from the specification
 //! - A flow that its application or its receiver limits to less than the rate of a path gets an equal part of this
@@ -45,7 +46,7 @@ struct Parent {
     work: Work,
     /// Slots of its subflows; empty for a free slot.
     subflows: Vec<usize>,
-    /// Time at which a subflow ends before others, or the flow can no longer meet its deadline.
+    /// Time at which a subflow ends before others, or at which the flow can no longer meet its deadline.
     look_at: Time,
     touched: bool,
 }
@@ -53,7 +54,8 @@ struct Parent {
 /// Size of the range of order numbers that is reserved for the subflows of each flow.
 const MOST_SUBFLOWS: u64 = 1 << 8;
 
-/// A subflow is complete if it has at most this much left, in seconds at its rate: times are rounded to picoseconds.
+/// A subflow is complete if it needs at most this time, in seconds, to send its remaining bits at its rate.
+/// The reason is that times are rounded to picoseconds.
 const DONE_S: f64 = 1e-12;
 
 impl Subflows {
@@ -82,7 +84,7 @@ impl Subflows {
         }
     }
 
-    /// Handles the events that are due: flows give up, subflows end.
+    /// Handles the events that are due: flows that give up, and subflows that end.
     fn look(&mut self, now: Time, changes: &mut Changes) {
         while let Some(&(at, slot)) = self.looks.first()
             && at <= now
@@ -109,8 +111,8 @@ impl Subflows {
         }
     }
 
-    /// Moves the remaining bits of a flow's paused subflows to one that sends. Returns whether any subflow was paused
-    /// while another sent.
+    /// Moves the remaining bits of a flow's paused subflows to a sending subflow. Returns true if any subflow
+    /// was paused while another subflow sent.
     fn shift(&mut self, now: Time, slot: u32) -> bool {
         let schedule = &mut self.schedule;
         let subflows = &mut self.flows[slot as usize].subflows;

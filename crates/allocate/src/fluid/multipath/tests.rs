@@ -13,7 +13,7 @@ const PLAIN: Rules = Rules {
     least_share: 0.01,
 };
 
-/// Links 0 to 3 start at node 0; each of the others starts at its own node.
+/// Start node of each link: links 0 to 3 start at node 0, and each later link starts at a node of its own.
 const FROM: [u32; 8] = [0, 0, 0, 0, 1, 2, 3, 4];
 
 fn ends(links: &[f64; 8], jobs: &[Job]) -> Vec<Option<f64>> {
@@ -36,10 +36,10 @@ fn a_flow_alone_has_all_its_paths() {
 
 #[test]
 fn bytes_of_paused_subflows_go_to_a_sending_subflow() {
-    // The short flow uses link 1 until 1 s. The other flow sends all of its 6 on its other path, although link 1 is
-    // idle then.
+    // The short flow uses link 1 until 1 s. The long flow sends all of its 6 bits on link 0, even after link
+    // 1 becomes idle.
     assert_ends(&[Job::new(6.0, &[0, 1]), Job::new(1.0, &[1])], &[6.0, 1.0]);
-    // If other flows occupy both links, no bits move until the first of the links is free.
+    // If short flows occupy both links, the long flow's bits stay on their paths until one link is free.
     assert_ends(&[Job::new(6.0, &[0, 1]), Job::new(1.0, &[1]), Job::new(2.0, &[0])], &[7.0, 1.0, 2.0]);
 }
 
@@ -47,19 +47,19 @@ fn bytes_of_paused_subflows_go_to_a_sending_subflow() {
 fn subflows_of_unlike_paths_end_apart() {
     let mut links = [1.0; 8];
     links[1] = 0.5;
-    // 3 at rate 1, and 3 at rate 1/2.
+    // One subflow sends 3 bits at rate 1, and the other subflow sends 3 bits at rate 1/2.
     let ends = ends(&links, &[Job::new(6.0, &[0, 1])]);
     assert!((ends[0].expect("complete") - 6.0).abs() < 1e-6, "{ends:?}");
 }
 
 #[test]
 fn a_deadline_counts_all_paths_together() {
-    // Sending 6 by 3.5 s needs two paths.
+    // Sending 6 bits by 3.5 s needs two paths of 1 bit/s.
     assert_eq!(ends(&[1.0; 8], &[Job::new(6.0, &[0]).due(3.5)]), [None]);
     let ends_of = |jobs: &[Job]| ends(&[1.0; 8], jobs);
     assert!(ends_of(&[Job::new(6.0, &[0, 1]).due(3.5)])[0].is_some());
-    // A flow with a tighter deadline uses one of the two paths from the start, so the other flow would be late by half
-    // a second.
+    // A flow with an earlier deadline uses one of the two paths at first, so the larger flow would complete
+    // half a second late.
     let jobs = [Job::new(2.0, &[1]).due(2.0), Job::new(6.0, &[0, 1]).due(3.5)];
     let ends = ends_of(&jobs);
     assert!(ends[0].is_some() && ends[1].is_none(), "{ends:?}");
@@ -78,8 +78,8 @@ fn job() -> impl Strategy<Value = Job> {
 }
 
 proptest! {
-    /// All flows end or give up, no link carries more than its capacity, and rates and bits are the sums of the
-    /// subflows'.
+    /// Every flow ends or gives up, and no link carries more than its capacity. A flow's rate and its
+    /// remaining bits are the sums over its subflows.
     #[test]
     fn flows_end_and_links_are_not_overrun(mut jobs in proptest::collection::vec(job(), 1..16)) {
         jobs.sort_by_key(|job| job.arrival);

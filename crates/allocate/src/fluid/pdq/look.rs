@@ -6,16 +6,18 @@ use raddle_core::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Minimum time between two looks if no flow arrives or leaves between them: far below the reaction time of switches.
+/// Minimum time between two looks if no flow arrives or leaves between them. This is far below the reaction
+/// time of switches.
 const LEAST_GAP: Duration = Duration::from_us(1);
 
 const PS_PER_S: f64 = 1e12;
 
-/// Scheduled looks at flows, the earliest first. If a flow has changed since, its looks are outdated.
+/// Scheduled looks at flows, the earliest first. A look is outdated if its flow has changed since the look
+/// was scheduled.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Looks(BinaryHeap<Reverse<Look>>);
 
-/// A scheduled look at a flow.
+/// A time at which the schedule examines a flow again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Look {
     at: Time,
@@ -30,7 +32,8 @@ enum ForWhat {
     GiveUp,
     /// The flow has sent another step.
     Step,
-    /// The flow overtakes another flow that sends on one of its links, or is overtaken by it.
+    /// This flow and another sending flow on a common link become equally critical, so one overtakes the
+    /// other.
     Passing(u32),
 }
 
@@ -94,7 +97,7 @@ impl Criticality {
         }
     }
 
-    /// Computes when to look at a flow again, if it keeps its current rate.
+    /// Schedules the next look at a flow, under the assumption that the flow keeps its current rate.
     #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn look_later(&mut self, now: Time, flow: u32) {
         let member = &mut self.flows[flow as usize];
@@ -129,8 +132,8 @@ impl Criticality {
         }
     }
 
-    /// Seconds until the less critical of two sending flows overtakes the other. `None` if other criteria than the
-    /// remaining time decide, or if a flow ends before.
+    /// Returns the seconds until the less critical of two sending flows overtakes the more critical flow.
+    /// `None` if class or deadline decide their order, if this never happens, or if a flow ends before.
     fn passing_s(&self, now: Time, one: u32, other: u32) -> Option<f64> {
         let (mut first, mut second) = (&self.flows[one as usize], &self.flows[other as usize]);
         if (first.class, first.due) != (second.class, second.due) {

@@ -1,29 +1,33 @@
 //! The schedule to which PDQ's switches converge: flows in order of criticality, each as fast as the more critical
 //! flows allow (Hong, Caesar, Godfrey, SIGCOMM 2012; specification of PDQ, §4.1 and §11).
 //!
-//! A flow gets the capacity that all more critical flows leave on its links, at most the rate at which it can send. If
-//! that is less than a hundredth of the rate at which it can send, the flow is paused. A flow is more critical than
-//! another by, in this order: a lower class, an earlier deadline, a smaller [`Measure`], an earlier arrival.
+//! A flow gets the capacity that all more critical flows leave on its links, at most the maximum rate at
+//! which the flow can send. If the flow would get less than a hundredth of its maximum rate, the flow is
+//! paused. A flow is more critical than another by, in this order: a lower class, an earlier deadline, a
+//! smaller [`Measure`], an earlier arrival.
 //!
 //! # Cost
-//! Work is done only where the schedule changes, in order of criticality ([repair]). A paused flow is listed only at
-//! one link that has no capacity left for it. It is examined again when that link has capacity, so changes at its other
-//! links cost nothing. Few flows send on a link at a time, because each takes at least a hundredth of the link, or its
-//! maximum rate. They are therefore stored unordered.
+//! Work is done only where the schedule changes, in order of criticality ([repair]). A paused flow is listed
+//! only at one link that has no capacity left for the flow. The flow is examined again when that link has
+//! capacity, so changes at its other links cost nothing. Only few flows send on a link at a time, because
+//! each sending flow gets at least a hundredth of its maximum rate. Sending flows are therefore stored
+//! unordered.
 //!
 //! # Time
-//! As flows send, they become more critical. If a flow overtakes a paused flow, no rate changes: the paused flow stays
-//! blocked by the same link. If it overtakes a slower sending flow on a common link, rates may change. The schedule is
-//! therefore [examined](look) at that time, and when a flow can no longer meet its deadline.
+//! As flows send, they become more critical. If a flow overtakes a paused flow, no rate changes: the paused
+//! flow stays blocked by the same link. If a flow overtakes a slower sending flow on a common link, rates may
+//! change. The schedule is therefore [examined](look) at that time, and also when a flow can no longer meet
+//! its deadline.
 //!
 //! # Differs from the specification
-//! - Probes of paused flows do not reduce the capacity that is left when rates are assigned. Instead, each link reduces
-//!   the rates of its flows by the share of its capacity that probes take. With one sending flow, this is the same.
-//!   Rates become a function of the present flows; the specification's definition is circular.
-//! - Probes take at most half of a link. On slow links with short round trips, probes wait for the answers to earlier
-//!   ones.
-//! - A flow's place in a link's list, which determines how often it probes, is counted as if the sending flows came
-//!   first.
+//! - Probes of paused flows do not reduce the capacity that is left when rates are assigned. Instead, each
+//!   link reduces the rates of its flows by the share of its capacity that probes take. With one sending
+//!   flow, the result is the same. The rates are thus a function of the present flows; the specification's
+//!   definition is circular.
+//! - Probes take at most half of a link. On slow links with short round trips, a flow sends a probe only
+//!   after the answer to its previous probe.
+//! - How often a flow probes depends on its place in a link's list. This place is counted as if the sending
+//!   flows came first.
 
 mod look;
 mod order;
@@ -93,7 +97,7 @@ pub struct Criticality {
     probes: Probes,
     /// Flows whose rate may differ from the last reported rate, each once.
     touched: Vec<u32>,
-    /// Lower bound of the link capacity that any flow has needed in order to send, bit/s.
+    /// Lower bound of the link capacity that any flow has needed to be allowed to send, bit/s.
     least_left_bps: f64,
     /// Working memory for less critical flows.
     later: Vec<u32>,
@@ -159,7 +163,7 @@ impl Member {
         }
     }
 
-    /// Seconds that the flow would still take alone.
+    /// Returns the seconds that the flow would still need if it were alone on its links.
     fn alone_s(&self, now: Time) -> f64 {
         self.remaining_bits(now) / self.max_bps
     }
@@ -198,7 +202,8 @@ impl Criticality {
         self.flows[slot].remaining_bits(now)
     }
 
-    /// Rate that a flow alone on these links could have, with their capacities at the start, in bit/s.
+    /// Returns the rate, in bit/s, of a flow that is alone on these links while they have their initial
+    /// capacities.
     pub(crate) fn line_bps(&self, row: &[(u32, f32)]) -> f64 {
         let line = |&(link, share): &(u32, f32)| self.links[link as usize].line_bps / f64::from(share);
         row.iter().map(line).fold(f64::INFINITY, f64::min)

@@ -6,14 +6,14 @@ use raddle_core::{Stream, Time};
 /// The criterion that orders flows of one class with the same deadline: the flow with the smaller value is more critical.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
-    /// Time that the flow still takes alone: shortest remaining time first.
+    /// Time that the flow would still need if it were alone: shortest remaining time first.
     Remaining,
     /// A random number, drawn once per flow.
     Random {
         /// The run's seed.
         seed: u64,
     },
-    /// The bits that the flow has sent, in whole steps: a flow counts as short until it has sent many.
+    /// The bits that the flow has sent, in whole steps. A flow counts as short until it has sent many bits.
     Sent {
         /// Size of a step in bits on the wire, above 0.
         step_bits: f64,

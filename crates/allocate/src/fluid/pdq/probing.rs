@@ -17,8 +17,8 @@ pub enum Probing {
 /// A flow at place i of a link's list probes every max(1, i / 5) round trips.
 const PLACES_A_RTT: f64 = 5.0;
 
-/// Probes take at most this share of a link. A flow probes again only when its last probe is answered. On slow links
-/// with short round trips, probes are therefore limited by waiting for each other before they displace data.
+/// Probes take at most this share of a link. A flow sends its next probe only after the answer to its
+/// previous probe. On slow links with short round trips, this limits the probes before they displace data.
 const MOST: f64 = 0.5;
 
 /// Counts the probes on links.
@@ -109,7 +109,8 @@ impl Probes {
         }
     }
 
-    /// Recomputes the capacity left for data, and keeps in `touched` the links where it has changed.
+    /// Recomputes the capacity left for data. Afterwards `touched` contains the links on which this capacity
+    /// has changed.
     pub(super) fn recount(&mut self, links: &mut [Link]) {
         let mut touched = std::mem::take(&mut self.touched);
         touched.retain(|&link| {
@@ -127,7 +128,7 @@ impl Probes {
         self.touched.pop()
     }
 
-    /// The capacity that probes take of a link, in bit/s.
+    /// Returns the part of a link's capacity that probes take, in bit/s.
     fn bps(&mut self, probed: &Probed) -> f64 {
         if probed.paused == 0 {
             return 0.0;

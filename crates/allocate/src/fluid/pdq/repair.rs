@@ -12,7 +12,8 @@ use std::ops::Bound;
 pub(super) enum Doubt {
     /// The rate of this flow.
     Flow(u32),
-    /// A flow that waits at this link although the link has capacity left; then the next flow that waits there.
+    /// The first of the flows that wait at this link, because the link has capacity left. The next waiting
+    /// flow follows.
     Waiting(u32),
 }
 
@@ -71,7 +72,7 @@ impl Criticality {
         }
     }
 
-    /// The capacity of a link that remains after the flows whose keys satisfy `of`, in bit/s.
+    /// Returns the capacity of a link that is left after the flows whose keys satisfy `of`, in bit/s.
     fn left_bps(&self, now: Time, link: u32, of: impl Fn(Key) -> bool) -> f64 {
         let link = &self.links[link as usize];
         let before = link.senders.iter().filter(|&&(flow, _)| of(self.key(now, flow)));

@@ -14,7 +14,7 @@ const PLAIN: Rules = Rules {
     least_share: 0.01,
 };
 
-/// Runs jobs on links, checks all rates, and returns when the jobs end.
+/// Runs jobs on links, checks all rates, and returns the time at which each job ends.
 fn ends(links: &[f64], rules: Rules, jobs: &[Job]) -> Vec<Option<f64>> {
     run(&mut Criticality::new(links, rules), jobs, is_right)
 }
@@ -56,8 +56,8 @@ fn oracle_13_6_three_flows_share_a_unit_link() {
     assert_ends(&[1.0], PLAIN, &reversed, &[6.0, 3.0, 1.0]);
 }
 
-/// Ten flows whose probes, one per round trip of a microsecond, would take three times the link and leave no capacity
-/// for data.
+/// Each of ten flows probes once per round trip of 1 us. Without a limit, these probes would need three times
+/// the capacity of the link and leave no capacity for data.
 #[test]
 fn probes_leave_half_of_a_link() {
     let job = || Job { rtt: Duration::from_us(1), ..Job::new(1e6, &[0]) };
@@ -77,7 +77,7 @@ fn oracle_13_5_flows_of_a_chain_send_in_parallel_on_disjoint_links() {
 
 #[test]
 fn a_more_critical_flow_takes_over_at_once() {
-    // Oracle 13-4 without latencies: 4 MB from the start, 100 KB at 5 ms.
+    // Oracle 13-4 without latencies: a flow of 4 MB starts at time 0, and a flow of 100 KB starts at 5 ms.
     let jobs = [Job::new(32e6, &[0]), Job::new(0.8e6, &[0]).at(0.005)];
     assert_ends(&[1e9], PLAIN, &jobs, &[0.0328, 0.0058]);
 }
@@ -95,16 +95,18 @@ fn a_faster_flow_passes_a_slower_one_on_a_common_link() {
     slow.demand_bps = 2.0;
     let mut fast = Job::new(2.0, &[0]);
     fast.demand_bps = 1.0;
-    // Alone, each takes 2 s. The first is more critical by order of arrival. Both get their maximum rate.
+    // Each flow takes 2 s if it is alone. The first flow is more critical because it arrived first. Both
+    // flows get their maximum rates.
     assert_ends(&links, PLAIN, &[slow, fast], &[2.0, 2.0]);
-    // A has 8 left and sends at 1 of a possible 4, because a more critical X takes 3 of 4 on link 0. B has 9 left on
-    // links 1 and 2.
+    // A has 8 bits left. A sends at 1 bit/s instead of 4 bit/s, because the more critical X takes 3 of 4
+    // bit/s on link 0. B has 9 bits left on link 1.
     let links = [4.0, 4.0];
     let x = Job { demand_bps: 3.0, ..Job::new(3.0, &[0]) };
     let a = Job::new(8.0, &[0, 1]);
     let b = Job::new(9.0, &[1]);
-    // X ends at 1 s. A sends at 1 and B at 3 of 4 until A has 2 - t/4 and B 2.25 - 3t/4 seconds left alone: t = 0.5.
-    // Then B sends its remaining 7.5 at 4 while A waits. After that A sends its remaining 7.5 at 4.
+    // X ends at 1 s. Before that, A sends at 1 bit/s and B at 3 bit/s. At time t, A would need 2 - t/4 s
+    // alone and B 2.25 - 3t/4 s. These times are equal at t = 0.5 s. Then B overtakes A and sends its
+    // remaining 7.5 bits at 4 bit/s while A waits. After that, A sends its remaining 7.5 bits at 4 bit/s.
     assert_ends(&links, PLAIN, &[x, a, b], &[1.0, 2.375 + 7.5 / 4.0, 2.375]);
 }
 
@@ -154,7 +156,8 @@ fn probes_of_paused_flows_take_their_share() {
 
 #[test]
 fn sizes_are_estimated_from_sent_bytes() {
-    // With steps of 2: A sends 2, then B (new, nothing sent) sends 2, then A 2 (by order of arrival), and so on.
+    // With steps of 2 bits: A sends 2 bits. Then B, which has sent nothing, sends 2 bits. Then A continues,
+    // because both flows have sent the same number of steps and A arrived first.
     let rules = Rules { measure: Measure::Sent { step_bits: 2.0 }, ..PLAIN };
     assert_ends(&[1.0], rules, &[Job::new(5.0, &[0]), Job::new(3.0, &[0])], &[8.0, 7.0]);
 }

@@ -11,7 +11,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(super) struct Search {
     topology: Arc<Topology>,
-    /// Per node, its number (place) among the nodes that are no leaf nodes. A leaf node has its neighbour's place.
+    /// Per node, its number (place) among the nodes that are not leaf nodes. A leaf node has its neighbour's
+    /// place.
     place: Vec<u32>,
     leaf: Vec<bool>,
     /// Per place, true if paths may lead through it.
@@ -19,9 +20,9 @@ pub(super) struct Search {
     /// The places with links to place p are `from[first[p]..first[p + 1]]`.
     first: Vec<u32>,
     from: Vec<u32>,
-    /// Per destination's place, hops from every place; `u16::MAX` if there is no path.
+    /// Per place of a destination, the hops from every place; `u16::MAX` if there is no path.
     distances: Vec<OnceLock<Box<[u16]>>>,
-    /// Per destination's place, the number of shortest paths from every place.
+    /// Per place of a destination, the number of shortest paths from every place.
     paths: Vec<OnceLock<Box<[f64]>>>,
 }
 
@@ -77,7 +78,7 @@ impl Search {
         self.place[node.index()] as usize
     }
 
-    /// Hops from every place to the place `to`.
+    /// Returns the hops from every place to the place `to`.
     #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
     fn search(&self, to: usize) -> Box<[u16]> {
         let mut distance = vec![UNREACHABLE; self.distances.len()];
@@ -88,7 +89,7 @@ impl Search {
             next += 1;
             let at = at as usize;
             if !self.leads_to(at, to) {
-                continue; // nodes behind this one use another path
+                continue; // nodes behind this one need another path
             }
             for &from in &self.from[self.first[at] as usize..self.first[at + 1] as usize] {
                 if distance[from as usize] == UNREACHABLE {
@@ -111,7 +112,7 @@ impl Search {
         self.distances[to].get_or_init(|| self.search(to))
     }
 
-    /// Hops between two nodes, from the distances between places.
+    /// Returns the hops between two nodes, computed from the distances between their places.
     fn hops(&self, distances: &[u16], from: NodeId, to: NodeId) -> Option<u32> {
         let between = distances[self.place(from)];
         let ends = u32::from(self.leaf[from.index()]) + u32::from(self.leaf[to.index()]);
@@ -126,11 +127,11 @@ impl Search {
         self.hops(self.distances(to), from, to)
     }
 
-    /// Hops between the two connected `hosts` that are farthest apart. Runs one search per place and stores none of
-    /// them.
+    /// Returns the hops between the two connected `hosts` that are farthest apart. Runs one search per place
+    /// and does not store the results.
     pub(super) fn diameter(&self, hosts: &[NodeId]) -> usize {
-        // At most two hosts per place matter, so that a leaf node has a partner at its place. Leaf nodes are farther
-        // away than the place itself.
+        // At most two hosts per place are needed: two, because a leaf node may need a partner at its own
+        // place. Leaf nodes come first, because they are farther away than the place itself.
         let mut ends: Vec<NodeId> = hosts.to_vec();
         ends.sort_by_key(|&host| (self.place(host), !self.leaf[host.index()]));
         let mut ends: Vec<&[NodeId]> = ends.chunk_by(|a, b| self.place(*a) == self.place(*b)).collect();
@@ -155,7 +156,7 @@ impl Search {
         if self.leaf[at.index()] {
             self.topology.links_from(at).for_each(|(_, link)| visit(link.from_port, link.to));
         } else if here == 0 {
-            // `to` is a leaf node of this node.
+            // `to` is a leaf node whose only neighbour is `at`.
             self.topology.links_from(to).for_each(|(_, link)| visit(link.to_port, to));
         } else {
             // A leaf node has its neighbour's place, so it is never closer.
@@ -168,7 +169,7 @@ impl Search {
         }
     }
 
-    /// Number of shortest paths from `from` to `to`; 0 if there is none.
+    /// Returns the number of shortest paths from `from` to `to`; 0 if there is no path.
     pub(super) fn paths(&self, from: NodeId, to: NodeId) -> f64 {
         let paths = self.paths[self.place(to)].get_or_init(|| {
             let distances = self.distances(to);

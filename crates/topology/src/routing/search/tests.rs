@@ -8,7 +8,7 @@ use std::sync::Arc;
 const RATE: Rate = Rate::from_gbps(10);
 const DELAY: Duration = Duration::from_ns(100);
 
-/// Hops from every node to `to`, by plain relaxation until no distance changes.
+/// Returns the hops from every node to `to`, computed by plain relaxation until no distance changes.
 fn relaxed(topology: &Topology, to: NodeId) -> Vec<Option<u32>> {
     let mut hops = vec![None; topology.node_count()];
     hops[to.index()] = Some(0);
@@ -29,7 +29,8 @@ fn relaxed(topology: &Topology, to: NodeId) -> Vec<Option<u32>> {
 fn fabrics() -> Vec<Topology> {
     let mut pairs = Builder::default();
     let nodes: Vec<NodeId> = (0..5).map(|_| pairs.host(0)).collect();
-    // Two hosts that have only each other, two hosts with parallel links, and one host without links.
+    // Two hosts that are connected only to each other, two hosts with two parallel links, and one host
+    // without links.
     pairs.join(nodes[1], nodes[0], RATE, DELAY);
     pairs.join(nodes[2], nodes[3], RATE, DELAY);
     pairs.join(nodes[2], nodes[3], RATE, DELAY);

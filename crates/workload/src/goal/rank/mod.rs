@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// Bytes of a request to send, and of the reply to it.
+/// Size, in bytes, of a request to send, and of the reply to a request.
 const HANDSHAKE: u64 = 64;
 
 /// How ranks exchange messages.
@@ -60,8 +60,8 @@ pub(super) enum Kind {
 /// The fields by which a message is matched with a receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Envelope {
-    /// Sequence number among the messages from this sender to this receiver. Messages are matched in the order in which
-    /// they were sent, whatever the order of arrival.
+    /// Sequence number among the messages from this sender to this receiver. Messages are matched in the
+    /// order in which they were sent, in any order of arrival.
     number: u64,
     tag: Option<u32>,
 }
@@ -72,7 +72,8 @@ pub(super) struct Outgoing {
     pub(super) to: u32,
     pub(super) bytes: u64,
     pub(super) message: Message,
-    /// The send operation that finishes when the sender's flow is closed; `None` if no operation waits for it.
+    /// The send operation that finishes when the sender's flow is closed; `None` if no operation waits for
+    /// the message.
     pub(super) send: Option<Slot>,
 }
 
@@ -89,7 +90,7 @@ pub struct Account {
     pub bytes: u64,
 }
 
-/// Messages of one sender that arrived before an earlier one of the same sender.
+/// Messages of one sender that arrived before an earlier message of the same sender.
 #[derive(Debug, Default)]
 struct Incoming {
     next: u64,
@@ -140,7 +141,8 @@ impl Rank {
         }
     }
 
-    /// Begins and finishes every operation that it can at `now`. Returns whether there was anything to do.
+    /// Begins and finishes every operation that can begin or finish at `now`. Returns true if there was
+    /// anything to do.
     pub(super) fn advance(&mut self, now: Time) -> bool {
         while let Some(&Reverse((end, slot))) = self.computing.peek()
             && end <= now
@@ -167,7 +169,7 @@ impl Rank {
         true
     }
 
-    /// When the next computation finishes.
+    /// Returns the time at which the next computation finishes.
     pub(super) fn wake(&self) -> Time {
         self.computing.peek().map_or(Time::NEVER, |&Reverse((end, _))| end)
     }
@@ -264,7 +266,7 @@ impl Rank {
         self.stirred = true;
     }
 
-    /// The sender of a requested message has finished sending it.
+    /// Finishes the send operation of a requested message, because the transport has sent the whole message.
     pub(super) fn is_sent(&mut self, send: Slot) {
         self.finish(send);
     }

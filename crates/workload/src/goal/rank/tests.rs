@@ -4,7 +4,8 @@ use super::*;
 use crate::goal::Line;
 use crate::goal::tests::{EXAMPLE, trace};
 
-/// Delivers each message after a delay chosen by the test, and tells the sender at once that it has been sent.
+/// A network that delivers each message after a delay chosen by the test. The sender learns at once that its
+/// message has been sent.
 struct Network {
     ranks: Vec<Rank>,
     now: u64,
@@ -63,7 +64,7 @@ impl Network {
         }
     }
 
-    /// When each rank finished, in ns; `None` if it did not.
+    /// Returns the time at which each rank finished, in ns; `None` if the rank did not finish.
     fn finished(&self) -> Vec<Option<u64>> {
         let finished = |rank: &Rank| rank.account().finished.map(|at| at.as_ps() / 1_000);
         self.ranks.iter().map(finished).collect()
@@ -76,7 +77,7 @@ fn run(text: &str, settings: Settings, delay: impl Fn(usize, u64) -> u64) -> Net
     network
 }
 
-/// A program of two ranks with these statements.
+/// Returns a program of two ranks with the given statements.
 fn two(first: &str, second: &str) -> String {
     format!("num_ranks 2\nrank 0 {{\n{first}\n}}\nrank 1 {{\n{second}\n}}")
 }
@@ -110,9 +111,9 @@ fn a_large_message_is_asked_for_first_and_sent_when_its_receive_is_posted() {
     );
     let network = run(&text, Settings::default(), |_, _| 100);
     assert_eq!(network.sent, [(0, 0, 1, 64), (700, 1, 0, 64), (800, 0, 1, 20_000)]);
-    // The sender finishes when the data has been sent, the receiver when it has arrived.
+    // The sender finishes when the data has been sent. The receiver finishes when the data has arrived.
     assert_eq!(network.finished(), [Some(805), Some(900)]);
-    // A message of exactly the limit is not eager; with the largest limit every message is eager.
+    // A message whose size equals the limit is not eager. With the largest limit, every message is eager.
     let sizes = |bytes: u64, eager| {
         let text = two(&format!("send {bytes}b to 1"), &format!("recv {bytes}b from 0"));
         run(&text, Settings { eager, ..Settings::default() }, |_, _| 1).sent.len()
@@ -151,7 +152,9 @@ fn a_send_that_blocks_before_its_partner_receives_is_a_deadlock_that_names_both(
     );
 }
 
-/// Rank 1 posts two receives. It computes 100 ns after the first completes and 10 ns after the second.
+/// Rank 1 posts two receives. When the first receive completes, rank 1 computes for 100 ns. When the second
+/// receive completes, rank 1 computes for 10 ns on another CPU. Returns the time at which rank 1 finishes, in
+/// ns.
 fn in_which_order(first: &str, second: &str, delay: impl Fn(usize, u64) -> u64) -> Option<u64> {
     let receive = format!(
         "l1: recv 1b from {first}\nl2: calc 100\nl2 requires l1\nl3: recv 1b from {second}\nl4: calc 10 cpu 1\nl4 requires l3"
@@ -161,9 +164,9 @@ fn in_which_order(first: &str, second: &str, delay: impl Fn(usize, u64) -> u64) 
 
 #[test]
 fn messages_match_in_send_order_in_any_order_of_arrival() {
-    // In order: the first receive completes at 50 ns, the second at 70 ns.
+    // The messages arrive in send order: the first receive completes at 50 ns, and the second at 70 ns.
     assert_eq!(in_which_order("0 tag 5", "0 tag 5", |number, _| [50, 70][number]), Some(150));
-    // The second message overtakes the first, which arrives at 90 ns: both receives complete then.
+    // The second message arrives at 10 ns and the first message at 90 ns. Both receives complete at 90 ns.
     assert_eq!(in_which_order("0 tag 5", "0 tag 5", |number, _| [90, 10][number]), Some(190));
     // A wildcard also takes the message that was sent first.
     assert_eq!(in_which_order("-1 tag -1", "0 tag 5", |number, _| [90, 10][number]), Some(190));
@@ -222,7 +225,7 @@ fn a_posted_receive_lets_others_compute_until_they_wait_for_it() {
         "l1: recv 1b from 0\nl2: calc 200\nl2 irequires l1\nl3: calc 50\nl3 requires l1\nl3 requires l2",
     );
     assert_eq!(run(&text, Settings::default(), |_, _| 0).finished(), [Some(300), Some(350)]);
-    // With `irequires`, an operation waits until the other begins.
+    // With `irequires`, an operation waits until the operation that it requires begins.
     let late = "num_ranks 1\nrank 0 { l1: calc 100; l2: calc 10; l3: calc 1 cpu 1; l2 requires l1; l3 irequires l2 }";
     assert_eq!(run(late, Settings::default(), |_, _| 0).finished(), [Some(110)]);
 }
@@ -239,7 +242,8 @@ fn a_program_is_read_no_further_than_its_window() {
     for ns in 0..100 {
         rank.advance(at(ns));
         let read = read.load(std::sync::atomic::Ordering::Relaxed) as u64;
-        // The operation that computes, the next one, and the window after it.
+        // The rank has read the completed operations, the operation that computes, the next operation, and
+        // the window after the next operation.
         assert_eq!(read, ns + 22);
     }
     assert_eq!(rank.order.unfinished().len(), 22);

@@ -19,7 +19,8 @@ pub struct Algorithm {
     steps: fn(Group, u64) -> Steps,
 }
 
-/// All algorithms. The first of each operation is its usual one. Trees have the first rank as root.
+/// All algorithms. The first algorithm listed for an operation is the usual one. The root of trees is the
+/// first rank.
 pub const ALGORITHMS: [Algorithm; 12] = [
     algorithm("barrier", "dissemination", |group, _| Box::new(dissemination::barrier(group))),
     algorithm("broadcast", "binomial", |group, bytes| Box::new(binomial::broadcast(group, 0, bytes))),
@@ -55,8 +56,9 @@ pub struct Collective {
 }
 
 impl Collective {
-    /// A program with one operation per iteration. `bytes` is the size that each rank contributes or distributes, or
-    /// that each rank sends to each other. A barrier ignores it.
+    /// Creates a program with one operation per iteration. `bytes` is the size that each rank contributes or
+    /// distributes, or, for all-to-all, the size that each rank sends to every other rank. A barrier ignores
+    /// `bytes`.
     ///
     /// # Errors
     /// If there are fewer than 2 ranks or more than 2^20, if the algorithm needs a power of two of ranks, or if the

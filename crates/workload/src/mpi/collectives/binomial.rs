@@ -1,5 +1,5 @@
-//! Collectives along a binomial tree. Members are counted from the root; the parent of member `r` is `r` with its
-//! lowest set bit cleared.
+//! Collectives along a binomial tree. Members are counted from the root. The parent of member `r` is the
+//! member whose number is `r` with the lowest set bit cleared.
 
 use super::{Group, tag};
 use crate::mpi::Step;
@@ -11,7 +11,8 @@ struct Place {
     root: u32,
     /// Position after the root, modulo the size of the group.
     relative: u32,
-    /// Number of children: one per bit below the lowest set bit of `relative`, as far as there are members.
+    /// Number of children. There is one child per bit below the lowest set bit of `relative`, if the group
+    /// has that member.
     children: u32,
 }
 
@@ -33,7 +34,7 @@ impl Place {
         Self { group, root, relative, children }
     }
 
-    /// The child that is reached by setting this bit.
+    /// Returns the edge to the child whose position differs from this member's position in this bit.
     fn child(self, bit: u32) -> Edge {
         let child = self.relative + (1 << bit);
         self.edge(child, child, bit)
@@ -49,7 +50,8 @@ impl Place {
         Edge { rank: self.group.rank(self.root + end), members: u64::from(members), tag: tag(bit) }
     }
 
-    /// Towards the root: receives from its children, the smallest subtree first, then sends to its parent.
+    /// Returns the steps of a transfer to the root: the member receives from its children, the smallest
+    /// subtree first, then sends to its parent.
     fn up(self, bytes: impl Fn(u64) -> u64 + Copy + Send) -> impl Iterator<Item = Step> + Send {
         let hear = move |bit| {
             let edge = self.child(bit);
@@ -59,7 +61,8 @@ impl Place {
         (0..self.children).map(hear).chain(self.parent().map(tell))
     }
 
-    /// From the root: receives from its parent, then sends to its children, the largest subtree first.
+    /// Returns the steps of a transfer from the root: the member receives from its parent, then sends to its
+    /// children, the largest subtree first.
     fn down(self, bytes: impl Fn(u64) -> u64 + Copy + Send) -> impl Iterator<Item = Step> + Send {
         let hear = move |edge: Edge| Step::default().receiving(edge.rank, bytes(edge.members), edge.tag);
         let tell = move |bit| {
@@ -70,22 +73,22 @@ impl Place {
     }
 }
 
-/// The member at place `root` sends the same `bytes` to all members.
+/// Broadcast: the member at place `root` sends the same `bytes` to all members.
 pub fn broadcast(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).down(move |_| bytes)
 }
 
-/// `bytes` of each member are combined on the way to the member at place `root`.
+/// Reduce: `bytes` of each member are combined on the way to the member at place `root`.
 pub fn reduce(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).up(move |_| bytes)
 }
 
-/// `bytes` of each member are collected at the member at place `root`.
+/// Gather: `bytes` of each member are collected at the member at place `root`.
 pub fn gather(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).up(move |members| members * bytes)
 }
 
-/// The member at place `root` sends each member its own `bytes`.
+/// Scatter: the member at place `root` sends to each member `bytes` of its own.
 pub fn scatter(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).down(move |members| members * bytes)
 }

@@ -1,9 +1,11 @@
-//! The algorithms of Bruck, Ho, Kipnis, Upfal and Weathersby (1997): the fewest rounds for any number of members.
+//! The algorithms of Bruck, Ho, Kipnis, Upfal and Weathersby (1997), which need the fewest rounds for any
+//! number of members.
 
 use super::{Group, rounds, tag};
 use crate::mpi::Step;
 
-/// Each member receives the `bytes` of all. The data that a member holds doubles in each round.
+/// All-gather: each member receives `bytes` from every member. The data that a member holds doubles in each
+/// round.
 pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance: u32 = 1 << round;
@@ -13,7 +15,8 @@ pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
     })
 }
 
-/// Each member sends each other member `bytes`. In round k it sends the blocks whose remaining distance has bit k set.
+/// All-to-all: each member sends `bytes` to every other member. In round k it sends the blocks whose
+/// remaining distance has bit k set.
 pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance: u32 = 1 << round;

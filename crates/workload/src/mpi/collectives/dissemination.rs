@@ -1,10 +1,10 @@
-//! Dissemination barrier (Hensgen, Finkel and Manber, 1988): after round k each member knows that 2^(k+1) members have
-//! arrived.
+//! Dissemination barrier (Hensgen, Finkel and Manber, 1988). After round k, each member knows that 2^(k+1)
+//! members have arrived.
 
 use super::{Group, rounds, tag};
 use crate::mpi::Step;
 
-/// No member leaves the barrier before all members have entered it.
+/// Barrier: no member leaves before all members have entered.
 pub fn barrier(group: Group) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance = 1 << round;

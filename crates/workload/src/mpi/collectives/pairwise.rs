@@ -1,16 +1,17 @@
-//! All-to-all by pairwise exchange: each member exchanges data with each other member in a separate round.
+//! All-to-all by pairwise exchange: in each round, a member exchanges data with one other member.
 
 use super::{Group, tag};
 use crate::mpi::Step;
 
-/// Each member sends each other member `bytes`.
+/// All-to-all: each member sends `bytes` to every other member.
 pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     alltoallv(group, move |_, _| bytes)
 }
 
-/// The member at place `a` sends the member at place `b` `bytes(a, b)`. If the number of members is a power of two, the
-/// partner in round r is the place xor r. Otherwise a member sends to the place r further on and receives from the
-/// place r before (specifications/cee.md §6.5).
+/// All-to-all with unequal sizes: the member at place `a` sends `bytes(a, b)` to the member at place `b`. If
+/// the number of members is a power of two, the partner in round r is at place `me` xor r. Otherwise a member
+/// sends to the member r places after it and receives from the member r places before it
+/// (specifications/cee.md §6.5).
 pub fn alltoallv(group: Group, bytes: impl Fn(u32, u32) -> u64 + Send) -> impl Iterator<Item = Step> + Send {
     let (me, size) = (group.me(), group.size());
     (1..size).map(move |round| {

@@ -4,17 +4,19 @@
 use super::{Group, rounds, tag};
 use crate::mpi::Step;
 
-/// Each member gets `bytes` combined from all. If the number of members is not a power of two, some of the first
-/// members hand their data to a neighbour, which takes part for both and returns the result.
+/// All-reduce: each member gets `bytes` combined from all members. If the number of members is not a power of
+/// two, some of the first members give their data to a neighbour. This neighbour takes part for both members
+/// and returns the result.
 #[expect(clippy::cast_possible_truncation, reason = "there are at most 32 rounds")]
 pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
-    /// Round numbers in which members that do not take part send their data, and receive the result.
+    /// Round numbers in which members that do not take part send their data (`FOLD`) and receive the result
+    /// (`UNFOLD`).
     const FOLD: u32 = 30;
     const UNFOLD: u32 = 31;
     let doubled: u32 = 1 << group.size().ilog2();
     let folded = group.size() - doubled;
     let me = group.me();
-    // Among the first 2 x `folded` members, the even ones hand over to the odd ones.
+    // Among the first 2 x `folded` members, the even members give their data to the odd members.
     let hands_over = me < 2 * folded && me.is_multiple_of(2);
     let takes_over = me < 2 * folded && !me.is_multiple_of(2);
     let told = |peer: u32, round| Step::default().receiving(group.rank(peer), bytes, tag(round));
@@ -32,7 +34,7 @@ pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
     before.into_iter().chain((0..exchanges).map(exchange)).chain(after)
 }
 
-/// Each member receives the `bytes` of all.
+/// All-gather: each member receives `bytes` from every member.
 ///
 /// # Panics
 /// If the number of members is not a power of two. Bruck's algorithm and the ring have no such limit.

@@ -1,16 +1,18 @@
-//! Collectives around a ring, in which each member sends to the next: the fewest bytes per link, but about as many
-//! rounds as members.
+//! Collectives around a ring, in which each member sends to the next member. These algorithms send the fewest
+//! bytes per link, but need about as many rounds as there are members.
 
 use super::{Group, tag};
 use crate::mpi::Step;
 
-/// Each member receives the `bytes` of all. In each round a member forwards the block that it received last.
+/// All-gather: each member receives `bytes` from every member. In each round a member forwards the block that
+/// it received last.
 pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     (1..group.size()).map(move |round| pass(group, round, bytes, bytes))
 }
 
-/// Each member gets `bytes` combined from all. The data is divided into one part per member. The parts are combined
-/// during a first pass around the ring and distributed during a second.
+/// All-reduce: each member gets `bytes` combined from all members. The data is divided into one part per
+/// member. The parts are combined during the first pass around the ring and distributed during the second
+/// pass.
 #[expect(clippy::cast_possible_truncation, reason = "a part is at most the whole")]
 pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     let members = u64::from(group.size());
@@ -20,7 +22,8 @@ pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
         end(part + 1) - end(part)
     };
     (0..2 * group.size().saturating_sub(1)).map(move |round| {
-        // In round r a member sends the part r places before its own, and receives the part before that.
+        // In round r, a member sends the part that is r places before its own part. It receives the part
+        // before the sent part.
         let sent = u64::from(group.me()) + 2 * members - u64::from(round);
         pass(group, round, part(sent), part(sent - 1))
     })

@@ -9,7 +9,7 @@ fn all(ranks: u32) -> Vec<BTreeSet<u32>> {
     vec![(0..ranks).collect(); ranks as usize]
 }
 
-/// Plays a collective of the given number of ranks.
+/// Returns a function that runs a collective among a given number of ranks.
 fn everybody(steps: impl Fn(Group) -> Steps) -> impl Fn(u32) -> Vec<BTreeSet<u32>> {
     move |ranks| play(ranks, |rank| steps(Group::world(rank, ranks)))
 }
@@ -64,7 +64,8 @@ fn trees_lead_to_and_from_any_root() {
     }
 }
 
-/// Total bytes that all members send: each member's share travels once along each edge between the member and the root.
+/// Each member's share travels once along every tree edge between the member and the root. The test compares
+/// the total number of bytes that all members send.
 #[test]
 fn gathering_moves_each_share_once_an_edge() {
     for ranks in SIZES {
@@ -83,7 +84,7 @@ fn messages_and_bytes_of_a_member_are_those_of_the_algorithm() {
     let member = |rank, ranks| Group::world(rank, ranks);
     assert_eq!(sent(Box::new(dissemination::barrier(member(3, 12)))), (4, 4));
     assert_eq!(sent(Box::new(recursive_doubling::allreduce(member(5, 8), 100))), (3, 300));
-    // 12 members: the first 8 are folded into 4, so 8 take part in the exchanges.
+    // With 12 members, the first 8 members are folded into 4, so 8 members take part in the exchanges.
     assert_eq!(sent(Box::new(recursive_doubling::allreduce(member(2, 12), 100))), (1, 100));
     assert_eq!(sent(Box::new(recursive_doubling::allreduce(member(3, 12), 100))), (4, 400));
     assert_eq!(sent(Box::new(recursive_doubling::allreduce(member(9, 12), 100))), (3, 300));

@@ -1,5 +1,6 @@
-//! BT: block-tridiagonal solver by multipartition. Each dimension of the cube is cut into as many slabs as the square
-//! of ranks has rows. Each rank has one cell in every slab of every dimension, so all ranks compute during every sweep.
+//! BT: block-tridiagonal solver by multipartition. If the square of ranks has n rows, each dimension of the
+//! cube is cut into n slabs. Each rank has one cell in every slab of every dimension, so all ranks compute
+//! during every sweep.
 
 use super::{Class, DOUBLE, measured};
 use crate::WorkloadError;
@@ -8,17 +9,18 @@ use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 use std::iter::once;
 
-/// Points per dimension, and time steps, of the classes.
+/// For each class: points per dimension, and time steps.
 const CLASSES: [(u32, u32); 6] = [(12, 60), (24, 200), (64, 200), (102, 200), (162, 200), (408, 250)];
 /// Picoseconds per point and time step: 4.6 ms for 64 x 64 x 64 / 64 in class A.
 const WORK: u64 = 1_117_000;
-/// Percent of a time step's computation, measured: update, right-hand side, forward sweeps, backward sweeps.
+/// Measured percentages of a time step's computation: update, right-hand side, forward sweeps, backward
+/// sweeps.
 const UPDATE: u64 = 6;
 const RIGHT_HAND_SIDE: u64 = 11;
 const FORWARD: u64 = 69;
 const BACKWARD: u64 = 14;
 
-/// Variables per point, and the coefficients that a forward sweep carries with them.
+/// Variables per point, and coefficients per point that a forward sweep also sends.
 const VARIABLES: u64 = 5;
 const COEFFICIENTS: u64 = VARIABLES * VARIABLES;
 /// Layers of points that a cell copies from its neighbours.
@@ -50,7 +52,8 @@ impl Bt {
         Ok(Self { class, side })
     }
 
-    /// The neighbours of a rank, down and up in each dimension, with wrap-around. They are the same for all its cells.
+    /// Returns the neighbours of a rank, down and up in each dimension, with wrap-around. All cells of the
+    /// rank have the same neighbours.
     fn neighbours(self, rank: u32) -> [[u32; 2]; 3] {
         let side = self.side;
         let (column, row) = (rank % side, rank / side);
@@ -63,14 +66,15 @@ impl Bt {
         ]
     }
 
-    /// The slabs that contain a rank's cell. From one cell to the next, the slab increases in the third and the first
-    /// dimension and decreases in the second.
+    /// Returns the slabs that contain a rank's cell. From one cell of the rank to the next, the slab number
+    /// increases in the first and the third dimension and decreases in the second.
     fn slabs(self, rank: u32, cell: u32) -> [u32; 3] {
         let side = self.side;
         [(rank % side + cell) % side, (rank / side + side - cell) % side, cell]
     }
 
-    /// Bytes that a rank sends up or down a dimension to fill the layers around its neighbour's cells.
+    /// Returns the number of bytes that a rank sends up or down a dimension to fill the layers around its
+    /// neighbour's cells.
     fn faces(self, rank: u32, axis: usize, up: bool) -> u64 {
         let (points, side) = (self.class.of(&CLASSES).0, self.side);
         let size = |slab: u32| u64::from(points / side + u32::from(slab < points % side));
@@ -80,7 +84,7 @@ impl Bt {
         cells.map(area).sum::<u64>() * LAYERS * VARIABLES * DOUBLE
     }
 
-    /// Each rank sends the layers around its neighbours' cells.
+    /// Returns the step in which each rank sends the layers around its neighbours' cells.
     #[expect(clippy::cast_possible_truncation, reason = "an axis is below 3")]
     fn copy_faces(self, rank: u32) -> Step {
         let neighbours = self.neighbours(rank);
@@ -94,8 +98,8 @@ impl Bt {
         })
     }
 
-    /// A sweep through the slabs of a dimension. In each slab a rank computes for `compute` on one cell, then sends
-    /// `bytes` of the cell's face to the next rank.
+    /// Returns the steps of a sweep through the slabs of a dimension. In each slab, a rank computes on one
+    /// cell for `compute`, then sends `bytes` of the cell's face to the next rank.
     fn sweep(
         self,
         [from, to]: [u32; 2],
@@ -111,7 +115,7 @@ impl Bt {
         })
     }
 
-    /// The solution along a dimension: elimination upward, substitution downward.
+    /// Returns the steps of the solution along a dimension: elimination upwards, then substitution downwards.
     #[expect(clippy::cast_possible_truncation, reason = "an axis is below 3")]
     fn solve(self, rank: u32, axis: usize, compute: Duration) -> impl Iterator<Item = Step> + Send {
         let [down, up] = self.neighbours(rank)[axis];

@@ -1,5 +1,5 @@
-//! CG: conjugate gradients on a sparse matrix, in blocks over a grid of ranks with as many columns as rows, or twice as
-//! many.
+//! CG: conjugate gradients on a sparse matrix. The matrix is divided into blocks over a grid of ranks. The
+//! grid has as many columns as rows, or twice as many.
 
 use super::{Class, DOUBLE, measured, power_of_two};
 use crate::WorkloadError;
@@ -8,7 +8,7 @@ use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 use std::iter::once;
 
-/// Rows, nonzeros per row and outer iterations of the classes.
+/// For each class: rows, nonzeros per row, and outer iterations.
 const CLASSES: [(u32, u64, u32); 6] = [
     (1_400, 7, 15),
     (7_000, 8, 15),
@@ -24,7 +24,7 @@ const PRODUCTS: u64 = INNER as u64 + 1;
 /// Picoseconds per stored nonzero and outer iteration: 9.5 ms for 75,000 x 14 x 14 / 64 in class B.
 const WORK: u64 = 41_500;
 
-/// Tags of the rounds of scalar sums, of the rounds of vector sums, and of the transposition.
+/// First tags of the rounds of scalar sums and of vector sums, and the tag of the transposition.
 const SUM: u32 = 100;
 const VECTOR: u32 = 200;
 const TRANSPOSE: u32 = 300;
@@ -56,8 +56,9 @@ impl Cg {
         Ok(cg)
     }
 
-    /// Bytes of the vector part that a rank holds after its row of ranks has summed it: the part of its row of the
-    /// matrix. If there are twice as many columns as rows, two neighbouring ranks hold one half each.
+    /// Returns the size, in bytes, of the vector part that a rank holds after its row of ranks has summed the
+    /// vector. This is the part that belongs to the rank's row of the grid. If there are twice as many
+    /// columns as rows, two neighbouring ranks hold one half each.
     fn part(self, rank: u32) -> u64 {
         let (rows, ..) = self.class.of(&CLASSES);
         let row = rank / self.grid_columns;
@@ -70,8 +71,8 @@ impl Cg {
         u64::from(held) * DOUBLE
     }
 
-    /// The partner with which a rank sums in a round. There are as many rounds as bits in the number of columns; the
-    /// first has the most distant partner.
+    /// Returns the partner with which a rank sums in a round. The number of rounds is the number of bits of a
+    /// column's index. The partner of the first round is the most distant.
     fn partner(self, rank: u32, round: u32) -> u32 {
         rank ^ (self.grid_columns >> (round + 1))
     }
@@ -80,7 +81,7 @@ impl Cg {
         self.grid_columns.ilog2()
     }
 
-    /// The rank that holds the transposed block; it may be the rank itself.
+    /// Returns the rank that holds the transposed block. This may be the rank itself.
     fn transposed(self, rank: u32) -> u32 {
         let rows = self.grid_rows;
         if self.grid_columns == rows {
@@ -90,7 +91,7 @@ impl Cg {
         }
     }
 
-    /// The rounds of a sum of scalars over a row of ranks.
+    /// Returns the rounds of a sum of scalars over a row of ranks.
     fn sum(self, rank: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
         (0..self.rounds()).map(move |round| {
             let peer = self.partner(rank, round);
@@ -98,8 +99,8 @@ impl Cg {
         })
     }
 
-    /// A matrix-vector product, in which a rank computes for `compute`. The result is summed over the row of ranks,
-    /// then exchanged with the rank of the transposed block.
+    /// Returns the steps of a matrix-vector product, in which a rank computes for `compute`. The result is
+    /// summed over the row of ranks, then exchanged with the rank of the transposed block.
     fn product(self, rank: u32, compute: Duration) -> impl Iterator<Item = Step> + Send {
         let held = self.part(rank);
         let exchanges = (0..self.rounds()).rev().map(move |round| {
@@ -110,7 +111,8 @@ impl Cg {
         let peer = self.transposed(rank);
         let transpose =
             Step::default().receiving(peer, self.part(peer), TRANSPOSE).sending(peer, held, TRANSPOSE);
-        // Measured: three quarters of the time are for the product, one quarter for vector operations.
+        // By measurement, the product takes three quarters of the time, and vector operations take one
+        // quarter.
         after(compute * 3 / 4, exchanges.chain(once(transpose)).chain(once(Step::computing(compute / 4))))
     }
 }
@@ -133,8 +135,8 @@ impl Communication for Cg {
     fn iteration(&self, rank: u32, compute: Duration) -> Steps {
         let cg = *self;
         let compute = compute / PRODUCTS;
-        // Each inner iteration sums two dot products: that of the direction and its image, and that of the new
-        // residual.
+        // Each inner iteration sums two dot products: the product of the direction and its image, and the
+        // square of the new residual.
         let inner = move |_| {
             let sums = cg.sum(rank, DOUBLE).chain(cg.sum(rank, DOUBLE));
             cg.product(rank, compute).chain(sums)

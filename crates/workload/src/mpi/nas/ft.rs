@@ -1,4 +1,5 @@
-//! FT: a three-dimensional Fourier transform, in slabs, or in pencils if there are more ranks than planes.
+//! FT: a three-dimensional Fourier transform. The points are divided into slabs, or into pencils if there are
+//! more ranks than planes.
 
 use super::{COMPLEX, Class, measured, power_of_two};
 use crate::WorkloadError;
@@ -7,7 +8,7 @@ use crate::mpi::step::after;
 use crate::mpi::{Communication, Steps};
 use raddle_core::Duration;
 
-/// Points in each dimension, and iterations, of the classes.
+/// For each class: points in each dimension, and iterations.
 const CLASSES: [([u64; 3], u32); 6] = [
     ([64, 64, 64], 6),
     ([128, 128, 32], 6),
@@ -23,7 +24,8 @@ const WORK: u64 = 35_800;
 #[derive(Debug, Clone, Copy)]
 pub struct Ft {
     class: Class,
-    /// Number of ranks among which planes are transposed; `lines` is the number among which lines are.
+    /// Number of ranks in a group that transposes planes. `lines` is the number of ranks in a group that
+    /// transposes lines.
     planes: u32,
     lines: u32,
 }
@@ -53,13 +55,14 @@ impl Ft {
         points.iter().product::<u64>() / u64::from(self.planes * self.lines)
     }
 
-    /// A transform of all three dimensions: part of the computation, a transposition, then the rest.
+    /// Returns the steps of a transform of all three dimensions: a part of the computation, a transposition,
+    /// then the rest. With pencils, the rest includes a second transposition.
     fn transform(self, rank: u32, compute: Duration) -> Steps {
         let Self { planes, lines, .. } = self;
         let bytes = self.points() * COMPLEX;
         let transpose = move |group: Group| pairwise::alltoall(group, bytes / u64::from(group.size()));
         let across = Group::every(lines, rank % lines, planes, rank / lines);
-        // Measured: two fifths of the time before a transposition, three fifths after it.
+        // By measurement, two fifths of the time are before the transposition and three fifths after it.
         let (first, rest) = (compute * 2 / 5, compute * 3 / 5);
         if lines == 1 {
             return Box::new(after(first, transpose(across)).chain(after(rest, std::iter::empty())));
@@ -83,12 +86,12 @@ impl Communication for Ft {
         measured(WORK, self.points())
     }
 
-    /// The forward transform.
+    /// Runs the forward transform.
     fn opening(&self, rank: u32, compute: Duration) -> Steps {
         self.transform(rank, compute)
     }
 
-    /// An inverse transform and a checksum.
+    /// Runs an inverse transform and a checksum.
     fn iteration(&self, rank: u32, compute: Duration) -> Steps {
         let world = Group::world(rank, self.ranks());
         Box::new(self.transform(rank, compute).chain(binomial::reduce(world, 0, COMPLEX)))

@@ -1,4 +1,5 @@
-//! IS: integer sort by buckets. The ranks sum the bucket counts, assign buckets to ranks, and send each other keys.
+//! IS: integer sort by buckets. The ranks sum the bucket counts, assign buckets to ranks, and send keys to
+//! each other.
 
 use super::keys::histograms;
 use super::{Class, measured, power_of_two};
@@ -11,9 +12,9 @@ use std::sync::Arc;
 
 /// Binary logarithms of the number of keys and of the number of buckets, for each class.
 const CLASSES: [(u32, u32); 6] = [(16, 9), (20, 10), (23, 10), (25, 10), (27, 10), (31, 10)];
-/// Iterations, the same for all classes.
+/// Number of iterations, the same for all classes.
 const ITERATIONS: u32 = 10;
-/// Keys looked up for verification; their counts are sent with the bucket counts.
+/// Number of keys looked up for verification. Their counts are sent with the bucket counts.
 const TESTED: u64 = 5;
 /// Bytes of a key and of a count.
 const INTEGER: u64 = 4;
@@ -30,7 +31,8 @@ pub struct Is {
 }
 
 impl Is {
-    /// IS on a power of two of ranks. The keys are drawn as in the benchmark, which takes some ten seconds for class D.
+    /// Creates IS on a power of two of ranks. The keys are drawn as in the benchmark, which takes about ten
+    /// seconds for class D.
     ///
     /// # Errors
     /// If the number of ranks is not a power of two, or exceeds the number of buckets.
@@ -55,8 +57,8 @@ impl Is {
     }
 }
 
-/// The rank that owns each bucket. Buckets are assigned in order. A rank gets buckets until it and the ranks before it
-/// have their even `share` of all keys.
+/// Returns the rank that owns each bucket. Buckets are assigned in order. A rank gets buckets until it and
+/// the ranks before it together have at least their even `share` of all keys.
 fn share(histograms: &[Vec<u32>], share: u64) -> Vec<usize> {
     let buckets = histograms[0].len();
     let (mut owner, mut keys) = (0, 0);

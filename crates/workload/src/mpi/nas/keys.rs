@@ -1,13 +1,13 @@
 //! The keys that IS sorts: how many keys each rank draws for each bucket.
 
-/// The generator's multiplier, 5^13; then its initial state, and its modulus as a bit mask.
+/// The generator's multiplier, 5^13. The next constants are its initial state and its modulus as a bit mask.
 const MULTIPLIER: u64 = 1_220_703_125;
 const SEED: u64 = 314_159_265;
 const MASK: u64 = (1 << 46) - 1;
 
-/// For each rank, the number of its keys in each of `1 << bucket_bits` buckets. The ranks, a power of two of them, draw
-/// `1 << key_bits` keys in all, each rank its successive part of one sequence. A key is the sum of four draws, so the
-/// middle buckets get the most keys.
+/// Returns, for each rank, the number of its keys in each of `1 << bucket_bits` buckets. The ranks together
+/// draw `1 << key_bits` keys. `ranks` must be a power of two. Each rank draws the next part of one common
+/// sequence. A key is the sum of four draws, so the middle buckets get the most keys.
 #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 pub(super) fn histograms(key_bits: u32, bucket_bits: u32, ranks: u32) -> Vec<Vec<u32>> {
     let keys = (1_u64 << key_bits) / u64::from(ranks);

@@ -1,6 +1,6 @@
-//! MG: multigrid on a cube with wrap-around, in blocks. On each level the ranks exchange the faces of their blocks. On
-//! levels with fewer points than ranks in a dimension, some ranks have no points. They later receive their data from a
-//! neighbour that has points.
+//! MG: multigrid on a cube with wrap-around, divided into blocks. On each level, the ranks exchange the faces
+//! of their blocks. On levels with fewer points than ranks in a dimension, some ranks have no points. On the
+//! next finer level, these ranks receive their data from a neighbour that has points.
 
 use super::{Class, DOUBLE, measured, power_of_two};
 use crate::WorkloadError;
@@ -9,7 +9,7 @@ use crate::mpi::step::after;
 use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 
-/// Binary logarithm of the points per dimension, and iterations, of the classes.
+/// For each class: binary logarithm of the points per dimension, and iterations.
 const CLASSES: [(u32, u32); 6] = [(5, 4), (7, 4), (8, 4), (8, 20), (9, 20), (10, 50)];
 /// Picoseconds per point of the finest level and iteration: 4.8 ms for 256 x 256 x 256 / 64 in class B.
 const WORK: u64 = 18_400;
@@ -25,13 +25,13 @@ pub struct Mg {
 /// A rank's position in one dimension of a level.
 #[derive(Debug, Clone, Copy)]
 struct Axis {
-    /// Planes of its block, two of them copies of the neighbours' planes.
+    /// Number of planes of the rank's block. Two of these planes are copies of the neighbours' planes.
     planes: u64,
     /// The nearest ranks with points on this level, down and up the dimension, with wrap-around.
     neighbours: [u32; 2],
     /// True if the rank has points on this level.
     present: bool,
-    /// True if the rank also has points on the level below while some neighbour has none there.
+    /// True if the rank also has points on the level below, but some neighbour has no points there.
     gives: bool,
     /// True if the rank has points on this level but none on the level below.
     takes: bool,
@@ -87,13 +87,14 @@ impl Mg {
         })
     }
 
-    /// Each rank with points on a level exchanges the faces of its block, one dimension after the other.
+    /// Returns the steps in which each rank with points on a level exchanges the faces of its block, one
+    /// dimension after another.
     fn exchange(self, rank: u32, level: u32, compute: Duration) -> impl Iterator<Item = Step> + Send {
         let axes = self.axes(rank, level);
         let present = axes.iter().all(|axis| axis.present);
         let faces = (0..3).filter(move |_| present).map(move |axis: usize| {
             let [down, up] = axes[axis].neighbours;
-            // The copied planes of dimensions that have already been exchanged are included.
+            // The faces include the copied planes of dimensions that have already been exchanged.
             let bytes = DOUBLE
                 * match axis {
                     0 => (axes[1].planes - 2) * (axes[2].planes - 2),
@@ -107,11 +108,13 @@ impl Mg {
                 .sending(up, bytes, rising)
                 .sending(down, bytes, falling)
         });
-        // The finest level takes most of the time. In an iteration each level is computed and exchanged three times.
+        // The finest level takes most of the time. In an iteration, each level is computed and exchanged
+        // three times.
         after(compute * 7 / 24 / (1 << (3 * (self.finest() - level))), faces)
     }
 
-    /// Ranks with points on the level below send the planes interpolated from it to neighbours without points there.
+    /// Returns the steps in which ranks with points on the level below send interpolated planes to neighbours
+    /// without points there.
     fn give(self, rank: u32, level: u32) -> impl Iterator<Item = Step> + Send {
         let axes = self.axes(rank, level);
         (0..3).filter_map(move |axis: usize| {
@@ -127,18 +130,20 @@ impl Mg {
         })
     }
 
-    /// One descent to the coarsest level and back, and the residual on the finest level.
+    /// Returns the steps of one descent to the coarsest level and back, and of the residual on the finest
+    /// level.
     fn cycle(self, rank: u32, compute: Duration) -> impl Iterator<Item = Step> + Send {
         let finest = self.finest();
         let exchange = move |level| self.exchange(rank, level, compute);
-        // Down: the residual of each level except the finest, then one smoothing on the coarsest.
+        // On the way down: the residual of each level except the finest, then one smoothing on the coarsest
+        // level.
         let down = (1..finest).rev().flat_map(exchange).chain(exchange(1));
-        // Up: interpolation, residual, smoothing.
+        // On the way up: interpolation, residual, smoothing.
         let rise = move |level| self.give(rank, level).chain(exchange(level)).chain(exchange(level));
         down.chain((2..=finest).flat_map(rise)).chain(exchange(finest))
     }
 
-    /// The norms of the residual: a sum and a maximum.
+    /// Returns the steps that compute the norms of the residual: a sum and a maximum.
     fn norms(self, rank: u32) -> impl Iterator<Item = Step> + Send {
         let world = Group::world(rank, self.ranks());
         (0..2).flat_map(move |_| recursive_doubling::allreduce(world, DOUBLE))

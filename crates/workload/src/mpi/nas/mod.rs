@@ -1,7 +1,8 @@
-//! Skeletons of NAS Parallel Benchmarks 3.4 (MPI): only the timed main loop, without set-up, the untimed first
-//! iteration and verification. Partners and sizes follow the benchmarks' own decompositions. Problem sizes and numbers
-//! of iterations are those of the classes. Computing times are measured: the median over the ranks of class B (BT: A)
-//! with 64 ranks on cores of 2026, scaled by the work per rank.
+//! Skeletons of NAS Parallel Benchmarks 3.4 (MPI). They contain only the timed main loop, without set-up, the
+//! untimed first iteration and verification. Partners and sizes follow the benchmarks' own decompositions.
+//! Problem sizes and numbers of iterations are those of the classes. Computing times are measured and scaled
+//! by the work per rank. The measured value is the median over the ranks of class B (BT: class A) with 64
+//! ranks on cores of 2026.
 
 mod bt;
 mod cg;
@@ -60,7 +61,7 @@ fn power_of_two(ranks: u32) -> Result<u32, WorkloadError> {
     good.then_some(ranks).ok_or_else(|| WorkloadError::parameter("number of ranks", &ranks, need))
 }
 
-/// A time proportional to the work: `ps` picoseconds per unit.
+/// Returns a time proportional to the work: `ps` picoseconds per unit.
 fn measured(ps: u64, units: u64) -> raddle_core::Duration {
     raddle_core::Duration::from_ps(ps.saturating_mul(units))
 }

@@ -2,7 +2,7 @@ use super::{Bt, Cg, Class, Ft, Is, Mg};
 use crate::mpi::testing::{play, sent};
 use crate::mpi::{Amount, Communication, Skeleton};
 
-/// One opening, one iteration and one closing.
+/// Returns the steps of a rank in the opening, one iteration and the closing.
 fn once_round(application: &dyn Communication, rank: u32) -> crate::mpi::Steps {
     let compute = application.compute();
     let opening = application.opening(rank, compute);
@@ -100,8 +100,9 @@ fn computing_is_all_of_the_time_given_to_it() {
     }
 }
 
-/// Messages and bytes of the main loops of recorded runs (tests/recorded.rs compares each pair of ranks). IS changes
-/// two of the first rank's keys in each iteration; the skeleton does not.
+/// The numbers of messages and bytes are those of the main loops of recorded runs (tests/recorded.rs compares
+/// each pair of ranks). IS changes two keys of the first rank in each iteration. The skeleton does not
+/// reproduce these changes.
 #[test]
 fn oracle_6_5_totals_of_recorded_runs() {
     let total = |skeleton, iterations| Skeleton { iterations, ..skeleton }.traffic().total();

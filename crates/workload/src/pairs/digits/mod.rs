@@ -6,22 +6,23 @@ use crate::WorkloadError;
 use raddle_core::NodeId;
 use raddle_topology::{Shape, Topology};
 
-/// How a receiver's digits follow from the sender's: `s_i` is digit `i` of the sender, `d_i` of the receiver; digit 0
-/// is the least significant.
+/// The rule by which a receiver's digits follow from the sender's digits. `s_i` is digit `i` of the sender,
+/// and `d_i` is digit `i` of the receiver. Digit 0 is the least significant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
     /// `d_i = k - 1 - s_i`; on a grid, each coordinate is complemented.
     Complement,
     /// `d_i = s_{b-1-i}`.
     Reversal,
-    /// `d_i = s_{i+1}`, the indices modulo `b`.
+    /// `d_i = s_{i+1}`, with indices modulo `b`.
     Rotation,
-    /// `d_i = s_{i-1}`, the indices modulo `b`: the perfect shuffle.
+    /// `d_i = s_{i-1}`, with indices modulo `b`: the perfect shuffle.
     Shuffle,
-    /// `d_i = s_{i + floor(b/2)}`, the indices modulo `b`; for even `b` this swaps the halves of the number. On a grid
-    /// of equal dimensions the coordinates are rotated: `(x, y)` to `(y, x)`, `(x, y, z)` to `(y, z, x)`.
+    /// `d_i = s_{i + floor(b/2)}`, with indices modulo `b`. For even `b`, this swaps the halves of the
+    /// number. On a grid of equal dimensions, the coordinates are rotated: `(x, y)` becomes `(y, x)`, and
+    /// `(x, y, z)` becomes `(y, z, x)`.
     Transpose,
-    /// Digits 0 and `b - 1` swapped.
+    /// Digits 0 and `b - 1` are swapped.
     Butterfly,
 }
 
@@ -37,7 +38,8 @@ impl Digits {
         }
     }
 
-    /// The pattern's pairs. There must be `radix^b` hosts. If `radix` is `None`, it is `k` of a k-ary tree, else 2.
+    /// Returns the pattern's pairs. There must be `radix^b` hosts. If `radix` is `None`, the radix is `k` for
+    /// a k-ary tree and 2 for other topologies.
     pub(super) fn pairs(
         self,
         topology: &Topology,
@@ -81,7 +83,7 @@ impl Digits {
     }
 }
 
-/// Children per switch in a tree, if equal at all levels; else 2.
+/// Returns the number of children per switch in a tree if it is equal at all levels; 2 for other topologies.
 fn natural_radix(topology: &Topology) -> u32 {
     match topology.shape() {
         Shape::Xgft(size) if size.children.iter().all(|&k| k == size.children[0]) => size.children[0],
@@ -89,13 +91,13 @@ fn natural_radix(topology: &Topology) -> u32 {
     }
 }
 
-/// The exponent `b` with `count = radix^b`, if there is one.
+/// Returns the exponent `b` with `count = radix^b`; `None` if there is no such exponent.
 fn digits(count: usize, radix: usize) -> Option<u32> {
     let digits = count.ilog(radix);
     (radix.pow(digits) == count).then_some(digits)
 }
 
-/// Host `i` sends to host `i xor by`; the number of hosts must be a power of two.
+/// Pairs host `i` with host `i xor by`. The number of hosts must be a power of two.
 pub(super) fn exchange(hosts: &[NodeId], by: u32) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
     const PATTERN: &str = "exchange";
     if !hosts.len().is_power_of_two() {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const LEVELS: u32 = 5;
 const HOSTS: u32 = 1 << LEVELS;
 
-/// The 2-ary 5-tree.
+/// Returns the 2-ary 5-tree.
 fn tree() -> Topology {
     let size = XgftSize::k_ary_n_tree(2, LEVELS as usize);
     xgft(size, Rate::from_gbps(10), Duration::from_ns(50)).unwrap()
@@ -25,10 +25,11 @@ fn each(pairs: &Pairs, topology: &Topology, seed: u64) -> Vec<(u32, u32)> {
     pairs.into_iter().map(|(src, dst)| (src.0, dst.0)).collect()
 }
 
-/// The links that D-mod-k takes in the 2-ary 5-tree (specifications/cee.md §1.1, §5.1). Each link is given by its
-/// direction, the level below it, and two numbers that identify it within the level. On the way up, a switch of level
-/// `l` is above the source, in the plane given by the low `l - 1` digits of the destination; the next digit chooses its
-/// uplink.
+/// Returns the links that D-mod-k takes in the 2-ary 5-tree (specifications/cee.md §1.1, §5.1). Each link is
+/// given by its direction (`true` for up), the level of its lower end, and two numbers that identify the link
+/// within the level. On the way up, the packet passes the switch of level `l` that is above the source, in
+/// the plane given by the low `l - 1` digits of the destination. The next digit of the destination chooses
+/// the uplink.
 fn path(src: u32, dst: u32) -> impl Iterator<Item = (bool, u32, u32, u32)> {
     let meet = 32 - (src ^ dst).leading_zeros();
     let low = move |level: u32| dst % (1 << level);
@@ -36,8 +37,8 @@ fn path(src: u32, dst: u32) -> impl Iterator<Item = (bool, u32, u32, u32)> {
     up.chain((0..meet).map(move |level| (false, level, dst >> level, low(level))))
 }
 
-/// The largest number of flows on a link, and the relative throughput: the mean max-min rate of flows that each demand
-/// 0.9 of a link, divided by that demand.
+/// Returns the largest number of flows on a link, and the relative throughput. Each flow demands 0.9 of a
+/// link. The relative throughput is the mean max-min rate of the flows divided by this demand.
 fn contention(pairs: &[(u32, u32)]) -> (u32, f64) {
     let mut load = BTreeMap::new();
     for link in pairs.iter().flat_map(|&(src, dst)| path(src, dst)) {
@@ -53,8 +54,8 @@ fn contention(pairs: &[(u32, u32)]) -> (u32, f64) {
     (load.into_values().max().unwrap(), rates.iter().sum::<f64>() / (0.9 * pairs.len() as f64))
 }
 
-/// The table of specifications/cee.md §6.2: fixed points, largest number of flows on a link, relative throughput under
-/// max-min.
+/// Compares results with the table of specifications/cee.md §6.2: number of fixed points, largest number of
+/// flows on a link, and relative throughput under max-min.
 #[test]
 fn oracle_6_2_permutations_of_32_hosts_under_d_mod_k() {
     let tree = tree();
@@ -101,7 +102,7 @@ fn oracle_6_2_random_permutations_under_d_mod_k() {
 
 #[test]
 fn digits_move_as_their_rules_say() {
-    // 5 digits: 10110 to ...
+    // Each pattern maps the 5 digits 10110 to the digits in its row.
     let bits = |pattern: Digits| format!("{:05b}", pattern.map(0b10110, 2, 5));
     let expected = [
         (Digits::Complement, "01001"),
@@ -128,8 +129,8 @@ fn the_radix_is_the_trees_unless_it_is_given() {
     assert!(each(&digits(Digits::Complement), &star(16), 1).contains(&(1, 14)));
     let quaternary = Pairs::Digits { pattern: Digits::Rotation, radix: Some(4) };
     assert!(each(&quaternary, &star(16), 1).contains(&(1 + 4 * 2, 2 + 4)));
-    // On a 3 x 3 torus coordinates are complemented, although 9 is no power of 2; bits are used only with an explicit
-    // radix.
+    // On a 3 x 3 torus, the complement applies to coordinates, although 9 is not a power of 2. On a torus,
+    // patterns permute bits only if the radix is given.
     assert!(each(&digits(Digits::Complement), &torus(&[3, 3]), 1).contains(&(0, 8)));
     let bits = Pairs::Digits { pattern: Digits::Transpose, radix: Some(2) };
     assert_eq!(each(&bits, &torus(&[4, 4, 4]), 1).len(), 56);
