@@ -132,19 +132,19 @@ struct Member {
 }
 
 impl Link {
-    /// The capacity that all flows leave; may be negative until the repair is complete.
+    /// Returns the capacity that all flows leave; may be negative until the repair is complete.
     fn left(&self) -> i128 {
         self.room + self.nothing() as i128 + i128::from(self.weight)
     }
 
-    /// If earlier classes leave less than this capacity, the remainder counts as zero.
+    /// Returns the capacity below which the remainder that earlier classes leave counts as zero.
     fn nothing(&self) -> u128 {
         self.capacity >> NOTHING_BITS
     }
 }
 
 impl Incremental {
-    /// An allocation without flows, over links with these usable capacities in bit/s.
+    /// Creates an allocation without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64]) -> Self {
         let unit_bps = unit(links.iter().copied().fold(0.0, f64::max));
@@ -367,7 +367,7 @@ impl Incremental {
         self.moved = moved;
     }
 
-    /// The rate of the flow in a slot as of the last [`settle`](Self::settle), in bit/s.
+    /// Returns the rate of the flow in a slot as of the last [`settle`](Self::settle), in bit/s.
     ///
     /// # Panics
     /// If the slot never had a flow.
@@ -478,7 +478,7 @@ impl Incremental {
         self.flows[at].row = row;
     }
 
-    /// The stop at which a flow's demand is met.
+    /// Returns the stop at which a flow's demand is met.
     fn demand(&self, flow: u32) -> Stop {
         let Member { weight, demand_bps, .. } = self.flows[flow as usize];
         let level = demand_bps / (weight * self.unit_bps);
@@ -499,7 +499,7 @@ impl Incremental {
     }
 }
 
-/// A capacity in rate units times weight units.
+/// Converts a capacity in bit/s to rate units times weight units.
 fn capacity(bps: f64, unit_bps: f64) -> u128 {
     u128::from((bps / unit_bps) as u64) << WEIGHT_BITS
 }

@@ -41,7 +41,7 @@ pub struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// An evaluator with the loads of each uniform assignment.
+    /// Creates an evaluator with the loads of each uniform assignment.
     #[must_use]
     pub fn new(problem: &'a Problem) -> Self {
         let links = problem.capacity().len();
@@ -64,13 +64,13 @@ impl<'a> Evaluator<'a> {
         Self { problem, uniform, last, class, fill: Fill::new(problem) }
     }
 
-    /// The problem.
+    /// Returns the problem.
     #[must_use]
     pub fn problem(&self) -> &'a Problem {
         self.problem
     }
 
-    /// The flows' rates under `assignment`, in bit/s and in the order of the flows.
+    /// Returns the flows' rates under `assignment`, in bit/s and in the order of the flows.
     ///
     /// # Panics
     /// If the assignment does not fit the problem.

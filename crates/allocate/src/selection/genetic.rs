@@ -168,7 +168,7 @@ impl Genetic {
     }
 }
 
-/// Number of bits of a gene for this many protocols.
+/// Returns the number of bits of a gene for this many protocols.
 fn bits(protocols: usize) -> u32 {
     protocols.next_power_of_two().trailing_zeros()
 }
