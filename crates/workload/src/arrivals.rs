@@ -75,7 +75,7 @@ impl Arrivals {
         }
     }
 
-    /// An endless iterator of start times. They are in order, except with `AllAtOnce` and a jitter.
+    /// Returns an endless iterator of start times. The times are in order, except with `AllAtOnce` and a jitter.
     #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn starts(
         &self,

@@ -155,7 +155,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         self.ended && self.unfinished == 0
     }
 
-    /// The operations that have not finished, in file order.
+    /// Returns the operations that have not finished, in file order.
     pub(super) fn unfinished(&self) -> Vec<&Step> {
         let mut steps: Vec<_> = self.steps.iter().flatten().collect();
         steps.sort_unstable_by_key(|step| step.place);

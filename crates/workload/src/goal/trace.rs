@@ -89,7 +89,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a file states its ranks in a `u32`")]
     pub fn ranks(&self) -> u32 {
@@ -102,7 +102,7 @@ impl Trace {
         self.counts
     }
 
-    /// The program of a rank.
+    /// Returns the program of a rank.
     ///
     /// # Panics
     /// If there is no such rank.

@@ -105,12 +105,12 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The hosts that may send.
+    /// Returns the hosts that may send.
     pub(crate) fn senders(&self) -> Vec<NodeId> {
         self.by_sender().into_iter().map(|(host, _)| host).collect()
     }
 
-    /// The hosts that may send, in order, each with its possible receivers.
+    /// Returns the hosts that may send, in order, each with its possible receivers.
     pub(crate) fn by_sender(&self) -> Vec<(NodeId, To)> {
         match self {
             Self::Apart(hosts, group) => hosts
@@ -202,7 +202,7 @@ impl Pairs {
         self.source(topology, stream)?.each()
     }
 
-    /// The source from which the pattern's pairs are drawn.
+    /// Returns the source from which the pattern's pairs are drawn.
     pub(crate) fn source(&self, topology: &Topology, stream: &mut Stream) -> Result<Source, WorkloadError> {
         let hosts: Vec<NodeId> = topology.hosts().collect();
         if hosts.len() < 2 {
@@ -335,7 +335,7 @@ fn incast(
     Ok(others.into_iter().map(|src| (src, receiver)).collect())
 }
 
-/// Returns the pairs with distinct endpoints, or an error if there are no such pairs.
+/// Returns the pairs with distinct endpoints, or an error if there are not such a pairs.
 fn nonempty(
     pattern: &'static str,
     pairs: impl Iterator<Item = (NodeId, NodeId)>,

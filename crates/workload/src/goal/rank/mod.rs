@@ -25,7 +25,8 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Eager below 16 KB, sizes unscaled, a window of 4,096 statements (specifications/cee.md §6.5).
+    /// Messages below 16 KB are eager, sizes are not scaled, and the window has 4,096 statements (specifications/cee.md
+    /// §6.5).
     fn default() -> Self {
         Self { eager: 16_000, scale: 1, window: 4_096 }
     }
@@ -174,7 +175,7 @@ impl Rank {
         self.computing.peek().map_or(Time::NEVER, |&Reverse((end, _))| end)
     }
 
-    /// The next message for the network.
+    /// Returns the next message for the network.
     pub(super) fn next_outgoing(&mut self) -> Option<Outgoing> {
         self.outbox.pop_front()
     }
