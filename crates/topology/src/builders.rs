@@ -139,7 +139,7 @@ pub struct ClosRates {
 }
 
 impl ClosRates {
-    /// The same rate in all tiers.
+    /// Returns the same rate in all tiers.
     #[must_use]
     pub const fn all(rate: Rate) -> Self {
         Self { host: rate, uplink: rate, core: rate }
