@@ -107,7 +107,7 @@ const PFC: u8 = 0x0B;
 const ALLOCATION_LEN: usize = 21;
 
 impl Announcement {
-    /// The whole frame, check sequence included.
+    /// Returns the whole frame, check sequence included.
     ///
     /// # Panics
     /// If a field is out of its documented range.
@@ -147,7 +147,7 @@ impl Announcement {
     /// Decodes a whole frame, including its check sequence. Skips values of unknown kinds.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no such frame, or if one of the frame's values violates the format.
+    /// [`Error`] if the bytes are not such a frame, or if one of the frame's values violates the format.
     pub fn decode(whole: &[u8]) -> Result<Self, Error> {
         first::<MIN_FRAME>(whole)?;
         frame::verify(whole)?;

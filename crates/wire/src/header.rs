@@ -23,7 +23,7 @@ macro_rules! headers {
 
         #[cfg(test)]
         impl Header {
-            /// Number of built-in headers that recognise these bytes.
+            /// Returns the number of built-in headers that recognise these bytes.
             pub(crate) fn recognisers(bytes: &[u8]) -> usize {
                 [$(<$header>::is_in(bytes)),*].into_iter().filter(|&is_in| is_in).count()
             }
@@ -174,7 +174,7 @@ impl Header {
     /// [`HeaderInfo::decode_header`].
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no packet with a built-in header, or if the packet is incomplete.
+    /// [`Error`] if the bytes are not a packet with a built-in header, or if the packet is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         Self::decode_header(bytes)
     }
