@@ -123,7 +123,7 @@ struct Use {
 struct Member {
     weight: f64,
     demand_bps: f64,
-    /// Its links, each with the flow's weight times its traversals.
+    /// The flow's links, each with the flow's weight times its traversals.
     row: Vec<(u32, u64)>,
     /// The last reported rate, bit/s.
     reported_bps: f64,

@@ -32,7 +32,7 @@ struct Known {
 #[derive(Debug, Clone)]
 pub struct Evaluator<'a> {
     problem: &'a Problem,
-    /// For each protocol, the assignment of all flows to it.
+    /// For each protocol, the assignment of all flows to this protocol.
     uniform: Vec<Known>,
     last: Known,
     /// For each flow, the index of its class.

@@ -141,7 +141,7 @@ impl<'a> Objective<'a> {
 pub struct Found {
     /// The best assignment found.
     pub assignment: Assignment,
-    /// Its utility.
+    /// The utility of this assignment.
     pub utility: f64,
     /// Number of evaluations that the search needed.
     pub evaluations: u64,

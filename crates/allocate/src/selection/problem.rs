@@ -10,13 +10,13 @@ pub struct LongFlow {
     pub src: NodeId,
     /// Destination, different from the source.
     pub dst: NodeId,
-    /// Its key, which determines the path under [`Protocol::Ecmp`].
+    /// The flow's key, which determines the path under [`Protocol::Ecmp`].
     pub key: u64,
-    /// Its weight relative to other flows of its class, above 0.
+    /// The flow's weight relative to other flows of its class, above 0.
     pub weight: f64,
-    /// Its class; class 0 is served first.
+    /// The flow's class; class 0 is served first.
     pub class: u8,
-    /// The maximum rate that it can use, bit/s; may be infinite.
+    /// The maximum rate that the flow can use, bit/s; may be infinite.
     pub demand_bps: f64,
     /// The owner of the flow, for [`Utility::PerTenant`](super::Utility::PerTenant).
     pub tenant: u32,
@@ -52,7 +52,7 @@ pub enum SelectionError {
 /// values that were added and subtracted again.
 const GRAIN: f64 = 1.0 / (1_u64 << 40) as f64;
 
-/// A row is stored as an array over all links if it uses at least one in this many links.
+/// A row is stored as an array over all links if it uses at least 1 / `DENSE` of the links.
 const DENSE: usize = 8;
 
 /// The expected traversals of each link per packet of a flow under a protocol.
