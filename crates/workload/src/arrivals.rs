@@ -1,9 +1,9 @@
-//! When flows start.
+//! Start times of flows.
 
 use crate::{PerHost, WorkloadError};
 use raddle_core::{Bytes, Duration, Stream, Time};
 
-/// When flows start, over the whole fabric or separately at each host.
+/// The process that gives the start times of flows, over the whole fabric or separately at each host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
     /// A Poisson process from time 0 on.

@@ -22,11 +22,11 @@ pub enum Amount {
 /// A workload: the parameters from which flows are generated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
-    /// When flows start.
+    /// The process that gives the start times of flows.
     pub arrivals: Arrivals,
     /// Flow sizes.
     pub sizes: Sizes,
-    /// Which hosts send to which.
+    /// The pairs of senders and receivers.
     pub pairs: Pairs,
     /// The number of flows.
     pub amount: Amount,

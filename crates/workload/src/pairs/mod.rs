@@ -1,4 +1,4 @@
-//! Which hosts send to which: random pairs, the patterns of the interconnection-network literature
+//! Pairs of senders and receivers: random pairs, the patterns of the interconnection-network literature
 //! (specifications/r2c2.md §2.6; specifications/cee.md §6.2; Dally & Towles, §3.2) and the patterns of data centers
 //! (specifications/expeditus.md §8.10).
 
@@ -15,7 +15,7 @@ use raddle_topology::{Shape, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Which hosts send to which. No flow runs from a node to itself: if a pattern maps a node to itself, that node does
+/// The pairs of senders and receivers. No flow runs from a node to itself: if a pattern maps a node to itself, that node does
 /// not send.
 ///
 /// All patterns except `Uniform` and `InterPod` are a list of pairs. Random arrivals draw from the list at

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 /// Size, in bytes, of a request to send, and of the reply to a request.
 const HANDSHAKE: u64 = 64;
 
-/// How ranks exchange messages.
+/// Parameters of the message exchange between ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Messages smaller than this many bytes are sent at once (eager). All others are sent only after the receiver
@@ -81,7 +81,7 @@ pub(super) struct Outgoing {
 /// Statistics of a rank so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Account {
-    /// When the rank's program finished; `None` before that.
+    /// Time at which the rank's program finished; `None` before that.
     pub finished: Option<Time>,
     /// Total time that the rank's streams computed.
     pub computed: Duration,
