@@ -1,4 +1,4 @@
-//! Builders of the field's topologies.
+//! Builders of common topologies.
 
 use crate::jellyfish::random_regular;
 use crate::{Bcube, Builder, Clos, ClosSize, Grid, Shape, Topology, Xgft, XgftSize};
@@ -18,7 +18,7 @@ pub enum BuildError {
     TooLarge {
         /// The quantity that is too large.
         what: &'static str,
-        /// Its value.
+        /// The value of the quantity.
         count: u64,
         /// The greatest possible value.
         most: u64,
