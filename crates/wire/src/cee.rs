@@ -8,7 +8,7 @@
 //! | 16 | 16 | EtherType 0x88B5, for local experiments |
 //! | 18 | 64 | sequence number: offset of the frame's first byte in the flow |
 //! | 26 | 64 | time at which the frame was made, in ps |
-//! | 34 | 32 | flow, in the source's numbering |
+//! | 34 | 32 | the flow's number at its source |
 //! | 38 | 64 | bytes of the flow |
 //! | 46 | 16 | bytes of the flow that the frame represents |
 //! | 48 | 32 | path chosen at the source |
@@ -32,7 +32,7 @@ pub struct Frame {
     pub src: u32,
     /// Receiving host (24 bits).
     pub dst: u32,
-    /// The flow, in the source's numbering.
+    /// The flow's number at its source.
     pub flow: u32,
     /// 802.1Q's priority, 0 to 7.
     pub priority: u8,

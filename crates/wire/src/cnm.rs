@@ -47,7 +47,7 @@ pub struct Notice {
 pub struct Tags {
     /// The notice's own priority, in a VLAN tag.
     pub priority: Option<u8>,
-    /// The reaction point, in the source's numbering, in a congestion notification tag.
+    /// The number of the reaction point at its source, in a congestion notification tag.
     pub reaction_point: Option<u16>,
 }
 

@@ -16,7 +16,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Overlay(u16);
 
-/// The congestion that a leaf observed in packets from another leaf. The feedback goes back to this other
+/// The congestion that a leaf observed in packets from another leaf. The feedback is sent back to this other
 /// leaf and names its uplink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feedback {

@@ -182,7 +182,7 @@ impl Header {
     /// Appends the packet's bytes to `out`: the header and a payload of zeros.
     ///
     /// # Panics
-    /// As [`HeaderInfo::encode_header`].
+    /// Panics in the same cases as [`HeaderInfo::encode_header`].
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         self.encode_header(&[], out);
@@ -196,7 +196,7 @@ impl Header {
     /// Returns [`Error::Invalid`] if the length of `payload` differs from the length in the header.
     ///
     /// # Panics
-    /// As [`HeaderInfo::encode_header`].
+    /// Panics in the same cases as [`HeaderInfo::encode_header`].
     pub fn encode_with(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         if payload.len() != self.payload_len() {
             return Err(Error::Invalid { field: "plen", value: payload.len() as u64 });
