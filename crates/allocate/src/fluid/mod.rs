@@ -72,7 +72,7 @@ pub trait Fluid {
     /// If there is no flow in the slot.
     fn remove(&mut self, now: Time, slot: usize);
 
-    /// Sets a link's capacity, in bit/s. It may not exceed the largest capacity of any link at the start.
+    /// Sets a link's capacity, in bit/s. The capacity may not exceed the largest capacity of any link at the start.
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64);
 
     /// Computes the rates at `now`, and adds to `changes` the rates that differ from the last reported rates.

@@ -70,7 +70,7 @@ pub struct Incremental {
     flows: Vec<Member>,
     /// Free flow slots.
     vacant: Vec<u32>,
-    /// Number of flows of each class that has any.
+    /// Number of flows of each class; only classes with flows have an entry.
     classes: BTreeMap<u8, usize>,
     /// Links to be examined, each with a stop: no earlier stop at the link is wrong or missing.
     doubts: BinaryHeap<Reverse<Stop>>,
@@ -82,7 +82,7 @@ pub struct Incremental {
     entries: usize,
     /// Number of uses examined since the rates were last correct.
     looked_at: usize,
-    /// The next refill recomputes all stops from this one on; [`Stop::NONE`] if no refill is pending.
+    /// The next refill recomputes this stop and all later stops; [`Stop::NONE`] if no refill is pending.
     refill_from: Stop,
     /// Working memory.
     refill: Refill,
@@ -283,7 +283,7 @@ impl Incremental {
         self.start(flow);
     }
 
-    /// Sets the usable capacity of a link, in bit/s. It may not exceed the largest initial capacity.
+    /// Sets the usable capacity of a link, in bit/s. The capacity may not exceed the largest initial capacity.
     ///
     /// # Panics
     /// If there is no such link.

@@ -10,7 +10,7 @@ use super::levels::Levels;
 use super::problem::{LongFlow, Problem, Row};
 use crate::NOTHING;
 
-/// The load of a class's flows on each link while all of them rise: weight times expected traversals.
+/// The load of a class's flows on each link while all these flows rise: weight times expected traversals.
 #[derive(Debug, Clone)]
 struct Load {
     sparse: Vec<f64>,
@@ -81,7 +81,7 @@ impl<'a> Evaluator<'a> {
         &self.fill.rates
     }
 
-    /// Updates the loads to those of `assignment`.
+    /// Updates the loads to the loads of `assignment`.
     fn turn_to(&mut self, assignment: &[u8]) {
         let apart = |known: &Known| known.assignment.iter().zip(assignment).filter(|(a, b)| a != b).count();
         let nearest = self.uniform.iter().min_by_key(|known| apart(known)).expect("at least one protocol");

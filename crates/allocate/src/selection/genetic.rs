@@ -25,7 +25,7 @@ impl Default for Genetic {
     }
 }
 
-/// Number of individuals drawn for each parent; the best of them becomes the parent.
+/// Number of individuals drawn for each parent; the best of these individuals becomes the parent.
 const TOURNAMENT: usize = 2;
 
 #[derive(Debug, Clone)]
