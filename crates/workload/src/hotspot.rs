@@ -68,7 +68,7 @@ pub struct Victim {
 }
 
 impl Hotspot {
-    /// Returns the hotspot of Figure 8 (specifications/cee.md §6.3), for 32 hosts. Four of them send to host 31 at
+    /// Returns the hotspot of Figure 8 (specifications/cee.md §6.3), for 32 hosts. Four hosts send to host 31 at
     /// 45% of a link each, from 10 ms to 30 ms of a 50 ms run. Host 1 sends to host 30 at 95% for the whole run.
     #[must_use]
     pub fn input_generated() -> Self {

@@ -15,8 +15,8 @@ use raddle_topology::{Shape, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The pairs of senders and receivers. No flow runs from a node to itself: if a pattern maps a node to itself, that node does
-/// not send.
+/// The pairs of senders and receivers. No flow runs from a node to itself: if a pattern maps a node to itself, the
+/// node does not send.
 ///
 /// All patterns except `Uniform` and `InterPod` are a list of pairs. Random arrivals draw from the list at
 /// random. Regular arrivals use the list in order, so that a number of flows equal to the number of pairs
