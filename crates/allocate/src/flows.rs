@@ -42,7 +42,7 @@ impl Flows {
         self.ends.push(u32::try_from(self.entries.len()).expect("fewer than 2^32 entries"));
     }
 
-    /// Number of flows.
+    /// Returns the number of flows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.weights.len()
@@ -54,36 +54,36 @@ impl Flows {
         self.weights.is_empty()
     }
 
-    /// The links that a flow uses, with its expected traversals per packet.
+    /// Returns the links that a flow uses, with its expected traversals per packet.
     #[must_use]
     pub fn row(&self, flow: usize) -> &[(u32, f32)] {
         &self.entries[self.span(flow)]
     }
 
-    /// The range of a flow's row among the entries of all flows.
+    /// Returns the range of a flow's row among the entries of all flows.
     pub(crate) fn span(&self, flow: usize) -> Range<usize> {
         let start = if flow == 0 { 0 } else { self.ends[flow - 1] as usize };
         start..self.ends[flow] as usize
     }
 
-    /// Number of entries of all rows.
+    /// Returns the number of entries of all rows.
     pub(crate) fn entries(&self) -> usize {
         self.entries.len()
     }
 
-    /// A flow's weight relative to other flows of its class.
+    /// Returns a flow's weight relative to other flows of its class.
     #[must_use]
     pub fn weight(&self, flow: usize) -> f64 {
         self.weights[flow]
     }
 
-    /// A flow's class.
+    /// Returns a flow's class.
     #[must_use]
     pub fn class(&self, flow: usize) -> u8 {
         self.classes[flow]
     }
 
-    /// A flow's demand in bit/s.
+    /// Returns a flow's demand in bit/s.
     #[must_use]
     pub fn demand(&self, flow: usize) -> f64 {
         self.demands[flow]

@@ -10,7 +10,7 @@ use raddle_core::Time;
 pub struct MaxMin(Incremental);
 
 impl MaxMin {
-    /// A policy without flows, over links with these usable capacities in bit/s.
+    /// Creates a policy without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64]) -> Self {
         Self(Incremental::new(links))

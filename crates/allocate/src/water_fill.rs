@@ -48,7 +48,7 @@ struct Link {
 }
 
 impl Link {
-    /// The level at which the link is full if no more flows freeze.
+    /// Returns the level at which the link is full if no more flows freeze.
     fn level(&self) -> f64 {
         self.left.max(0.0) / self.rising
     }
@@ -199,7 +199,7 @@ impl WaterFill {
         }
     }
 
-    /// Moves the next stops into the empty heap. Returns the bits of a level; all stops outside the heap are
+    /// Moves the next stops into the empty heap. Returns the number of bits of a level; all stops outside the heap are
     /// above this level.
     fn next_horizon(&mut self) -> u64 {
         let lowest = self.later.iter().map(|stop| stop.level).min();

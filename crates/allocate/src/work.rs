@@ -19,7 +19,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// The work of a flow that does not send yet.
+    /// Returns the work of a flow that does not send yet.
     pub(crate) fn new(now: Time, size_bits: f64, due: Time, max_bps: f64) -> Self {
         Self { due, max_bps, rate_bps: 0.0, remaining_bits: size_bits, since: now }
     }
@@ -31,8 +31,8 @@ impl Work {
         self.since = now;
     }
 
-    /// Seconds for which the flow can pause and still meet its deadline, as of the last update; negative if it cannot
-    /// meet the deadline.
+    /// Returns the seconds for which the flow can pause and still meet its deadline, as of the last update;
+    /// negative if it cannot meet the deadline.
     fn slack_s(&self) -> f64 {
         (self.due.as_ps() as f64 - self.since.as_ps() as f64) / PS_PER_S - self.remaining_bits / self.max_bps
     }
@@ -42,8 +42,8 @@ impl Work {
         self.due != Time::NEVER && self.slack_s() < -GRACE_S
     }
 
-    /// The rate that the flow needs to meet its deadline, in bit/s, as of the last update; at most the maximum rate at
-    /// which it can send.
+    /// Returns the rate that the flow needs to meet its deadline, in bit/s, as of the last update; at most the
+    /// maximum rate at which it can send.
     pub(crate) fn needs_bps(&self) -> f64 {
         (self.remaining_bits / self.due.since(self.since).as_secs_f64()).min(self.max_bps)
     }

@@ -21,61 +21,61 @@ pub struct Bcube {
 }
 
 impl Bcube {
-    /// A BCube of this size. The number of nodes must not exceed the number of ids.
+    /// Creates a BCube of this size. The number of nodes must not exceed the number of ids.
     #[must_use]
     pub const fn new(n: u32, k: u32) -> Self {
         Self { n, k }
     }
 
-    /// Number of ports of a switch.
+    /// Returns the number of ports of a switch.
     #[must_use]
     pub fn n(&self) -> u32 {
         self.n
     }
 
-    /// Number of ports of a server, and of levels of switches: k + 1.
+    /// Returns the number of ports of a server, and of levels of switches: k + 1.
     #[must_use]
     pub fn levels(&self) -> u32 {
         self.k + 1
     }
 
-    /// Number of switches of a level: n^k.
+    /// Returns the number of switches of a level: n^k.
     fn switches_of_a_level(self) -> u32 {
         self.n.pow(self.k)
     }
 
-    /// Number of servers, which are the first nodes: n^(k+1).
+    /// Returns the number of servers, which are the first nodes: n^(k+1).
     #[must_use]
     pub fn hosts(&self) -> u32 {
         self.n.pow(self.levels())
     }
 
-    /// The switches of a level.
+    /// Returns the switches of a level.
     #[must_use]
     pub fn nodes_of(&self, level: u32) -> Range<u32> {
         let first = self.hosts() + level * self.switches_of_a_level();
         first..first + self.switches_of_a_level()
     }
 
-    /// Number of servers and switches.
+    /// Returns the number of servers and switches.
     #[must_use]
     pub fn nodes(&self) -> u32 {
         self.hosts() + self.levels() * self.switches_of_a_level()
     }
 
-    /// Digit i of a server.
+    /// Returns digit i of a server.
     #[must_use]
     pub fn digit(&self, server: NodeId, i: u32) -> u32 {
         server.0 / self.n.pow(i) % self.n
     }
 
-    /// The server whose digit i is `c` and whose other digits are those of `server`.
+    /// Returns the server whose digit i is `c` and whose other digits are those of `server`.
     fn with_digit(self, server: NodeId, i: u32, c: u32) -> NodeId {
         let place = self.n.pow(i);
         NodeId(server.0 - self.digit(server, i) * place + c * place)
     }
 
-    /// The switch at port i of a server. The number of the switch's port is the server's digit i.
+    /// Returns the switch at port i of a server. The number of the switch's port is the server's digit i.
     #[must_use]
     pub fn switch(&self, server: NodeId, i: u32) -> NodeId {
         let place = self.n.pow(i);
@@ -83,12 +83,12 @@ impl Bcube {
         NodeId(self.nodes_of(i).start + label)
     }
 
-    /// The level of a switch; `None` for a server.
+    /// Returns the level of a switch; `None` for a server.
     fn level(self, node: NodeId) -> Option<u32> {
         node.0.checked_sub(self.hosts()).map(|place| place / self.switches_of_a_level())
     }
 
-    /// The server at port c of a switch.
+    /// Returns the server at port c of a switch.
     fn server(self, switch: NodeId, level: u32, c: u32) -> NodeId {
         let place = self.n.pow(level);
         let label = (switch.0 - self.hosts()) % self.switches_of_a_level();
@@ -122,13 +122,13 @@ impl Bcube {
         2 * self.differing(a, b).count() as u32 + switches.count() as u32
     }
 
-    /// Number of links between the two servers that are farthest apart.
+    /// Returns the number of links between the two servers that are farthest apart.
     #[must_use]
     pub fn diameter(&self) -> u32 {
         if self.n > 1 { 2 * self.levels() } else { 0 }
     }
 
-    /// The number of shortest paths from `a` to `b`, which correct the differing digits in any order.
+    /// Returns the number of shortest paths from `a` to `b`, which correct the differing digits in any order.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "a server has few digits")]
     pub fn paths(&self, a: NodeId, b: NodeId) -> f64 {
@@ -202,7 +202,7 @@ impl Bcube {
         change(begin, self.digit(dst, begin));
     }
 
-    /// Number of links of the longest parallel path between any two servers.
+    /// Returns the number of links of the longest parallel path between any two servers.
     #[must_use]
     pub fn longest_parallel_path(&self) -> usize {
         // In the worst case, all digits but one differ. The path changes the equal digit and changes it back.

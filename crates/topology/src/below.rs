@@ -25,7 +25,7 @@ impl Below {
         to.0 < self.hosts
     }
 
-    /// The port towards a host below the node; `None` for other hosts.
+    /// Returns the port towards a host below the node; `None` for other hosts.
     #[must_use]
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "ports are counted in `u16`")]
@@ -41,7 +41,7 @@ impl Below {
         (first.0..first.0 + count).map(PortId)
     }
 
-    /// Number of ports that lead up.
+    /// Returns the number of ports that lead up.
     #[must_use]
     pub fn ups(&self) -> u16 {
         self.ups

@@ -1,4 +1,4 @@
-//! Builders of the field's topologies.
+//! Builders of common topologies.
 
 use crate::jellyfish::random_regular;
 use crate::{Bcube, Builder, Clos, ClosSize, Grid, Shape, Topology, Xgft, XgftSize};
@@ -18,7 +18,7 @@ pub enum BuildError {
     TooLarge {
         /// The quantity that is too large.
         what: &'static str,
-        /// Its value.
+        /// The value of the quantity.
         count: u64,
         /// The greatest possible value.
         most: u64,
@@ -139,7 +139,7 @@ pub struct ClosRates {
 }
 
 impl ClosRates {
-    /// The same rate in all tiers.
+    /// Returns the same rate in all tiers.
     #[must_use]
     pub const fn all(rate: Rate) -> Self {
         Self { host: rate, uplink: rate, core: rate }

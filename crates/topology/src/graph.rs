@@ -74,25 +74,25 @@ impl Topology {
         Self { link_layer, ..self }
     }
 
-    /// The link layer's overhead per packet, on all links.
+    /// Returns the link layer's overhead per packet, on all links.
     #[must_use]
     pub fn link_layer(&self) -> LinkLayer {
         self.link_layer
     }
 
-    /// The known structure of the fabric.
+    /// Returns the known structure of the fabric.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Number of nodes: hosts and switches together.
+    /// Returns the number of nodes: hosts and switches together.
     #[must_use]
     pub fn node_count(&self) -> usize {
         self.hosts.len()
     }
 
-    /// All nodes.
+    /// Returns all nodes.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.hosts.len()).map(NodeId::of)
     }
@@ -134,36 +134,37 @@ impl Topology {
         self.relays.get(node.index()) == Some(&Relay::Unasked) && self.links_from(node).nth(1).is_some()
     }
 
-    /// The hosts, at which flows can start and end, in order.
+    /// Returns the hosts, at which flows can start and end, in order.
     pub fn hosts(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.nodes().filter(|&node| self.is_host(node))
     }
 
-    /// Length of an array indexed by [`LinkId`]. The array also has slots for ports without a link.
+    /// Returns the length of an array indexed by [`LinkId`]. The array also has slots for ports without a link.
     #[must_use]
     pub fn link_slots(&self) -> usize {
         self.links.len()
     }
 
-    /// Number of ports of `node`, with or without a link.
+    /// Returns the number of ports of `node`, with or without a link.
     #[must_use]
     pub fn port_count(&self, node: NodeId) -> usize {
         (self.first_link[node.index() + 1] - self.first_link[node.index()]) as usize
     }
 
-    /// The id of the link that leaves `node` by `port`.
+    /// Returns the id of the link that leaves `node` by `port`.
     #[must_use]
     pub fn link_id(&self, node: NodeId, port: PortId) -> LinkId {
         LinkId(self.first_link[node.index()] + u32::from(port.0))
     }
 
-    /// The link with this id; `None` if its port has no link.
+    /// Returns the link with this id; `None` if its port has no link.
     #[must_use]
     pub fn link(&self, id: LinkId) -> Option<&Link> {
         self.links[id.index()].as_ref()
     }
 
-    /// The link that leaves `node` by `port`; `None` if the node has no such port, or if the port has no link.
+    /// Returns the link that leaves `node` by `port`; `None` if the node has no such port, or if the port has no
+    /// link.
     #[must_use]
     pub fn link_at(&self, node: NodeId, port: PortId) -> Option<&Link> {
         // Link ids continue from node to node. A port number that is too large would therefore give the link
@@ -172,18 +173,18 @@ impl Topology {
         exists.then(|| self.link(self.link_id(node, port))).flatten()
     }
 
-    /// All links, by id.
+    /// Returns all links, by id.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &Link)> {
         self.links.iter().enumerate().filter_map(|(i, link)| Some((LinkId::of(i), link.as_ref()?)))
     }
 
-    /// The links that leave `node`, by port.
+    /// Returns the links that leave `node`, by port.
     pub fn links_from(&self, node: NodeId) -> impl Iterator<Item = (LinkId, &Link)> {
         let range = self.first_link[node.index()] as usize..self.first_link[node.index() + 1] as usize;
         range.filter_map(|i| Some((LinkId::of(i), self.links[i].as_ref()?)))
     }
 
-    /// The other direction of a link.
+    /// Returns the other direction of a link.
     ///
     /// # Panics
     /// If the port has no link.

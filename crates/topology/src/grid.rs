@@ -11,7 +11,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid with these sizes.
+    /// Creates a grid with these sizes.
     #[must_use]
     pub fn new(dims: &[u32], wraps: bool) -> Self {
         let mut stride = 1;
@@ -25,13 +25,13 @@ impl Grid {
         Self { dims: dims.to_vec(), strides, wraps }
     }
 
-    /// The size of each dimension.
+    /// Returns the size of each dimension.
     #[must_use]
     pub fn dims(&self) -> &[u32] {
         &self.dims
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn nodes(&self) -> u32 {
         self.dims.iter().product()
@@ -43,7 +43,7 @@ impl Grid {
         self.wraps
     }
 
-    /// The coordinate of `node` in dimension `i`.
+    /// Returns the coordinate of `node` in dimension `i`.
     #[must_use]
     pub fn coordinate(&self, node: NodeId, i: usize) -> u32 {
         node.0 / self.strides[i] % self.dims[i]

@@ -27,7 +27,7 @@ impl LinkLayer {
     }
 
     /// Returns the size of the frame around a packet of `size` bytes, including header and check sequence.
-    /// Switches count these bytes in their buffers.
+    /// Switches meter these bytes.
     #[must_use]
     #[inline]
     pub const fn frame(self, size: u32) -> u32 {

@@ -36,13 +36,13 @@ impl ClosSize {
         Oversubscription { edge: sum(self.hosts, rates.host) / sum(self.aggregations, rates.uplink), core }
     }
 
-    /// Number of shortest paths between edge switches of different pods; 0 if there is one pod.
+    /// Returns the number of shortest paths between edge switches of different pods; 0 if there is one pod.
     #[must_use]
     pub fn paths_between_pods(&self) -> u64 {
         if self.pods > 1 { u64::from(self.aggregations) * u64::from(self.cores) } else { 0 }
     }
 
-    /// Number of shortest paths between edge switches of one pod.
+    /// Returns the number of shortest paths between edge switches of one pod.
     #[must_use]
     pub fn paths_within_a_pod(&self) -> u64 {
         self.aggregations.into()
@@ -50,7 +50,8 @@ impl ClosSize {
 }
 
 impl Topology {
-    /// The oversubscription of an intact Clos network, from the rates of its links; `None` for other topologies.
+    /// Returns the oversubscription of an intact Clos network, from the rates of its links; `None` for other
+    /// topologies.
     #[must_use]
     pub fn oversubscription(&self) -> Option<Oversubscription> {
         let &Shape::Clos(size) = self.shape() else { return None };

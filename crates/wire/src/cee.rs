@@ -8,7 +8,7 @@
 //! | 16 | 16 | EtherType 0x88B5, for local experiments |
 //! | 18 | 64 | sequence number: offset of the frame's first byte in the flow |
 //! | 26 | 64 | time at which the frame was made, in ps |
-//! | 34 | 32 | flow, in the source's numbering |
+//! | 34 | 32 | the flow's number at its source |
 //! | 38 | 64 | bytes of the flow |
 //! | 46 | 16 | bytes of the flow that the frame represents |
 //! | 48 | 32 | path chosen at the source |
@@ -32,7 +32,7 @@ pub struct Frame {
     pub src: u32,
     /// Receiving host (24 bits).
     pub dst: u32,
-    /// The flow, in the source's numbering.
+    /// The flow's number at its source.
     pub flow: u32,
     /// 802.1Q's priority, 0 to 7.
     pub priority: u8,
@@ -55,7 +55,7 @@ impl Frame {
     /// Number of bytes before the zeros.
     const HEADER: usize = 52;
 
-    /// The flow's name: `source << 32 | flow`.
+    /// Returns the flow's name: `source << 32 | flow`.
     #[must_use]
     pub const fn key(&self) -> FlowKey {
         FlowKey((self.src as u64) << 32 | self.flow as u64)
@@ -83,10 +83,10 @@ impl Frame {
         frame::seal(bytes);
     }
 
-    /// The frame in front of `bytes`.
+    /// Decodes the frame at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no such frame between hosts, or if the frame is incomplete.
+    /// [`Error`] if the bytes are not such a frame between hosts, or if the frame is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let header: &[u8; Self::HEADER] = first(bytes)?;
         let frame = Self {
@@ -137,7 +137,7 @@ impl HeaderInfo for Frame {
         FlowRange::new(self.key(), Position::Byte(self.offset), self.plen.into())
     }
 
-    /// The whole frame without padding, since the headers count as bytes of the flow.
+    /// Returns the whole frame without padding, since the headers count as bytes of the flow.
     #[inline]
     fn data_len(&self) -> u32 {
         self.plen.into()

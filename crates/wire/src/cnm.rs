@@ -42,12 +42,12 @@ pub struct Notice {
     pub culprit_dst: u32,
 }
 
-/// The optional tags of a notice's frame, in front of its EtherType.
+/// The optional tags of a notice's frame, before its EtherType.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tags {
     /// The notice's own priority, in a VLAN tag.
     pub priority: Option<u8>,
-    /// The reaction point, in the source's numbering, in a congestion notification tag.
+    /// The number of the reaction point at its source, in a congestion notification tag.
     pub reaction_point: Option<u16>,
 }
 
@@ -63,7 +63,7 @@ impl Notice {
     /// The tags of notices from congestion points: the highest priority and no reaction point.
     pub const TAGS: Tags = Tags { priority: Some(7), reaction_point: None };
 
-    /// The whole frame.
+    /// Returns the whole frame.
     ///
     /// # Panics
     /// If a node's number exceeds 24 bits, a priority exceeds 7, or the feedback exceeds 63.
@@ -103,10 +103,10 @@ impl Notice {
         bytes
     }
 
-    /// The notice in front of `bytes`, and its tags.
+    /// Decodes the notice at the start of `bytes`, and its tags.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no notice about a frame between hosts, if the notice is incomplete, or if bytes of
+    /// [`Error`] if the bytes are not a notice about a frame between hosts, if the notice is incomplete, or if bytes of
     /// the sampled frame follow it.
     #[expect(clippy::cast_possible_truncation, reason = "the field is at most `MOST_FEEDBACK`")]
     #[expect(clippy::verbose_bit_mask, reason = "the bits of a field")]

@@ -16,7 +16,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Overlay(u16);
 
-/// The congestion that a leaf observed in packets from another leaf. The feedback goes back to this other
+/// The congestion that a leaf observed in packets from another leaf. The feedback is sent back to this other
 /// leaf and names its uplink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feedback {
@@ -35,7 +35,7 @@ impl Overlay {
     const FEEDBACK: u16 = 0x01FE;
     const CE: u16 = 0x0E00;
 
-    /// The header of a packet that leaves by this uplink and has met no congestion yet.
+    /// Returns the header of a packet that leaves by this uplink and has met no congestion yet.
     ///
     /// # Panics
     /// If `tag` is not below [`TAGS`](Self::TAGS).
@@ -45,7 +45,7 @@ impl Overlay {
         Self(u16::from(tag) << 12)
     }
 
-    /// The same header with this feedback.
+    /// Returns the same header with this feedback.
     ///
     /// # Panics
     /// If a field of the feedback is out of its range.
@@ -55,13 +55,13 @@ impl Overlay {
         Self(self.0 & !Self::FEEDBACK | Self::HAS_FEEDBACK | u16::from(tag) << 4 | u16::from(metric) << 1)
     }
 
-    /// The uplink that the packet took: 0 to 15.
+    /// Returns the uplink that the packet took: 0 to 15.
     #[must_use]
     pub const fn tag(self) -> u8 {
         (self.0 >> 12) as u8
     }
 
-    /// The greatest load that the packet met (CE): 0 to 7.
+    /// Returns the greatest load that the packet met (CE): 0 to 7.
     #[must_use]
     pub const fn congestion(self) -> u8 {
         ((self.0 & Self::CE) >> 9) as u8
@@ -74,7 +74,7 @@ impl Overlay {
         Self(self.0 & !Self::CE | u16::from(load) << 9)
     }
 
-    /// The sending leaf's feedback about the opposite direction; `None` if the header has none.
+    /// Returns the sending leaf's feedback about the opposite direction; `None` if the header has none.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
     pub fn feedback(self) -> Option<Feedback> {

@@ -1,6 +1,6 @@
 //! The CRC-32 of Ethernet's frame check sequence (IEEE 802.3 §3.2.9).
 
-/// The CRC of `bytes`, in the byte order of the frame check sequence on the wire.
+/// Returns the CRC of `bytes`, in the byte order of the frame check sequence on the wire.
 pub(crate) fn crc32(bytes: &[u8]) -> [u8; 4] {
     crc32fast::hash(bytes).to_le_bytes()
 }

@@ -9,7 +9,7 @@
 //! | 4 | 32 | credits given so far by the sending end |
 //! | 8 | 32 | credits taken so far by the sending end |
 //! | 12 | 32 | flow of the last credit given; all ones if there is none |
-//! | 16 | 32 | flow of the credit before; all ones if there is none |
+//! | 16 | 32 | flow of the previous credit; all ones if there is none |
 //!
 //! Both numbers wrap. A credit also names the flow of the credit before it, so that the next credit repairs
 //! the loss of one credit. Repeating a credit is harmless, because a receiver recognises the number of a
@@ -31,7 +31,7 @@ pub struct Credit {
 }
 
 impl Default for Credit {
-    /// No credit given or taken.
+    /// Creates a credit of a link on which no credit has been given or taken.
     fn default() -> Self {
         Self::new(0, 0, [])
     }
@@ -48,7 +48,7 @@ impl Credit {
     pub const NOBODY: u32 = u32::MAX;
 
     /// Creates the most recent of `given` credits. The first handle of `of` is the flow of this credit; the
-    /// second is the flow of the credit before.
+    /// second is the flow of the previous credit.
     ///
     /// # Panics
     /// If there are more than [`MOST`](Self::MOST) flows.
@@ -62,7 +62,7 @@ impl Credit {
     }
 
     /// Advances to the next credit, which is for the flow with this handle. The credit also names the flow of the
-    /// credit before.
+    /// previous credit.
     #[inline]
     pub fn give(&mut self, flow: u32) {
         self.given = self.given.wrapping_add(1);
@@ -81,7 +81,7 @@ impl Credit {
         &self.flows[..named]
     }
 
-    /// The credit's bytes.
+    /// Returns the credit's bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
@@ -96,7 +96,7 @@ impl Credit {
         bytes
     }
 
-    /// The credit in front of `bytes`.
+    /// Decodes the credit at the start of `bytes`.
     ///
     /// # Errors
     /// [`Error`] if the bytes do not begin with a credit, or if the credit is incomplete.

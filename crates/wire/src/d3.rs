@@ -4,7 +4,7 @@
 //! | byte | bits | field |
 //! |---|---|---|
 //! | 20 | 16 | desired rate, kbit/s as a [`Minifloat`] |
-//! | 22 | 16 | desired rate of the last request, likewise |
+//! | 22 | 16 | desired rate of the last request, kbit/s as a [`Minifloat`] |
 //! | 24 | 8 × 16 | grants, one per router: on the way out, each router replaces its last grant by the new one |
 
 use crate::Minifloat;

@@ -5,10 +5,10 @@
 //!
 //! | subtype | length | value |
 //! |---|---|---|
-//! | 0x08 congestion notification | 6 | priorities with congestion notification, priorities ready for it; one bit each |
-//! | 0x09 ETS configuration | 25 | willing (1 bit), credit-based shaper (1), 0 (3), classes, 0 for 8 (3); a class a priority (8 x 4 bits, priority 0 first); percents (8 x 8); algorithms (8 x 8) |
+//! | 0x08 congestion notification | 6 | priorities with congestion notification, ready priorities; one bit each |
+//! | 0x09 ETS configuration | 25 | willing (1 bit), credit-based shaper (1), 0 (3), number of classes, 0 for 8 (3); class of each priority (8 x 4 bits, priority 0 first); percents (8 x 8); algorithms (8 x 8) |
 //! | 0x0A ETS recommendation | 25 | 0; the rest the same |
-//! | 0x0B priority-based flow control | 6 | willing (1 bit), MACsec bypass (1), 0 (2), priorities that may have it at once (4); those that have it: a bit each |
+//! | 0x0B priority-based flow control | 6 | willing (1 bit), MACsec bypass (1), 0 (2), number of priorities that may have PFC at once (4); priorities with PFC: a bit each |
 
 use crate::ethernet::{FCS, HEADER, MIN_FRAME};
 use crate::field::{first, get16, part, put16};
@@ -107,7 +107,7 @@ const PFC: u8 = 0x0B;
 const ALLOCATION_LEN: usize = 21;
 
 impl Announcement {
-    /// The whole frame, check sequence included.
+    /// Returns the whole frame, check sequence included.
     ///
     /// # Panics
     /// If a field is out of its documented range.
@@ -147,7 +147,7 @@ impl Announcement {
     /// Decodes a whole frame, including its check sequence. Skips values of unknown kinds.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no such frame, or if one of the frame's values violates the format.
+    /// [`Error`] if the bytes are not such a frame, or if one of the frame's values violates the format.
     pub fn decode(whole: &[u8]) -> Result<Self, Error> {
         first::<MIN_FRAME>(whole)?;
         frame::verify(whole)?;

@@ -31,7 +31,7 @@ const UDP: u8 = 17;
 const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
-/// The frame's tag; `None` if the frame has none.
+/// Returns the frame's tag; `None` if the frame has none.
 ///
 /// # Errors
 /// [`Error::Truncated`] if the frame's header or tag is incomplete.
@@ -48,7 +48,7 @@ pub fn tag(frame: &[u8]) -> Result<Option<Tag>, Error> {
 /// Returns the EtherType of a frame's packet, and the packet. Skips a tag before them.
 ///
 /// # Errors
-/// As [`tag`].
+/// Returns the same errors as [`tag`].
 pub fn packet(frame: &[u8]) -> Result<(u16, &[u8]), Error> {
     let at = ADDRESSES + tag(frame)?.map_or(0, |tag| tag.wire_len());
     Ok((get16(frame, at), &frame[at + 2..]))
@@ -69,7 +69,7 @@ pub fn insert_tag(frame: &mut Vec<u8>, tag: &Tag) -> Result<(), Error> {
 /// Removes and returns the frame's tag; `None` if the frame has none.
 ///
 /// # Errors
-/// As [`tag`].
+/// Returns the same errors as [`tag`].
 pub fn remove_tag(frame: &mut Vec<u8>) -> Result<Option<Tag>, Error> {
     let tag = tag(frame)?;
     if let Some(tag) = &tag {
@@ -105,7 +105,7 @@ pub fn exp_response(request: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(response)
 }
 
-/// The IPv4 and transport headers of a packet, without the payload.
+/// Returns the IPv4 and transport headers of a packet, without the payload.
 fn headers(packet: &[u8]) -> Result<&[u8], Error> {
     let ip: &[u8; IP] = first(packet)?;
     let at = ip_len(ip);

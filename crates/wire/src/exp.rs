@@ -38,16 +38,16 @@ impl Tag {
     pub const MOST_LOAD: u8 = 7;
     const RESPONSE: u8 = 0x80;
 
-    /// An Exp-request with these loads.
+    /// Creates an Exp-request with these loads.
     ///
     /// # Panics
-    /// As [`with_loads`](Self::with_loads).
+    /// Panics in the same cases as [`with_loads`](Self::with_loads).
     #[must_use]
     pub fn request(loads: impl IntoIterator<Item = u8>) -> Self {
         Self { is_response: false, ..Self::response() }.with_loads(loads)
     }
 
-    /// An Exp-response, still without loads.
+    /// Creates an Exp-response, still without loads.
     #[must_use]
     pub const fn response() -> Self {
         Self { is_response: true, count: 0, loads: [0; 64] }
@@ -70,7 +70,7 @@ impl Tag {
         tag
     }
 
-    /// Number of loads.
+    /// Returns the number of loads.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.count as usize
@@ -82,7 +82,7 @@ impl Tag {
         self.count == 0
     }
 
-    /// The loads, each 0 to 7.
+    /// Returns the loads, each 0 to 7.
     #[must_use]
     pub fn loads(&self) -> impl ExactSizeIterator<Item = u8> + '_ {
         (0..self.len()).map(|index| {
@@ -91,7 +91,7 @@ impl Tag {
         })
     }
 
-    /// Bytes that the tag adds to a frame.
+    /// Returns the number of bytes that the tag adds to a frame.
     #[must_use]
     pub const fn wire_len(&self) -> usize {
         Self::MIN_LEN + self.len().div_ceil(2)
@@ -104,7 +104,7 @@ impl Tag {
         out.extend_from_slice(&self.loads[..self.wire_len() - Self::MIN_LEN]);
     }
 
-    /// The tag in front of `bytes`.
+    /// Decodes the tag at the start of `bytes`.
     ///
     /// # Errors
     /// [`Error`] if the bytes do not begin with a tag, or if the tag is incomplete.
@@ -142,7 +142,7 @@ impl Tagged {
     /// The first byte, which is also the first byte of the tag's EtherType.
     pub const TYPE: u8 = 0x99;
 
-    /// The tagged packet in front of `bytes`, and the length of its headers.
+    /// Decodes the tagged packet at the start of `bytes`. Also returns the length of its headers.
     ///
     /// # Errors
     /// [`Error`] if there is no tag, or if no known IPv4 packet or frame follows it.

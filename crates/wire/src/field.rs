@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// The first `N` bytes.
+/// Returns the first `N` bytes.
 ///
 /// # Errors
 /// [`Error::Truncated`] if there are fewer.
@@ -10,7 +10,7 @@ pub(crate) fn first<const N: usize>(bytes: &[u8]) -> Result<&[u8; N], Error> {
     bytes.first_chunk().ok_or(Error::Truncated { have: bytes.len(), need: N })
 }
 
-/// The `need` bytes from `from` on.
+/// Returns the `need` bytes that begin at `from`.
 ///
 /// # Errors
 /// [`Error::Truncated`] if there are fewer.
@@ -18,17 +18,17 @@ pub(crate) fn part(bytes: &[u8], from: usize, need: usize) -> Result<&[u8], Erro
     bytes.get(from..from + need).ok_or(Error::Truncated { have: bytes.len(), need: from + need })
 }
 
-/// The 16-bit field at byte `at`.
+/// Returns the 16-bit field at byte `at`.
 pub(crate) fn get16(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// The 32-bit field at byte `at`.
+/// Returns the 32-bit field at byte `at`.
 pub(crate) fn get32(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// The 64-bit field at byte `at`.
+/// Returns the 64-bit field at byte `at`.
 pub(crate) fn get64(bytes: &[u8], at: usize) -> u64 {
     u64::from(get32(bytes, at)) << 32 | u64::from(get32(bytes, at + 4))
 }

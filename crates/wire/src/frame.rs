@@ -8,7 +8,7 @@ use crate::{Error, Mac};
 /// The EtherType that announces a VLAN tag (IEEE 802.1Q).
 pub(crate) const VLAN: u16 = 0x8100;
 
-/// The control information of a VLAN tag with a priority and VLAN 0.
+/// Returns the control information of a VLAN tag with a priority and VLAN 0.
 ///
 /// # Panics
 /// If the priority is above 7.
@@ -17,7 +17,7 @@ pub(crate) fn tci(priority: u8) -> u16 {
     u16::from(priority) << 13
 }
 
-/// The priority of the VLAN tag at byte `at`.
+/// Returns the priority of the VLAN tag at byte `at`.
 pub(crate) fn priority(bytes: &[u8], at: usize) -> Result<u8, Error> {
     expect_ethertype(bytes, at, VLAN)?;
     let tci = get16(bytes, at + 2);
@@ -27,7 +27,7 @@ pub(crate) fn priority(bytes: &[u8], at: usize) -> Result<u8, Error> {
     Ok((tci >> 13) as u8)
 }
 
-/// The host whose address is at byte `at`.
+/// Returns the host whose address is at byte `at`.
 pub(crate) fn host(bytes: &[u8], at: usize, field: &'static str) -> Result<u32, Error> {
     let mac = Mac::get(bytes, at);
     mac.node().ok_or(Error::Invalid { field, value: mac.bits() })

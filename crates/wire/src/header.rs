@@ -23,7 +23,7 @@ macro_rules! headers {
 
         #[cfg(test)]
         impl Header {
-            /// Number of built-in headers that recognise these bytes.
+            /// Returns the number of built-in headers that recognise these bytes.
             pub(crate) fn recognisers(bytes: &[u8]) -> usize {
                 [$(<$header>::is_in(bytes)),*].into_iter().filter(|&is_in| is_in).count()
             }
@@ -174,7 +174,7 @@ impl Header {
     /// [`HeaderInfo::decode_header`].
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no packet with a built-in header, or if the packet is incomplete.
+    /// [`Error`] if the bytes are not a packet with a built-in header, or if the packet is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         Self::decode_header(bytes)
     }
@@ -182,7 +182,7 @@ impl Header {
     /// Appends the packet's bytes to `out`: the header and a payload of zeros.
     ///
     /// # Panics
-    /// As [`HeaderInfo::encode_header`].
+    /// Panics in the same cases as [`HeaderInfo::encode_header`].
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         self.encode_header(&[], out);
@@ -196,7 +196,7 @@ impl Header {
     /// Returns [`Error::Invalid`] if the length of `payload` differs from the length in the header.
     ///
     /// # Panics
-    /// As [`HeaderInfo::encode_header`].
+    /// Panics in the same cases as [`HeaderInfo::encode_header`].
     pub fn encode_with(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         if payload.len() != self.payload_len() {
             return Err(Error::Invalid { field: "plen", value: payload.len() as u64 });

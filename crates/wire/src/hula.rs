@@ -27,7 +27,7 @@ impl Probe {
     /// Bytes on the wire.
     pub const LEN: usize = 46;
 
-    /// The probe's bytes.
+    /// Returns the probe's bytes.
     ///
     /// # Panics
     /// If the edge switch's node number is 2^24 or more.
@@ -40,7 +40,7 @@ impl Probe {
         bytes
     }
 
-    /// The probe in front of `bytes`.
+    /// Decodes the probe at the start of `bytes`.
     ///
     /// # Errors
     /// [`Error`] if the bytes do not begin with a probe, or if the probe is incomplete.

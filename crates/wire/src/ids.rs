@@ -11,13 +11,13 @@ macro_rules! id {
         pub struct $name(pub $raw);
 
         impl $name {
-            /// The id as an index into an array with one element per id.
+            /// Returns the id as an index into an array with one element per id.
             #[must_use]
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// The id of an array index.
+            /// Returns the id of an array index.
             ///
             /// # Panics
             /// If the index does not fit the id.

@@ -13,12 +13,12 @@ pub trait HeaderInfo {
     /// `ends` documents the result.
     fn ends(&self) -> Ends;
 
-    /// The packet's purpose.
+    /// Returns the packet's purpose.
     fn kind(&self) -> PacketKind {
         if self.data_len() > 0 { PacketKind::Data } else { PacketKind::Ack }
     }
 
-    /// The packet's class in queues and in flow control.
+    /// Returns the packet's class in queues and in flow control.
     fn class(&self) -> Class {
         Class::DEFAULT
     }
@@ -35,7 +35,7 @@ pub trait HeaderInfo {
         None
     }
 
-    /// The five-tuple of the transport, if it has ports.
+    /// Returns the five-tuple of the transport, if it has ports.
     fn five_tuple(&self) -> Option<FiveTuple> {
         None
     }
@@ -47,7 +47,7 @@ pub trait HeaderInfo {
         (self.ends(), self.five_tuple().map_or(0, FiveTuple::ports))
     }
 
-    /// The side that opens a connection with this packet; `None` if the packet opens none.
+    /// Returns the side that opens a connection with this packet; `None` if the packet opens none.
     fn opening(&self) -> Option<Opening> {
         None
     }
@@ -64,21 +64,21 @@ pub trait HeaderInfo {
         false
     }
 
-    /// Application bytes that the packet carries.
+    /// Returns the number of application bytes that the packet carries.
     #[expect(clippy::cast_possible_truncation, reason = "a payload is below 64 KiB")]
     fn data_len(&self) -> u32 {
         self.payload_len() as u32
     }
 
-    /// Bytes of the payload, which follows the header.
+    /// Returns the number of bytes of the payload, which follows the header.
     fn payload_len(&self) -> usize {
         0
     }
 
-    /// Bytes of header and trailer on the wire.
+    /// Returns the number of bytes of header and trailer on the wire.
     fn wire_len(&self) -> usize;
 
-    /// Bytes of [`wire_len`](Self::wire_len) that follow the payload.
+    /// Returns the number of bytes of [`wire_len`](Self::wire_len) that follow the payload.
     fn trailer_len(&self) -> usize {
         0
     }
@@ -95,7 +95,7 @@ pub trait HeaderInfo {
         true
     }
 
-    /// The packet's framing in Ethernet.
+    /// Returns the packet's framing in Ethernet.
     fn framing(&self) -> Framing {
         Framing::Packet { tag: 0, ethertype: Framing::OWN }
     }
@@ -120,7 +120,7 @@ pub trait HeaderInfo {
     /// then the [trailer](Self::trailer_len). Bytes after the packet are ignored.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no packet with this header, or if the packet is incomplete.
+    /// [`Error`] if the bytes are not a packet with this header, or if the packet is incomplete.
     fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error>
     where
         Self: Sized;
@@ -155,7 +155,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// The ends with these node numbers.
+    /// Returns the ends with these node numbers.
     #[must_use]
     #[inline]
     pub fn new(src: impl Into<u32>, dst: impl Into<u32>) -> Self {
@@ -187,7 +187,7 @@ pub enum Opening {
     SynAck,
 }
 
-/// The bytes of a flow that a packet holds.
+/// The bytes of a flow that a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowRange {
     /// The flow's name.
@@ -199,7 +199,7 @@ pub struct FlowRange {
 }
 
 impl FlowRange {
-    /// A range of `len` bytes of a flow; `None` if `len` is 0.
+    /// Creates a range of `len` bytes of a flow; `None` if `len` is 0.
     pub(crate) fn new(key: FlowKey, position: Position, len: u32) -> Option<Self> {
         (len > 0).then_some(Self { key, position, len })
     }
@@ -268,7 +268,7 @@ impl FiveTuple {
         (src as u16, dst as u16)
     }
 
-    /// Both ports; the source port is in the upper half.
+    /// Returns both ports; the source port is in the upper half.
     #[must_use]
     #[inline]
     pub const fn ports(self) -> u32 {
@@ -281,7 +281,7 @@ impl FiveTuple {
         Self { src: self.dst, dst: self.src, ..self }
     }
 
-    /// The five-tuple of the opposite direction of the same connection.
+    /// Returns the five-tuple of the opposite direction of the same connection.
     #[must_use]
     pub const fn opposite(self) -> Self {
         Self { src_port: self.dst_port, dst_port: self.src_port, ..self.answered() }

@@ -1,4 +1,4 @@
-//! The IPv4 header (RFC 791) in front of TCP segments, UDP datagrams and RoCEv2 packets.
+//! The IPv4 header (RFC 791) of TCP segments, UDP datagrams and RoCEv2 packets.
 //!
 //! Node `n` has the address `10.0.0.0 + n`. The header has no options, forbids fragmentation and has a time
 //! to live of 64 hops. Decoding is more tolerant: fields that an [`Ipv4`] does not store may have any value
@@ -17,7 +17,7 @@ const TIME_TO_LIVE: u8 = 64;
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3FFF;
 
-/// The protocol number of a packet that begins with [`TYPE`]; `None` if the packet is too short.
+/// Returns the protocol number of a packet that begins with [`TYPE`]; `None` if the packet is too short.
 pub(crate) fn protocol(bytes: &[u8]) -> Option<u8> {
     bytes.get(9).copied()
 }
@@ -36,7 +36,7 @@ pub(crate) struct Ipv4 {
 }
 
 impl Ipv4 {
-    /// The header's bytes, in front of a body of `body_len` bytes.
+    /// Returns the bytes of the header for a body of `body_len` bytes.
     ///
     /// # Panics
     /// If a node's number exceeds 24 bits, the class exceeds 7, or the packet exceeds the 65,535 bytes of IPv4.
@@ -56,11 +56,11 @@ impl Ipv4 {
         ip
     }
 
-    /// The header in front of `bytes`, and the packet's body. The packet must be of `protocol` and have a body of at
-    /// least `least` bytes.
+    /// Decodes the header at the start of `bytes`, and the packet's body. The packet must be of `protocol` and have
+    /// a body of at least `least` bytes.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no such packet between nodes.
+    /// [`Error`] if the bytes are not such a packet between nodes.
     pub(crate) fn decode(bytes: &[u8], protocol: u8, least: usize) -> Result<(Self, &[u8]), Error> {
         let ip: &[u8; LEN] = first(bytes)?;
         if ip[0] != TYPE {
@@ -89,7 +89,8 @@ impl Ipv4 {
         Ok((header, body))
     }
 
-    /// The sum over the pseudo-header that the checksums of TCP and UDP cover: addresses, protocol and `body_len`.
+    /// Returns the sum over the pseudo-header that the checksums of TCP and UDP cover: addresses, protocol and
+    /// `body_len`.
     pub(crate) fn pseudo_header(&self, body_len: usize) -> u64 {
         let address = |node| u64::from(address(node));
         address(self.src) + address(self.dst) + u64::from(self.protocol) + body_len as u64

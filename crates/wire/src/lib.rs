@@ -21,7 +21,7 @@
 //! - [Frames of kernels](frame_view) also begin with 0x06. Only a decoder that is configured for such frames
 //!   reads them.
 //!
-//! The simulation counts payload bytes and does not store them. A missing payload stands for zeros, which do
+//! The simulation counts payload bytes and does not store them. A missing payload counts as zeros, which do
 //! not change a checksum.
 
 pub mod cee;

@@ -18,7 +18,7 @@ impl Mac {
     /// The first byte of every host and port address.
     pub(crate) const TYPE: u8 = 0x06;
 
-    /// The address of host `node`.
+    /// Returns the address of host `node`.
     ///
     /// # Panics
     /// If the node is 2^24 or more.
@@ -29,7 +29,7 @@ impl Mac {
         Self([Self::TYPE, 0, 0, high, middle, low])
     }
 
-    /// The address of port `port` of switch `index` in the tier `level`.
+    /// Returns the address of port `port` of switch `index` in the tier `level`.
     ///
     /// # Panics
     /// If the port is 2^15 or more.
@@ -40,7 +40,7 @@ impl Mac {
         Self([Self::TYPE, port_high << 1 | 1, level, index_high, index_low, port_low])
     }
 
-    /// The node of a host's address; `None` for other addresses.
+    /// Returns the node of a host's address; `None` for other addresses.
     #[must_use]
     pub const fn node(self) -> Option<u32> {
         match self.0 {
@@ -49,7 +49,7 @@ impl Mac {
         }
     }
 
-    /// The port of a switch port's address; `None` for other addresses.
+    /// Returns the port of a switch port's address; `None` for other addresses.
     #[must_use]
     pub const fn port(self) -> Option<u16> {
         match self.0 {
@@ -58,7 +58,7 @@ impl Mac {
         }
     }
 
-    /// The address at byte `at`.
+    /// Returns the address at byte `at`.
     pub(crate) fn get(bytes: &[u8], at: usize) -> Self {
         Self(std::array::from_fn(|index| bytes[at + index]))
     }
@@ -68,7 +68,7 @@ impl Mac {
         bytes[at..at + 6].copy_from_slice(&self.0);
     }
 
-    /// The address as a number, for error messages.
+    /// Returns the address as a number, for error messages.
     pub(crate) fn bits(self) -> u64 {
         self.0.into_iter().fold(0, |bits, byte| bits << 8 | u64::from(byte))
     }

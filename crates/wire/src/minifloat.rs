@@ -12,7 +12,7 @@ impl Minifloat {
     /// The largest number: 4095 · 2^30.
     pub const MAX: Self = Self(u16::MAX);
 
-    /// The largest `Minifloat` that does not exceed `number`.
+    /// Returns the largest `Minifloat` that does not exceed `number`.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "all parts fit 16 bits")]
     pub const fn floor(number: u64) -> Self {
@@ -27,7 +27,7 @@ impl Minifloat {
         Self(((shift as u16 + 1) << MANTISSA) | mantissa as u16)
     }
 
-    /// The number that the bits stand for.
+    /// Returns the number that the bits stand for.
     #[must_use]
     pub const fn get(self) -> u64 {
         let mantissa = self.0 as u64 & (HIDDEN - 1);

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | 48 | destination 01-80-C2-00-00-01 |
 //! | 6 | 48 | address of the sending port |
-//! | 12 | 16 | EtherType 0x8808, never behind a VLAN tag |
+//! | 12 | 16 | EtherType 0x8808, never after a VLAN tag |
 //! | 14 | 16 | opcode 0x0101 |
 //! | 16 | 16 | bit i is set if `time[i]` is valid |
 //! | 18 | 8 x 16 | time for which each priority pauses, in 512 bit times; 0 resumes |
@@ -39,7 +39,7 @@ impl Pause {
     pub(crate) const TYPE: u8 = 0x01;
     const OPCODE: u16 = 0x0101;
 
-    /// The whole frame.
+    /// Returns the whole frame.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
@@ -55,10 +55,10 @@ impl Pause {
         bytes
     }
 
-    /// The frame in front of `bytes`. Times without a bit in the class-enable vector are read as 0.
+    /// Decodes the frame at the start of `bytes`. Times without a bit in the class-enable vector are read as 0.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no such frame, or if the frame is incomplete.
+    /// [`Error`] if the bytes are not such a frame, or if the frame is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         frame::verify(bytes)?;

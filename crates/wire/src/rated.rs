@@ -106,25 +106,25 @@ impl Segment {
     /// Flow numbers lie below this limit.
     pub const NUMBERS: u32 = 1 << 20;
 
-    /// The flow's source, for packets of either direction.
+    /// Returns the flow's source, for packets of either direction.
     #[must_use]
     pub const fn source(&self) -> u32 {
         if self.ack { self.dst } else { self.src }
     }
 
-    /// The flow's name: `source << 32 | number`.
+    /// Returns the flow's name: `source << 32 | number`.
     #[must_use]
     pub const fn key(&self) -> FlowKey {
         FlowKey((self.source() as u64) << 32 | (self.flow / Self::SUBFLOWS) as u64)
     }
 
-    /// The subflow's name: `source << 32 | number << 4 | subflow`.
+    /// Returns the subflow's name: `source << 32 | number << 4 | subflow`.
     #[must_use]
     pub const fn subflow_key(&self) -> FlowKey {
         FlowKey((self.source() as u64) << 32 | self.flow as u64)
     }
 
-    /// The acknowledgement of this packet, from the current node back to the sender.
+    /// Returns the acknowledgement of this packet, from the current node back to the sender.
     #[must_use]
     pub const fn acknowledgement(&self) -> Self {
         Self { src: self.dst, dst: self.src, plen: 0, ack: true, ..*self }
@@ -157,7 +157,7 @@ impl Segment {
     /// end of the payload.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no whole packet of that scheme.
+    /// [`Error`] if the bytes are not a whole packet of that scheme.
     pub(crate) fn decode(scheme: Scheme, bytes: &[u8]) -> Result<(Self, &[u8; OWN]), Error> {
         let header: &[u8; Self::LEN] = first(bytes)?;
         if !scheme.is_in(header[0]) {
@@ -197,10 +197,10 @@ pub trait Rated: Sized {
     /// True if the scheme may charge more header bytes than the fields take.
     const PADDED: bool = false;
 
-    /// The common part.
+    /// Returns the common part.
     fn segment(&self) -> &Segment;
 
-    /// The scheme's own bytes.
+    /// Returns the scheme's own bytes.
     fn own(&self) -> [u8; OWN];
 
     /// Creates a packet from this common part and the scheme's own bytes.
@@ -262,7 +262,7 @@ impl<T: Rated> HeaderInfo for T {
 }
 
 impl Header {
-    /// The common part of a packet of PDQ, D3 or RCP.
+    /// Returns the common part of a packet of PDQ, D3 or RCP.
     #[must_use]
     #[inline]
     pub fn rated(&self) -> Option<&Segment> {

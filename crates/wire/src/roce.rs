@@ -6,7 +6,7 @@
 //! | 0 | 160 | IPv4 | the priority is the class selector (RFC 2474 §4.2.2); standard ECN |
 //! | 20 | 64 | UDP to port 4791 | source port for load balancers; no checksum, as the annex advises |
 //! | 28 | 8 | opcode | RDMA WRITE Only 0x0A, acknowledgement 0x11, or congestion notification 0x81 |
-//! | 29 | 8 | solicited event, migration, pad count, version | padding bytes behind the payload, in two bits; else 0 |
+//! | 29 | 8 | solicited event, migration, pad count, version | padding bytes after the payload, in two bits; else 0 |
 //! | 30 | 16 | partition key | 0xFFFF, the default |
 //! | 32 | 8 | FECN, BECN, reserved | BECN in a congestion notification, else 0 |
 //! | 33 | 24 | destination queue pair | the flow's number at its source, in both directions |
@@ -111,7 +111,7 @@ impl Packet {
     /// Bytes on the wire of an acknowledgement.
     pub const ACKNOWLEDGEMENT_LEN: usize = Self::LEN - EXTENDED + AETH;
 
-    /// Payload bytes.
+    /// Returns the number of payload bytes.
     #[must_use]
     pub const fn plen(&self) -> u16 {
         match self.kind {
@@ -120,7 +120,7 @@ impl Packet {
         }
     }
 
-    /// Bytes between the BTH and the payload.
+    /// Returns the number of bytes between the BTH and the payload.
     const fn extended(&self) -> usize {
         match self.kind {
             Kind::Acknowledgement { .. } => AETH,
@@ -128,12 +128,12 @@ impl Packet {
         }
     }
 
-    /// Returns the bytes of the headers before the payload.
+    /// Returns the number of bytes of the headers before the payload.
     const fn header_len(&self) -> usize {
         ipv4::LEN + UDP + BTH + self.extended()
     }
 
-    /// Returns the bytes of padding after the payload, which make the length of payload and padding a
+    /// Returns the number of bytes of padding after the payload, which make the length of payload and padding a
     /// multiple of four.
     const fn padding(&self) -> usize {
         self.plen().wrapping_neg() as usize % 4
@@ -199,10 +199,10 @@ impl Packet {
         bytes
     }
 
-    /// The headers in front of `bytes`, which must reach to the end of the packet's invariant CRC.
+    /// Decodes the headers at the start of `bytes`, which must reach to the end of the packet's invariant CRC.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no such packet between nodes.
+    /// [`Error`] if the bytes are not such a packet between nodes.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (ip, udp) = Ipv4::decode(bytes, FiveTuple::UDP, UDP + BTH + AETH + ICRC)?;
         let (covered, crc) = part(bytes, 0, ipv4::LEN + udp.len())?.split_at(ipv4::LEN + udp.len() - ICRC);

@@ -24,7 +24,7 @@ impl Shim {
     /// Bytes on the wire of a shim that is present.
     pub const LEN: usize = 4;
 
-    /// Bytes on the wire.
+    /// Returns the number of bytes on the wire.
     #[must_use]
     pub const fn wire_len(self) -> usize {
         match self {

@@ -71,10 +71,10 @@ impl Datagram {
         bytes
     }
 
-    /// The datagram in front of `bytes`.
+    /// Decodes the datagram at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no datagram of a flow between nodes, or if the datagram has no checksum.
+    /// [`Error`] if the bytes are not a datagram of a flow between nodes, or if the datagram has no checksum.
     #[expect(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (ip, udp) = Ipv4::decode(bytes, FiveTuple::UDP, UDP + STREAM)?;
@@ -93,7 +93,7 @@ impl Datagram {
         Ok(Self { src: ip.src, dst: ip.dst, src_port, dst_port, plen, ecn: ip.ecn, offset, size })
     }
 
-    /// The flow's name: `sender << 32 | sender's port << 16 | receiver's port`.
+    /// Returns the flow's name: `sender << 32 | sender's port << 16 | receiver's port`.
     #[must_use]
     pub const fn key(&self) -> FlowKey {
         FlowKey((self.src as u64) << 32 | (self.src_port as u64) << 16 | self.dst_port as u64)

@@ -1,9 +1,9 @@
-//! When flows start.
+//! Start times of flows.
 
 use crate::{PerHost, WorkloadError};
 use raddle_core::{Bytes, Duration, Stream, Time};
 
-/// When flows start, over the whole fabric or separately at each host.
+/// The process that gives the start times of flows, over the whole fabric or separately at each host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
     /// A Poisson process from time 0 on.
@@ -75,7 +75,7 @@ impl Arrivals {
         }
     }
 
-    /// An endless iterator of start times. They are in order, except with `AllAtOnce` and a jitter.
+    /// Returns an endless iterator of start times. The times are in order, except with `AllAtOnce` and a jitter.
     #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn starts(
         &self,

@@ -14,7 +14,7 @@ pub enum Deadlines {
     Exponential {
         /// Mean of the distribution, before the minimum is applied.
         mean: Duration,
-        /// The minimum: smaller values are raised to it.
+        /// The minimum. Smaller values are raised to the minimum.
         min: Duration,
     },
 }

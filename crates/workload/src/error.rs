@@ -117,7 +117,7 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
-    /// An error for a parameter that is out of range.
+    /// Creates an error for a parameter that is out of range.
     pub(crate) fn parameter(name: &'static str, value: &dyn ToString, need: &'static str) -> Self {
         Self::Parameter { name, value: value.to_string(), need }
     }

@@ -66,12 +66,12 @@ impl Facts {
     }
 }
 
-/// Bits per second that these hosts can send: the sum of the rates of each host's fastest link.
+/// Returns the number of bits per second that these hosts can send: the sum of the rates of each host's fastest link.
 pub(crate) fn bits_per_second(topology: &Topology, hosts: impl IntoIterator<Item = NodeId>) -> f64 {
     hosts.into_iter().filter_map(|host| fastest_link(topology, host)).map(Rate::as_bps_f64).sum()
 }
 
-/// The rate of a host's fastest link.
+/// Returns the rate of a host's fastest link.
 pub(crate) fn fastest_link(topology: &Topology, host: NodeId) -> Option<Rate> {
     topology.links_from(host).map(|(_, link)| link.rate).max()
 }
@@ -83,7 +83,7 @@ mod tests {
     use crate::{Arrivals, Pairs, Sizes, Workload};
     use raddle_core::Bytes;
 
-    /// Smallest number of hops on a torus.
+    /// Returns the smallest number of hops on a torus.
     fn hops(dims: &[u32]) -> impl Fn(NodeId, NodeId) -> u32 {
         move |src, dst| {
             let (mut src, mut dst) = (src.0, dst.0);

@@ -22,11 +22,11 @@ pub enum Amount {
 /// A workload: the parameters from which flows are generated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
-    /// When flows start.
+    /// The process that gives the start times of flows.
     pub arrivals: Arrivals,
     /// Flow sizes.
     pub sizes: Sizes,
-    /// Which hosts send to which.
+    /// The pairs of senders and receivers.
     pub pairs: Pairs,
     /// The number of flows.
     pub amount: Amount,
@@ -34,7 +34,7 @@ pub struct Workload {
     pub app_rate: Option<Rate>,
     /// The process by which applications with an `app_rate` produce frames.
     pub process: Process,
-    /// Each flow's share relative to others of its class, 1 to 255.
+    /// Each flow's share relative to other flows of its class, 1 to 255.
     pub weight: u8,
     /// Each flow's priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
@@ -45,8 +45,9 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// `flows` flows over `pairs` as in set-up S (specifications/r2c2.md §10): Poisson arrivals with a mean gap of 1
-    /// us, Pareto sizes with shape 1.05 and mean 100 KB, all bytes available at the start, one class.
+    /// Creates a workload of `flows` flows over `pairs` as in set-up S (specifications/r2c2.md §10): Poisson
+    /// arrivals with a mean gap of 1 us, Pareto sizes with shape 1.05 and mean 100 KB, all bytes available at the
+    /// start, one class.
     #[must_use]
     pub fn new(pairs: Pairs, flows: usize) -> Self {
         Self {

@@ -68,8 +68,8 @@ pub struct Victim {
 }
 
 impl Hotspot {
-    /// The hotspot of Figure 8 (specifications/cee.md §6.3), for 32 hosts. Four of them send to host 31 at 45% of a
-    /// link each, from 10 ms to 30 ms of a 50 ms run. Host 1 sends to host 30 at 95% for the whole run.
+    /// Returns the hotspot of Figure 8 (specifications/cee.md §6.3), for 32 hosts. Four hosts send to host 31 at
+    /// 45% of a link each, from 10 ms to 30 ms of a 50 ms run. Host 1 sends to host 30 at 95% for the whole run.
     #[must_use]
     pub fn input_generated() -> Self {
         Self {
@@ -86,8 +86,8 @@ impl Hotspot {
         }
     }
 
-    /// The hotspot of Figure 9 (specifications/cee.md §6.4), for a 2-ary 3-tree in which the links from the roots
-    /// toward the destination are slowed. Host 0 sends to host 4 at 90% of a link for 50 ms.
+    /// Returns the hotspot of Figure 9 (specifications/cee.md §6.4), for a 2-ary 3-tree in which the links from the
+    /// roots toward the destination are slowed. Host 0 sends to host 4 at 90% of a link for 50 ms.
     #[must_use]
     pub fn output_generated() -> Self {
         let run = Duration::from_ms(50);
@@ -133,7 +133,7 @@ impl Hotspot {
         Ok(in_order(flows.into_iter().map(class).collect()))
     }
 
-    /// The rate that each of `sources` sources offers.
+    /// Returns the rate that each of `sources` sources offers.
     fn rate_of_each(&self, topology: &Topology, sources: usize) -> Result<Rate, WorkloadError> {
         if !(self.severity > 0.0 && self.severity.is_finite()) {
             return Err(WorkloadError::parameter("hotspot's severity", &self.severity, "more than 0"));
@@ -143,7 +143,7 @@ impl Hotspot {
 }
 
 impl Sources {
-    /// The hosts that send.
+    /// Returns the hosts that send.
     #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn hosts(&self, topology: &Topology, destination: NodeId) -> Result<Vec<NodeId>, WorkloadError> {
         let hosts: Vec<NodeId> = topology.hosts().collect();

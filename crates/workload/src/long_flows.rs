@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// a given time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LongFlows {
-    /// Which hosts send to which.
+    /// The pairs of senders and receivers.
     pub pairs: Pairs,
     /// Share of the sender's fastest link that the sender offers, more than 0 and at most 1. A sender of
     /// several pairs divides this share equally among the pairs.

@@ -39,7 +39,7 @@ impl PerHost {
         check_process(self.process)
     }
 
-    /// Mean number of frames per flow.
+    /// Returns the mean number of frames per flow.
     pub(crate) fn frames_a_flow(&self) -> f64 {
         match self.process {
             Process::OnOff { burst } if self.whole_bursts => f64::from(burst),
@@ -88,7 +88,7 @@ impl PerHost {
     }
 }
 
-/// The share `load` of a rate, at least 1 bit/s.
+/// Returns the share `load` of a rate, at least 1 bit/s.
 #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(crate) fn share(rate: Rate, load: f64) -> Rate {
     Rate::from_bps(((rate.as_bps_f64() * load).round() as u64).max(1))

@@ -33,7 +33,7 @@ pub enum Sizes {
 }
 
 impl Sizes {
-    /// The distribution's mean in bytes.
+    /// Returns the distribution's mean in bytes.
     #[must_use]
     pub fn mean(&self) -> f64 {
         match self {

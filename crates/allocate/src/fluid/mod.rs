@@ -20,22 +20,22 @@ pub(crate) const GRACE_S: f64 = 1e-9;
 /// A flow as the engine inserts it into a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct FluidFlow<'a> {
-    /// Its position in the order of arrivals, which breaks ties; distinct for all live flows.
+    /// The flow's position in the order of arrivals, which breaks ties; distinct for all live flows.
     pub order: u64,
-    /// Its weight relative to other flows, above 0.
+    /// The flow's weight relative to other flows, above 0.
     pub weight: f64,
-    /// Its class; class 0 is served first.
+    /// The flow's class; class 0 is served first.
     pub class: u8,
-    /// The maximum rate at which it can send, in bit/s on the wire (limited by its interface or application), or
-    /// infinity.
+    /// The maximum rate at which the flow can send, in bit/s on the wire (limited by its interface or application),
+    /// or infinity.
     pub demand_bps: f64,
     /// Size of the flow, in bits on the wire, above 0.
     pub size_bits: f64,
     /// Deadline; [`Time::NEVER`] if the flow has none.
     pub due: Time,
-    /// The round-trip time of its path; above 0 if the policy lets flows probe.
+    /// The round-trip time of the flow's path; above 0 if the policy lets flows probe.
     pub rtt: Duration,
-    /// The links that it uses, with the expected traversals per packet (above 0).
+    /// The links that the flow uses, with the expected traversals per packet (above 0).
     pub row: &'a [(u32, f32)],
 }
 
@@ -72,7 +72,7 @@ pub trait Fluid {
     /// If there is no flow in the slot.
     fn remove(&mut self, now: Time, slot: usize);
 
-    /// Sets a link's capacity, in bit/s. It may not exceed the largest capacity of any link at the start.
+    /// Sets a link's capacity, in bit/s. The capacity may not exceed the largest capacity of any link at the start.
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64);
 
     /// Computes the rates at `now`, and adds to `changes` the rates that differ from the last reported rates.

@@ -15,7 +15,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// A flow that arrives at time 0 and has no deadline.
+    /// Creates a flow that arrives at time 0 and has no deadline.
     pub(crate) fn new(size_bits: f64, links: &[u32]) -> Self {
         Self {
             arrival: Time::ZERO,
@@ -38,7 +38,7 @@ impl Job {
     }
 }
 
-/// A time in seconds.
+/// Converts a number of seconds to a time.
 #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(crate) fn time(seconds: f64) -> Time {
     Time::from_ps((seconds * 1e12).round() as u64)

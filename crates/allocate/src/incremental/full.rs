@@ -77,7 +77,6 @@ pub(super) fn full_at(slot: u32, class: u8, left: u128, rising: u64) -> Stop {
 /// # Errors
 /// If this assumption is wrong, or may be wrong because levels are rounded. The error contains a better
 /// guess, if there is one.
-/// is one.
 fn guessed(
     slot: u32,
     left: u128,

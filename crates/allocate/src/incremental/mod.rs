@@ -70,7 +70,7 @@ pub struct Incremental {
     flows: Vec<Member>,
     /// Free flow slots.
     vacant: Vec<u32>,
-    /// Number of flows of each class that has any.
+    /// Number of flows of each class; only classes with flows have an entry.
     classes: BTreeMap<u8, usize>,
     /// Links to be examined, each with a stop: no earlier stop at the link is wrong or missing.
     doubts: BinaryHeap<Reverse<Stop>>,
@@ -82,7 +82,7 @@ pub struct Incremental {
     entries: usize,
     /// Number of uses examined since the rates were last correct.
     looked_at: usize,
-    /// The next refill recomputes all stops from this one on; [`Stop::NONE`] if no refill is pending.
+    /// The next refill recomputes this stop and all later stops; [`Stop::NONE`] if no refill is pending.
     refill_from: Stop,
     /// Working memory.
     refill: Refill,
@@ -123,7 +123,7 @@ struct Use {
 struct Member {
     weight: f64,
     demand_bps: f64,
-    /// Its links, each with the flow's weight times its traversals.
+    /// The flow's links, each with the flow's weight times its traversals.
     row: Vec<(u32, u64)>,
     /// The last reported rate, bit/s.
     reported_bps: f64,
@@ -132,19 +132,19 @@ struct Member {
 }
 
 impl Link {
-    /// The capacity that all flows leave; may be negative until the repair is complete.
+    /// Returns the capacity that all flows leave; may be negative until the repair is complete.
     fn left(&self) -> i128 {
         self.room + self.nothing() as i128 + i128::from(self.weight)
     }
 
-    /// If earlier classes leave less than this capacity, the remainder counts as zero.
+    /// Returns the capacity below which the remainder that earlier classes leave counts as zero.
     fn nothing(&self) -> u128 {
         self.capacity >> NOTHING_BITS
     }
 }
 
 impl Incremental {
-    /// An allocation without flows, over links with these usable capacities in bit/s.
+    /// Creates an allocation without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64]) -> Self {
         let unit_bps = unit(links.iter().copied().fold(0.0, f64::max));
@@ -283,7 +283,7 @@ impl Incremental {
         self.start(flow);
     }
 
-    /// Sets the usable capacity of a link, in bit/s. It may not exceed the largest initial capacity.
+    /// Sets the usable capacity of a link, in bit/s. The capacity may not exceed the largest initial capacity.
     ///
     /// # Panics
     /// If there is no such link.
@@ -367,7 +367,7 @@ impl Incremental {
         self.moved = moved;
     }
 
-    /// The rate of the flow in a slot as of the last [`settle`](Self::settle), in bit/s.
+    /// Returns the rate of the flow in a slot as of the last [`settle`](Self::settle), in bit/s.
     ///
     /// # Panics
     /// If the slot never had a flow.
@@ -478,7 +478,7 @@ impl Incremental {
         self.flows[at].row = row;
     }
 
-    /// The stop at which a flow's demand is met.
+    /// Returns the stop at which a flow's demand is met.
     fn demand(&self, flow: u32) -> Stop {
         let Member { weight, demand_bps, .. } = self.flows[flow as usize];
         let level = demand_bps / (weight * self.unit_bps);
@@ -499,7 +499,7 @@ impl Incremental {
     }
 }
 
-/// A capacity in rate units times weight units.
+/// Converts a capacity in bit/s to rate units times weight units.
 fn capacity(bps: f64, unit_bps: f64) -> u128 {
     u128::from((bps / unit_bps) as u64) << WEIGHT_BITS
 }

@@ -15,7 +15,7 @@ pub struct RateTable<K> {
 }
 
 impl<K: Ord + Copy> RateTable<K> {
-    /// An empty table over links with these usable capacities, in bit/s.
+    /// Creates an empty table over links with these usable capacities, in bit/s.
     #[must_use]
     pub fn new(links: &[f64]) -> Self {
         Self { flows: Vec::new(), kept: Vec::new(), incremental: Incremental::new(links) }

@@ -27,7 +27,7 @@ pub(super) struct Refill {
 }
 
 impl Incremental {
-    /// Recomputes all stops from `from` on. No doubtful stop may be before `from`.
+    /// Recomputes all stops that begin at `from`. No doubtful stop may be before `from`.
     pub(super) fn refill(&mut self, from: Stop) {
         // The capacity that earlier classes leave on a link can be determined only at level 0 of a class. A
         // refill of a class other than the first therefore starts at level 0.

@@ -15,17 +15,17 @@ impl Stop {
     /// A value after all stops.
     pub(super) const NONE: Self = Self(u128::MAX);
 
-    /// The stop at which a link is full.
+    /// Returns the stop at which a link is full.
     pub(super) fn link(class: u8, level: u64, link: u32) -> Self {
         Self(u128::from(class) << 96 | u128::from(level) << 32 | u128::from(link))
     }
 
-    /// The stop at which a demand is met; the level [`u64::MAX`] stands for a demand that is never met.
+    /// Returns the stop at which a demand is met; the level [`u64::MAX`] stands for a demand that is never met.
     pub(super) fn demand(class: u8, level: u64) -> Self {
         Self::link(class, level, DEMAND)
     }
 
-    /// A value after all stops of a class.
+    /// Returns a value after all stops of a class.
     pub(super) fn never(class: u8) -> Self {
         Self::demand(class, u64::MAX)
     }
@@ -38,12 +38,12 @@ impl Stop {
         (self.0 >> 32) as u64
     }
 
-    /// The slot of the link; `None` for a demand.
+    /// Returns the slot of the link; `None` for a demand.
     pub(super) fn at(self) -> Option<u32> {
         Some(self.slot()).filter(|&slot| slot != DEMAND)
     }
 
-    /// The slot of the link, or [`DEMAND`], which is greater than all link slots.
+    /// Returns the slot of the link, or [`DEMAND`], which is greater than all link slots.
     pub(super) fn slot(self) -> u32 {
         self.0 as u32
     }

@@ -39,7 +39,7 @@ struct Member {
 }
 
 impl Omniscient {
-    /// A policy without flows, over links with these usable capacities in bit/s.
+    /// Creates a policy without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64]) -> Self {
         let rules = Rules {
@@ -59,7 +59,7 @@ impl Omniscient {
         }
     }
 
-    /// The link with the lowest capacity among the links that all flows use.
+    /// Returns the link with the lowest capacity among the links that all flows use.
     fn bottleneck(&self) -> Option<u32> {
         let any = self.flows.iter().find(|flow| flow.live)?;
         let common = any.row.iter().map(|&(link, _)| link);

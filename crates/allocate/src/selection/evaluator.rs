@@ -10,7 +10,7 @@ use super::levels::Levels;
 use super::problem::{LongFlow, Problem, Row};
 use crate::NOTHING;
 
-/// The load of a class's flows on each link while all of them rise: weight times expected traversals.
+/// The load of a class's flows on each link while all these flows rise: weight times expected traversals.
 #[derive(Debug, Clone)]
 struct Load {
     sparse: Vec<f64>,
@@ -32,7 +32,7 @@ struct Known {
 #[derive(Debug, Clone)]
 pub struct Evaluator<'a> {
     problem: &'a Problem,
-    /// For each protocol, the assignment of all flows to it.
+    /// For each protocol, the assignment of all flows to this protocol.
     uniform: Vec<Known>,
     last: Known,
     /// For each flow, the index of its class.
@@ -41,7 +41,7 @@ pub struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// An evaluator with the loads of each uniform assignment.
+    /// Creates an evaluator with the loads of each uniform assignment.
     #[must_use]
     pub fn new(problem: &'a Problem) -> Self {
         let links = problem.capacity().len();
@@ -64,13 +64,13 @@ impl<'a> Evaluator<'a> {
         Self { problem, uniform, last, class, fill: Fill::new(problem) }
     }
 
-    /// The problem.
+    /// Returns the problem.
     #[must_use]
     pub fn problem(&self) -> &'a Problem {
         self.problem
     }
 
-    /// The flows' rates under `assignment`, in bit/s and in the order of the flows.
+    /// Returns the flows' rates under `assignment`, in bit/s and in the order of the flows.
     ///
     /// # Panics
     /// If the assignment does not fit the problem.
@@ -81,7 +81,7 @@ impl<'a> Evaluator<'a> {
         &self.fill.rates
     }
 
-    /// Updates the loads to those of `assignment`.
+    /// Updates the loads to the loads of `assignment`.
     fn turn_to(&mut self, assignment: &[u8]) {
         let apart = |known: &Known| known.assignment.iter().zip(assignment).filter(|(a, b)| a != b).count();
         let nearest = self.uniform.iter().min_by_key(|known| apart(known)).expect("at least one protocol");

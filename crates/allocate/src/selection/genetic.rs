@@ -25,7 +25,7 @@ impl Default for Genetic {
     }
 }
 
-/// Number of individuals drawn for each parent; the best of them becomes the parent.
+/// Number of individuals drawn for each parent; the best of these individuals becomes the parent.
 const TOURNAMENT: usize = 2;
 
 #[derive(Debug, Clone)]
@@ -168,7 +168,7 @@ impl Genetic {
     }
 }
 
-/// Number of bits of a gene for this many protocols.
+/// Returns the number of bits of a gene for this many protocols.
 fn bits(protocols: usize) -> u32 {
     protocols.next_power_of_two().trailing_zeros()
 }

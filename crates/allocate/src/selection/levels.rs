@@ -50,7 +50,7 @@ impl Levels {
     }
 }
 
-/// The lowest level at which one of a block's links fills up.
+/// Returns the lowest level at which one of a block's links fills up.
 fn lowest_in(left: &[f64], rising: &[f64]) -> f64 {
     let lower = |a: f64, b: f64| if a < b { a } else { b };
     let mut lowest = [f64::INFINITY; LANES];

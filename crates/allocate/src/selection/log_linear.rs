@@ -50,7 +50,7 @@ impl Search for LogLinear {
     }
 }
 
-/// An index into `utilities`, drawn with probability proportional to exp(utility / temperature).
+/// Returns an index into `utilities`, drawn with probability proportional to exp(utility / temperature).
 #[expect(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
 fn softmax(utilities: &[f64], temperature: f64, stream: &mut Stream) -> u8 {
     let most = utilities.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -69,7 +69,7 @@ pub struct Objective<'a> {
 }
 
 impl<'a> Objective<'a> {
-    /// An objective over assignments of `problem`, without a limit on evaluations.
+    /// Creates an objective over assignments of `problem`, without a limit on evaluations.
     #[must_use]
     pub fn new(problem: &'a Problem, utility: Utility) -> Self {
         let totals = vec![0.0; problem.tenants().1];
@@ -84,13 +84,13 @@ impl<'a> Objective<'a> {
         self
     }
 
-    /// The problem.
+    /// Returns the problem.
     #[must_use]
     pub fn problem(&self) -> &'a Problem {
         self.evaluator.problem()
     }
 
-    /// Evaluations so far.
+    /// Returns the number of evaluations so far.
     #[must_use]
     pub fn evaluations(&self) -> u64 {
         self.evaluations
@@ -102,7 +102,7 @@ impl<'a> Objective<'a> {
         self.evaluations >= self.limit
     }
 
-    /// The flows' rates under an assignment, bit/s. This does not count as an evaluation.
+    /// Returns the flows' rates under an assignment, in bit/s. This does not count as an evaluation.
     ///
     /// # Panics
     /// If the assignment does not fit the problem.
@@ -110,7 +110,7 @@ impl<'a> Objective<'a> {
         self.evaluator.rates(assignment)
     }
 
-    /// The utility of an assignment.
+    /// Returns the utility of an assignment.
     ///
     /// # Panics
     /// If the assignment does not fit the problem.
@@ -141,7 +141,7 @@ impl<'a> Objective<'a> {
 pub struct Found {
     /// The best assignment found.
     pub assignment: Assignment,
-    /// Its utility.
+    /// The utility of this assignment.
     pub utility: f64,
     /// Number of evaluations that the search needed.
     pub evaluations: u64,

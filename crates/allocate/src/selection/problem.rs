@@ -10,20 +10,20 @@ pub struct LongFlow {
     pub src: NodeId,
     /// Destination, different from the source.
     pub dst: NodeId,
-    /// Its key, which determines the path under [`Protocol::Ecmp`].
+    /// The flow's key, which determines the path under [`Protocol::Ecmp`].
     pub key: u64,
-    /// Its weight relative to other flows of its class, above 0.
+    /// The flow's weight relative to other flows of its class, above 0.
     pub weight: f64,
-    /// Its class; class 0 is served first.
+    /// The flow's class; class 0 is served first.
     pub class: u8,
-    /// The maximum rate that it can use, bit/s; may be infinite.
+    /// The maximum rate that the flow can use, bit/s; may be infinite.
     pub demand_bps: f64,
     /// The owner of the flow, for [`Utility::PerTenant`](super::Utility::PerTenant).
     pub tenant: u32,
 }
 
 impl LongFlow {
-    /// A flow of weight 1 and unlimited demand, in the first class, of tenant 0.
+    /// Creates a flow of weight 1 and unlimited demand, in the first class, of tenant 0.
     #[must_use]
     pub const fn new(src: NodeId, dst: NodeId) -> Self {
         Self { src, dst, key: 0, weight: 1.0, class: 0, demand_bps: f64::INFINITY, tenant: 0 }
@@ -52,7 +52,7 @@ pub enum SelectionError {
 /// values that were added and subtracted again.
 const GRAIN: f64 = 1.0 / (1_u64 << 40) as f64;
 
-/// A row is stored as an array over all links if it uses at least one in this many links.
+/// A row is stored as an array over all links if it uses at least 1 / `DENSE` of the links.
 const DENSE: usize = 8;
 
 /// The expected traversals of each link per packet of a flow under a protocol.
@@ -120,7 +120,7 @@ impl Problem {
         })
     }
 
-    /// Like [`Problem::new`], but `row_of` appends the row of each flow and protocol.
+    /// Creates a problem like [`Problem::new`], but with `row_of`, which appends the row of each flow and protocol.
     pub(super) fn of_rows(
         usable: &[f64],
         flows: Vec<LongFlow>,
@@ -212,44 +212,44 @@ impl Problem {
         (self.user_ends, self.users) = (ends, users);
     }
 
-    /// Every combination of a flow and a protocol.
+    /// Returns every combination of a flow and a protocol.
     fn choices(&self) -> impl Iterator<Item = (u32, u8)> + use<> {
         let flows = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
         let protocols = self.protocols.len();
         (0..flows).flat_map(move |flow| (0..=u8::MAX).take(protocols).map(move |protocol| (flow, protocol)))
     }
 
-    /// The flows.
+    /// Returns the flows.
     #[must_use]
     pub fn flows(&self) -> &[LongFlow] {
         &self.flows
     }
 
-    /// The available protocols.
+    /// Returns the available protocols.
     #[must_use]
     pub fn protocols(&self) -> &[Protocol] {
         &self.protocols
     }
 
-    /// Bytes of memory for the flows' weights on links, for all protocols.
+    /// Returns the number of bytes of memory for the flows' weights on links, for all protocols.
     #[must_use]
     pub fn weight_bytes(&self) -> usize {
         size_of_val(self.sparse.as_slice()) + size_of_val(self.dense.as_slice())
     }
 
-    /// The assignment of all flows to one protocol, given by its index in [`Problem::protocols`].
+    /// Returns the assignment of all flows to one protocol, given by its index in [`Problem::protocols`].
     #[must_use]
     pub fn uniform(&self, protocol: u8) -> Assignment {
         vec![protocol; self.flows.len()]
     }
 
-    /// Number of possible assignments, if it fits in 64 bits.
+    /// Returns the number of possible assignments, if it fits in 64 bits.
     #[must_use]
     pub fn assignments(&self) -> Option<u64> {
         (self.protocols.len() as u64).checked_pow(u32::try_from(self.flows.len()).ok()?)
     }
 
-    /// Usable capacity of each link, bit/s.
+    /// Returns the usable capacity of each link, bit/s.
     pub(super) fn capacity(&self) -> &[f64] {
         &self.capacity
     }
@@ -261,13 +261,13 @@ impl Problem {
         }
     }
 
-    /// The flows and protocols whose sparse rows use the link.
+    /// Returns the flows and protocols whose sparse rows use the link.
     pub(super) fn users(&self, link: usize) -> &[(u32, u8)] {
         let start = if link == 0 { 0 } else { self.user_ends[link - 1] };
         &self.users[start as usize..self.user_ends[link] as usize]
     }
 
-    /// The flows of each class, in order of classes.
+    /// Returns the flows of each class, in order of classes.
     pub(super) fn classes(&self) -> &[Vec<u32>] {
         &self.classes
     }

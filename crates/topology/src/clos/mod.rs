@@ -27,13 +27,13 @@ pub struct ClosSize {
 }
 
 impl ClosSize {
-    /// A folded Clos of two levels: a single pod whose aggregation switches are the spines.
+    /// Creates a folded Clos of two levels: a single pod whose aggregation switches are the spines.
     #[must_use]
     pub const fn leaf_spine(leaves: u32, hosts_per_leaf: u32, spines: u32) -> Self {
         Self { pods: 1, edges: leaves, aggregations: spines, cores: 0, hosts: hosts_per_leaf }
     }
 
-    /// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k switches of k ports, k³/4 hosts.
+    /// Returns the k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k switches of k ports, k³/4 hosts.
     #[must_use]
     pub const fn fat_tree(k: u32) -> Self {
         let half = k / 2;
@@ -62,7 +62,7 @@ pub struct Clos {
 type Ways = [Range<u32>; 2];
 
 impl Clos {
-    /// A network of this size. The number of nodes must not exceed the number of ids.
+    /// Creates a network of this size. The number of nodes must not exceed the number of ids.
     #[must_use]
     pub fn new(size: ClosSize) -> Self {
         let ClosSize { pods, edges, aggregations, cores, hosts } = size;
@@ -73,44 +73,44 @@ impl Clos {
         Self { size, end, down: [0, hosts, edges, pods], up: [1, aggregations, cores, 0] }
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn nodes(&self) -> u32 {
         self.end[CORE]
     }
 
-    /// Number of hosts, which are the first nodes.
+    /// Returns the number of hosts, which are the first nodes.
     #[must_use]
     pub fn hosts(&self) -> u32 {
         self.end[HOST]
     }
 
-    /// The node's level: 0 for hosts, 1 for edge switches, 2 for aggregation switches, 3 for cores.
+    /// Returns the node's level: 0 for hosts, 1 for edge switches, 2 for aggregation switches, 3 for cores.
     #[must_use]
     pub fn level(&self, node: NodeId) -> usize {
         self.end[..CORE].iter().filter(|&&end| node.0 >= end).count()
     }
 
-    /// The node's pod; `None` for a core.
+    /// Returns the node's pod; `None` for a core.
     #[must_use]
     pub fn pod_of(&self, node: NodeId) -> Option<u32> {
         let level = self.level(node);
         (level < CORE).then(|| self.pod(node, level))
     }
 
-    /// The nodes of a level: 0 for hosts, 1 for edge switches, 2 for aggregation switches, 3 for cores.
+    /// Returns the nodes of a level: 0 for hosts, 1 for edge switches, 2 for aggregation switches, 3 for cores.
     #[must_use]
     pub fn nodes_of(&self, level: usize) -> Range<u32> {
         level.checked_sub(1).map_or(0, |below| self.end[below])..self.end[level]
     }
 
-    /// Number of ports of a node of that level.
+    /// Returns the number of ports of a node of this level.
     #[must_use]
     pub fn ports(&self, level: usize) -> u32 {
         self.down[level] + self.up[level]
     }
 
-    /// The ports of a node of that level that lead up. The ports before them lead down.
+    /// Returns the ports of a node of this level that lead up. The ports before them lead down.
     #[must_use]
     pub fn uplinks(&self, level: usize) -> Range<u16> {
         port_id(self.down[level]).0..port_id(self.ports(level)).0
@@ -166,7 +166,7 @@ impl Clos {
         if level == HOST { node.0 / self.size.hosts } else { node.0 - self.end[HOST] }
     }
 
-    /// The pod of a node of level 0 to 2.
+    /// Returns the pod of a node of level 0 to 2.
     fn pod(&self, node: NodeId, level: usize) -> u32 {
         match level {
             AGGREGATION => (node.0 - self.end[EDGE]) / self.size.aggregations,
@@ -174,7 +174,7 @@ impl Clos {
         }
     }
 
-    /// The plane of a node of level 2 or 3.
+    /// Returns the plane of a node of level 2 or 3.
     fn plane(&self, node: NodeId, level: usize) -> u32 {
         match level {
             AGGREGATION => (node.0 - self.end[EDGE]) % self.size.aggregations,
@@ -182,7 +182,7 @@ impl Clos {
         }
     }
 
-    /// The location of hosts as seen from `node`.
+    /// Returns the location of hosts as seen from `node`.
     #[expect(clippy::cast_possible_truncation, reason = "ports are counted in `u16`")]
     pub(crate) fn below(&self, node: NodeId) -> Below {
         let level = self.level(node);
@@ -203,7 +203,7 @@ impl Clos {
         }
     }
 
-    /// Hops between two nodes.
+    /// Returns the hops between two nodes.
     ///
     /// A path is a walk over the levels. A step up from an edge switch chooses the plane. A step down from a
     /// core chooses the pod, and a step down from an aggregation switch chooses the edge switch. The
@@ -234,13 +234,13 @@ impl Clos {
         (high - low + down_first.min(up_first)) as u32
     }
 
-    /// Hops between the two hosts that are farthest apart: the first and the last host.
+    /// Returns the hops between the two hosts that are farthest apart: the first and the last host.
     #[must_use]
     pub fn diameter(&self) -> u32 {
         self.distance(NodeId(0), NodeId(self.hosts() - 1))
     }
 
-    /// The ports of `at` that lead one hop closer to `to`.
+    /// Returns the ports of `at` that lead one hop closer to `to`.
     #[inline]
     fn ways(&self, at: NodeId, to: NodeId) -> Ways {
         let level = self.level(at);
@@ -298,7 +298,7 @@ impl Clos {
         }
     }
 
-    /// Returns one of the ports of [`Clos::productive`]; `None` if there are no such ports. `pick` gets the
+    /// Returns one of the ports of [`Clos::productive`]; `None` if there are not such a ports. `pick` gets the
     /// number of ports and returns an index.
     pub(crate) fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
         let [down, up] = self.ways(at, to);
@@ -310,7 +310,7 @@ impl Clos {
         ports.nth(pick(count)).map(port_id)
     }
 
-    /// Number of shortest paths from `from` to `to`.
+    /// Returns the number of shortest paths from `from` to `to`.
     pub(crate) fn paths(&self, from: NodeId, to: NodeId) -> f64 {
         if from == to {
             return 1.0;

@@ -44,7 +44,7 @@ pub fn describe(topology: &Topology, cycle: &[LinkId]) -> String {
 }
 
 impl Routing {
-    /// The [`cycle`] of shortest paths between all hosts, if there is one.
+    /// Returns the [`cycle`] of shortest paths between all hosts, if there is one.
     #[must_use]
     pub fn buffer_cycle(&self) -> Option<Vec<LinkId>> {
         let leaves = self.topology().leaves();
@@ -171,7 +171,7 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    /// The links on which `id` depends.
+    /// Returns the links on which `id` depends.
     fn after(&self, id: LinkId) -> impl Iterator<Item = LinkId> + '_ {
         let bits = &self.bits[self.first[id.index()]..self.first[id.index() + 1]];
         let to = self.topology.link(id).map(|link| link.to);

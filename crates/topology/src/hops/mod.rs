@@ -55,19 +55,19 @@ impl Hops {
         &self.histogram
     }
 
-    /// Hops between the two hosts that are farthest apart; unconnected pairs do not count.
+    /// Returns the hops between the two hosts that are farthest apart; unconnected pairs do not count.
     #[must_use]
     pub fn diameter(&self) -> usize {
         self.histogram.len().saturating_sub(1)
     }
 
-    /// Mean hops over ordered pairs, including pairs of a host with itself; `None` without hosts.
+    /// Returns the mean hops over ordered pairs, including pairs of a host with itself; `None` without hosts.
     #[must_use]
     pub fn mean_with_self(&self) -> Option<f64> {
         self.mean_from(0)
     }
 
-    /// Mean hops over ordered pairs of distinct hosts; `None` if no two hosts are connected.
+    /// Returns the mean hops over ordered pairs of distinct hosts; `None` if no two hosts are connected.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         self.mean_from(1)
@@ -79,7 +79,7 @@ impl Hops {
         (pairs > 0).then(|| hops as f64 / pairs as f64)
     }
 
-    /// Mean number of shortest paths between distinct hosts; `None` if no two hosts are connected.
+    /// Returns the mean number of shortest paths between distinct hosts; `None` if no two hosts are connected.
     #[must_use]
     pub fn mean_paths(&self) -> Option<f64> {
         let pairs: u64 = self.paths.values().sum();
@@ -100,13 +100,13 @@ impl Hops {
         median.map(|(&count, _)| f64::from_bits(count))
     }
 
-    /// The greatest number of shortest paths between two distinct hosts.
+    /// Returns the greatest number of shortest paths between two distinct hosts.
     #[must_use]
     pub fn most_paths(&self) -> Option<f64> {
         self.paths.last_key_value().map(|(&count, _)| f64::from_bits(count))
     }
 
-    /// The first pair of unconnected hosts, if there is one.
+    /// Returns the first pair of unconnected hosts, if there is one.
     #[must_use]
     pub fn unreachable(&self) -> Option<(NodeId, NodeId)> {
         self.unreachable

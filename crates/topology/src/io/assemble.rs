@@ -169,7 +169,7 @@ fn host(attributes: &Attributes) -> Result<bool, Problem> {
     }
 }
 
-/// The node's `relay` attribute, if it has one.
+/// Returns the node's `relay` attribute, if it has one.
 fn relay(attributes: &Attributes) -> Result<Option<bool>, Problem> {
     let Some(text) = attributes.get("relay") else { return Ok(None) };
     match text.as_str() {

@@ -40,7 +40,7 @@ pub fn read_graphml(text: &str) -> Result<Topology, ReadError> {
     })
 }
 
-/// The line and column of the byte at `at`.
+/// Returns the line and column of the byte at `at`.
 #[expect(clippy::naive_bytecount, reason = "lines are counted only for an error message")]
 fn place(text: &str, at: usize) -> Place {
     let before = &text.as_bytes()[..at.min(text.len())];

@@ -27,7 +27,7 @@ pub fn read_hpcc(text: &str) -> Result<Topology, ReadError> {
     })
 }
 
-/// The graph, and the first word of each edge.
+/// Returns the graph, and the first word of each edge.
 fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
     let mut rest = words.iter();
     let mut next = |what: &str| {
@@ -100,7 +100,7 @@ fn quantity(word: &Word<'_>, what: &str, base: impl Fn(&str) -> Option<u64>) -> 
         .ok_or_else(|| word.error(format!("`{}` is not exactly representable as {what}", word.text)))
 }
 
-/// Returns the bits per second of one of ns-3's units of rate.
+/// Returns the number of bits per second of one of ns-3's units of rate.
 fn bits(unit: &str) -> Option<u64> {
     let (prefix, bits) =
         ["bps", "b/s"].iter().find_map(|end| unit.strip_suffix(end)).map(|prefix| (prefix, 1)).or_else(

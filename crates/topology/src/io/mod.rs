@@ -84,7 +84,7 @@ pub enum Problem {
     Invalid {
         /// The attribute.
         attribute: &'static str,
-        /// Its value in the file.
+        /// The attribute's value in the file.
         text: String,
         /// The valid values.
         expected: &'static str,
@@ -103,7 +103,7 @@ pub enum Problem {
     PortTaken {
         /// The node.
         node: String,
-        /// Its port.
+        /// The node's port.
         port: u16,
     },
     /// There are more ports than ids.

@@ -9,7 +9,7 @@ const DELAY: Duration = Duration::from_ns(100);
 
 type Fields<'a> = (Vec<(bool, usize)>, Vec<Option<&'a Link>>);
 
-/// All fields of a topology except its shape.
+/// Returns all fields of a topology except its shape.
 fn fields(topology: &Topology) -> Fields<'_> {
     let nodes = topology.nodes().map(|node| (topology.is_host(node), topology.port_count(node))).collect();
     let slots = topology.nodes().flat_map(|node| {

@@ -57,7 +57,7 @@ impl KShortest {
         out.extend(last.map(|(_, link)| link.to_port));
     }
 
-    /// The k shortest paths between two nodes, or all paths if there are fewer.
+    /// Returns the k shortest paths between two nodes, or all paths if there are fewer.
     fn ranked(&self, routing: &Routing, src: NodeId, dst: NodeId) -> Vec<Arc<[PortId]>> {
         if src == dst {
             return vec![Arc::from([])];
@@ -101,7 +101,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// A shortest path from `src` that does not begin with a link in `taken` and does not visit a node in `passed`.
+    /// Returns a shortest path from `src` that does not begin with a link in `taken` and does not visit a node in
+    /// `passed`.
     fn shortest(&mut self, src: NodeId, passed: &[NodeId], taken: &[LinkId]) -> Option<Vec<LinkId>> {
         let topology = self.routing.topology();
         let mut came_by: FxHashMap<NodeId, Option<LinkId>> = FxHashMap::default();

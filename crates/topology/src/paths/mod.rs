@@ -100,7 +100,7 @@ impl Paths {
         Ok(self)
     }
 
-    /// The fabric.
+    /// Returns the fabric.
     #[must_use]
     pub fn topology(&self) -> &Arc<Topology> {
         self.routing.topology()

@@ -90,7 +90,7 @@ impl General {
         chosen
     }
 
-    /// Number of shortest paths from `from` to `to`.
+    /// Returns the number of shortest paths from `from` to `to`.
     fn paths(&self, from: NodeId, to: NodeId) -> f64 {
         match &self.hops {
             Hops::Clos(clos) => clos.paths(from, to),

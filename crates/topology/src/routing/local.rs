@@ -17,7 +17,7 @@ pub struct LocalRouting {
 }
 
 impl LocalRouting {
-    /// Routing at `node`.
+    /// Creates the routing at `node`.
     #[must_use]
     pub fn new(routing: Arc<Routing>, node: NodeId) -> Self {
         let below = match routing.topology().shape() {
@@ -28,7 +28,7 @@ impl LocalRouting {
         Self { node, below, routing }
     }
 
-    /// The node.
+    /// Returns the node.
     #[must_use]
     pub fn node(&self) -> NodeId {
         self.node
@@ -47,7 +47,7 @@ impl LocalRouting {
         }
     }
 
-    /// The ports that lead one hop closer to `to`, as [`Routing::productive`] lists them. Clears `out` first.
+    /// Writes the ports that lead one hop closer to `to` to `out`, as [`Routing::productive`] does. Clears `out` first.
     #[inline]
     pub fn productive(&self, to: NodeId, out: &mut Vec<PortId>) {
         match &self.below {

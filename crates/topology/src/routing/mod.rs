@@ -57,7 +57,7 @@ enum Metric {
 }
 
 impl Routing {
-    /// Routing over `topology`.
+    /// Creates the routing over `topology`.
     #[must_use]
     pub fn new(topology: Arc<Topology>) -> Self {
         let metric = match topology.shape() {
@@ -67,7 +67,7 @@ impl Routing {
         Self { topology, metric, rows: Memo::default() }
     }
 
-    /// The fabric.
+    /// Returns the fabric.
     #[must_use]
     pub fn topology(&self) -> &Arc<Topology> {
         &self.topology
@@ -86,7 +86,7 @@ impl Routing {
         }
     }
 
-    /// Hops on a shortest path; `None` if there is no path.
+    /// Returns the hops on a shortest path; `None` if there is no path.
     #[must_use]
     pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
         match &self.metric {
@@ -136,7 +136,7 @@ impl Routing {
         }
     }
 
-    /// Length in hops of the protocol's longest route between any two hosts.
+    /// Returns the length in hops of the protocol's longest route between any two hosts.
     #[must_use]
     pub fn longest_route(&self, protocol: Protocol) -> usize {
         let diameter = || match &self.metric {

@@ -89,12 +89,12 @@ const NAMES: [(&str, Protocol, &str); 10] = [
 ];
 
 impl Protocol {
-    /// All protocols; each tie rule of dimension order is a separate protocol.
+    /// Returns all protocols; each tie rule of dimension order is a separate protocol.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|&(_, protocol, _)| protocol)
     }
 
-    /// The one-line summary of the protocol.
+    /// Returns the one-line summary of the protocol.
     #[must_use]
     pub fn summary(self) -> &'static str {
         NAMES.iter().find(|&&(_, protocol, _)| protocol == self).map_or("", |&(.., summary)| summary)

@@ -82,13 +82,13 @@ impl Torus {
         self.dims().iter().map(|&k| k as usize / 2).sum()
     }
 
-    /// The coordinates of `node`, one per dimension.
+    /// Returns the coordinates of `node`, one per dimension.
     fn place(&self, node: NodeId) -> &[u8] {
         let dims = self.dims().len();
         &self.coordinates[node.index() * dims..][..dims]
     }
 
-    /// For each dimension, its size and the number of steps up from `from` to `to`.
+    /// Returns, for each dimension, its size and the number of steps up from `from` to `to`.
     fn ups(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = (u32, u32)> {
         let ends = self.place(from).iter().zip(self.place(to));
         self.dims().iter().zip(ends).map(|(&k, (&a, &b))| {
@@ -333,7 +333,7 @@ impl Torus {
         }
     }
 
-    /// The offset of `dst` from `src`.
+    /// Returns the offset of `dst` from `src`.
     fn offset(&self, src: NodeId, dst: NodeId) -> u32 {
         let mut stride = 1;
         let mut offset = 0;

@@ -34,7 +34,7 @@ impl XgftSize {
         Self { children: vec![k; n], parents: parents.collect() }
     }
 
-    /// Number of hosts and switches; saturates at `u64::MAX`.
+    /// Returns the number of hosts and switches; saturates at `u64::MAX`.
     #[must_use]
     pub fn node_count(&self) -> u64 {
         let product = |numbers: &[u32]| numbers.iter().fold(1_u64, |all, &n| all.saturating_mul(n.into()));
@@ -56,7 +56,8 @@ pub struct Xgft {
 }
 
 impl Xgft {
-    /// A tree of this size. No number may be zero, and the number of nodes must not exceed the number of ids.
+    /// Creates a tree of this size. No number may be zero, and the number of nodes must not exceed the number of
+    /// ids.
     #[must_use]
     pub fn new(size: XgftSize) -> Self {
         let products = |numbers: &[u32]| {
@@ -76,59 +77,59 @@ impl Xgft {
         Self { size, first, below, planes }
     }
 
-    /// The tree's sizes.
+    /// Returns the tree's sizes.
     #[must_use]
     pub fn size(&self) -> &XgftSize {
         &self.size
     }
 
-    /// Number of levels of switches, h.
+    /// Returns the number of levels of switches, h.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.size.children.len()
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn nodes(&self) -> u32 {
         self.first[self.levels() + 1]
     }
 
-    /// Number of hosts, which are the first nodes.
+    /// Returns the number of hosts, which are the first nodes.
     #[must_use]
     pub fn hosts(&self) -> u32 {
         self.first[1]
     }
 
-    /// The nodes of a level, 0 for hosts.
+    /// Returns the nodes of a level, 0 for hosts.
     #[must_use]
     pub fn nodes_of(&self, level: usize) -> Range<u32> {
         self.first[level]..self.first[level + 1]
     }
 
-    /// The node's level, 0 for hosts.
+    /// Returns the node's level, 0 for hosts.
     #[must_use]
     pub fn level(&self, node: NodeId) -> usize {
         self.first[1..=self.levels()].iter().filter(|&&first| node.0 >= first).count()
     }
 
-    /// Number of children of a node of that level; 0 for a host.
+    /// Returns the number of children of a node of this level; 0 for a host.
     fn children(&self, level: usize) -> u32 {
         level.checked_sub(1).map_or(0, |below| self.size.children[below])
     }
 
-    /// Number of parents of a node of that level; 0 at the top.
+    /// Returns the number of parents of a node of this level; 0 at the top.
     fn parents(&self, level: usize) -> u32 {
         self.size.parents.get(level).copied().unwrap_or(0)
     }
 
-    /// Number of ports of a node of that level.
+    /// Returns the number of ports of a node of this level.
     #[must_use]
     pub fn port_count(&self, level: usize) -> usize {
         (self.children(level) + self.parents(level)) as usize
     }
 
-    /// The ports of a node of that level that lead up. The ports before them lead down.
+    /// Returns the ports of a node of this level that lead up. The ports before them lead down.
     #[must_use]
     pub fn uplinks(&self, level: usize) -> Range<u16> {
         let first = port_id(self.children(level)).0;
@@ -145,7 +146,7 @@ impl Xgft {
         NodeId(self.first[level] + subtree * self.planes[level] + plane)
     }
 
-    /// The subtree digit p_i of a node of level l, for i from l + 1 to h.
+    /// Returns the subtree digit p_i of a node of level l, for i from l + 1 to h.
     ///
     /// # Panics
     /// If the node has no such digit.
@@ -157,7 +158,7 @@ impl Xgft {
         subtree / (self.below[i - 1] / self.below[level]) % self.size.children[i - 1]
     }
 
-    /// The plane digit u_i of a node of level l, for i from 1 to l.
+    /// Returns the plane digit u_i of a node of level l, for i from 1 to l.
     ///
     /// # Panics
     /// If the node has no such digit.
@@ -169,7 +170,7 @@ impl Xgft {
         plane / self.planes[i - 1] % self.size.parents[i - 1]
     }
 
-    /// The parent at the node's up port `digit`. `digit` is the parent's highest plane digit.
+    /// Returns the parent at the node's up port `digit`. `digit` is the parent's highest plane digit.
     ///
     /// # Panics
     /// If the node is at the top.
@@ -180,7 +181,7 @@ impl Xgft {
         self.node(level + 1, (subtree / self.size.children[level], plane + digit * self.planes[level]))
     }
 
-    /// The child at the switch's port `digit`. `digit` is the child's lowest subtree digit.
+    /// Returns the child at the switch's port `digit`. `digit` is the child's lowest subtree digit.
     ///
     /// # Panics
     /// If the node is a host.
@@ -191,7 +192,7 @@ impl Xgft {
         self.node(level - 1, (subtree * self.children(level) + digit, plane % self.planes[level - 1]))
     }
 
-    /// The port of a switch that leads to one of its children.
+    /// Returns the port of a switch that leads to one of its children.
     #[must_use]
     pub fn port_to(&self, switch: NodeId, child: NodeId) -> PortId {
         port_id(self.subtree_digit(child, self.level(switch)))
@@ -205,7 +206,7 @@ impl Xgft {
         first..first + self.below[level]
     }
 
-    /// The location of hosts as seen from `node`.
+    /// Returns the location of hosts as seen from `node`.
     #[must_use]
     pub fn below(&self, node: NodeId) -> Below {
         let level = self.level(node);

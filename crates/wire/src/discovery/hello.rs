@@ -30,7 +30,7 @@ impl Hello {
     /// Bytes on the wire.
     pub const LEN: usize = 16;
 
-    /// The hello's bytes.
+    /// Returns the hello's bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
@@ -42,7 +42,7 @@ impl Hello {
         bytes
     }
 
-    /// The hello in front of `bytes`.
+    /// Decodes the hello at the start of `bytes`.
     ///
     /// # Errors
     /// [`Error`] if the bytes do not begin with a hello, or if the hello is incomplete.

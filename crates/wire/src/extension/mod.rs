@@ -21,7 +21,7 @@ pub trait ExtensionHeader: HeaderInfo + Debug + Clone + PartialEq + Send + Sync 
     const NUMBER: u16;
 }
 
-/// The first bytes of packets with the header `H`.
+/// Returns the first bytes of packets with the header `H`.
 #[must_use]
 pub const fn prefix<H: ExtensionHeader>() -> [u8; PREFIX] {
     let [high, low] = H::NUMBER.to_be_bytes();
@@ -30,7 +30,7 @@ pub const fn prefix<H: ExtensionHeader>() -> [u8; PREFIX] {
 
 /// [`ExtensionHeader`] as a trait object.
 pub trait Object: HeaderInfo + Debug + Any + Send + Sync {
-    /// A copy.
+    /// Returns a copy.
     fn boxed(&self) -> Box<dyn Object>;
     /// Returns true if `other` is the same header with the same fields.
     fn is_equal(&self, other: &dyn Object) -> bool;
@@ -52,7 +52,7 @@ impl<H: ExtensionHeader> Object for H {
 pub struct Extension(Box<dyn Object>);
 
 impl Extension {
-    /// The header, if its type is `H`.
+    /// Returns the header, if its type is `H`.
     #[must_use]
     pub fn get<H: ExtensionHeader>(&self) -> Option<&H> {
         let header: &dyn Any = &*self.0;
@@ -149,7 +149,7 @@ impl Decoders {
         Ok(self)
     }
 
-    /// Also reads whole Ethernet frames of other systems.
+    /// Makes the decoders read whole Ethernet frames of other systems too.
     #[must_use]
     pub const fn with_frames(mut self) -> Self {
         self.frames = true;
@@ -166,7 +166,7 @@ impl Decoders {
     /// then the header's [trailer](HeaderInfo::trailer_len). Bytes after the packet are ignored.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no packet with a registered or built-in header, or if the packet is incomplete.
+    /// [`Error`] if the bytes are not a packet with a registered or built-in header, or if the packet is incomplete.
     pub fn decode(&self, bytes: &[u8]) -> Result<(Header, usize), Error> {
         match self.extensions.iter().find(|decoder| (decoder.is_in)(bytes)) {
             Some(decoder) => (decoder.decode)(bytes),

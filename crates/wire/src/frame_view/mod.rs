@@ -69,7 +69,7 @@ struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
-    /// The first `N` bytes; `None` if there are fewer.
+    /// Returns the first `N` bytes; `None` if there are fewer.
     fn first<const N: usize>(self) -> Result<Option<&'a [u8; N]>, NotAtHand> {
         match self.at_hand.first_chunk() {
             None if self.len >= N => Err(NotAtHand),
@@ -77,20 +77,20 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// The bytes from `from` to `to`; `None` if there are fewer.
+    /// Returns the bytes from `from` to `to`; `None` if there are fewer.
     fn part(self, from: usize, to: usize) -> Option<Self> {
         let at_hand = self.at_hand.get(from..to.min(self.at_hand.len())).unwrap_or_default();
         (from <= to && to <= self.len).then(|| Self { at_hand, len: to - from })
     }
 
-    /// The bytes from `from` on; `None` if there are fewer.
+    /// Returns the bytes that begin at `from`; `None` if there are fewer.
     fn behind(self, from: usize) -> Option<Self> {
         self.part(from, self.len)
     }
 }
 
 impl FrameView {
-    /// The view of a whole frame.
+    /// Returns the view of a whole frame.
     ///
     /// # Errors
     /// [`Error`] if the frame's header is incomplete, or if one of its addresses is not a host's.
@@ -102,13 +102,14 @@ impl FrameView {
         read.unwrap_or(Err(Error::Truncated { have: bytes.len(), need: HEADER }))
     }
 
-    /// The view of a frame of `len` bytes that begins with `front`; `None` if more bytes of the frame are needed.
+    /// Returns the view of a frame of `len` bytes that begins with `front`; `None` if more bytes of the frame are
+    /// needed.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Returns the same errors as [`read`](Self::read).
     ///
     /// # Panics
-    /// As [`read`](Self::read).
+    /// Panics in the same cases as [`read`](Self::read).
     #[must_use]
     pub fn read_front(front: &[u8], len: usize) -> Option<Result<Self, Error>> {
         let header: &[u8; HEADER] = match first(front) {
@@ -283,7 +284,7 @@ impl HeaderInfo for FrameView {
         !self.is_marked
     }
 
-    /// Bytes of TCP or UDP payload.
+    /// Returns the number of bytes of TCP or UDP payload.
     #[inline]
     fn data_len(&self) -> u32 {
         self.packet.map_or(0, |packet| packet.data_len.into())

@@ -14,7 +14,7 @@ use crate::{Ends, Error, FlowKey, HeaderInfo};
 /// | 6-7 | from |
 /// | 8-15 | arrived |
 ///
-/// The header goes from the flow's destination to its source and names the flow. Its `seq` is the number of the
+/// The packet is sent from the flow's destination to its source and names the flow. Its `seq` is the number of the
 /// acknowledged packet. The checksum covers the payload if the header has
 /// [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Acknowledgement {
         (0..u32::from(Self::SPAN)).filter(move |&i| bits << i >> 63 == 1).map(move |i| first.wrapping_add(i))
     }
 
-    /// The acknowledgement's bytes.
+    /// Returns the acknowledgement's bytes.
     ///
     /// # Panics
     /// In debug builds, if `data.plen` is not 16.
@@ -65,10 +65,10 @@ impl Acknowledgement {
         bytes
     }
 
-    /// The acknowledgement in front of `bytes`.
+    /// Decodes the acknowledgement at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no acknowledgement.
+    /// [`Error`] if the bytes are not an acknowledgement.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
         if data.plen != Self::PAYLOAD_LEN {

@@ -79,10 +79,10 @@ impl Announcement {
         Ok(())
     }
 
-    /// The announcement in front of `bytes`. All of its assignments are valid.
+    /// Decodes the announcement at the start of `bytes`. All of its assignments are valid.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no announcement.
+    /// [`Error`] if the bytes are not an announcement.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let header: &[u8; Self::LEN] = first(bytes)?;
         if header[0] != Self::TYPE {

@@ -20,7 +20,7 @@ impl ControllerEvent {
     /// Bytes on the wire.
     pub const LEN: usize = Data::LEN + Event::LEN;
 
-    /// The packet's bytes.
+    /// Returns the packet's bytes.
     ///
     /// # Panics
     /// In debug builds, if `data.plen` is not 16, or if a field of the event is out of its range.
@@ -34,10 +34,10 @@ impl ControllerEvent {
         bytes
     }
 
-    /// The packet in front of `bytes`.
+    /// Decodes the packet at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no such packet.
+    /// [`Error`] if the bytes are not such a packet.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
         if payload.len() != Event::LEN {
@@ -96,10 +96,10 @@ impl ControllerRates {
         out[start..payload].copy_from_slice(&header);
     }
 
-    /// The packet in front of `bytes`.
+    /// Decodes the packet at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no such packet.
+    /// [`Error`] if the bytes are not such a packet.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
         let (rates, rest) = payload.as_chunks::<{ FlowRate::LEN }>();

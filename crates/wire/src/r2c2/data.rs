@@ -51,21 +51,22 @@ impl Data {
     /// Bytes on the wire.
     pub const LEN: usize = 36;
 
-    /// The header's bytes. `payload` is the payload that follows, from which trailing zeros may be left out.
+    /// Returns the header's bytes. `payload` is the payload that follows, from which trailing zeros may be left
+    /// out.
     #[must_use]
     pub fn encode(&self, payload: &[u8]) -> [u8; Self::LEN] {
         self.encode_as(Self::TYPE, payload)
     }
 
-    /// The header in front of `bytes`. Verifies the payload if the checksum covers it.
+    /// Decodes the header at the start of `bytes`. Verifies the payload if the checksum covers it.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no data packet, or if the payload is incomplete.
+    /// [`Error`] if the bytes are not a data packet, or if the payload is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         Self::decode_as(Self::TYPE, bytes).map(|(data, _)| data)
     }
 
-    /// The header's bytes, with the type byte `kind`.
+    /// Returns the header's bytes, with the type byte `kind`.
     pub(super) fn encode_as(&self, kind: u8, payload: &[u8]) -> [u8; Self::LEN] {
         debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
         let mut bytes = [0; Self::LEN];
@@ -85,7 +86,7 @@ impl Data {
         bytes
     }
 
-    /// The header of type `kind` in front of `bytes`, and its payload.
+    /// Decodes the header of type `kind` at the start of `bytes`, and its payload.
     pub(super) fn decode_as(kind: u8, bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
         let header: &[u8; Self::LEN] = first(bytes)?;
         if header[0] != kind {
@@ -95,7 +96,7 @@ impl Data {
         Ok((Self::read(header, payload)?, payload))
     }
 
-    /// Decodes `header`, which is in front of `payload`, and verifies its checksum.
+    /// Decodes `header`, which is before `payload`, and verifies its checksum.
     #[inline]
     fn read(header: &[u8; Self::LEN], payload: &[u8]) -> Result<Self, Error> {
         let [_, _, ridx, flags, ..] = *header;

@@ -31,7 +31,7 @@ impl Digest {
     /// Bytes on the wire.
     pub const LEN: usize = 16;
 
-    /// The digest's bytes.
+    /// Returns the digest's bytes.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the hash is written in two halves")]
     pub fn encode(&self) -> [u8; Self::LEN] {
@@ -46,10 +46,10 @@ impl Digest {
         bytes
     }
 
-    /// The digest in front of `bytes`.
+    /// Decodes the digest at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no digest.
+    /// [`Error`] if the bytes are not a digest.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         if bytes[0] != Self::TYPE {

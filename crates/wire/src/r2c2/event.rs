@@ -60,13 +60,13 @@ impl Event {
     /// Bytes on the wire.
     pub const LEN: usize = 16;
 
-    /// The handle of the event's flow.
+    /// Returns the handle of the event's flow.
     #[must_use]
     pub const fn flow(&self) -> u32 {
         flow_handle(self.src, self.lid)
     }
 
-    /// The event's bytes.
+    /// Returns the event's bytes.
     ///
     /// # Panics
     /// In debug builds, if weight, priority or protocol is out of its range.
@@ -87,10 +87,10 @@ impl Event {
         bytes
     }
 
-    /// The event in front of `bytes`.
+    /// Decodes the event at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no event.
+    /// [`Error`] if the bytes are not an event.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         let kind = match bytes[0] {

@@ -28,14 +28,14 @@ pub use request::{Request, Wanted};
 pub use route::{MAX_HOPS_3_BITS, Route};
 pub use snapshot::{FlowState, Snapshot, SnapshotBody};
 
-/// The handle of the flow with number `lid` at node `src`.
+/// Returns the handle of the flow with number `lid` at node `src`.
 #[must_use]
 pub const fn flow_handle(src: u16, lid: u16) -> u32 {
     (src as u32) << 16 | lid as u32
 }
 
 impl Header {
-    /// The source-routed header of R2C2's data and unicast control packets.
+    /// Returns the source-routed header of R2C2's data and unicast control packets.
     #[must_use]
     pub fn routed(&self) -> Option<&Data> {
         match self {

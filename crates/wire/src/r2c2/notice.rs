@@ -46,7 +46,7 @@ impl DropNotice {
     /// Bytes on the wire.
     pub const LEN: usize = Data::LEN + Self::PAYLOAD_LEN as usize;
 
-    /// The notice's bytes.
+    /// Returns the notice's bytes.
     ///
     /// # Panics
     /// In debug builds, if `data.plen` is not 20, or if a field of the event is out of its range.
@@ -63,10 +63,10 @@ impl DropNotice {
         bytes
     }
 
-    /// The notice in front of `bytes`.
+    /// Decodes the notice at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no drop notice.
+    /// [`Error`] if the bytes are not a drop notice.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
         if data.plen != Self::PAYLOAD_LEN {

@@ -31,7 +31,7 @@ impl Request {
     /// Bytes on the wire.
     pub const LEN: usize = Data::LEN;
 
-    /// The request's bytes.
+    /// Returns the request's bytes.
     ///
     /// # Panics
     /// In debug builds, if `data.plen` is not 0.
@@ -45,10 +45,10 @@ impl Request {
         self.data.encode_as(kind, &[])
     }
 
-    /// The request in front of `bytes`.
+    /// Decodes the request at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no request.
+    /// [`Error`] if the bytes are not a request.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (kind, wanted) = match bytes.first() {
             Some(&Self::SNAPSHOT) => (Self::SNAPSHOT, Wanted::Snapshot),

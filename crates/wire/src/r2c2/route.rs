@@ -15,16 +15,16 @@ pub const MAX_HOPS_3_BITS: usize = Route::capacity(3);
 pub struct Route(pub(super) [u8; 16]);
 
 impl Route {
-    /// Greatest number of hops in a route at `hop_bits` bits per hop.
+    /// Returns the greatest number of hops in a route at `hop_bits` bits per hop.
     #[must_use]
     pub const fn capacity(hop_bits: u32) -> usize {
         (128 / hop_bits) as usize
     }
 
-    /// The route through `ports`, in this order.
+    /// Returns the route through `ports`, in this order.
     ///
     /// # Errors
-    /// As [`push`](Self::push).
+    /// Returns the same errors as [`push`](Self::push).
     pub fn from_ports(ports: impl IntoIterator<Item = impl Into<u16>>, hop_bits: u32) -> Result<Self, Error> {
         let (mut bits, mut used) = (0_u128, 0);
         for port in ports {
@@ -58,7 +58,7 @@ impl Route {
         (u128::from_be_bytes(self.0).wrapping_shl(shift) >> (128 - hop_bits)) as u16
     }
 
-    /// The ports of a route of `hops` hops.
+    /// Returns the ports of a route of `hops` hops.
     pub fn ports(self, hops: u8, hop_bits: u32) -> impl Iterator<Item = u16> {
         (0..hops).map(move |hop| self.port(hop, hop_bits))
     }

@@ -65,7 +65,7 @@ impl Snapshot {
     /// Greatest number of flows in one packet. The packet then has 1,498 bytes.
     pub const MAX_FLOWS: usize = 145;
 
-    /// Payload bytes of a snapshot with `flows` flows.
+    /// Returns the number of payload bytes of a snapshot with `flows` flows.
     ///
     /// # Panics
     /// If there are more than [`MAX_FLOWS`](Self::MAX_FLOWS) flows.
@@ -100,10 +100,10 @@ impl Snapshot {
         out[start..payload].copy_from_slice(&header);
     }
 
-    /// The snapshot in front of `bytes`.
+    /// Decodes the snapshot at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no snapshot.
+    /// [`Error`] if the bytes are not a snapshot.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
         let invalid = |field, value: u16| Error::Invalid { field, value: value.into() };

@@ -62,7 +62,7 @@ impl Segment {
     /// Bytes on the wire with three SACK blocks.
     pub const MAX_LEN: usize = Self::MIN_LEN + 4 + 3 * 8;
 
-    /// The SACK blocks in use.
+    /// Returns the SACK blocks in use.
     ///
     /// # Panics
     /// If `sack_count` exceeds 3.
@@ -107,10 +107,11 @@ impl Segment {
         out.extend_from_slice(&bytes[..len]);
     }
 
-    /// The segment in front of `bytes`, and the length of its headers. Only the first three SACK blocks are kept.
+    /// Decodes the segment at the start of `bytes`. Also returns the length of its headers. Only the first three SACK
+    /// blocks are kept.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are no TCP segment between nodes.
+    /// [`Error`] if the bytes are not a TCP segment between nodes.
     #[expect(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let (ip, tcp) = Ipv4::decode(bytes, FiveTuple::TCP, TCP)?;

@@ -106,7 +106,7 @@ impl Balance {
         }
     }
 
-    /// The first ranks whose sends and receives do not match.
+    /// Returns the first ranks whose sends and receives do not match.
     fn uneven(&self) -> Option<Uneven> {
         let mut left = self.from_any.clone();
         let mut pairs: Vec<_> = self.pairs.iter().collect();

@@ -73,7 +73,7 @@ pub(super) struct Lexer<R> {
 }
 
 impl<R: BufRead> Lexer<R> {
-    /// A lexer of `input`, which starts at the given offset, line and column of the text.
+    /// Creates a lexer of `input`, which starts at the given offset, line and column of the text.
     pub(super) fn new(input: R, offset: u64, line: usize, column: usize) -> Self {
         Self { input, offset, line, column }
     }

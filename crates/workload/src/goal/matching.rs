@@ -47,7 +47,7 @@ impl<T> Waiting<T> {
     }
 }
 
-/// The arrival number of the first item in a queue, and the queue's pattern.
+/// Returns the arrival number of the first item in a queue, and the queue's pattern.
 fn came_first<T>((&pattern, queue): (&Pattern, &VecDeque<(u64, T)>)) -> Option<(u64, Pattern)> {
     Some((queue.front()?.0, pattern))
 }

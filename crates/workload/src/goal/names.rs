@@ -18,7 +18,7 @@ const NUMBER_BITS: u32 = 48;
 const MOST_DIGITS: usize = 14;
 
 impl Names {
-    /// The label of a name; `None` if there are too many stems.
+    /// Returns the label of a name; `None` if there are too many stems.
     pub(super) fn label(&mut self, name: &[u8]) -> Option<Label> {
         let (stem, number) = split(name);
         let next = self.stems.len() as u64;

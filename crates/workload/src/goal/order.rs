@@ -13,9 +13,9 @@ pub(super) type Slot = u32;
 /// An operation that has been read but has not finished.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    /// Index of its statement in the program, from 0.
+    /// Index of the operation's statement in the program, from 0.
     place: u64,
-    /// Its line in the file.
+    /// Line of the operation in the file.
     pub(super) line: usize,
     label: Option<Label>,
     cpu: u8,
@@ -25,9 +25,9 @@ pub(super) struct Step {
     pub(super) begun: bool,
     /// True if the operation is in its stream's `ready` queue.
     queued: bool,
-    /// Operations that wait until this one begins.
+    /// Operations that wait until this operation begins.
     at_begin: Vec<Slot>,
-    /// Operations that wait until this one finishes.
+    /// Operations that wait until this operation finishes.
     at_end: Vec<Slot>,
 }
 
@@ -155,7 +155,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         self.ended && self.unfinished == 0
     }
 
-    /// The operations that have not finished, in file order.
+    /// Returns the operations that have not finished, in file order.
     pub(super) fn unfinished(&self) -> Vec<&Step> {
         let mut steps: Vec<_> = self.steps.iter().flatten().collect();
         steps.sort_unstable_by_key(|step| step.place);

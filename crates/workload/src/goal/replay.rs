@@ -19,7 +19,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job whose rank `i` runs on host `nodes[i]`.
+    /// Creates a job whose rank `i` runs on host `nodes[i]`.
     ///
     /// # Panics
     /// If two ranks share a host.
@@ -33,7 +33,7 @@ impl Job {
         Self { settings, nodes, payloads: Payloads::new(), accounts }
     }
 
-    /// The host of each rank.
+    /// Returns the host of each rank.
     #[must_use]
     pub fn nodes(&self) -> &[NodeId] {
         &self.nodes
@@ -67,7 +67,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A rank of a job.
+    /// Creates a rank of a job.
     ///
     /// # Panics
     /// If the job has no such rank.
@@ -85,7 +85,7 @@ impl Replay {
         }
     }
 
-    /// The next flow to open.
+    /// Returns the next flow to open.
     fn next_flow(&mut self, now: Time) -> Option<Flow> {
         let outgoing = self.rank.next_outgoing()?;
         // Numbers count down from the maximum, so that they do not collide with the numbers of the workload's

@@ -77,8 +77,8 @@ impl fmt::Debug for Trace {
 impl Trace {
     /// Checks a file from beginning to end, in memory that does not grow with the file. It checks the form of
     /// each statement, the labels and the dependencies, and that no dependencies form a cycle. A dependency
-    /// must stand within `window` statements of the operation that it delays. If all receives name the sender
-    /// and the tag, sends and receives must match in number.
+    /// must stand within `window` statements of the operation that it delays. If the receives from a
+    /// rank name the sender and the tag, their number must equal the number of sends.
     ///
     /// # Errors
     /// Returns the first problem, with its rank and place.
@@ -89,7 +89,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a file states its ranks in a `u32`")]
     pub fn ranks(&self) -> u32 {
@@ -102,7 +102,7 @@ impl Trace {
         self.counts
     }
 
-    /// The program of a rank.
+    /// Returns the program of a rank.
     ///
     /// # Panics
     /// If there is no such rank.

@@ -27,13 +27,13 @@ pub struct Known {
 }
 
 impl Known {
-    /// The program with this name.
+    /// Returns the program with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         KNOWN.iter().find(|known| known.name == name)
     }
 
-    /// The default class, from specifications/cee.md §6.5; `None` for programs without classes.
+    /// Returns the default class, from specifications/cee.md §6.5; `None` for programs without classes.
     #[must_use]
     pub fn class(&self) -> Option<Class> {
         match self.build {

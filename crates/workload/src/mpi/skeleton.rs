@@ -24,13 +24,13 @@ impl Skeleton {
         Self::from(Arc::new(application) as Arc<dyn Communication>)
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.application.ranks()
     }
 
-    /// The program of a rank.
+    /// Returns the program of a rank.
     ///
     /// # Panics
     /// If there is no such rank.
@@ -56,7 +56,7 @@ impl Skeleton {
         sent.fold((0, 0), |(count, largest), bytes| (count + 1, largest.max(bytes)))
     }
 
-    /// The traffic of all ranks.
+    /// Returns the traffic of all ranks.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         let mut traffic = Traffic::default();

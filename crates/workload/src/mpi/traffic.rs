@@ -48,12 +48,12 @@ impl Traffic {
         }
     }
 
-    /// The pairs of ranks (sender, receiver) with at least one message, in order.
+    /// Returns the pairs of ranks (sender, receiver) with at least one message, in order.
     pub fn pairs(&self) -> impl Iterator<Item = ((u32, u32), Amount)> {
         self.pairs.iter().map(|(&pair, &amount)| (pair, amount))
     }
 
-    /// The sum over all pairs.
+    /// Returns the sum over all pairs.
     #[must_use]
     pub fn total(&self) -> Amount {
         self.pairs.values().fold(Amount::default(), |sum, amount| Amount {
@@ -62,14 +62,14 @@ impl Traffic {
         })
     }
 
-    /// Mean bytes per message, 0 if there are no messages.
+    /// Returns the mean bytes per message, 0 if there are no messages.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let Amount { messages, bytes } = self.total();
         if messages == 0 { 0.0 } else { bytes as f64 / messages as f64 }
     }
 
-    /// Bytes of the largest message, 0 if there are no messages.
+    /// Returns the number of bytes of the largest message, 0 if there are no messages.
     #[must_use]
     pub fn largest(&self) -> u64 {
         self.largest

@@ -1,4 +1,4 @@
-//! Which hosts send to which: random pairs, the patterns of the interconnection-network literature
+//! Pairs of senders and receivers: random pairs, the patterns of the interconnection-network literature
 //! (specifications/r2c2.md §2.6; specifications/cee.md §6.2; Dally & Towles, §3.2) and the patterns of data centers
 //! (specifications/expeditus.md §8.10).
 
@@ -15,8 +15,8 @@ use raddle_topology::{Shape, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Which hosts send to which. No flow runs from a node to itself: if a pattern maps a node to itself, that node does
-/// not send.
+/// The pairs of senders and receivers. No flow runs from a node to itself: if a pattern maps a node to itself, the
+/// node does not send.
 ///
 /// All patterns except `Uniform` and `InterPod` are a list of pairs. Random arrivals draw from the list at
 /// random. Regular arrivals use the list in order, so that a number of flows equal to the number of pairs
@@ -105,12 +105,12 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The hosts that may send.
+    /// Returns the hosts that may send.
     pub(crate) fn senders(&self) -> Vec<NodeId> {
         self.by_sender().into_iter().map(|(host, _)| host).collect()
     }
 
-    /// The hosts that may send, in order, each with its possible receivers.
+    /// Returns the hosts that may send, in order, each with its possible receivers.
     pub(crate) fn by_sender(&self) -> Vec<(NodeId, To)> {
         match self {
             Self::Apart(hosts, group) => hosts
@@ -202,7 +202,7 @@ impl Pairs {
         self.source(topology, stream)?.each()
     }
 
-    /// The source from which the pattern's pairs are drawn.
+    /// Returns the source from which the pattern's pairs are drawn.
     pub(crate) fn source(&self, topology: &Topology, stream: &mut Stream) -> Result<Source, WorkloadError> {
         let hosts: Vec<NodeId> = topology.hosts().collect();
         if hosts.len() < 2 {
@@ -335,7 +335,7 @@ fn incast(
     Ok(others.into_iter().map(|src| (src, receiver)).collect())
 }
 
-/// Returns the pairs with distinct endpoints, or an error if there are no such pairs.
+/// Returns the pairs with distinct endpoints, or an error if there are not such a pairs.
 fn nonempty(
     pattern: &'static str,
     pairs: impl Iterator<Item = (NodeId, NodeId)>,

@@ -35,7 +35,7 @@ impl Pods {
         self.count * self.size
     }
 
-    /// The hosts of the given pods, pod by pod; the hosts of all pods if `pods` is empty.
+    /// Returns the hosts of the given pods, pod by pod; the hosts of all pods if `pods` is empty.
     pub(super) fn members(&self, pods: &[u32]) -> Result<Vec<NodeId>, WorkloadError> {
         let members = |pod: usize| (pod * self.size..(pod + 1) * self.size).map(NodeId::of);
         if pods.is_empty() {

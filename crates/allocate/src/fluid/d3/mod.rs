@@ -92,7 +92,7 @@ impl Member {
 }
 
 impl Reservation {
-    /// A policy without flows, over links with these usable capacities in bit/s.
+    /// Creates a policy without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64]) -> Self {
         let rest = Incremental::new(links);

@@ -199,7 +199,7 @@ fn job() -> impl Strategy<Value = Job> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// At every event of a run, all rates equal those computed from scratch.
+    /// At every event of a run, all rates equal the rates computed from scratch.
     #[test]
     fn grants_are_those_from_scratch(
         capacities in proptest::collection::vec(prop_oneof![2 => Just(1e9), 1 => 2e8..4e9_f64], 6),

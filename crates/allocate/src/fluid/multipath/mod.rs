@@ -59,7 +59,8 @@ const MOST_SUBFLOWS: u64 = 1 << 8;
 const DONE_S: f64 = 1e-12;
 
 impl Subflows {
-    /// A policy without flows, over links with these usable capacities in bit/s. Link `i` starts at node `from[i]`.
+    /// Creates a policy without flows, over links with these usable capacities in bit/s. Link `i` starts at node
+    /// `from[i]`.
     ///
     /// The row of a flow must be a sequence of paths, all of which start at the same node.
     #[must_use]

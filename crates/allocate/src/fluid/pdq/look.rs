@@ -67,7 +67,7 @@ impl Criticality {
         }
     }
 
-    /// Time of the next look.
+    /// Returns the time of the next look.
     pub(super) fn next_look(&mut self, now: Time) -> Option<Time> {
         const FEW: usize = 64;
         if self.looks.0.len() > 4 * (self.flows.len() - self.vacant.len()) + FEW {
@@ -149,12 +149,13 @@ impl Criticality {
 }
 
 impl Member {
-    /// The flow's rate as a share of the rate at which it can send.
+    /// Returns the flow's rate as a share of the rate at which it can send.
     fn speed(&self) -> f64 {
         self.rate_bps / self.max_bps
     }
 
-    /// Seconds for which the flow can be paused and still meet its deadline; `None` if it has no deadline.
+    /// Returns the seconds for which the flow can be paused and still meet its deadline; `None` if it has no
+    /// deadline.
     fn slack_s(&self, now: Time) -> Option<f64> {
         (self.due != Time::NEVER)
             .then(|| (self.due.as_ps() as f64 - now.as_ps() as f64) / PS_PER_S - self.alone_s(now))

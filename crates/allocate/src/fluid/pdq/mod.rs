@@ -154,7 +154,7 @@ struct Member {
 }
 
 impl Member {
-    /// Bits left to send.
+    /// Returns the number of bits left to send.
     fn remaining_bits(&self, now: Time) -> f64 {
         if self.rate_bps > 0.0 {
             (self.remaining_bits - self.rate_bps * now.since(self.since).as_secs_f64()).max(0.0)
@@ -170,7 +170,7 @@ impl Member {
 }
 
 impl Criticality {
-    /// A policy without flows, over links with these usable capacities in bit/s.
+    /// Creates a policy without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64], rules: Rules) -> Self {
         debug_assert!(rules.least_share > SAME, "rounding is no rate");
@@ -197,7 +197,7 @@ impl Criticality {
         }
     }
 
-    /// Bits that the flow in a slot has left to send.
+    /// Returns the number of bits that the flow in a slot has left to send.
     pub(crate) fn remaining_bits(&self, now: Time, slot: usize) -> f64 {
         self.flows[slot].remaining_bits(now)
     }
@@ -209,12 +209,12 @@ impl Criticality {
         row.iter().map(line).fold(f64::INFINITY, f64::min)
     }
 
-    /// The rate of the flow in a slot as of the last [`settle`](Fluid::settle), in bit/s.
+    /// Returns the rate of the flow in a slot as of the last [`settle`](Fluid::settle), in bit/s.
     pub(crate) fn rate_bps(&self, slot: usize) -> f64 {
         self.flows[slot].rate_bps
     }
 
-    /// The links of the flow in a slot.
+    /// Returns the links of the flow in a slot.
     #[cfg(test)]
     pub(crate) fn row(&self, slot: usize) -> &[(u32, f32)] {
         &self.flows[slot].row

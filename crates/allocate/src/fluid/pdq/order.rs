@@ -21,7 +21,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// The measure of a flow that has sent no bits, for criteria that do not change with time.
+    /// Returns the measure of a flow that has sent no bits, for criteria that do not change with time.
     pub(super) fn at_first(self, order: u64) -> u64 {
         match self {
             Self::Remaining | Self::Sent { .. } => 0,
@@ -45,7 +45,7 @@ impl Key {
 }
 
 impl Criticality {
-    /// A flow's position in the order now. While a flow is paused, its position does not change.
+    /// Returns a flow's position in the order at `now`. While a flow is paused, its position does not change.
     pub(super) fn key(&self, now: Time, flow: u32) -> Key {
         let flow = &self.flows[flow as usize];
         let measure = match self.rules.measure {

@@ -19,7 +19,7 @@ fn ends(links: &[f64], rules: Rules, jobs: &[Job]) -> Vec<Option<f64>> {
     run(&mut Criticality::new(links, rules), jobs, is_right)
 }
 
-/// Checks that rates and lists equal those computed from scratch.
+/// Checks that rates and lists equal the rates and lists computed from scratch.
 fn is_right(policy: &Criticality, now: Time, rates: &[f64]) {
     let largest = policy.links.iter().map(|link| link.line_bps).fold(0.0, f64::max);
     for (slot, expected) in reference::rates(policy, now).into_iter().enumerate().take(rates.len()) {
@@ -213,7 +213,7 @@ fn rules() -> impl Strategy<Value = Rules> {
 }
 
 proptest! {
-    /// At every event of a run, all rates equal those computed from scratch.
+    /// At every event of a run, all rates equal the rates computed from scratch.
     #[test]
     fn the_schedule_is_that_from_scratch(
         rules in rules(),

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 /// Size, in bytes, of a request to send, and of the reply to a request.
 const HANDSHAKE: u64 = 64;
 
-/// How ranks exchange messages.
+/// Parameters of the message exchange between ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Messages smaller than this many bytes are sent at once (eager). All others are sent only after the receiver
@@ -25,7 +25,8 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Eager below 16 KB, sizes unscaled, a window of 4,096 statements (specifications/cee.md §6.5).
+    /// Messages below 16 KB are eager, sizes are not scaled, and the window has 4,096 statements (specifications/cee.md
+    /// §6.5).
     fn default() -> Self {
         Self { eager: 16_000, scale: 1, window: 4_096 }
     }
@@ -80,7 +81,7 @@ pub(super) struct Outgoing {
 /// Statistics of a rank so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Account {
-    /// When the rank's program finished; `None` before that.
+    /// Time at which the rank's program finished; `None` before that.
     pub finished: Option<Time>,
     /// Total time that the rank's streams computed.
     pub computed: Duration,
@@ -174,7 +175,7 @@ impl Rank {
         self.computing.peek().map_or(Time::NEVER, |&Reverse((end, _))| end)
     }
 
-    /// The next message for the network.
+    /// Returns the next message for the network.
     pub(super) fn next_outgoing(&mut self) -> Option<Outgoing> {
         self.outbox.pop_front()
     }

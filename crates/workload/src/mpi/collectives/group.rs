@@ -24,30 +24,30 @@ impl Group {
         Self { first, stride, size, me }
     }
 
-    /// Number of members.
+    /// Returns the number of members.
     #[must_use]
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// This member's place, from 0.
+    /// Returns this member's place, from 0.
     #[must_use]
     pub fn me(&self) -> u32 {
         self.me
     }
 
-    /// The rank of the member at a place, modulo the size of the group.
+    /// Returns the rank of the member at a place, modulo the size of the group.
     #[must_use]
     pub fn rank(&self, place: u32) -> u32 {
         self.first + self.stride * (place % self.size)
     }
 
-    /// The rank of the member `steps` places after this one, modulo the size of the group.
+    /// Returns the rank of the member `steps` places after this one, modulo the size of the group.
     pub(super) fn after(&self, steps: u32) -> u32 {
         self.rank(self.me + steps)
     }
 
-    /// The rank of the member `steps` places before this one, modulo the size of the group.
+    /// Returns the rank of the member `steps` places before this one, modulo the size of the group.
     pub(super) fn before(&self, steps: u32) -> u32 {
         self.rank(self.me + self.size - steps % self.size)
     }

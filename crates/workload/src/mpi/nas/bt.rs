@@ -35,7 +35,7 @@ pub struct Bt {
 }
 
 impl Bt {
-    /// BT on a square number of ranks.
+    /// Creates the skeleton of BT on a square number of ranks.
     ///
     /// # Errors
     /// If the number of ranks is not a square of at least 4, or a cell would have fewer than 3 points per dimension.

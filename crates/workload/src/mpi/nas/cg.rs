@@ -38,7 +38,7 @@ pub struct Cg {
 }
 
 impl Cg {
-    /// CG on a power of two of ranks.
+    /// Creates the skeleton of CG on a power of two of ranks.
     ///
     /// # Errors
     /// If the number of ranks is not a power of two, or the grid has more columns than the matrix has rows.

@@ -31,7 +31,7 @@ pub struct Ft {
 }
 
 impl Ft {
-    /// FT on a power of two of ranks.
+    /// Creates the skeleton of FT on a power of two of ranks.
     ///
     /// # Errors
     /// If the number of ranks is not a power of two, or exceeds the number of lines of the problem.

@@ -38,7 +38,7 @@ struct Axis {
 }
 
 impl Mg {
-    /// MG on a power of two of ranks.
+    /// Creates the skeleton of MG on a power of two of ranks.
     ///
     /// # Errors
     /// If the number of ranks is not a power of two, or a dimension has more ranks than points.
@@ -54,12 +54,12 @@ impl Mg {
         Ok(Self { class, grid: [1 << x, 1 << y, 1 << z] })
     }
 
-    /// The finest level; a dimension of level `k` has 2^k points.
+    /// Returns the finest level; a dimension of level `k` has 2^k points.
     fn finest(self) -> u32 {
         self.class.of(&CLASSES).0
     }
 
-    /// The position of a rank on a level, from 1 to the finest.
+    /// Returns the position of a rank on a level, from 1 to the finest.
     fn axes(self, rank: u32, level: u32) -> [Axis; 3] {
         let [x, y, _] = self.grid;
         let place = [rank % x, rank / x % y, rank / (x * y)];
@@ -150,7 +150,7 @@ impl Mg {
     }
 }
 
-/// The tags of messages that go down and up a dimension.
+/// Returns the tags of messages that go down and up a dimension.
 #[expect(clippy::cast_possible_truncation, reason = "an axis is below 3")]
 fn tags(axis: usize) -> [u32; 2] {
     [2 * axis as u32, 2 * axis as u32 + 1]

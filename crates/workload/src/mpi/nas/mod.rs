@@ -48,7 +48,7 @@ impl Class {
     pub const ALL: [(&str, Self); 6] =
         [("S", Self::S), ("W", Self::W), ("A", Self::A), ("B", Self::B), ("C", Self::C), ("D", Self::D)];
 
-    /// The entry of this class in a table with one entry per class.
+    /// Returns the entry of this class in a table with one entry per class.
     fn of<T: Copy>(self, table: &[T; 6]) -> T {
         table[self as usize]
     }

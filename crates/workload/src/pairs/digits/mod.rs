@@ -66,7 +66,7 @@ impl Digits {
         nonempty(self.name(), hosts.iter().enumerate().map(|(i, &src)| (src, to(i))))
     }
 
-    /// The number to which the pattern maps `number`, which has `count` digits.
+    /// Returns the number to which the pattern maps `number`, which has `count` digits.
     fn map(self, number: usize, radix: usize, count: u32) -> usize {
         let digit = |i: u32| number / radix.pow(i) % radix;
         let moved = |i: u32| match self {
