@@ -97,7 +97,7 @@ impl Allocate for WaterFill {
 
 impl WaterFill {
     /// Adds the flows of a class to their links and computes the levels at which these links would fill up.
-    #[expect(clippy::cast_possible_truncation, reason = "entries are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "entries are counted in `u32`")]
     fn enter(&mut self, flows: &Flows, class: &[u32], capacity: &[f64]) {
         for link in &mut self.links {
             link.last = NONE;

@@ -50,7 +50,7 @@ impl Work {
 
     /// Returns the time from which the flow can no longer meet its deadline if it continues at its current
     /// rate; [`Time::NEVER`] if there is no such time.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn late_at(&self) -> Time {
         if self.due == Time::NEVER || self.rate_bps >= self.needs_bps() {
             return Time::NEVER;

@@ -48,54 +48,8 @@ pub(crate) fn execute(
         }
         Command::Live(live) => session.live(live),
         Command::Sweep(sweep) => session.sweep(sweep),
-        Command::List { what } => {
-            let parts = match what {
-                None => {
-                    let mut parts = catalogue::schemes(registry);
-                    parts.extend([catalogue::topologies(registry), catalogue::workloads()]);
-                    parts
-                }
-                Some(Listed::Schemes) => catalogue::schemes(registry),
-                Some(Listed::Topologies) => vec![catalogue::topologies(registry)],
-                Some(Listed::Workloads) => vec![catalogue::workloads()],
-                Some(Listed::Keys) => vec![catalogue::keys()],
-                Some(Listed::Figures) => {
-                    let names = figure::names();
-                    output.print(|| names.join("\n"), || json!({ "figures": names }))?;
-                    return Ok(Ended::Done);
-                }
-                Some(Listed::Statements) => {
-                    let rows = statements::listed()?;
-                    output.print(|| show::statements(&rows), || json!({ "statements": rows }))?;
-                    return Ok(Ended::Done);
-                }
-            };
-            output.print(|| catalogue::text(&parts), || catalogue::json(&parts))?;
-            Ok(Ended::Done)
-        }
-        Command::Init { template: None, .. } => {
-            let rows: Vec<Vec<String>> = TEMPLATES
-                .iter()
-                .map(|template| vec![template.name.to_owned(), template.summary.to_owned()])
-                .collect();
-            let json = || {
-                let template =
-                    |template: &Template| json!({ "name": template.name, "summary": template.summary });
-                json!({ "templates": TEMPLATES.iter().map(template).collect::<Vec<_>>() })
-            };
-            output.print(
-                || format!("{}\n\n`raddle init NAME` writes one", raddle_lab::table(&rows).trim_end()),
-                json,
-            )?;
-            Ok(Ended::Done)
-        }
-        Command::Init { template: Some(template), out } => {
-            let paths = init(template, out)?;
-            let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-            let text = || format!("wrote {}\nnext: raddle run {}", names.join(" and "), names[0]);
-            output.print(text, || json!({ "written": names }))?;
-            Ok(Ended::Done)
-        }
+        Command::List { what } => list(*what, registry, output),
+        Command::Init { template, out } => session.init(template.as_deref(), out),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Arguments::command(), "raddle", &mut script);
@@ -104,12 +58,10 @@ pub(crate) fn execute(
         }
         Command::Man { out } => {
             std::fs::create_dir_all(out).map_err(Error::io("create", out))?;
-            clap_mangen::generate_to(Arguments::command(), out)
-                .map_err(Error::io("write manual pages into", out))?;
-            output.print(
-                || format!("wrote manual pages into {}", out.display()),
-                || json!({ "written": out.display().to_string() }),
-            )?;
+            let written = clap_mangen::generate_to(Arguments::command(), out);
+            written.map_err(Error::io("write manual pages into", out))?;
+            let out = out.display().to_string();
+            output.print(|| format!("wrote manual pages into {out}"), || json!({ "written": out }))?;
             Ok(Ended::Done)
         }
         Command::Schema => {
@@ -367,6 +319,23 @@ impl Session<'_> {
         })
     }
 
+    fn init(self, template: Option<&str>, out: &Path) -> Result<Ended, Error> {
+        let output = self.output;
+        let Some(template) = template else {
+            let row = |template: &Template| vec![template.name.to_owned(), template.summary.to_owned()];
+            let rows: Vec<Vec<String>> = TEMPLATES.iter().map(row).collect();
+            let text = || format!("{}\n\n`raddle init NAME` writes one", raddle_lab::table(&rows).trim_end());
+            let json = |template: &Template| json!({ "name": template.name, "summary": template.summary });
+            output.print(text, || json!({ "templates": TEMPLATES.iter().map(json).collect::<Vec<_>>() }))?;
+            return Ok(Ended::Done);
+        };
+        let paths = init(template, out)?;
+        let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        let text = || format!("wrote {}\nnext: raddle sweep {}", names.join(" and "), names[0]);
+        output.print(text, || json!({ "written": names }))?;
+        Ok(Ended::Done)
+    }
+
     fn sweep(self, Sweep { run, seeds, shard, fail_fast }: &Sweep) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
         let document = self.load(run, &[])?;
@@ -493,6 +462,33 @@ impl Session<'_> {
         }
         Ok(Ended::Done)
     }
+}
+
+/// Prints the names of what there is.
+fn list(what: Option<Listed>, registry: &Registry, output: Output) -> Result<Ended, Error> {
+    let parts = match what {
+        None => {
+            let mut parts = catalogue::schemes(registry);
+            parts.extend([catalogue::topologies(registry), catalogue::workloads()]);
+            parts
+        }
+        Some(Listed::Schemes) => catalogue::schemes(registry),
+        Some(Listed::Topologies) => vec![catalogue::topologies(registry)],
+        Some(Listed::Workloads) => vec![catalogue::workloads()],
+        Some(Listed::Keys) => vec![catalogue::keys()],
+        Some(Listed::Figures) => {
+            let names = figure::names();
+            output.print(|| names.join("\n"), || json!({ "figures": names }))?;
+            return Ok(Ended::Done);
+        }
+        Some(Listed::Statements) => {
+            let rows = statements::listed()?;
+            output.print(|| show::statements(&rows), || json!({ "statements": rows }))?;
+            return Ok(Ended::Done);
+        }
+    };
+    output.print(|| catalogue::text(&parts), || catalogue::json(&parts))?;
+    Ok(Ended::Done)
 }
 
 /// Refuses a TCP address for a meeting if this build has no libfabric or if there is no secret.

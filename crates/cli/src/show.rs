@@ -117,7 +117,7 @@ fn spread(spread: Spread) -> String {
 }
 
 /// A number with four significant digits.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn figures(number: f64) -> String {
     let digits = if number == 0.0 { 0 } else { (3 - number.abs().log10().floor() as i32).clamp(0, 6) };
     let text = format!("{number:.*}", digits as usize);

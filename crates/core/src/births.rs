@@ -67,7 +67,7 @@ impl Births {
 
     /// The birth of the first frame of the next burst, and the number of its frames. In processes other than on/off,
     /// each frame is a burst. The rest of the present burst is skipped.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn next_burst(&mut self) -> (Time, u64) {
         self.ticks += self.left;
         let (ticks, frames) = match self.process {

@@ -103,7 +103,7 @@ impl Dre {
 
     /// The [`load`](Self::load) of a register whose bytes are multiplied by `times.0 / times.1`.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn scaled_load(&self, register: &DreRegister, now: Time, rate: Rate, times: (u64, u64)) -> u8 {
         // Bytes of a register at line rate: C · tau.
         let full = rate.as_bps_f64() * self.tau / 8.0;
@@ -115,7 +115,7 @@ impl Dre {
     /// The load of a queue that takes this long to drain, on the same scale: the largest value for one period or longer
     /// (as in Expeditus's testbed, whose timers were too slow for the estimator alone).
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn queue_load(&self, drains_in: Duration) -> u8 {
         let share = drains_in.as_ps() as f64 / self.period as f64;
         ((share * self.levels) as u8).min(self.most)

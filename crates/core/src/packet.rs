@@ -23,7 +23,7 @@ impl Packet {
     }
 
     /// Replaces the shim, and adjusts the size of the packet.
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     pub fn set_shim(&mut self, shim: Shim) {
         self.size = self.size - self.shim.wire_len() as u32 + shim.wire_len() as u32;
         self.shim = shim;

@@ -35,7 +35,7 @@ impl Stream {
     ///
     /// # Panics
     /// In debug builds, if `bound` is zero.
-    #[expect(clippy::cast_possible_truncation, reason = "Lemire's method compares the lower half")]
+    #[allow(clippy::cast_possible_truncation, reason = "Lemire's method compares the lower half")]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "an empty range has no member");
         // Lemire's method, exact: reject the short remainder.
@@ -52,7 +52,7 @@ impl Stream {
     ///
     /// # Panics
     /// In debug builds, if `len` is zero.
-    #[expect(clippy::cast_possible_truncation, reason = "the number is below `len`, a usize")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number is below `len`, a usize")]
     pub fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
@@ -73,7 +73,7 @@ impl Stream {
     }
 
     /// Number of trials up to and including the first success, if this number has the mean `mean`, at least 1.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn geometric(&mut self, mean: f64) -> u64 {
         debug_assert!(mean >= 1.0, "a success takes a trial");
         // If success is certain, the divisor is -inf and the quotient 0. A cast of too large a quotient gives the

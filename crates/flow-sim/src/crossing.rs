@@ -27,7 +27,7 @@ impl Crossing {
     /// # Panics
     /// If a port of the row has no link.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn new(
         topology: &Topology,
         framing: Framing,

@@ -9,7 +9,7 @@
 //! Cost: one copy of a packet's payload at the source, two at the destination, and one tree entry per received
 //! packet.
 
-#![expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+#![allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 
 use raddle_core::Bytes;
 use raddle_wire::Position;

@@ -230,7 +230,7 @@ impl Load {
     ///
     /// # Errors
     /// If the epoll or the timer fails.
-    #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     pub fn run(
         &mut self,
         stop: &AtomicBool,

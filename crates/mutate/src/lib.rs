@@ -30,7 +30,7 @@ impl Mutator {
     }
 
     /// A number below `bound`, which is above 0; as good as uniform for the small bounds of tests.
-    #[expect(clippy::cast_possible_truncation, reason = "the number is below `bound`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number is below `bound`")]
     pub const fn below(&mut self, bound: usize) -> usize {
         ((self.bits() as u128 * bound as u128) >> 64) as usize
     }

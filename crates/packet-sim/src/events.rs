@@ -243,7 +243,7 @@ impl EventQueue {
         since_start << 32 | u64::from(event.target)
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half of an entry is its target")]
+    #[allow(clippy::cast_possible_truncation, reason = "the lower half of an entry is its target")]
     fn event(&self, bucket: u64, entry: Entry) -> Event {
         Event { time: bucket << self.shift | entry >> 32, target: entry as u32 }
     }

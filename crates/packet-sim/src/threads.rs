@@ -266,7 +266,7 @@ impl Measured {
         Next::Change
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn judge_several(&mut self, slice: &Piece) -> Next {
         self.shared = slice.cost();
         self.behind += slice.took.as_nanos() as f64 - slice.events as f64 * self.alone;

@@ -13,7 +13,7 @@ pub struct Digest(u128);
 
 impl Digest {
     /// Adds a row.
-    #[expect(clippy::cast_possible_truncation, reason = "the array has 256 elements")]
+    #[allow(clippy::cast_possible_truncation, reason = "the array has 256 elements")]
     pub fn add<R: Row>(&mut self, row: &R) {
         let mut hash = Fnv::default();
         hash.bytes(R::TABLE.as_bytes());

@@ -47,7 +47,7 @@ impl Quantiles {
     }
 
     /// Adds a value of the sample. Every pass must add the same values, in any order.
-    #[expect(clippy::cast_possible_truncation, reason = "only the last digit is wanted")]
+    #[allow(clippy::cast_possible_truncation, reason = "only the last digit is wanted")]
     pub fn add(&mut self, value: f64) {
         debug_assert!(value >= 0.0, "{value} has bits in the order of values");
         let bits = value.to_bits();
@@ -105,7 +105,7 @@ impl Mean {
     const UNIT: f64 = 1.0 / (1_u64 << 40) as f64;
 
     /// Adds a value, which must not be negative.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn add(&mut self, value: f64) {
         self.sum += (value / Self::UNIT).round() as u128;
         self.count += 1;

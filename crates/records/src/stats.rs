@@ -6,13 +6,13 @@ use std::cmp::Ordering;
 /// The `p`-th percentile of a sorted sample by nearest rank, with `p` in `0..=100`. It is the smallest value that at
 /// least `p` % of the sample do not exceed. `None` for an empty sample.
 #[must_use]
-#[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
     sorted.get(rank(p, sorted.len() as u64) as usize - 1).copied()
 }
 
 /// The rank of the `p`-th percentile of `count` values, from 1 on.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(crate) fn rank(p: f64, count: u64) -> u64 {
     // 99.9 % of 1,000 must give rank 999, although 99.9 as a double is slightly larger.
     let rank = p / 100.0 * count as f64;

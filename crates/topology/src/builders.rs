@@ -229,7 +229,7 @@ pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, B
 ///
 /// # Errors
 /// If there is no level, a number or the rate is zero, or there are too many nodes or ports.
-#[expect(clippy::cast_possible_truncation, reason = "a digit is below the radix, a `u32`")]
+#[allow(clippy::cast_possible_truncation, reason = "a digit is below the radix, a `u32`")]
 pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     let (children, parents) = (&size.children, &size.parents);
     if children.len() != parents.len() {

@@ -76,7 +76,7 @@ impl Overlay {
 
     /// Returns the sending leaf's feedback about the opposite direction; `None` if the header has none.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
+    #[allow(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
     pub fn feedback(self) -> Option<Feedback> {
         let bits = self.0;
         (bits & Self::HAS_FEEDBACK != 0)

@@ -257,7 +257,7 @@ impl Allocation {
 }
 
 /// Appends a value whose bytes are the concatenation of `parts`.
-#[expect(clippy::cast_possible_truncation, reason = "a value of the standard is short")]
+#[allow(clippy::cast_possible_truncation, reason = "a value of the standard is short")]
 fn put(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
     let len: usize = parts.iter().map(|part| part.len()).sum();
     out.extend((u16::from(kind) << 9 | len as u16).to_be_bytes());

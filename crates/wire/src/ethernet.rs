@@ -134,7 +134,7 @@ fn ip_len(ip: &[u8]) -> usize {
 }
 
 /// Turns the headers of the request `packet` into the headers of its response.
-#[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+#[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 fn turn_round(headers: &mut [u8], packet: &[u8]) {
     let len = headers.len();
     let (ip, transport) = headers.split_at_mut(ip_len(packet));

@@ -65,7 +65,7 @@ pub trait HeaderInfo {
     }
 
     /// Returns the number of application bytes that the packet carries.
-    #[expect(clippy::cast_possible_truncation, reason = "a payload is below 64 KiB")]
+    #[allow(clippy::cast_possible_truncation, reason = "a payload is below 64 KiB")]
     fn data_len(&self) -> u32 {
         self.payload_len() as u32
     }
@@ -221,7 +221,7 @@ impl Position {
     /// Returns the position as a number that does not wrap, in bytes or packets. The result is the possible
     /// position nearest to `near`, which is another position of the same flow. The flow begins at 0.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the number wraps at 2^32")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number wraps at 2^32")]
     pub fn unwrapped(self, near: u64) -> u64 {
         match self {
             Self::Byte(offset) => offset,
@@ -257,7 +257,7 @@ impl FiveTuple {
     /// Returns the source and destination ports of a host's TCP or UDP flow with this number. A pair of ports
     /// repeats only after 3.9 billion flows.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the ports are below 2^16 by their remainders")]
+    #[allow(clippy::cast_possible_truncation, reason = "the ports are below 2^16 by their remainders")]
     pub const fn ports_of(number: u64) -> (u16, u16) {
         const FIRST_SOURCE: u64 = 1_024;
         const SOURCES: u64 = 65_536 - FIRST_SOURCE;

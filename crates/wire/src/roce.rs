@@ -157,7 +157,7 @@ impl Packet {
     /// If the number of a node, flow or packet exceeds 24 bits, the priority exceeds 7, or the packet exceeds the
     /// 65,535 bytes of IPv4.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
+    #[allow(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
     pub fn encode(&self) -> [u8; Self::HEADERS] {
         let udp_len = UDP + BTH + self.extended() + usize::from(self.plen()) + self.trailer_len();
         let ip = Ipv4 {
@@ -244,7 +244,7 @@ fn invalid<T>(field: &'static str, value: u64) -> Result<T, Error> {
 }
 
 /// Decodes the kind of a WRITE from its BTH and from `rest`: RETH, payload and padding.
-#[expect(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
+#[allow(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
 fn decode_write(bth: &[u8], rest: &[u8]) -> Result<Kind, Error> {
     let padding = usize::from(bth[1] >> 4 & 3);
     let Some(payload) = rest.len().checked_sub(EXTENDED).filter(|payload| payload.is_multiple_of(4)) else {

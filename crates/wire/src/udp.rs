@@ -50,7 +50,7 @@ impl Datagram {
     /// # Panics
     /// If a node's number exceeds 24 bits, or headers and payload exceed the 65,535 bytes of an IPv4 packet.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
+    #[allow(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
     pub fn encode(&self, payload: &[u8]) -> [u8; Self::LEN] {
         debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
         let len = UDP + STREAM + usize::from(self.plen);
@@ -75,7 +75,7 @@ impl Datagram {
     ///
     /// # Errors
     /// [`Error`] if the bytes are not a datagram of a flow between nodes, or if the datagram has no checksum.
-    #[expect(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
+    #[allow(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (ip, udp) = Ipv4::decode(bytes, FiveTuple::UDP, UDP + STREAM)?;
         checksum::verify(ip.pseudo_header(udp.len()) + checksum::sum(udp))?;

@@ -76,7 +76,7 @@ impl Arrivals {
     }
 
     /// Returns an endless iterator of start times. The times are in order, except with `AllAtOnce` and a jitter.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn starts(
         &self,
         mean_gap_ps: f64,

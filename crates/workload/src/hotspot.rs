@@ -144,7 +144,7 @@ impl Hotspot {
 
 impl Sources {
     /// Returns the hosts that send.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn hosts(&self, topology: &Topology, destination: NodeId) -> Result<Vec<NodeId>, WorkloadError> {
         let hosts: Vec<NodeId> = topology.hosts().collect();
         let at =

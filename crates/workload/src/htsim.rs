@@ -116,7 +116,7 @@ fn bytes(value: &Word<'_>) -> Result<Bytes, Misread> {
 }
 
 /// Parses a start in picoseconds. htsim reads it as a float.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn start_time(value: &Word<'_>) -> Result<Time, Misread> {
     /// `Time` ends at 213 days, 1.8e19 ps.
     const LAST: f64 = 1e19;

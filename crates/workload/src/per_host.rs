@@ -89,7 +89,7 @@ impl PerHost {
 }
 
 /// Returns the share `load` of a rate, at least 1 bit/s.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(crate) fn share(rate: Rate, load: f64) -> Rate {
     Rate::from_bps(((rate.as_bps_f64() * load).round() as u64).max(1))
 }

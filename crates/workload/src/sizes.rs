@@ -64,7 +64,7 @@ impl Sizes {
     }
 
     /// Draws a size. The parameters must have passed `check`.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn draw(&self, stream: &mut Stream) -> Bytes {
         let bytes = match self {
             Self::Fixed(size) => return *size,

@@ -131,7 +131,7 @@ impl TwoChoices {
 
 // ANCHOR: forward
 impl Forwarder for TwoChoices {
-    #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn forward(
         &mut self,
         now: Time,
@@ -175,7 +175,7 @@ impl Forwarder for TwoChoices {
         self.leaving.extend(self.neighbours.iter().filter(|&&port| ports.get(port).up));
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn originate(&mut self) -> Option<(Packet, PortId)> {
         let port = self.leaving.pop()?;
         Some((Packet::new(Report::LEN as u32, Header::from(self.report)), port))

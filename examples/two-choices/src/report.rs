@@ -35,7 +35,7 @@ impl Report {
     }
 
     /// The sum of the other fields, so that a damaged report is not believed.
-    #[expect(clippy::cast_possible_truncation, reason = "the sum is folded to 16 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "the sum is folded to 16 bits")]
     fn checksum(self) -> u16 {
         let sum = self.switch.0.wrapping_mul(31).wrapping_add(self.wait_ns);
         (sum ^ sum >> 16) as u16

@@ -39,7 +39,7 @@ impl Job {
 }
 
 /// Converts a number of seconds to a time.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(crate) fn time(seconds: f64) -> Time {
     Time::from_ps((seconds * 1e12).round() as u64)
 }
@@ -55,7 +55,7 @@ struct Live {
 /// Runs all jobs and returns each job's completion time, in seconds; `None` for jobs that gave up. Jobs are in order of
 /// arrival. `check` is called with the policy and the rates of its slots after each settle; the rate of a free slot is
 /// NaN.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(crate) fn run<P: Fluid>(
     policy: &mut P,
     jobs: &[Job],

@@ -25,7 +25,7 @@
 //! Cost: a flow that arrives, leaves, rises or falls touches each of its links once, in O(1) if the link has room.
 //! Other links are examined only if they are full.
 
-#![expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#![allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 
 mod full;
 mod rate_table;

@@ -1,6 +1,6 @@
 //! Stops of flows, and their order: the order in which water-filling freezes flows.
 
-#![expect(clippy::cast_possible_truncation, reason = "each part of the number is cut out")]
+#![allow(clippy::cast_possible_truncation, reason = "each part of the number is cut out")]
 
 /// Stands for the link slot if the stop is a flow's demand.
 const DEMAND: u32 = u32::MAX;

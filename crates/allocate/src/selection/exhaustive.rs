@@ -21,7 +21,7 @@ impl Exhaustive {
 impl Search for Exhaustive {
     /// # Panics
     /// If the problem has more than [`Exhaustive::MOST`] assignments.
-    #[expect(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
+    #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn search(&self, objective: &mut Objective<'_>, start: &[u8], _: &mut Stream) -> Found {
         assert!(Self::fits(objective.problem()), "at most {} assignments", Self::MOST);
         let last = (objective.problem().protocols().len() - 1) as u8;

@@ -104,7 +104,7 @@ impl Search for Genetic {
 impl Genetic {
     /// Creates the first generation: the present assignment, the uniform assignments, and random assignments,
     /// each drawn with its own bias.
-    #[expect(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
+    #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn first_generation(
         &self,
         objective: &mut Objective<'_>,
@@ -132,7 +132,7 @@ impl Genetic {
     }
 
     /// Creates the next generation from the best individuals of `population` and children of the population.
-    #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn next_generation(
         &self,
         objective: &mut Objective<'_>,
@@ -156,7 +156,7 @@ impl Genetic {
     }
 
     /// Returns a child. Each gene comes from one of the parents at random, and each bit of a gene may flip.
-    #[expect(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
+    #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn child(&self, mother: &[u8], father: &[u8], protocols: usize, stream: &mut Stream) -> Assignment {
         let bits = bits(protocols);
         let gene = |(&mother, &father): (&u8, &u8)| {

@@ -51,7 +51,7 @@ impl Search for LogLinear {
 }
 
 /// Returns an index into `utilities`, drawn with probability proportional to exp(utility / temperature).
-#[expect(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
+#[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
 fn softmax(utilities: &[f64], temperature: f64, stream: &mut Stream) -> u8 {
     let most = utilities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let chance = |utility: &f64| libm::exp((utility - most) / temperature);

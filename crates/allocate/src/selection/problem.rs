@@ -168,7 +168,7 @@ impl Problem {
         Ok(problem)
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a share needs no more digits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a share needs no more digits")]
     fn keep(&mut self, row: &mut [(u32, f32)]) {
         for (_, weight) in row.iter_mut() {
             *weight = ((f64::from(*weight) / GRAIN).round() * GRAIN) as f32;

@@ -260,7 +260,7 @@ impl Pcap {
     /// The size of the largest frame that Wireshark reads, in bytes.
     const MOST: u64 = 262_144;
 
-    #[expect(clippy::cast_possible_truncation, reason = "`PCAP_SNAP` is at most 262,144")]
+    #[allow(clippy::cast_possible_truncation, reason = "`PCAP_SNAP` is at most 262,144")]
     fn read(section: &mut Section<'_>) -> Result<Option<Self>, Problem> {
         let Some(links) = section.get(&PCAP)? else { return Ok(None) };
         let Bytes(snap) = section.read(&PCAP_SNAP)?;

@@ -5,7 +5,7 @@ use super::{Finding, Subject};
 use crate::experiment::{Fraction, Read as _, Table, Value, list, table_in};
 use raddle_core::{Duration, Time};
 
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let flows = subject.prepared.flows.len();

@@ -32,7 +32,7 @@ pub(crate) fn run<'a>(prepared: &mut Prepared, mut gather: Gather<'a>, watch: &m
 }
 
 /// The traffic that crossed a link, in whole packets and bytes.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn link_stats(load: LinkLoad) -> LinkStats {
     let whole = |count: f64| count.round() as u64;
     LinkStats { data_packets: whole(load.packets), data_bytes: whole(load.bytes), ..LinkStats::default() }

@@ -113,7 +113,7 @@ impl Observer for PassesAllOn {
 }
 
 /// The rack, or this process' share of it.
-#[expect(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
+#[allow(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
 fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Rack, Error> {
     let topology = Arc::clone(&prepared.topology);
     let engine = &prepared.experiment.engine;

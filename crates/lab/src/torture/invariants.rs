@@ -46,7 +46,7 @@ fn gives_up(prepared: &Prepared) -> bool {
 }
 
 /// Flows that have not started by the end of the run have no record.
-#[expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+#[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "every flow is recorded once";
     let end = ran.outcome.totals.simulated_ps;

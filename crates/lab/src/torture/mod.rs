@@ -132,7 +132,7 @@ impl Tally {
 ///
 /// # Errors
 /// If a failed experiment cannot be written.
-#[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 pub fn torture(
     options: &Options,
     registry: &Arc<Registry>,

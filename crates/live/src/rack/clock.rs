@@ -81,7 +81,7 @@ impl Clock {
     }
 
     /// The same clock, with its begin now.
-    #[expect(clippy::cast_possible_truncation, reason = "a dilation comes from a `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "a dilation comes from a `u32`")]
     pub(crate) fn begun(&self) -> Self {
         Self::new(self.dilation as u32, self.held.clone())
     }

@@ -227,7 +227,7 @@ impl Fabric {
     /// Schedules the arrival of a packet at `due` on an incoming link, unless an earlier arrival on that link is
     /// already scheduled.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
     pub(super) fn expect(&mut self, incoming: usize, due: Time) {
         if !self.is_expected[incoming] {
             self.is_expected[incoming] = true;

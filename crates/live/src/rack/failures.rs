@@ -117,7 +117,7 @@ impl Rack {
 impl Worker {
     /// Schedules a change. Also schedules its announcement to the nodes, unless nodes discover changes by hello
     /// messages.
-    #[expect(clippy::cast_possible_truncation, reason = "links and changes are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "links and changes are counted in `u32`")]
     pub(super) fn expect_change(&mut self, change: Change) {
         let nodes_discover = self.nodes.iter().any(|node| node.discovery().is_some());
         let Fabric { events, trouble, .. } = &mut self.fabric;
@@ -170,7 +170,7 @@ impl Worker {
     }
 
     /// Drops the packets in flight on a link that failed at `at`, if the link ends at this thread.
-    #[expect(clippy::cast_possible_truncation, reason = "links and changes are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "links and changes are counted in `u32`")]
     fn cut(&mut self, link: LinkId, at: Time) {
         let Some(i) = self.incoming.iter().position(|incoming| incoming.link == link) else { return };
         let incoming = &mut self.incoming[i];

@@ -60,7 +60,7 @@ impl Meter {
 
     /// Counts a packet that was handled `ns` ns after its due time.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     pub(crate) fn late(&mut self, ns: u64) {
         match self.near.get_mut(ns as usize) {
             Some(packets) => *packets += 1,
@@ -114,7 +114,7 @@ impl Meter {
     /// The fidelity of the run. `packet_time` is the longest serialization delay of a packet on a link. Virtual time
     /// ran `dilation` times slower than the clock, and stood still for the share `held` of the run. Other machines
     /// took the share `steal` of the processors.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn report(
         &self,
         packet_time: Duration,

@@ -2,7 +2,7 @@
 //! process of a rack computes the same layout. In a rack over several machines, each process has its own memory. This
 //! memory contains rings for the packets to other machines and for the packets from other machines.
 
-#![expect(clippy::cast_possible_truncation, reason = "nodes and slots are counted in `u32`")]
+#![allow(clippy::cast_possible_truncation, reason = "nodes and slots are counted in `u32`")]
 
 use super::Config;
 use super::pool::{self, Slots};

@@ -178,7 +178,7 @@ impl Rack {
     ///
     /// # Panics
     /// If the flows are not in order of start time and then of id, or the configuration is invalid.
-    #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
     pub fn new(
         topology: &Arc<Topology>,
         parts: impl FnMut(NodeId) -> Parts,

@@ -157,7 +157,7 @@ impl FreeList {
 
     /// The thread that owns a slot. All threads that share the slots must own equally many slots, in thread order.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "slots are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "slots are counted in `u32`")]
     pub(crate) fn owner(&self, slot: u32) -> usize {
         (slot / self.own.len() as u32) as usize
     }

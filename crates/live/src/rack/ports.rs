@@ -202,7 +202,7 @@ impl Fabric {
     }
 
     /// Sends a credit to the neighbour at a port. The credit is lost if there is no room for it.
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     pub(super) fn send_credit(&mut self, place: &Place, port: PortId, credit: Credit) {
         let link = place.link(port);
         if !self.ports.get(link).is_some_and(|port| port.up) {

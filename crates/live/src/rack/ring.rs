@@ -54,7 +54,7 @@ fn capacity(words: &[AtomicU64]) -> u64 {
     capacity as u64
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 fn place(count: u64, capacity: u64) -> usize {
     ENTRIES + (count & (capacity - 1)) as usize * WORDS_OF_ENTRY
 }
@@ -130,7 +130,7 @@ impl<W: Deref<Target = [AtomicU64]>> Consumer<W> {
 
     /// The first packet in the ring.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
+    #[allow(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
     pub(crate) fn peek(&mut self) -> Result<Option<Entry>, Broken> {
         if self.consumed == self.produced {
             let produced = self.words[PRODUCED].load(Ordering::Acquire);

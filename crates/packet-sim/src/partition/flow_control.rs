@@ -148,7 +148,7 @@ impl Fabric {
         self.links.states[link].set_drains_at(port.free_at);
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
     fn set_flow_control_wake(&mut self, link: usize) {
         let Some(served) = self.links.served(link) else { return };
         let Some(control) = &served.flow_control else { return };

@@ -1,6 +1,6 @@
 //! Ports that do not know a packet's departure when it is queued, and credits between neighbours.
 
-#![expect(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+#![allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
 
 use super::Partition;
 use super::fabric::Fabric;

@@ -121,7 +121,7 @@ impl Fabric {
 
     /// Puts a packet on the link behind a port, from `start` on. Returns the time at which its last bit leaves. Under
     /// cut-through this is not before the last bit has arrived.
-    #[expect(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
     pub(super) fn launch(&mut self, link: usize, slot: u32, start: Time) -> Time {
         let port = &mut self.links.ports[link];
         let class = &self.links.classes[port.class as usize];

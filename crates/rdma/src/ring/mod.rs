@@ -146,7 +146,7 @@ impl Shape {
     }
 
     /// The slot of the packet that was pushed after `count` others.
-    #[expect(clippy::cast_possible_truncation, reason = "the number is below the capacity")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number is below the capacity")]
     const fn slot(self, count: u64) -> u32 {
         (count & (self.capacity as u64 - 1)) as u32
     }

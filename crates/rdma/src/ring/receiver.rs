@@ -50,7 +50,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     ///
     /// # Errors
     /// [`Broken`], if the sender has written an impossible sequence number.
-    #[expect(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
+    #[allow(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
     pub fn peek(&mut self) -> Result<Option<Entry>, Broken> {
         if self.next.is_some() {
             return Ok(self.next);

@@ -127,7 +127,7 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         self.push_with(due, tag, len, wire, |payload| write_words(payload, words, len))
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a packet has at most `packet_bytes` bytes, a `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "a packet has at most `packet_bytes` bytes, a `u32`")]
     fn push_with<N: Wire>(
         &mut self,
         due: u64,
@@ -212,7 +212,7 @@ fn write_bytes(payload: &[AtomicU64], bytes: &[u8]) {
 }
 
 /// Copies a packet's words, and fills the last word with zeros.
-#[expect(clippy::cast_possible_truncation, reason = "less than a word is beyond the packet")]
+#[allow(clippy::cast_possible_truncation, reason = "less than a word is beyond the packet")]
 fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
     for (to, from) in payload.iter().zip(words) {
         to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);

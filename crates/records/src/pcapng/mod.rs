@@ -93,7 +93,7 @@ impl PcapngWriter {
     ///
     /// # Panics
     /// If the packet cannot be [encoded](Packet::encode), or the bytes do not match the packet.
-    #[expect(clippy::cast_possible_truncation, reason = "a time is written in two halves")]
+    #[allow(clippy::cast_possible_truncation, reason = "a time is written in two halves")]
     pub fn push(
         &mut self,
         sent: Time,
@@ -139,7 +139,7 @@ impl PcapngWriter {
 }
 
 /// Appends an option. A value that is too long is truncated.
-#[expect(clippy::cast_possible_truncation, reason = "the value is cut to 65,535 bytes")]
+#[allow(clippy::cast_possible_truncation, reason = "the value is cut to 65,535 bytes")]
 fn option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
     let value = &value[..value.len().min(u16::MAX.into())];
     block.extend([code, value.len() as u16].map(u16::to_le_bytes).as_flattened());

@@ -97,7 +97,7 @@ impl Parameter {
     /// The default on a fabric whose fastest host link has `rate` and whose longest link has `delay`, limited to the
     /// range. `None` if the default is the same on every fabric.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn default_on(&self, rate: Rate, delay: Duration) -> Option<Value> {
         // Casts saturate.
         let grown =
@@ -124,7 +124,7 @@ impl Parameter {
 
     /// Its range in words and units, such as `from 1 ps to 60 s`.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn limits(&self) -> String {
         // Casts saturate, and all bounds except those of fractions are whole numbers.
         let shown = |bound: f64| match self.default {

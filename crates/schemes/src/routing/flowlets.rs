@@ -67,7 +67,7 @@ impl Flowlets {
     /// is the flowlet's port. Otherwise `choose` picks the port. Its argument is the slot's last port if `ports`
     /// contains that port, even if the flowlet has ended.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "a slot holds a port of 16 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a slot holds a port of 16 bits")]
     pub(crate) fn port(
         &mut self,
         now: Time,

@@ -93,7 +93,7 @@ impl AdaptedCapacity {
     }
 
     /// The average round trip.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn rtt(&self) -> Duration {
         Duration::from_ps(self.rtt as u64)
     }
@@ -138,7 +138,7 @@ impl AdaptedCapacity {
     }
 
     /// Adapts the capacity to the arrivals up to `until`, and begins another interval.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn begin_interval(&mut self, now: Time, until: Time, flows: usize, most: f64) {
         let elapsed = until.since(self.since).as_ps() as f64;
         let round_trip = self.rtt.max(self.one_of_each(flows));

@@ -1,6 +1,6 @@
 //! R2C2 with a central controller in the packet engine.
 
-#![expect(clippy::cast_possible_truncation, reason = "small numbers")]
+#![allow(clippy::cast_possible_truncation, reason = "small numbers")]
 use crate::rack::{Rack, rack, rack_of, random_flows, torus};
 use raddle_core::{
     Duration, Flow, Header, HeaderInfo, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Report,

@@ -2,7 +2,7 @@
 //! packets, and queues overflow, on small fabrics. Some time after the last fault, all nodes that can reach each other
 //! know the same live flows and compute the same rates.
 
-#![expect(clippy::cast_possible_truncation, reason = "small numbers")]
+#![allow(clippy::cast_possible_truncation, reason = "small numbers")]
 
 use crate::rack::{Rack, assert_alike, rack_under};
 use raddle_core::{Duration, Flow, FlowId, FlowKey, LinkErrors, LinkId, NodeId, Rate, Report, Stream, Time};

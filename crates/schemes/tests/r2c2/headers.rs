@@ -1,7 +1,7 @@
 //! R2C2's nodes and relays tolerate all packet contents: unknown nodes, flows without a number, protocols that the
 //! fabric does not have, trees and routes out of range, and answers without a request.
 
-#![expect(clippy::cast_possible_truncation, reason = "random numbers")]
+#![allow(clippy::cast_possible_truncation, reason = "random numbers")]
 
 use raddle_allocate::selection::Utility;
 use raddle_core::{

@@ -1,6 +1,6 @@
 //! PFQ in the packet engine.
 
-#![expect(clippy::cast_possible_truncation, reason = "small numbers")]
+#![allow(clippy::cast_possible_truncation, reason = "small numbers")]
 
 use raddle_core::{Duration, Flow, FlowKey, Header, LinkId, NodeId, Packet, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};

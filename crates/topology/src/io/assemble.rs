@@ -192,7 +192,7 @@ fn port(attributes: &Attributes, attribute: &'static str) -> Result<Option<u16>,
 }
 
 /// Parses a whole number. Also accepts the format of floats, because Python writes `10e9` as `10000000000.0`.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn whole(text: &str) -> Option<u64> {
     /// 2^53; larger floats are not exact.
     const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -110,7 +110,7 @@ impl Paths {
     /// represents. A flow on a single path has only subflow 0. On BCube, successive subflows use successive
     /// parallel paths. On other fabrics the choices of subflows are random, like the choices of flows.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the number is below `CHOICES`, a `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number is below `CHOICES`, a `u32`")]
     pub fn choice(&self, hash: u64, subflow: u32) -> u32 {
         match &self.finder {
             Finder::Bcube(cube) => subflow % cube.levels(),

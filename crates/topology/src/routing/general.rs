@@ -121,7 +121,7 @@ impl General {
         load
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a weight needs no more digits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a weight needs no more digits")]
     pub(super) fn weights(&self, protocol: Protocol, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
         match protocol {
             Protocol::Rps | Protocol::RpsPath => {

@@ -143,7 +143,7 @@ impl Torus {
         ways
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
     pub(super) fn sample(
         &self,
         protocol: Protocol,

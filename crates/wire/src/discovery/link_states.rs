@@ -72,7 +72,7 @@ impl HeaderInfo for LinkStates {
         Self::FRONT + self.states.len() * LinkState::LEN
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "there are at most `MOST` states")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are at most `MOST` states")]
     fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
         let count = self.states.len();
         assert!((1..=Self::MOST).contains(&count), "{count} link states in a packet");

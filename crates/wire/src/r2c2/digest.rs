@@ -33,7 +33,7 @@ impl Digest {
 
     /// Returns the digest's bytes.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the hash is written in two halves")]
+    #[allow(clippy::cast_possible_truncation, reason = "the hash is written in two halves")]
     pub fn encode(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         bytes[0] = Self::TYPE;

@@ -52,7 +52,7 @@ impl Route {
     /// `hop_bits` bits per hop.
     #[inline]
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "a hop has at most 16 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a hop has at most 16 bits")]
     pub const fn port(self, hop: u8, hop_bits: u32) -> u16 {
         let shift = hop as u32 * hop_bits;
         (u128::from_be_bytes(self.0).wrapping_shl(shift) >> (128 - hop_bits)) as u16

@@ -77,7 +77,7 @@ impl Segment {
     /// # Panics
     /// If a node's number exceeds 24 bits, `sack_count` exceeds 3, or headers and payload exceed the 65,535 bytes of
     /// an IPv4 packet.
-    #[expect(clippy::cast_possible_truncation, reason = "a header is at most 60 bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header is at most 60 bytes")]
     pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
         debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
         let len = self.wire_len();
@@ -112,7 +112,7 @@ impl Segment {
     ///
     /// # Errors
     /// [`Error`] if the bytes are not a TCP segment between nodes.
-    #[expect(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
+    #[allow(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let (ip, tcp) = Ipv4::decode(bytes, FiveTuple::TCP, TCP)?;
         checksum::verify(ip.pseudo_header(tcp.len()) + checksum::sum(tcp))?;

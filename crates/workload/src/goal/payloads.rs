@@ -20,7 +20,7 @@ impl Payloads {
         Self((0..SHARDS).map(|_| Mutex::default()).collect())
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn shard(&self, key: FlowKey) -> MutexGuard<'_, FxHashMap<FlowKey, Message>> {
         // A name begins with the sender and ends with the number of the sender's flow.
         let shard = (key.0 ^ (key.0 >> 16) ^ (key.0 >> 32)) as usize % SHARDS;

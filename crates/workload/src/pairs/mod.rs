@@ -265,7 +265,7 @@ fn shift(pattern: &'static str, hosts: &[NodeId], by: usize) -> Result<Vec<(Node
 }
 
 /// Draws a uniformly random permutation, without fixed points, of a random subset of the hosts.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn permutation(
     hosts: &[NodeId],
     fraction: f64,

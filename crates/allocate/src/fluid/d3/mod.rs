@@ -16,7 +16,7 @@
 //! whose grants change as a result. Every [`REFRESH`], the policy examines the flows with deadlines that do
 //! not send at the requested rate. Flows without deadlines cost as much as under [`MaxMin`](crate::MaxMin).
 
-#![expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+#![allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 
 mod grants;
 

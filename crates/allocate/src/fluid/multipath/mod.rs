@@ -138,7 +138,7 @@ impl Subflows {
     }
 
     /// Reports rates that have changed, and computes when to examine their flows next.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn report(&mut self, now: Time, changes: &mut Changes) {
         for slot in self.touched.drain(..) {
             let flow = &mut self.flows[slot as usize];
@@ -217,7 +217,7 @@ impl Fluid for Subflows {
         slot as usize
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
     fn remove(&mut self, now: Time, slot: usize) {
         let flow = &mut self.flows[slot];
         assert!(!flow.subflows.is_empty(), "there is a flow in the slot");

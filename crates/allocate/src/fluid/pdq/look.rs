@@ -98,7 +98,7 @@ impl Criticality {
     }
 
     /// Schedules the next look at a flow, under the assumption that the flow keeps its current rate.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn look_later(&mut self, now: Time, flow: u32) {
         let member = &mut self.flows[flow as usize];
         member.version = member.version.wrapping_add(1);

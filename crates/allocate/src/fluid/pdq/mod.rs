@@ -190,7 +190,7 @@ impl Criticality {
     }
 
     /// Moves a flow to another class.
-    #[expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
     pub(crate) fn set_class(&mut self, now: Time, slot: usize, class: u8) {
         if self.flows[slot].class != class {
             self.rekey(now, slot as u32, |flow| flow.class = class);
@@ -221,7 +221,7 @@ impl Criticality {
     }
 
     /// Adds `bits` to the bits that the flow in a slot has to send.
-    #[expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
     pub(crate) fn add_bits(&mut self, now: Time, slot: usize, bits: f64) {
         self.rekey(now, slot as u32, |flow| {
             flow.remaining_bits = flow.remaining_bits(now) + bits;

@@ -5,7 +5,7 @@ use raddle_core::Time;
 
 /// Returns the correct rate of each flow by slot, in bit/s, computed from the bits that the flow has left
 /// now.
-#[expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+#[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 pub(super) fn rates(of: &Criticality, now: Time) -> Vec<f64> {
     let mut order: Vec<usize> = (0..of.flows.len()).filter(|&slot| of.flows[slot].live).collect();
     order.sort_by_key(|&slot| of.key(now, slot as u32));

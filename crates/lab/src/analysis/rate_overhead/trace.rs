@@ -35,7 +35,7 @@ impl Replay {
     /// The lifetimes of `flows`, which are in order of start. Each flow is a fluid at its max-min rate. Weights,
     /// classes and application rates are ignored.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn lifetimes(&self, flows: &[Flow]) -> Vec<Lifetime> {
         let mut lifetimes: Vec<Lifetime> = flows
             .iter()

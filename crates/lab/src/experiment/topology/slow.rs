@@ -120,7 +120,7 @@ fn read_random(mut section: Section<'_>) -> Result<(Which, toml::Table), Problem
 }
 
 impl SlowRate {
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn of(self, line: Rate) -> Rate {
         match self {
             Self::Rate(rate) => rate,

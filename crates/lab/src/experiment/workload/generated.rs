@@ -109,7 +109,7 @@ fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, Option<Bytes>, t
 }
 
 /// Reads the density of a Poisson process: `mean_gap`, `rate` or `load`.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn read_poisson(section: &mut Section<'_>) -> Result<Arrivals, Problem> {
     let ways: [&dyn Declared; 3] = [&ARRIVALS_LOAD, &RATE, &MEAN_GAP];
     let given: Vec<_> = ways.into_iter().filter(|key| section.has(*key)).collect();

@@ -268,7 +268,7 @@ fn impossible(at: &At, error: &WorkloadError) -> Problem {
     Problem::at(at, Cause::Contradiction { what: error.to_string(), hint: hint.to_owned() })
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the keys are at most 255")]
+#[allow(clippy::cast_possible_truncation, reason = "the keys are at most 255")]
 fn read_weight_and_priority(section: &mut Section<'_>) -> Result<(u8, u8), Problem> {
     Ok((section.read(&WEIGHT)? as u8, section.read(&PRIORITY)? as u8))
 }

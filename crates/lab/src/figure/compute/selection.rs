@@ -61,7 +61,7 @@ pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<R
 }
 
 /// The runs of the figure, from the sums of all instances.
-#[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 fn runs(labels: &[&str], permutations: &Permutations<'_>, sums: &[Vec<f64>]) -> Vec<Run> {
     let run = |labels: &[(&str, &str)], number| {
         let labels: Labels = labels.iter().map(|&(a, b)| (a.to_owned(), b.to_owned())).collect();
@@ -90,7 +90,7 @@ fn runs(labels: &[&str], permutations: &Permutations<'_>, sums: &[Vec<f64>]) -> 
 impl Permutations<'_> {
     /// For each fraction and instance, the sum of rates under each scheme. The order does not depend on the number of
     /// threads.
-    #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn sums(&self, threads: usize) -> Result<Vec<Vec<f64>>, String> {
         let count = self.fractions.len() * self.instances as usize;
         let next = AtomicUsize::new(0);

@@ -1,6 +1,6 @@
 //! An axis of a plot: its range, and the ticks that have names.
 
-#![expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#![allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;

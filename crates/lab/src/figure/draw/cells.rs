@@ -11,7 +11,7 @@ const LETTERS: i32 = 18;
 /// Margin between the edge of a cell and its number, in pixels.
 const EDGE: i32 = 5;
 
-#[expect(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
+#[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
 pub(super) fn draw<B: DrawingBackend>(area: &DrawingArea<B, Shift>, cells: &Cells) -> Result<(), Error> {
     let Cells { title, rows, columns, numbers } = cells;
     let area = area.margin(MARGIN, MARGIN, MARGIN, MARGIN).titled(title, TITLE).map_err(failed)?;

@@ -55,7 +55,7 @@ impl Legend {
     }
 
     /// Width and height, in pixels.
-    #[expect(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
+    #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     fn size(self) -> (i32, i32) {
         let width = self.columns as i32 * self.column - GAP + 2 * EDGE;
         (width, self.rows as i32 * LINE + 2 * EDGE)
@@ -67,7 +67,7 @@ impl Legend {
     }
 
     /// Draws the legend onto the area of a chart. The range of pixels is the plot within the area.
-    #[expect(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
+    #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     pub(super) fn draw<B: DrawingBackend>(
         self,
         area: &DrawingArea<B, Shift>,

@@ -110,7 +110,7 @@ const MARGIN: u32 = 14;
 const TITLE: (&str, u32) = ("sans-serif", 22);
 
 /// Draws charts, two in a row. The format is PNG if the file's name ends in `.png`, and SVG otherwise.
-#[expect(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
+#[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
 pub(crate) fn draw(charts: &[Chart], file: &Path) -> Result<(), Error> {
     letters::register();
     let laid: Vec<Sheet<'_>> = charts.iter().map(Sheet::of).collect();

@@ -63,7 +63,7 @@ impl<'a> Laid<'a> {
     }
 
     /// Draws the plane. `headroom` is the space for a legend above the plot, in pixels.
-    #[expect(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
+    #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     pub(super) fn draw<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,

@@ -65,7 +65,7 @@ fn outage(
 
 /// Draws the random failures. Each link and each node has its own renewal process, so its failures do not depend on
 /// other links or other frequencies.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u64) -> Result<(), Problem> {
     let cables: Vec<(LinkId, LinkId)> =
         topology.links().map(|(id, _)| (id, topology.reverse(id))).filter(|(id, back)| id < back).collect();

@@ -70,7 +70,7 @@ impl Dice {
     }
 
     /// A value within the parameter's range: mostly near its default, sometimes an end of the range.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn parameter(&mut self, parameter: &Parameter) -> Value {
         let (least, most) = parameter.range;
         let mut near = |default: u64, if_none: u64| {

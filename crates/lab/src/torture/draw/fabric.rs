@@ -47,7 +47,7 @@ const RATES: [(&str, &[&str]); 2] =
     [("uplink_rate", &["folded_clos", "fat_tree", "clos"]), ("bottleneck_rate", &["dumbbell"])];
 
 /// The integer keys of a kind. Kinds that are not listed get none; the checks refuse them if they need some.
-#[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 fn sizes(dice: &mut Dice, kind: &str) -> Table {
     let mut numbers = |keys: &[(&'static str, u64, u64)]| {
         table(keys.iter().map(|&(key, least, most)| (key, dice.number(least, most))))

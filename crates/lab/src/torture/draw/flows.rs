@@ -43,7 +43,7 @@ pub(super) fn simplest(hosts: &[u32]) -> Table {
     table([("list", vec![flow].into())])
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 fn two(dice: &mut Dice, hosts: &[u32]) -> [Value; 2] {
     let src = dice.below(hosts.len() as u64);
     let dst = (src + dice.between(1, hosts.len() as u64 - 1)) % hosts.len() as u64;

@@ -76,7 +76,7 @@ fn answer_solicitation(
 }
 
 /// The Internet checksum (RFC 1071) of an even number of bytes.
-#[expect(clippy::cast_possible_truncation, reason = "the sum is folded to 16 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "the sum is folded to 16 bits")]
 fn checksum(bytes: &[u8]) -> [u8; 2] {
     let (words, _) = bytes.as_chunks::<2>();
     let sum: u32 = words.iter().map(|&word| u32::from(u16::from_be_bytes(word))).sum();

@@ -115,7 +115,7 @@ impl Connection {
     }
 
     /// Sends a message.
-    #[expect(clippy::cast_possible_truncation, reason = "a message has at most `MOST` bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a message has at most `MOST` bytes")]
     pub(super) fn send(&self, message: &impl Serialize) -> Result<(), Broken> {
         let bytes = postcard::to_stdvec(message).map_err(|why| Broken(why.to_string()))?;
         if bytes.len() > MOST {

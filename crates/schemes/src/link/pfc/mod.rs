@@ -82,7 +82,7 @@ impl Pfc {
     }
 
     /// A frame that pauses these priorities for the longest time, or, if `resume` is true, ends their pauses.
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn frame(&self, priorities: u8, resume: bool) -> Packet {
         let quanta = std::array::from_fn(|i| if priorities >> i & 1 == 1 && !resume { LONGEST } else { 0 });
         let pause = Pause { src: self.mac, enabled: priorities, quanta };

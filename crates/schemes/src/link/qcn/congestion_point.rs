@@ -68,7 +68,7 @@ impl CongestionPoint {
 
 /// Reduces congestion in bytes to 6 bits. The value 63 stands for a queue that has just grown from empty to twice the
 /// equilibrium, and for all greater congestion.
-#[expect(clippy::cast_possible_truncation, reason = "the quotient is at most `MOST_FEEDBACK`")]
+#[allow(clippy::cast_possible_truncation, reason = "the quotient is at most `MOST_FEEDBACK`")]
 fn quantized(congestion: i64, params: &Params) -> u8 {
     let most = params.qeq.0 * (1 + 2 * u64::from(params.w));
     let congestion = congestion.max(0).cast_unsigned().min(most);

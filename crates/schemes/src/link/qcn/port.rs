@@ -27,7 +27,7 @@ impl CongestionPoints {
         Self { points, params: Arc::clone(params), address, random }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn notice(&self, culprit: &Packet, class: Class, sample: Sample) -> Packet {
         let notice = Notice {
             dst: culprit.src().0,
@@ -58,7 +58,7 @@ impl PortAgent for CongestionPoints {
 }
 
 /// Converts bytes to a notice's units of 64 bytes, rounded towards zero and limited to 16 bits.
-#[expect(clippy::cast_possible_truncation, reason = "the range is that of an `i16`")]
+#[allow(clippy::cast_possible_truncation, reason = "the range is that of an `i16`")]
 fn units(bytes: i64) -> i16 {
     (bytes / 64).clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }

@@ -61,7 +61,7 @@ impl Queue for Strict {
         Admit::Take
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a class is below 16")]
+    #[allow(clippy::cast_possible_truncation, reason = "a class is below 16")]
     fn pop(&mut self, _: Time, paused: Paused) -> Option<u32> {
         let class = (self.backlogged & !u16::from(paused.0)).checked_ilog2()?;
         let class = Class(class as u8);

@@ -68,7 +68,7 @@ impl Congestion {
     }
 
     /// The feedback for the next packet to `leaf`. Uplinks take turns, and uplinks with changed metrics go first.
-    #[expect(clippy::cast_possible_truncation, reason = "a tag is below 16")]
+    #[allow(clippy::cast_possible_truncation, reason = "a tag is below 16")]
     pub(super) fn feedback(&mut self, now: Time, leaf: usize) -> Option<Feedback> {
         let turn = &mut self.turns[leaf];
         loop {

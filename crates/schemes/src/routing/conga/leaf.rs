@@ -66,7 +66,7 @@ impl Leaf {
     }
 
     /// The uplink for a packet to another leaf; `None` if no path is left.
-    #[expect(clippy::cast_possible_truncation, reason = "a leaf has at most 16 uplinks")]
+    #[allow(clippy::cast_possible_truncation, reason = "a leaf has at most 16 uplinks")]
     fn uplink(&mut self, now: Time, packet: &Packet, leaf: usize, ports: &Ports<'_>) -> Option<PortId> {
         let Self { next_hops, flowlets, uplinks, congestion, ties, .. } = self;
         let usable = next_hops.ports(packet.dst());
@@ -111,7 +111,7 @@ fn least(
 }
 
 impl Forwarder for Leaf {
-    #[expect(clippy::cast_possible_truncation, reason = "a leaf has at most 16 uplinks")]
+    #[allow(clippy::cast_possible_truncation, reason = "a leaf has at most 16 uplinks")]
     fn forward(&mut self, now: Time, packet: &mut Packet, _: Option<PortId>, ports: &Ports<'_>) -> Verdict {
         let dst = packet.dst();
         if self.below.contains(&dst.0) {

@@ -140,7 +140,7 @@ impl Forwarder for Drill {
 }
 
 /// The component to which a hash belongs.
-#[expect(clippy::cast_possible_truncation, reason = "the lower half is multiplied on its own")]
+#[allow(clippy::cast_possible_truncation, reason = "the lower half is multiplied on its own")]
 fn share_of(shares: &[(u128, usize)], hash: u64) -> usize {
     let (total, _) = shares[shares.len() - 1];
     // Computes total * fraction / 2^32 in two parts, because the capacities of large tori exceed 96 bits.

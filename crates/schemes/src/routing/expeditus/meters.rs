@@ -92,7 +92,7 @@ impl Uplinks {
     }
 
     /// The port of an uplink.
-    #[expect(clippy::cast_possible_truncation, reason = "ports are counted in `u16`")]
+    #[allow(clippy::cast_possible_truncation, reason = "ports are counted in `u16`")]
     pub(crate) fn port(&self, uplink: usize) -> PortId {
         PortId(self.first + uplink as u16)
     }

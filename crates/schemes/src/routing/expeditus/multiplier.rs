@@ -62,7 +62,7 @@ impl Multiplier {
     }
 
     /// min(most, floor(M · load)).
-    #[expect(clippy::cast_possible_truncation, reason = "the load is at most `most`, a `u8`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the load is at most `most`, a `u8`")]
     fn literal(self, load: u8, most: u8) -> u8 {
         let scaled = u128::from(load) * u128::from(self.nominal) / u128::from(self.remaining);
         scaled.min(most.into()) as u8

@@ -1,6 +1,6 @@
 //! Adds tags to packets and removes them, and builds the Exp-response to a request.
 
-#![expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+#![allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 
 use super::flow_id::five_tuple;
 use raddle_core::{Header, HeaderInfo, Packet};

@@ -3,7 +3,7 @@
 
 const POLYNOMIAL: u16 = 0x1021;
 
-#[expect(clippy::cast_possible_truncation, reason = "the index of the table is a byte")]
+#[allow(clippy::cast_possible_truncation, reason = "the index of the table is a byte")]
 const TABLE: [u16; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;

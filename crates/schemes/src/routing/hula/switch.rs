@@ -121,7 +121,7 @@ impl Switch {
     }
 
     /// Sends a probe by all of these ports that are up, except the port at which the probe arrived.
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn send(
         &mut self,
         now: Time,
@@ -192,7 +192,7 @@ impl Forwarder for Switch {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn originate(&mut self) -> Option<(Packet, PortId)> {
         let port = self.leaving.pop()?;
         Some((Packet::new(Probe::LEN as u32, Header::HulaProbe(self.probe)), port))

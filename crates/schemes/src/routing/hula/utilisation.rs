@@ -44,7 +44,7 @@ impl Utilisation {
     }
 
     /// The utilisation of the link at `port`, in 255ths of its rate, rounded down, at most 255.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn of(&self, now: Time, port: PortId, rate: Rate) -> u8 {
         let full = rate.as_bps_f64() * self.tau.as_secs_f64() / 8.0;
         // A cast from a float saturates. A link with rate zero counts as full as soon as it has carried anything.

@@ -76,7 +76,7 @@ impl Pinned {
     }
 
     #[cold]
-    #[expect(clippy::cast_possible_truncation, reason = "a pinned path has fewer than 256 links")]
+    #[allow(clippy::cast_possible_truncation, reason = "a pinned path has fewer than 256 links")]
     fn find(&self, flow: Flow) -> Option<Place> {
         let path = self.paths.path(NodeId(flow.source), NodeId(flow.sink), flow.choice.into());
         let (mut at, mut back) = (NodeId(flow.source), None);

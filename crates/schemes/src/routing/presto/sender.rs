@@ -49,7 +49,7 @@ impl Sender {
 const UP: PortId = PortId(0);
 
 impl Forwarder for Sender {
-    #[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
         if packet.dst() == self.node {
             return Verdict::Deliver;

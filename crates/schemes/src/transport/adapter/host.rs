@@ -173,7 +173,7 @@ impl<P: Protocol> Adapter<P> {
     }
 
     /// The next frame, if a frame may be sent.
-    #[expect(clippy::cast_possible_truncation, reason = "a frame carries at most an MTU")]
+    #[allow(clippy::cast_possible_truncation, reason = "a frame carries at most an MTU")]
     fn next_frame(&mut self, now: Time, paused: Paused) -> Option<Packet> {
         let Chunk { flow: place, bytes, birth } = self.queues.next(now, self.mtu, paused)?;
         let sending = &mut self.sending[place as usize];

@@ -119,7 +119,7 @@ impl<L: RateLimiter> Queues<L> {
     }
 
     /// Removes at most `most` bytes for the next frame from the queue whose turn it is. Returns them as a chunk.
-    #[expect(clippy::cast_possible_truncation, reason = "a frame carries at most an MTU")]
+    #[allow(clippy::cast_possible_truncation, reason = "a frame carries at most an MTU")]
     pub(super) fn next(&mut self, now: Time, most: u32, paused: Paused) -> Option<Chunk> {
         self.free(now);
         loop {

@@ -37,7 +37,7 @@ impl RateLimiter for Limiter {
     }
 
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "a frame carries at most an MTU")]
+    #[allow(clippy::cast_possible_truncation, reason = "a frame carries at most an MTU")]
     fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool) {
         if let Some(point) = &mut self.0 {
             let frame = Frame { plen: bytes as u16, ..Frame::default() };
@@ -61,7 +61,7 @@ impl Protocol for Cee {
     type Limiter = Limiter;
     type Notice = u8;
 
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn packet(&mut self, data: &Data) -> Packet {
         let frame = Frame {
             src: data.src,

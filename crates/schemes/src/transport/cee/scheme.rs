@@ -43,7 +43,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 }
 
 /// The first frame of a host's flow with this `number`, with the fields that switches read.
-#[expect(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+#[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 fn first_frame(flow: &Flow, number: u64) -> Packet {
     let frame = Frame { src: flow.src.0, dst: flow.dst.0, flow: number as u32, plen: 1, ..Frame::default() };
     Packet::new(frame.wire_len() as u32, Header::Cee(frame))

@@ -172,7 +172,7 @@ impl Controller {
     }
 
     /// The grant for a flow, in bit/s. The sums must already contain the flow's desired rate.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn grant(&self, desired: i64) -> u64 {
         let capacity = self.capacity.get() as i64;
         let left = capacity - self.sums.granted;

@@ -71,7 +71,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     scheme::fluid(plan, Box::new(policy), Parameters::of(plan.settings).paths, Request::ROUTERS, |_| 1)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+#[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let Parameters { mss, alpha, beta, clamp, quench, memory, rtt, initial_rto, min_rto, paths } =
         Parameters::of(plan.settings);

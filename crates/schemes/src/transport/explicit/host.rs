@@ -120,7 +120,7 @@ impl<P: Protocol> ExplicitHost<P> {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a choice is below `Paths::CHOICES`")]
+    #[allow(clippy::cast_possible_truncation, reason = "a choice is below `Paths::CHOICES`")]
     fn open(&mut self, now: Time, flow: &Flow) {
         let number = self.number();
         let key = self.key(number);

@@ -29,7 +29,7 @@ impl Incoming {
     ///
     /// A flow is removed when its sender has ended it and all its subflows. A path keeps packets in order, so any
     /// packet that arrives later is followed by another TERM.
-    #[expect(clippy::cast_possible_truncation, reason = "packets of a flow are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "packets of a flow are counted in `u32`")]
     pub(super) fn take(&mut self, segment: &Segment) -> Option<Report> {
         let key = segment.key();
         let subflow = 1_u16 << (segment.flow % Segment::SUBFLOWS);

@@ -105,7 +105,7 @@ impl<S> Outgoing<S> {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a flow has at most `SUBFLOWS` subflows")]
+    #[allow(clippy::cast_possible_truncation, reason = "a flow has at most `SUBFLOWS` subflows")]
     pub(super) fn subflow_count(&self) -> u8 {
         self.subflows.len() as u8
     }

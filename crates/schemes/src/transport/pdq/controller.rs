@@ -111,7 +111,7 @@ impl Controller {
     }
 
     /// Commits the rate or the pause that the acknowledgement carries.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn commit(&mut self, key: FlowKey, header: &mut Scheduling) {
         if header.pauseby != Scheduling::NOBODY {
             header.rate = 0;
@@ -257,7 +257,7 @@ impl Controller {
 }
 
 /// PDQ's share of a link, bit/s.
-#[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn share(line: Rate, rules: &Parameters) -> u64 {
     if rules.share >= 1.0 { line.as_bps() } else { (line.as_bps_f64() * rules.share) as u64 }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Sender {
 
 /// The least interval between probes: one round trip (`I_MIN`). Receivers write it into every answer, so that the
 /// interval does not grow for ever.
-#[expect(clippy::cast_possible_truncation, reason = "the constant fits 16 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "the constant fits 16 bits")]
 const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
 
 /// Least expected time of flows whose size is not known. It is so long that no such flow seems nearly complete.
@@ -49,7 +49,7 @@ impl Pdq {
     }
 
     /// The expected transmission time that the flow tells the network.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn expected(&self, sender: &Sender, view: &View) -> u32 {
         let time = match self.parameters.ranking {
             Ranking::Exact => view.limit.time_for(Bytes(view.left)),
@@ -82,7 +82,7 @@ fn deadline(view: &View) -> u32 {
 impl Protocol for Pdq {
     type Sender = Sender;
 
-    #[expect(clippy::cast_possible_truncation, reason = "32 random bits are enough")]
+    #[allow(clippy::cast_possible_truncation, reason = "32 random bits are enough")]
     fn open(&mut self, flow: &Flow) -> Sender {
         let drawn = match self.parameters.ranking {
             Ranking::Random => Stream::new(self.seed, flow.id.0.into(), "pdq/ranking").bits() as u32,

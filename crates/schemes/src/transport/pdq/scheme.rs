@@ -86,7 +86,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 }
 
 /// Bytes of a packet besides the payload.
-#[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+#[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 fn header(parameters: &Parameters) -> u32 {
     Packet::LEN as u32 + parameters.h_sched
 }

@@ -109,7 +109,7 @@ impl PfqHost {
         Err(wake)
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "PFQ takes fewer than 2^16 nodes")]
+    #[allow(clippy::cast_possible_truncation, reason = "PFQ takes fewer than 2^16 nodes")]
     fn packet(&mut self, place: usize, payload: u16) -> Packet {
         let dst = self.sending[place].flow.dst;
         let (route, hops) = match self.mode {
@@ -143,7 +143,7 @@ impl PfqHost {
 }
 
 impl Host for PfqHost {
-    #[expect(clippy::cast_possible_truncation, reason = "PFQ takes fewer than 2^16 nodes")]
+    #[allow(clippy::cast_possible_truncation, reason = "PFQ takes fewer than 2^16 nodes")]
     fn handle(&mut self, now: Time, input: Input<'_>) {
         match input {
             Input::Flow(flow) => self.start(now, *flow),

@@ -67,7 +67,7 @@ impl Ledger {
 
     /// Sends again the credits that the neighbour should have taken by now, or else sends an acknowledgement that is
     /// due.
-    #[expect(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32")]
+    #[allow(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32")]
     pub(super) fn tick(&mut self, mut say: impl FnMut(Credit)) {
         self.silent = (self.silent + 1).min(PATIENCE);
         let given = self.last.given;

@@ -39,7 +39,7 @@ impl Default for Demand {
 impl Demand {
     /// The last announced demand in Kbit/s, as on the wire. It is rounded up, so that an estimate never starves its
     /// flow; the greatest number stands for an unlimited demand.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn announced_kbps(&self) -> u32 {
         (self.announced / 1e3).ceil() as u32
     }

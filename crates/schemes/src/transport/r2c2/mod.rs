@@ -66,7 +66,7 @@ use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::Event;
 
 /// Bytes of a flow event on the wire (§3.2).
-#[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+#[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 pub const EVENT_BYTES: u32 = Event::LEN as u32;
 
 choices! {

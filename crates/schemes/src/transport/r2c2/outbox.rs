@@ -48,7 +48,7 @@ impl Outbox {
     }
 
     /// Reports that a flow now has this rate, in bit/s.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn paced(&mut self, key: u32, rate: f64) {
         self.report(Report::Paced { key: key.into(), rate: Rate::from_bps(rate as u64) });
     }
@@ -68,7 +68,7 @@ impl Outbox {
 
     /// A separate function, so that the fast path of broadcasts stays short.
     #[inline(never)]
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn next_other(&mut self) -> Option<Output> {
         if let Pending::Packet(packet, ports) = self.0.front_mut()? {
             let port = ports.next();

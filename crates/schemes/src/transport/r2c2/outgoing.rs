@@ -257,7 +257,7 @@ impl Outgoing {
     }
 
     /// Limits the flow to `rate` bit/s from `now` on. Saved tokens and token debts keep their values in bytes.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn limit(&mut self, now: Time, rate: f64, mtu: u16) {
         let debt_bytes = match self.rate {
             Some(old) if self.refilled > now && self.refilled < Time::NEVER => {
@@ -290,7 +290,7 @@ impl Outgoing {
     }
 
     /// Time to send `bytes` at the flow's rate; zero without a rate.
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn transmission(&self, bytes: u64) -> Duration {
         match self.rate {
             Some(rate) if rate >= 1.0 => Rate::from_bps(rate as u64).time_for(Bytes(bytes)),

@@ -119,7 +119,7 @@ impl Selector {
     }
 
     /// Sets the time of this node's next search, unless another node announces before.
-    #[expect(clippy::cast_possible_truncation, reason = "a period saturates, and nodes are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "a period saturates, and nodes are counted in `u32`")]
     fn set_timer(&mut self, now: Time, params: &Params, view: &View) {
         let Some(heard) = self.heard else { return };
         let topology = view.routing.topology();
@@ -208,7 +208,7 @@ impl Selector {
     }
 
     /// The flows that should change their protocol; empty if the total utility would not improve significantly.
-    #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 256 protocols")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 256 protocols")]
     fn search(&mut self, table: &FlowTable, params: &Params, view: &View) -> Vec<Assignment> {
         let among = self.settings.among;
         let mut entries = table.all();

@@ -52,7 +52,7 @@ pub(crate) fn fluid(plan: &Plan<'_>, params: &Params) -> Sharing {
 }
 
 /// A rack whose nodes run these hosts and forward packets by source routes.
-#[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+#[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 pub(crate) fn build(
     plan: &Plan<'_>,
     params: Params,

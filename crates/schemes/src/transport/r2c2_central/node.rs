@@ -70,7 +70,7 @@ impl CentralNode {
     }
 
     /// The header of a message between the controller and `node`, sent to `dst`; `None` if there is no path.
-    #[expect(clippy::cast_possible_truncation, reason = "R2C2 takes at most 2^16 nodes")]
+    #[allow(clippy::cast_possible_truncation, reason = "R2C2 takes at most 2^16 nodes")]
     fn message(&mut self, node: NodeId, dst: NodeId, plen: usize) -> Option<Data> {
         // The message is about no single flow of the node: no flow has the number 0.
         let about = flow_handle(node.0 as u16, 0);
@@ -169,7 +169,7 @@ impl CentralNode {
 }
 
 /// The FINISH that a node reports for a flow that it does not have.
-#[expect(clippy::cast_possible_truncation, reason = "a flow's number is the lower half of its key")]
+#[allow(clippy::cast_possible_truncation, reason = "a flow's number is the lower half of its key")]
 fn finished(key: u32) -> Event {
     let src = (key >> 16) as u16;
     Event {

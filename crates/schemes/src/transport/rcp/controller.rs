@@ -58,7 +58,7 @@ impl Controller {
     /// The greatest rate at which each flow may send now. A port also stamps it into acknowledgements, so that they
     /// reflect flows that arrived since their data packets passed.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn share(&self) -> Rate {
         let share = self.capacity.get() / self.flows.len().max(1) as f64;
         Rate::from_bps(share.min(self.capacity.line()) as u64)

@@ -60,7 +60,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 /// Number of links on the longest path; the header can count up to 15.
 const MOST_LINKS: usize = 12;
 
-#[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+#[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let Parameters { mss, alpha, beta, restamp, initial_rtt, initial_rto, min_rto, paths } =
         Parameters::of(plan.settings);

@@ -119,7 +119,7 @@ fn unwrap_sequence(wire: u32, near: u64, initial: u32) -> Option<u64> {
 }
 
 /// The wire value of a 64-bit sequence number.
-#[expect(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32")]
+#[allow(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32")]
 fn wrap_sequence(sequence: u64, initial: u32) -> u32 {
     (sequence as u32).wrapping_add(initial)
 }

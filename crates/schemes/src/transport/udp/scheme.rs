@@ -31,7 +31,7 @@ parameters! {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+#[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_addresses(plan.topology, "UDP")?;
     let (params, streams) = (Params::of(plan.settings), plan.streams);

@@ -79,7 +79,7 @@ impl Search {
     }
 
     /// Returns the hops from every place to the place `to`.
-    #[expect(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
     fn search(&self, to: usize) -> Box<[u16]> {
         let mut distance = vec![UNREACHABLE; self.distances.len()];
         distance[to] = 0;

@@ -85,7 +85,7 @@ impl Bt {
     }
 
     /// Returns the step in which each rank sends the layers around its neighbours' cells.
-    #[expect(clippy::cast_possible_truncation, reason = "an axis is below 3")]
+    #[allow(clippy::cast_possible_truncation, reason = "an axis is below 3")]
     fn copy_faces(self, rank: u32) -> Step {
         let neighbours = self.neighbours(rank);
         (0..3).fold(Step::default(), |step, axis| {
@@ -116,7 +116,7 @@ impl Bt {
     }
 
     /// Returns the steps of the solution along a dimension: elimination upwards, then substitution downwards.
-    #[expect(clippy::cast_possible_truncation, reason = "an axis is below 3")]
+    #[allow(clippy::cast_possible_truncation, reason = "an axis is below 3")]
     fn solve(self, rank: u32, axis: usize, compute: Duration) -> impl Iterator<Item = Step> + Send {
         let [down, up] = self.neighbours(rank)[axis];
         // The buffers are sized for the largest cell of the class and are always sent whole.

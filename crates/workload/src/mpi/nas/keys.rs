@@ -8,7 +8,7 @@ const MASK: u64 = (1 << 46) - 1;
 /// Returns, for each rank, the number of its keys in each of `1 << bucket_bits` buckets. The ranks together
 /// draw `1 << key_bits` keys. `ranks` must be a power of two. Each rank draws the next part of one common
 /// sequence. A key is the sum of four draws, so the middle buckets get the most keys.
-#[expect(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 pub(super) fn histograms(key_bits: u32, bucket_bits: u32, ranks: u32) -> Vec<Vec<u32>> {
     let keys = (1_u64 << key_bits) / u64::from(ranks);
     let step = power(MULTIPLIER, 4 * keys);

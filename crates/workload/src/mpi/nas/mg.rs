@@ -151,7 +151,7 @@ impl Mg {
 }
 
 /// Returns the tags of messages that go down and up a dimension.
-#[expect(clippy::cast_possible_truncation, reason = "an axis is below 3")]
+#[allow(clippy::cast_possible_truncation, reason = "an axis is below 3")]
 fn tags(axis: usize) -> [u32; 2] {
     [2 * axis as u32, 2 * axis as u32 + 1]
 }

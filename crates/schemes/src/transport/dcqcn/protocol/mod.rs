@@ -61,13 +61,13 @@ impl RateLimiter for Limiter {
 }
 
 /// Bytes on the wire of a packet with `payload` bytes of payload: the headers, and padding to a multiple of four.
-#[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+#[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 pub(super) const fn wire_len(payload: u32) -> u32 {
     roce::Packet::LEN as u32 + payload.next_multiple_of(4)
 }
 
 /// The first packet of a host's flow with this `number`, with the fields that switches read.
-#[expect(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are wanted")]
+#[allow(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are wanted")]
 pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
     let number = number as u32 % NUMBERS;
     let packet = roce::Packet {
@@ -83,7 +83,7 @@ pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
 }
 
 /// The source port of a flow, by which load balancers distinguish flows.
-#[expect(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are wanted")]
+#[allow(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are wanted")]
 fn source_port(flow: u32) -> u16 {
     FIRST_PORT | flow as u16
 }
@@ -149,7 +149,7 @@ impl Protocol for Dcqcn {
         limiter.0.notice(now);
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn answer(&mut self, now: Time, packet: &Packet) -> Option<Packet> {
         let Header::Roce(data) = &packet.header else { return None };
         if data.ecn != Ecn::Ce {
@@ -168,7 +168,7 @@ impl Protocol for Dcqcn {
         self.params.go_back_n()
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn acknowledgement(&self, data: &Data, answer: Answer, in_order: u64) -> Packet {
         let flow = data.flow % NUMBERS;
         let acknowledgement = roce::Packet {

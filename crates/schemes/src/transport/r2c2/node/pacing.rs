@@ -31,7 +31,7 @@ impl R2c2Node {
     }
 
     /// Computes rates from the flows that count, and installs the rates of the flows that this node sends (§3.3.1).
-    #[expect(clippy::cast_possible_truncation, reason = "R2C2 takes at most 2^16 nodes")]
+    #[allow(clippy::cast_possible_truncation, reason = "R2C2 takes at most 2^16 nodes")]
     pub(super) fn tick(&mut self, now: Time) {
         let rho = self.params().rho;
         for event in self.plane.end_demand_period(now) {

@@ -52,7 +52,7 @@ impl R2c2Node {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn pass_digest_on(&mut self, digest: Digest) {
         let ports = self.plane.view.trees.children(NodeId(digest.src.into()), digest.tree, self.plane.id);
         let header = Header::R2c2Digest(digest);

@@ -43,7 +43,7 @@ impl R2c2Node {
     }
 
     /// Applies an announcement and passes it on.
-    #[expect(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     pub(super) fn take_announcement(&mut self, now: Time, announcement: &Announcement) {
         let &Announcement { tree, src, epoch, ref assignments } = announcement;
         let source = NodeId(src.into());

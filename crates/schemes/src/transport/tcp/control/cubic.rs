@@ -72,7 +72,7 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledged) {
         if !ack.may_grow {
             return;
@@ -104,7 +104,7 @@ impl CongestionControl for Cubic {
         self.epoch = Some(epoch);
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, sign: LossSign) {
         self.epoch = None;
         self.prior = flight as f64 / f64::from(mss);

@@ -68,7 +68,7 @@ impl Dctcp {
 impl CongestionControl for Dctcp {
     const ECN: Ecn = Ecn::Ect0;
 
-    #[expect(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledged) {
         self.observe(ack);
         if !ack.marked {
