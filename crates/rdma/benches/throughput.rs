@@ -2,6 +2,8 @@
 //!
 //! `make rdma`, or `cargo bench -p raddle-rdma --features libfabric -- --bytes 8192 --ring 128 --seconds 3 --times 3`
 
+#![allow(clippy::cast_possible_truncation, reason = "small numbers of a benchmark")]
+
 use raddle_rdma::fabric::{Domain, End, Options, Provider};
 use raddle_rdma::ring::Shape;
 use std::env;

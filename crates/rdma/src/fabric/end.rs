@@ -100,6 +100,10 @@ impl Route {
     }
 
     /// The ring's tag in a tag of the domain; `None` if the tag belongs to another ring.
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the ring's tag is the lower half of the domain's tag"
+    )]
     fn own(&self, tag: u64) -> Option<u32> {
         (ring_of(tag) == self.number).then_some(tag as u32)
     }
@@ -141,8 +145,8 @@ impl From<Refused<Self>> for Error {
     }
 }
 
-fn gone(lost: &Option<String>) -> Result<(), Error> {
-    lost.as_ref().map_or(Ok(()), |why| Err(Error::PeerGone { why: why.clone() }))
+fn gone(lost: Option<&str>) -> Result<(), Error> {
+    lost.map_or(Ok(()), |why| Err(Error::PeerGone { why: why.to_owned() }))
 }
 
 /// The sending end of a data ring.
@@ -161,7 +165,7 @@ impl Sender {
     /// # Errors
     /// [`Error::PeerGone`], [`Error::Broken`], [`Error::TooLong`], or an error of [`Domain::write`].
     pub fn push(&mut self, domain: &mut Domain, due: u64, tag: u8, bytes: &[u8]) -> Result<bool, Error> {
-        gone(&self.lost)?;
+        gone(self.lost.as_deref())?;
         Ok(self.ring.push(due, tag, bytes, &mut self.route.over(domain))?)
     }
 
@@ -180,7 +184,7 @@ impl Sender {
         words: &[AtomicU64],
         len: usize,
     ) -> Result<bool, Error> {
-        gone(&self.lost)?;
+        gone(self.lost.as_deref())?;
         Ok(self.ring.push_words(due, tag, words, len, &mut self.route.over(domain))?)
     }
 
@@ -207,12 +211,12 @@ impl Sender {
     /// # Errors
     /// [`Error::PeerGone`], if a write has failed or the receiver has been silent for [`ring::SILENCE`]; [`Error::Broken`].
     pub fn check(&mut self, now: Duration) -> Result<(), Error> {
-        gone(&self.lost)?;
+        gone(self.lost.as_deref())?;
         if self.ring.is_deserted(now)? {
             let why = format!("it sent nothing for {:?}", ring::SILENCE);
             self.lost = Some(why);
         }
-        gone(&self.lost)
+        gone(self.lost.as_deref())
     }
 
     /// A lower bound of the number of packets for which the receiver has room.
@@ -303,7 +307,7 @@ impl Receiver {
     /// # Errors
     /// [`Error::PeerGone`], if a write to the sender has failed, or an error of [`Domain::write`].
     pub fn keep_up(&mut self, domain: &mut Domain, now: Duration) -> Result<(), Error> {
-        gone(&self.lost)?;
+        gone(self.lost.as_deref())?;
         self.ring.keep_up(now, &mut self.route.over(domain))
     }
 }

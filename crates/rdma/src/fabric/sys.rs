@@ -80,6 +80,12 @@ const BATCH: usize = 64;
 pub(super) struct Code(c_int);
 
 impl Code {
+    /// The error that a function has returned as a negative number.
+    #[allow(clippy::cast_possible_truncation, reason = "error numbers of libfabric are of type `int`")]
+    fn of(returned: isize) -> Self {
+        Self(-(returned as c_int))
+    }
+
     fn check(code: c_int) -> Result<(), Self> {
         if code == 0 { Ok(()) } else { Err(Self(-code)) }
     }
@@ -253,7 +259,7 @@ impl Handle {
         match code {
             0 => Ok(true),
             again if unsafe { raddle_fabric_is_again(again) } != 0 => Ok(false),
-            code => Err(Code(-(code as c_int))),
+            code => Err(Code::of(code)),
         }
     }
 
@@ -282,7 +288,7 @@ impl Handle {
             done(failed.addr(), Err(Code(error)));
             return Ok(());
         }
-        Err(Code(-(count as c_int)))
+        Err(Code::of(count))
     }
 }
 
