@@ -3,8 +3,8 @@
 use crate::{Cell, Row};
 use std::io::{self, Write};
 
-/// Writes a line of column names, then one line per row. Empty cells stay empty. Doubles are written so that they are
-/// read back unchanged.
+/// Writes a line with the column names, then one line per row. Empty cells stay empty. Doubles are written with enough
+/// digits that a reader gets the same values.
 ///
 /// # Errors
 /// If the writer fails.

@@ -1,13 +1,13 @@
-//! A single number to compare the results of two runs.
+//! A number that identifies the results of a run, so that two runs can be compared.
 
 use crate::{Cell, Row};
 use std::fmt;
 
-/// The digest of a set of rows. It is equal for equal sets, on every machine and in any order of the rows.
+/// The digest of a set of rows. It depends neither on the machine nor on the order of the rows.
 ///
-/// Each row is hashed alone, with 128-bit FNV-1a over its table's name and its cells (a tag byte, then 8 bytes,
-/// little-endian). Columns added in a later version are hashed only if they are not empty. The hashes of rows are mixed
-/// and then added, so rows can be hashed as they arrive, and by several threads.
+/// Each row is hashed alone, with 128-bit FNV-1a over its table's name and its cells. A cell is a tag byte and 8 bytes,
+/// little-endian. Columns added in a later version are hashed only if they are not empty. The hashes of the rows are
+/// mixed and then added, so rows can be hashed in the order in which they arrive, and by several threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Digest(u128);
 
@@ -66,10 +66,10 @@ impl Fnv {
     }
 }
 
-/// Spreads every bit over the whole hash, so that sums of hashes do not cancel: the last byte that FNV hashes affects
-/// few bits. The function is reversible.
+/// Makes every bit affect the whole hash. Without this, the sum of several hashes could cancel differences, since the
+/// last byte that FNV hashes affects only a few bits. The function is reversible.
 fn mix(mut hash: u128) -> u128 {
-    // An odd constant without structure: the fraction of the golden ratio.
+    // An odd constant without structure: the fractional part of the golden ratio.
     const GOLDEN: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
     for _ in 0..2 {
         hash = (hash ^ (hash >> 65)).wrapping_mul(GOLDEN);
@@ -92,7 +92,7 @@ mod tests {
         digest
     }
 
-    /// The published test vectors of FNV-1a.
+    /// Checks the published test vectors of FNV-1a.
     #[test]
     fn fnv_matches_its_published_vectors() {
         let hash = |text: &[u8]| {

@@ -1,4 +1,4 @@
-//! Errors about files of records.
+//! Errors of reading and writing files of records.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub enum RecordsError {
     NoTable {
         /// The file.
         path: PathBuf,
-        /// The reason.
+        /// The reason why the file is not complete.
         why: &'static str,
     },
     /// The file has another schema version.
@@ -50,7 +50,7 @@ pub enum RecordsError {
     Compression {
         /// The file.
         path: PathBuf,
-        /// Its compression, as named by Parquet.
+        /// The file's compression, as named by Parquet.
         codec: String,
     },
     /// A column is missing or has another type.
@@ -60,7 +60,7 @@ pub enum RecordsError {
         name: String,
         /// The requested type.
         kind: &'static str,
-        /// The existing columns.
+        /// The columns of the file.
         present: Vec<String>,
     },
 }

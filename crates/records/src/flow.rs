@@ -3,11 +3,10 @@
 use crate::{Cell, Column, RecordsError, Row, Table};
 use raddle_core::{Duration, Flow};
 
-/// The result of a flow. Times are in picoseconds, without rounding. The time of an event that has not happened is
-/// `None`.
+/// The result of a flow. Times are in picoseconds, without rounding. A time is `None` if its event has not happened.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct FlowRecord {
-    /// The flow's place in the workload.
+    /// Index of the flow in the workload.
     pub id: u32,
     /// Sender.
     pub src: u32,
@@ -19,12 +18,12 @@ pub struct FlowRecord {
     pub start_ps: u64,
     /// Flow completion time: from the start to the last byte delivered in order at the receiver.
     pub fct_ps: Option<u64>,
-    /// From the start until the sender knew that all bytes were delivered. If the sender never learns this: until it
-    /// had sent the last byte.
+    /// Time from the start until the sender learned that all bytes were delivered. If the sender's transport never
+    /// learns this: time from the start until the sender had sent the last byte.
     pub sender_done_ps: Option<u64>,
-    /// Deadline relative to the start, if the flow has one.
+    /// Deadline in ps after the start, if the flow has one.
     pub deadline_ps: Option<u64>,
-    /// FCT of the flow alone on its best path.
+    /// Flow completion time of the flow alone on its best path.
     pub ideal_fct_ps: u64,
     /// Number of links on a shortest path from sender to receiver.
     pub hops: u32,
@@ -32,13 +31,13 @@ pub struct FlowRecord {
     pub reorder_peak_packets: u32,
     /// Number of retransmitted packets.
     pub retransmissions: u32,
-    /// Mean sending rate in bit/s over the sender's time, at line rate until the rate was first set. `None` if the rate
-    /// was never set.
+    /// Mean sending rate in bit/s, from the start until the sender was done. The rate counts as line rate until it is
+    /// first set. `None` if the rate was never set.
     pub average_rate_bps: Option<f64>,
 }
 
 impl FlowRecord {
-    /// The record of a flow that has not started to send.
+    /// Returns the record of a flow that has not started to send.
     #[must_use]
     pub fn unfinished(flow: &Flow, ideal_fct_ps: u64, hops: u32) -> Self {
         Self {
@@ -58,31 +57,32 @@ impl FlowRecord {
         }
     }
 
-    /// FCT over ideal FCT. The value is never clamped: a value below 1 means that the ideal is wrong, and is shown.
+    /// Returns the FCT divided by the ideal FCT. A value below 1 means that the ideal is wrong. Such a value is not
+    /// clamped, so that the error is visible.
     #[must_use]
     pub fn slowdown(&self) -> Option<f64> {
         Some(self.fct_ps? as f64 / self.ideal_fct_ps as f64)
     }
 
-    /// The FCT seen by the sender: from the start until it knew that all bytes were delivered. `None` for a flow that
-    /// was given up or is not done.
+    /// Returns the FCT seen by the sender: the time from the start until the sender learned that all bytes were
+    /// delivered. `None` for a flow that the sender gave up or has not completed.
     #[must_use]
     pub fn sender_fct_ps(&self) -> Option<u64> {
         self.fct_ps.and(self.sender_done_ps)
     }
 
     /// True if the sender knew by the deadline that the flow was complete (specifications/pdq.md §10). `None` without a
-    /// deadline. A flow that was given up or is not done has missed its deadline.
+    /// deadline. A flow that the sender gave up or has not completed has missed its deadline.
     #[must_use]
     pub fn meets_deadline(&self) -> Option<bool> {
         let deadline = self.deadline_ps?;
         Some(self.sender_fct_ps().is_some_and(|fct| fct <= deadline))
     }
 
-    /// Reads the flows of a table, in the table's order.
+    /// Reads flow records from a table, in the table's order.
     ///
     /// # Errors
-    /// If it is not a table of flows.
+    /// If the table is not a table of flows.
     pub fn of(table: &Table) -> Result<Vec<Self>, RecordsError> {
         let [ids, sources, destinations, hops] =
             ["flow", "src", "dst", "hops"].map(|name| table.integers(name));
@@ -113,7 +113,7 @@ impl FlowRecord {
         Ok((0..table.rows).filter_map(flow).collect())
     }
 
-    /// Application bytes over FCT, in bit/s.
+    /// Returns the goodput: application bytes divided by FCT, in bit/s.
     #[must_use]
     pub fn goodput_bps(&self) -> Option<f64> {
         Some(self.size_bytes as f64 * 8e12 / self.fct_ps? as f64)

@@ -2,7 +2,7 @@
 
 use crate::{Cell, Column, Row};
 
-/// Results of flow control at the port at the start of a directed link.
+/// Flow control at the port that sends on a directed link.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct FlowControlRecord {
     /// The directed link.
@@ -11,15 +11,15 @@ pub struct FlowControlRecord {
     pub from: u32,
     /// The node at the receiving end.
     pub to: u32,
-    /// How long packets had to wait at the port because the neighbour had no room, for any priority.
+    /// Time during which the neighbour paused at least one priority of the port.
     pub paused_ps: u64,
     /// `paused_ps` as a share of the run.
     pub paused_share: f64,
     /// Number of pauses that the port sent to the neighbour, without renewals.
     pub pauses_sent: u64,
-    /// Largest number of bytes of the node's memory that packets received at the port took.
+    /// Peak amount of the node's memory, in bytes, occupied by packets received at the port.
     pub peak_memory_bytes: u64,
-    /// Number of packets received at the port that were dropped because the memory was full.
+    /// Number of packets that were received at the port and dropped because the memory was full.
     pub overflows: u64,
 }
 
@@ -67,7 +67,7 @@ pub struct QueueLengthRecord {
     pub from: u32,
     /// The node at the receiving end.
     pub to: u32,
-    /// Bytes in the queue, the packet in service included.
+    /// Bytes in the queue, including the packet in service.
     pub bytes: u64,
 }
 

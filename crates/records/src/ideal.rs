@@ -1,28 +1,29 @@
-//! The ideal FCT of a flow that has its path to itself. It is the denominator of slowdown.
+//! The ideal FCT of a flow: its completion time without other traffic. It is the denominator of slowdown.
 
 use raddle_core::{Bytes, Duration, Rate};
 
-/// The sizes of a flow's packets, and the bytes that they take on links.
+/// The sizes of a flow's packets in bytes, with and without link-layer overhead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framing {
     /// Application bytes in a full packet, at least 1.
     pub payload: u32,
     /// Header bytes in every packet.
     pub header: u32,
-    /// Bytes that the link layer adds to every packet.
+    /// Bytes that the link layer adds to every packet, such as the preamble.
     pub overhead: u32,
-    /// Smallest size of a packet on a link in bytes, overhead included.
+    /// Minimum size of a packet on a link in bytes, including `overhead`.
     pub least: u32,
 }
 
 impl Framing {
-    /// The size on a link of a packet of `size` bytes, header included.
+    /// Returns the size on a link of a packet with `size` bytes, which include the header.
     #[must_use]
     pub fn on_wire(self, size: u64) -> Bytes {
         Bytes((size + u64::from(self.overhead)).max(self.least.into()))
     }
 
-    /// Number of packets (at least one), and the sizes on the link of a full packet and of the last packet.
+    /// Returns the number of packets of a flow (at least one), the size on the link of a full packet, and that of the
+    /// last packet.
     #[must_use]
     pub fn packets(self, size: Bytes) -> (u64, Bytes, Bytes) {
         let (payload, header) = (u64::from(self.payload), u64::from(self.header));
@@ -31,14 +32,15 @@ impl Framing {
         (packets, self.on_wire(payload + header), self.on_wire(last + header))
     }
 
-    /// The total size on a link of all packets of a flow of `size` bytes.
+    /// Returns the total size on a link of all packets of a flow of `size` bytes.
     #[must_use]
     pub fn on_wire_in_all(self, size: Bytes) -> Bytes {
         let (packets, full, last) = self.packets(size);
         Bytes(full.0.saturating_mul(packets - 1).saturating_add(last.0))
     }
 
-    /// The number of packets of a flow of `size` bytes, and their bytes with headers, as link counters count them.
+    /// Returns the number of packets of a flow of `size` bytes, and their total bytes with headers. Link counters count
+    /// the same bytes.
     #[must_use]
     pub fn counted(self, size: Bytes) -> (u64, Bytes) {
         let (packets, ..) = self.packets(size);
@@ -46,7 +48,8 @@ impl Framing {
     }
 }
 
-/// Ideal FCT over a path of (rate, propagation delay), if nodes forward a packet once they have received all of it.
+/// Computes the ideal FCT if nodes forward a packet after they have received all of it. A link of `path` is given by
+/// its rate and propagation delay.
 #[must_use]
 pub fn ideal_store_and_forward(
     size: Bytes,
@@ -62,17 +65,17 @@ pub fn ideal_store_and_forward(
         delay = delay + link_delay;
         sum = sum + full;
         slowest = slowest.max(full);
-        // All packets before the last have the same size, so the slowest link so far sets their pace. The last packet
-        // waits for them.
+        // All packets before the last have the same size, so the slowest link so far determines when they leave. The
+        // last packet waits until they have left.
         let before = if packets == 1 { Duration::ZERO } else { sum + slowest * (packets - 2) };
         done = done.max(before) + rate.time_for(last);
     }
     done + delay
 }
 
-/// Ideal FCT over a path of (rate, propagation delay), if nodes forward a packet once they have received its first
-/// `lookahead` bytes (or all of a shorter packet). A link that is faster than the previous one starts later, so that it
-/// can send the packet without a gap.
+/// Computes the ideal FCT if nodes forward a packet after they have received its first `lookahead` bytes, or all of a
+/// shorter packet. If a link is faster than the previous link, it starts later, so that it can send the packet without
+/// a gap. A link of `path` is given by its rate and propagation delay.
 #[must_use]
 pub fn ideal_cut_through(
     size: Bytes,
@@ -82,7 +85,7 @@ pub fn ideal_cut_through(
 ) -> Duration {
     let lookahead = framing.on_wire(lookahead.0);
     let (packets, full, last) = framing.packets(size);
-    // Earliest start of a packet on a link, if the previous link began to send it at `start`.
+    // Returns the earliest start of a packet on a link if the previous link began to send the packet at `start`.
     let cut = |start: Duration, before: Option<Rate>, rate: Rate, packet: Bytes| match before {
         None => start,
         Some(before) => {
@@ -101,8 +104,8 @@ pub fn ideal_cut_through(
         first_start = cut(first_start, before, rate, full);
         last_start = cut(last_start, before, rate, last);
         if packets > 1 {
-            // All packets before the last have the same size, so the slowest link so far sets their pace. The last
-            // packet waits for them.
+            // All packets before the last have the same size, so the slowest link so far determines when they leave.
+            // The last packet waits until they have left.
             last_start = last_start.max(first_start + slowest * (packets - 2) + rate.time_for(full));
         }
         before = Some(rate);
@@ -124,15 +127,15 @@ mod tests {
 
     #[test]
     fn equal_links_pipeline_full_packets() {
-        // Three packets of 1,500 B and one of 140 B over two links; a full packet takes 1.2 us. The last packet waits
-        // at the second link until the third has left.
+        // Three packets of 1,500 B and one of 140 B cross two links. A full packet takes 1.2 us. The last packet waits
+        // at the second link until the third packet has left.
         let fct = ideal_store_and_forward(Bytes(3 * 1_460 + 100), FRAMING, path(&[10, 10]));
         assert_eq!(fct, Duration::from_ns(4 * 1_200 + 112 + 200));
     }
 
     #[test]
     fn the_last_packet_alone_crosses_links_after_the_bottleneck() {
-        // Two full packets over 10, 1 and 10 Gbps: 1.2 + 12 + 12 + 1.2 us.
+        // Two full packets cross links of 10, 1 and 10 Gbps in 1.2 + 12 + 12 + 1.2 us.
         let fct = ideal_store_and_forward(Bytes(2_920), FRAMING, path(&[10, 1, 10]));
         assert_eq!(fct, Duration::from_ns(1_200 + 24_000 + 1_200 + 300));
     }
@@ -149,8 +152,8 @@ mod tests {
         assert_eq!(fct, Duration::from_ns(2_400 + 2 * 32 + 300));
     }
 
-    /// With 1,500 B from 40 to 100 Gbps, the faster link ends when the last bit arrives. A packet of 41 B is shorter
-    /// than the lookahead, so the faster link waits for all of it.
+    /// A packet of 1,500 B goes from a link of 40 Gbps to a link of 100 Gbps: both links finish at the same time. A
+    /// packet of 41 B is shorter than the lookahead, so the faster link waits for the whole packet.
     #[test]
     fn a_faster_link_ends_with_the_slower_one_and_a_short_packet_is_not_waited_for() {
         let mixed = path(&[40, 100]);
@@ -174,7 +177,8 @@ mod tests {
         assert_eq!([cut, forwarded], [Duration::from_ps(u64::MAX); 2]);
     }
 
-    /// Simulates every packet on every link. A packet starts when it has arrived and the previous packet has left.
+    /// Simulates every packet on every link. A link starts to send a packet when the packet has arrived and the
+    /// previous packet has left.
     fn packet_by_packet(size: u64, path: &[(Rate, Duration)]) -> Duration {
         let mut left = vec![Duration::ZERO; path.len()];
         let mut rest = size;
@@ -191,9 +195,9 @@ mod tests {
         arrived
     }
 
-    /// specifications/expeditus.md §11.6: six links of 10 Gbps and 2 us; SYN and SYN-ACK, then the data. In the formula
-    /// there, a shorter last packet crosses the links after the first without waiting for the full packet before it. No
-    /// FIFO does that, so our value is larger by exactly this wait.
+    /// specifications/expeditus.md §11.6: the path has six links of 10 Gbps and 2 us. SYN and SYN-ACK precede the data.
+    /// In the specification's formula, a shorter last packet does not wait behind the full packet before it on the
+    /// later links. In a FIFO it does, so our value is larger by exactly this wait.
     #[test]
     fn oracle_11_6_ideal_fct_between_pods() {
         let ethernet = Framing { overhead: 38, least: 84, ..FRAMING };
@@ -214,7 +218,7 @@ mod tests {
             let difference = fct(size) - (formula + waits);
             assert!(difference.abs() < 0.051, "{size}: {} us and not {formula}", fct(size));
         }
-        // The return path of the last acknowledgement.
+        // The time that the last acknowledgement needs for its way back.
         let back = ideal_store_and_forward(Bytes(0), ethernet, path());
         assert_eq!(back, Duration::from_ps(12_403_200));
     }

@@ -1,10 +1,10 @@
-//! Measures how unevenly a switch's uplinks carry the load.
+//! Measures how evenly the uplinks of a switch share the load.
 
 use crate::{Cell, Column, Row};
 
-/// Throughput imbalance (specifications/expeditus.md §9): (max - min) / mean of the bytes that a switch's uplinks sent
-/// in one interval. It is 0 if all uplinks sent the same, and the number of uplinks if one sent everything. `None` if
-/// they sent nothing.
+/// Returns the throughput imbalance (specifications/expeditus.md §9): (max - min) / mean of the bytes that the uplinks
+/// of a switch sent in one interval. It is 0 if all uplinks sent the same number of bytes, and the number of uplinks if
+/// one uplink sent all bytes. `None` if no uplink sent a byte.
 #[must_use]
 pub fn imbalance(sent: &[u64]) -> Option<f64> {
     let (most, least) = (sent.iter().max()?, sent.iter().min()?);
@@ -12,16 +12,17 @@ pub fn imbalance(sent: &[u64]) -> Option<f64> {
     (total > 0).then(|| (most - least) as f64 * sent.len() as f64 / total as f64)
 }
 
-/// A sample of a switch's imbalance. There is no sample for an interval in which the switch sent nothing upward.
+/// The imbalance of a switch in one interval. There is no sample for an interval in which the switch's uplinks sent
+/// nothing.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct ImbalanceRecord {
     /// The switch.
     pub switch: u32,
-    /// Number of links to the nearest host: 1 at the edge, 2 above.
+    /// The switch's tier: the number of links to the nearest host.
     pub tier: u32,
     /// End of the interval.
     pub at_ps: u64,
-    /// [`imbalance`] of the bytes that its uplinks sent in the interval.
+    /// The [`imbalance`] of the bytes that the switch's uplinks sent in the interval.
     pub imbalance: f64,
 }
 

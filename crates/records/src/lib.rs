@@ -1,9 +1,9 @@
-//! The results of a run: a row per flow and per link, totals, histograms, and a digest of all of them.
+//! The results of a run: one row per flow and per link, totals, histograms, and a digest of all rows.
 //!
-//! A [`Recorder`] joins the reports of hosts into [`FlowRecord`]s. It hands out each record when its flow is done, so
-//! that a long run keeps only its live flows in memory. All tables consist of [`Row`]s. A column has its unit in its
-//! name and its definition in the file. One description serves Parquet ([`TableWriter`]), CSV ([`write_csv`]) and the
-//! [`Digest`]. Packets are written to captures ([`PcapngWriter`]).
+//! A [`Recorder`] joins the reports of hosts into [`FlowRecord`]s. It returns each record when its flow is done, so a
+//! long run keeps only its live flows in memory. All tables consist of [`Row`]s. The name of a column contains its
+//! unit, and the file contains its definition. The same description of a table serves Parquet ([`TableWriter`]), CSV
+//! ([`write_csv`]) and the [`Digest`]. Packets are written to captures ([`PcapngWriter`]).
 
 mod csv;
 mod digest;

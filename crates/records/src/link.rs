@@ -5,23 +5,23 @@ use crate::{Cell, Column, Row};
 /// Traffic and drops of one directed link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct LinkRecord {
-    /// The directed link. Parallel links differ only in this number.
+    /// The number of the directed link. Parallel links have the same ends and differ only in this number.
     pub link: u32,
     /// The node at the sending end.
     pub from: u32,
     /// The node at the receiving end.
     pub to: u32,
-    /// Packets with application bytes.
+    /// Number of packets with application bytes.
     pub data_packets: u64,
-    /// Bytes of these packets, headers included.
+    /// Bytes of the packets with application bytes, including headers.
     pub data_bytes: u64,
-    /// Packets without application bytes.
+    /// Number of packets without application bytes.
     pub control_packets: u64,
-    /// Bytes of these packets.
+    /// Bytes of the packets without application bytes.
     pub control_bytes: u64,
-    /// Packets lost at its egress port or on the link.
+    /// Number of packets lost at the link's egress port or on the link.
     pub drops: u64,
-    /// Largest number of bytes in its egress queue, the packet in service included.
+    /// Peak number of bytes in the egress queue, including the packet in service.
     pub peak_queue_bytes: u64,
 }
 
@@ -57,15 +57,15 @@ impl Row for LinkRecord {
     }
 }
 
-/// A bin of a port's queue histogram: the number of packets that found a queue of this size when they joined it.
+/// A bin of a port's queue histogram. It counts the packets that found a queue of this length when they joined it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct QueueRecord {
     /// The directed link that starts at the port.
     pub link: u32,
-    /// The bytes in the queue were below this power of two, and at least half of it. The joining packet and the packet
-    /// in service are included.
+    /// The upper bound of the bin, a power of two. The queue had fewer bytes than this and at least half of it,
+    /// including the joining packet and the packet in service.
     pub below_bytes: u64,
-    /// Number of packets that found such a queue.
+    /// Number of packets that joined a queue of this length.
     pub packets: u64,
 }
 

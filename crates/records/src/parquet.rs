@@ -17,22 +17,22 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The version of the tables' columns. Each file has it in the note `raddle.schema_version`. It is raised when a column
-/// changes its name or meaning.
+/// The version of the tables' columns. Each file states its version in the note `raddle.schema_version`. The version
+/// increases when a column changes its name or meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The name of the note that holds a file's [`SCHEMA_VERSION`].
 pub(crate) const SCHEMA_NOTE: &str = "raddle.schema_version";
 
-/// Number of rows held in memory before they are written. The file's footer keeps some kilobytes per group in memory
-/// until the end, so smaller groups take more memory in a long run.
+/// Number of rows held in memory before they are written as a group. The file's footer keeps some kilobytes per group
+/// in memory until the end, so smaller groups would take more memory in a long run.
 const GROUP_ROWS: usize = 1 << 18;
 
-/// Buffered values of a column, and which rows have a value.
+/// The buffered values of a column, and a flag for each row that says whether it has a value.
 #[derive(Debug, Clone, PartialEq)]
 struct Chunk<T> {
     values: Vec<T>,
-    /// 1 for a row with a value, 0 for a row without. Empty for a column that is never empty.
+    /// 1 for a row with a value, 0 for a row without. The vector is empty for a column that has a value in every row.
     levels: Vec<i16>,
 }
 
@@ -86,7 +86,7 @@ impl Buffer {
     }
 }
 
-/// Writes a table's rows as they arrive. If it is dropped before it is finished, no file remains.
+/// Writes the rows of a table as they arrive. If the writer is dropped before `finish`, no file remains.
 pub struct TableWriter<R: Row> {
     writer: SerializedFileWriter<File>,
     part: PartFile,
@@ -96,14 +96,14 @@ pub struct TableWriter<R: Row> {
 }
 
 impl<R: Row> TableWriter<R> {
-    /// Memory in bytes for the buffered rows of a table with `rows` rows.
+    /// Returns the memory in bytes that buffers the rows of a table with `rows` rows.
     #[must_use]
     pub fn buffer_bytes(rows: u64) -> u64 {
         let cell = |column: &Column| size_of::<u64>() + if column.nullable { size_of::<i16>() } else { 0 };
         rows.min(GROUP_ROWS as u64) * R::COLUMNS.iter().map(cell).sum::<usize>() as u64
     }
 
-    /// Begins the file at `path`.
+    /// Creates the writer of the file at `path`.
     ///
     /// # Errors
     /// If the file cannot be created.
@@ -133,7 +133,7 @@ impl<R: Row> TableWriter<R> {
     /// If the file cannot be written.
     ///
     /// # Panics
-    /// If the row has another number of cells than its type has columns.
+    /// If the number of cells of the row differs from the number of columns of its type.
     pub fn push(&mut self, row: &R) -> Result<(), RecordsError> {
         let cells = row.cells();
         assert_eq!(cells.as_ref().len(), self.buffers.len(), "a cell for each column");
@@ -162,8 +162,8 @@ impl<R: Row> TableWriter<R> {
         }
     }
 
-    /// Ends the file and gives it its name. `complete` says whether the run reached its end. `metadata` is stored in
-    /// the file beside the columns' definitions.
+    /// Ends the file and gives it its final name. `complete` states whether the run reached its end. `metadata` is
+    /// stored in the file next to the definitions of the columns.
     ///
     /// # Errors
     /// If the file cannot be written or renamed.
@@ -188,14 +188,14 @@ impl<R: Row> TableWriter<R> {
     }
 }
 
-/// How files are written.
+/// Returns the settings with which all Parquet files are written.
 pub(crate) fn properties() -> ParquetResult<WriterProperties> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-        // Pages with a dictionary stay in memory until the dictionary is complete. Compression already removes
-        // repetitions.
+        // The Parquet library keeps pages with a dictionary in memory until the dictionary is complete. A dictionary
+        // would save little space, since compression already removes repetitions.
         .set_dictionary_enabled(false)
-        // An index of pages would grow in memory until the end.
+        // An index of pages would grow in memory until the end of the file.
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .set_created_by(concat!("raddle ", env!("CARGO_PKG_VERSION")).to_owned());

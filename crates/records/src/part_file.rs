@@ -1,7 +1,8 @@
 //! Files that get their final name only when they are complete.
 //!
-//! A file is created exclusively in its final folder, under a name that cannot be guessed. It is written, synced, and
-//! then renamed. At any instant its final name refers to either the whole earlier file or the whole new one.
+//! A file is created exclusively in its final folder, under a random name that cannot be guessed. It is written,
+//! synced, and then renamed. At any time, the final name refers either to the whole earlier file or to the whole new
+//! file.
 
 use crate::RecordsError;
 use std::fs::{self, File};
@@ -13,7 +14,7 @@ use tempfile::{Builder, NamedTempFile};
 const PREFIX: &str = ".part-";
 
 /// A file that is written under a temporary name and gets its final name when it is complete. If it is dropped before
-/// that, it is removed.
+/// `finish`, it is removed.
 #[derive(Debug)]
 pub struct PartFile {
     path: PathBuf,
@@ -21,8 +22,8 @@ pub struct PartFile {
 }
 
 impl PartFile {
-    /// Begins the file at `path`. The temporary name has the same extension. If `path` is a symbolic link, the file to
-    /// which it points is replaced.
+    /// Creates the temporary file for the file at `path`. Both have the same extension. If `path` is a symbolic link,
+    /// the new file replaces the link's target.
     ///
     /// # Errors
     /// If the file cannot be created.
@@ -32,7 +33,7 @@ impl PartFile {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = Builder::new();
         builder.prefix(PREFIX).suffix(&ending);
-        // Temporary files are private by default, but this one will become an ordinary file.
+        // Temporary files are private by default, but this file becomes an ordinary file with ordinary permissions.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let temporary = builder
@@ -41,24 +42,24 @@ impl PartFile {
         Ok(Self { path, temporary })
     }
 
-    /// The temporary path of the file.
+    /// Returns the temporary path of the file.
     #[must_use]
     pub fn temporary(&self) -> &Path {
         self.temporary.path()
     }
 
-    /// The open file.
+    /// Returns the open file.
     #[must_use]
     pub fn file(&self) -> &File {
         self.temporary.as_file()
     }
 
-    /// A file system error about this file.
+    /// Makes an error of the file system about this file.
     pub(crate) fn error(&self, source: std::io::Error) -> RecordsError {
         RecordsError::Io { path: self.path.clone(), source }
     }
 
-    /// Syncs the file and gives it its name.
+    /// Syncs the file and gives it its final name.
     ///
     /// # Errors
     /// If the file cannot be synced or renamed.

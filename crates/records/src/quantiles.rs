@@ -1,20 +1,21 @@
-//! Percentiles and means of samples that are too large for memory.
+//! Percentiles and means of samples that are too large to fit in memory.
 
 use crate::stats;
 
-/// Number of bits of a value that one pass examines: a digit.
+/// Number of bits of a digit. Each pass examines one digit of every value.
 const DIGIT: u32 = 13;
 
 /// Number of possible digits.
 const DIGITS: usize = 1 << DIGIT;
 
-/// Number of bits in all digits of a value. The sign bit is 0 and left out.
+/// Number of bits of all digits of a value, without the sign bit, which is always 0.
 const BITS: u32 = (u64::BITS - 1).next_multiple_of(DIGIT);
 
-/// Exact percentiles of a sample that is read in several passes (radix selection). Each pass finds one digit of the
-/// value of a rank, the most significant digit first. It takes 64 KB per percentile, for any sample size.
+/// Exact percentiles of a sample that is read in several passes (radix selection). For each percentile, a pass finds
+/// one digit of the value at the percentile's rank, starting with the most significant digit. The memory is 64 KB per
+/// percentile, for any sample size.
 ///
-/// Values are non-negative doubles. Their bits have the same order as the values.
+/// Values are non-negative doubles. Their bit patterns, read as integers, have the same order as the values.
 #[derive(Debug)]
 pub struct Quantiles {
     /// Number of digits found so far.
@@ -27,19 +28,19 @@ pub struct Quantiles {
 #[derive(Debug)]
 struct Wanted {
     percent: f64,
-    /// The digits of its value found so far.
+    /// The digits of the percentile's value found so far.
     prefix: u64,
-    /// Its rank among the values with this prefix, from 1 on.
+    /// The rank of the percentile's value among the values that begin with `prefix`, from 1 on.
     rank: u64,
-    /// Number of values with this prefix, by their next digit.
+    /// Number of values that begin with `prefix`, indexed by their next digit.
     counts: Vec<u64>,
 }
 
 impl Quantiles {
-    /// Number of passes: one for each digit of a value.
+    /// Number of passes: one per digit of a value.
     pub const PASSES: u32 = BITS / DIGIT;
 
-    /// Prepares to find these percentiles, each in `0..=100`.
+    /// Prepares the search for the given percentiles, each in `0..=100`.
     #[must_use]
     pub fn new(percentiles: &[f64]) -> Self {
         let wanted = |&percent| Wanted { percent, prefix: 0, rank: 0, counts: vec![0; DIGITS] };
@@ -81,10 +82,10 @@ impl Quantiles {
         self.known += 1;
     }
 
-    /// The percentiles by nearest rank, after the last pass; `None` for an empty sample.
+    /// Returns the percentiles by nearest rank, after the last pass. `None` for an empty sample.
     ///
     /// # Panics
-    /// If it is called before the last pass has ended.
+    /// If the last pass has not ended.
     #[must_use]
     pub fn values(&self) -> Vec<Option<f64>> {
         assert_eq!(self.known, Self::PASSES, "all passes are needed");
@@ -93,7 +94,8 @@ impl Quantiles {
     }
 }
 
-/// A mean that does not depend on the order of the values: they are added in fixed point, with a resolution of 2^-40.
+/// A mean that does not depend on the order of the values. The values are added in fixed point, with a resolution of
+/// 2^-40.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Mean {
     sum: u128,
@@ -111,13 +113,13 @@ impl Mean {
         self.count += 1;
     }
 
-    /// The mean; `None` without values.
+    /// Returns the mean. `None` if no value was added.
     #[must_use]
     pub fn value(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64 * Self::UNIT)
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     #[must_use]
     pub const fn count(self) -> u64 {
         self.count

@@ -9,13 +9,13 @@ pub struct RankRecord {
     pub rank: u32,
     /// The host on which it ran.
     pub node: u32,
-    /// Time at which its program ended; `None` if it did not end.
+    /// Time at which the rank's program ended. `None` if the program did not end.
     pub finished_ps: Option<u64>,
-    /// Total compute time of its streams.
+    /// Total compute time of the rank's streams.
     pub computed_ps: u64,
-    /// Number of messages that it sent.
+    /// Number of messages that the rank sent.
     pub sent_messages: u64,
-    /// Bytes of these messages.
+    /// Total size of the sent messages in bytes.
     pub sent_bytes: u64,
 }
 

@@ -1,7 +1,7 @@
-//! Reads tables from Parquet files, whole or one row group at a time.
+//! Reads tables from Parquet files, either whole or one row group at a time.
 //!
-//! Only columns of 64-bit integers and of doubles are read; others are skipped. Files rewritten by other programs can
-//! be read if they are uncompressed or use Snappy, gzip, LZ4 or zstd.
+//! Only columns of 64-bit integers and of doubles are read. Other columns are skipped. Files rewritten by other
+//! programs can be read if they are uncompressed or use Snappy, gzip, LZ4 or zstd.
 
 use crate::RecordsError;
 use crate::parquet::{SCHEMA_NOTE, SCHEMA_VERSION};
@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// The first and the last bytes of a Parquet file.
+/// The bytes with which every Parquet file begins and ends.
 const MAGIC: &[u8; 4] = b"PAR1";
 
 /// The values of a column, one per row.
@@ -39,12 +39,12 @@ impl Values {
     }
 }
 
-/// A table read from a file, or some of its rows and columns.
+/// A table read from a file, or a part of its rows and columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// Columns with their names, in the file's order.
+    /// The columns with their names, in the file's order.
     pub columns: Vec<(String, Values)>,
-    /// The notes in the file.
+    /// The notes stored in the file, by name.
     pub metadata: BTreeMap<String, String>,
     /// Number of rows.
     pub rows: usize,
@@ -75,10 +75,10 @@ impl Table {
         Ok(table)
     }
 
-    /// A column of integers.
+    /// Returns a column of integers.
     ///
     /// # Errors
-    /// If no such column has that name.
+    /// If there is no column of integers with this name.
     pub fn integers(&self, name: &str) -> Result<&[Option<u64>], RecordsError> {
         match self.column(name) {
             Some(Values::Integer(values)) => Ok(values),
@@ -86,10 +86,10 @@ impl Table {
         }
     }
 
-    /// A column of doubles.
+    /// Returns a column of doubles.
     ///
     /// # Errors
-    /// If no such column has that name.
+    /// If there is no column of doubles with this name.
     pub fn floats(&self, name: &str) -> Result<&[Option<f64>], RecordsError> {
         match self.column(name) {
             Some(Values::Float(values)) => Ok(values),
@@ -118,8 +118,8 @@ impl TableReader {
     /// Opens a file.
     ///
     /// # Errors
-    /// If it cannot be read, is not Parquet, is truncated, or has another [`SCHEMA_VERSION`]. A file without a version
-    /// was not written by Raddle, and is accepted.
+    /// If the file cannot be read, is not Parquet, is truncated, or has another [`SCHEMA_VERSION`]. A file without a
+    /// version was not written by Raddle and is accepted.
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         let io = |source| RecordsError::Io { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(io)?;
@@ -139,20 +139,20 @@ impl TableReader {
         }
     }
 
-    /// Number of row groups.
+    /// Returns the number of row groups.
     #[must_use]
     pub fn groups(&self) -> usize {
         self.reader.num_row_groups()
     }
 
-    /// The names of the columns that can be read.
+    /// Returns the names of the columns that can be read.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         let columns = self.reader.metadata().file_metadata().schema_descr().columns();
         let can_be_read = |of: Physical| matches!(of, Physical::INT64 | Physical::DOUBLE);
         columns.iter().filter(move |column| can_be_read(column.physical_type())).map(|column| column.name())
     }
 
-    /// Reads these columns of a row group. Names that the file does not have are skipped.
+    /// Reads the columns in `names` of one row group. A name that the file does not have is skipped.
     ///
     /// # Errors
     /// If the file cannot be read, is damaged, or uses an unsupported compression.
@@ -184,7 +184,7 @@ impl TableReader {
         Ok(Table { columns, metadata: BTreeMap::new(), rows })
     }
 
-    /// A table with the file's columns and no rows.
+    /// Returns a table with the file's columns and no rows.
     fn empty(&self) -> Table {
         let columns = self.reader.metadata().file_metadata().schema_descr().columns();
         let empty = |physical| match physical {
@@ -199,7 +199,7 @@ impl TableReader {
         Table { columns, metadata: BTreeMap::new(), rows: 0 }
     }
 
-    /// The compression of a row group, if it is not supported.
+    /// Returns the compression of a row group if it is not supported.
     fn unread_compression(&self, group: usize) -> Option<String> {
         let columns = self.reader.metadata().row_group(group).columns();
         let is_read = |codec| {
@@ -218,7 +218,7 @@ impl TableReader {
     }
 }
 
-/// Checks the first and the last bytes of a file. Returns the reason if it is not a complete Parquet file.
+/// Checks the first and the last bytes of a file. If the file is not a complete Parquet file, returns the reason.
 fn damage(file: &mut File) -> std::io::Result<Option<&'static str>> {
     let length = file.seek(SeekFrom::End(0))?;
     let mut ends = [[0; 4]; 2];
@@ -236,7 +236,7 @@ fn damage(file: &mut File) -> std::io::Result<Option<&'static str>> {
     })
 }
 
-/// The values of a column in a row group.
+/// Reads the values of a column in a row group.
 fn chunk<D: DataType>(mut reader: ColumnReaderImpl<D>, rows: usize) -> ParquetResult<Vec<Option<D::T>>> {
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     let (records, _, _) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
@@ -244,7 +244,7 @@ fn chunk<D: DataType>(mut reader: ColumnReaderImpl<D>, rows: usize) -> ParquetRe
         let what = format!("a column has {records} of the {rows} values of its row group");
         return Err(parquet::errors::ParquetError::General(what));
     }
-    // A column that is never empty has no definition levels.
+    // A column that has a value in every row has no definition levels.
     levels.resize(rows, 1);
     let mut values = values.into_iter();
     Ok(levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect())

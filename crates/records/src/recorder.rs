@@ -10,25 +10,25 @@ use std::collections::BTreeMap;
 pub struct Ideal {
     /// FCT of the flow alone on its best path.
     pub fct: Duration,
-    /// Links on its shortest path.
+    /// Number of links on its shortest path.
     pub hops: u32,
-    /// The rate at which a sender sends unless its rate is set.
+    /// The rate at which the sender sends until a report sets its rate.
     pub line_rate: Rate,
 }
 
-/// Converts reports into one record per flow. It keeps only live flows in memory: a record is handed out when its flow
-/// has been both delivered and closed, and the others at the end.
+/// Converts the reports of hosts into one record per flow. A record is returned when its flow has been both delivered
+/// and closed. The records of all other flows are returned at the end. Only live flows are in memory.
 pub struct Recorder {
     /// Number of flows in the workload.
     flows: usize,
-    /// Flows of the workload after the latest flow that was opened.
+    /// Flows of the workload that follow the latest opened flow.
     ahead: Queued,
-    /// Earlier flows of the workload that no host has opened yet.
+    /// Flows of the workload that precede the latest opened flow and have not been opened by a host.
     unopened: BTreeMap<FlowId, Flow>,
     ideal: Box<dyn Fn(&Flow) -> Ideal + Send>,
-    /// Indexed by the flow's key on the wire.
+    /// The live flows, indexed by their key on the wire.
     live: FxHashMap<FlowKey, Live>,
-    /// Number of flows that programs on hosts began.
+    /// Number of flows that programs on hosts have started.
     begun: u32,
     finished: u64,
     unmatched: u64,
@@ -39,10 +39,10 @@ struct Live {
     record: FlowRecord,
     start: Time,
     rate: Rate,
-    /// Time since which `rate` holds.
+    /// Time at which `rate` was set or last accounted for.
     paced_at: Time,
     paced: bool,
-    /// Integral of the rate over time until `paced_at`, in bit/s times ps.
+    /// Integral of the rate from the start to `paced_at`, in bit/s times ps.
     area: u128,
 }
 
@@ -58,13 +58,13 @@ impl Live {
         }
     }
 
-    /// Accounts for the rate up to `now`.
+    /// Extends the integral of the rate to `now`.
     fn advance(&mut self, now: Time) {
         self.area += u128::from(self.rate.as_bps()) * u128::from(now.since(self.paced_at).as_ps());
         self.paced_at = now;
     }
 
-    /// Ends the mean rate when the sender, or the run, is done.
+    /// Computes the mean rate when the sender is done or the run ends.
     fn end_pacing(&mut self, now: Time) {
         self.advance(now);
         let life = now.since(self.start).as_ps();
@@ -80,7 +80,7 @@ impl Live {
 }
 
 impl Recorder {
-    /// A recorder for a run over `flows`, whose ids count from 0. `ideal` gives the ideal results of each flow.
+    /// Creates a recorder for a run over `flows`, whose ids count from 0. `ideal` returns the ideal results of a flow.
     #[must_use]
     pub fn new(flows: &Flows, ideal: impl Fn(&Flow) -> Ideal + Send + 'static) -> Self {
         Self {
@@ -95,12 +95,12 @@ impl Recorder {
         }
     }
 
-    /// Handles a report that `node` made at `now`. Flows begun by programs get the ids after those of the workload, in
-    /// the order of their reports. Returns a record if its flow is complete, or if another flow has taken over its key,
-    /// which ends the record as it is.
+    /// Handles a report of `node` at `now`. Flows that programs start get ids after the ids of the workload, in the
+    /// order of their reports. Returns the record of the reported flow if the flow is complete. If a new flow reuses
+    /// the key of a live flow, returns the record of the live flow, which is not complete.
     ///
     /// # Panics
-    /// If a flow is opened that is not in the workload or is already open.
+    /// If the opened flow is not in the workload or has already been opened.
     pub fn report(&mut self, now: Time, node: NodeId, report: Report) -> Option<FlowRecord> {
         let key = match report {
             Report::Opened { flow, key } => {
@@ -137,7 +137,8 @@ impl Recorder {
                 live.rate = rate;
                 live.paced = true;
             }
-            // The report comes from neither end of the flow: it is a late report about a flow that used the key before.
+            // The reporting node is neither end of the flow. Its late report is about an earlier flow with the same
+            // key.
             _ => self.unmatched += 1,
         }
         if !live.done() {
@@ -147,7 +148,7 @@ impl Recorder {
         Some(self.hand_out(live.record))
     }
 
-    /// Removes a flow from the flows to be opened.
+    /// Returns a flow of the workload and removes it from the flows that are not opened.
     fn open(&mut self, id: FlowId) -> Flow {
         while let Some(flow) = self.ahead.take_if(|flow| flow.id <= id) {
             self.unopened.insert(flow.id, flow);
@@ -155,8 +156,7 @@ impl Recorder {
         self.unopened.remove(&id).expect("a flow of the workload, which is opened once")
     }
 
-    /// Called at the end of a run: `node` has retransmitted `retransmissions` packets of the flow `key`, and has not
-    /// closed it.
+    /// Sets the number of retransmitted packets of a flow that `node` has not closed. Called at the end of a run.
     pub fn retransmitted(&mut self, node: NodeId, key: FlowKey, retransmissions: u32) {
         if let Some(Live { record, .. }) = self.live.get_mut(&key)
             && node.0 == record.src
@@ -166,7 +166,7 @@ impl Recorder {
         }
     }
 
-    /// Adds a live flow. If another flow had its key, that flow's record is returned.
+    /// Adds a live flow. If a live flow already has its key, returns the record of that earlier flow.
     fn begin(&mut self, key: FlowKey, flow: &Flow) -> Option<FlowRecord> {
         let replaced = self.live.insert(key, Live::new(flow, (self.ideal)(flow)));
         replaced.map(|live| self.hand_out(live.record))
@@ -177,7 +177,8 @@ impl Recorder {
         record
     }
 
-    /// The records, sorted by id, of all flows that had started by `now`, the end of the run, and were not handed out.
+    /// Ends the run at `now`. Returns the remaining records, sorted by id: those of all flows that had started and
+    /// whose records were not returned before.
     pub fn finish(&mut self, now: Time) -> Vec<FlowRecord> {
         let live = std::mem::take(&mut self.live).into_values().map(|mut live| {
             if live.record.sender_done_ps.is_none() {
@@ -196,31 +197,31 @@ impl Recorder {
         rest
     }
 
-    /// Number of live flows.
+    /// Returns the number of live flows.
     #[must_use]
     pub fn live(&self) -> usize {
         self.live.len()
     }
 
-    /// The record so far of the live flow with this key.
+    /// Returns the current record of the live flow with this key.
     #[must_use]
     pub fn record_of(&self, key: FlowKey) -> Option<&FlowRecord> {
         self.live.get(&key).map(|live| &live.record)
     }
 
-    /// Number of flows that programs on hosts began.
+    /// Returns the number of flows that programs on hosts have started.
     #[must_use]
     pub fn begun(&self) -> u64 {
         self.begun.into()
     }
 
-    /// Number of delivered flows among the records handed out so far.
+    /// Returns the number of delivered flows among the records returned so far.
     #[must_use]
     pub fn finished(&self) -> u64 {
         self.finished
     }
 
-    /// Number of reports that matched no live flow; 0 for a correct scheme.
+    /// Returns the number of reports that matched no live flow. It is 0 for a correct scheme.
     #[must_use]
     pub fn unmatched(&self) -> u64 {
         self.unmatched
@@ -240,7 +241,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// Flow `i` starts at `10 i` us; all flows are from `SRC` to `DST`.
+    /// Creates a recorder for flows from `SRC` to `DST`. Flow `i` starts at `10 i` us.
     fn recorder(flows: u32) -> Recorder {
         let flow = |i| Flow::new(FlowId(i), SRC, DST, Bytes(1_000), at(10 * u64::from(i)));
         let ideal = Ideal { fct: Duration::from_us(2), hops: 1, line_rate: Rate::from_gbps(10) };
@@ -283,7 +284,7 @@ mod tests {
         pace(&mut recorder, 7, 0);
         delivered(&mut recorder, 9, KEY);
         let record = closed(&mut recorder, 10, KEY).unwrap();
-        // 5 us at 10 Gbps, 2 us at 2 Gbps, 3 us at 0.
+        // The rate is 10 Gbps for 5 us, 2 Gbps for 2 us, and 0 for 3 us.
         assert_eq!(record.average_rate_bps, Some(5.4e9));
     }
 

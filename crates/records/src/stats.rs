@@ -1,26 +1,26 @@
-//! Statistics for results. Percentiles are by nearest rank: the value is always one of the sample, never interpolated.
-//! The caller sorts a sample once.
+//! Statistics of results. Percentiles are by nearest rank: a percentile is always a value of the sample and is never
+//! interpolated. The caller sorts a sample once for all functions.
 
 use std::cmp::Ordering;
 
-/// The `p`-th percentile of a sorted sample by nearest rank, with `p` in `0..=100`. It is the smallest value that at
-/// least `p` % of the sample do not exceed. `None` for an empty sample.
+/// Returns the `p`-th percentile of a sorted sample by nearest rank, with `p` in `0..=100`. It is the smallest value of
+/// the sample that is greater than or equal to at least `p` % of the values. `None` for an empty sample.
 #[must_use]
 #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
     sorted.get(rank(p, sorted.len() as u64) as usize - 1).copied()
 }
 
-/// The rank of the `p`-th percentile of `count` values, from 1 on.
+/// Returns the rank of the `p`-th percentile of `count` values, from 1 on.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(crate) fn rank(p: f64, count: u64) -> u64 {
-    // 99.9 % of 1,000 must give rank 999, although 99.9 as a double is slightly larger.
+    // The rank of 99.9 % of 1,000 values must be 999, although 99.9 as a double is slightly larger than 99.9.
     let rank = p / 100.0 * count as f64;
     ((rank - rank * 1e-12).ceil() as u64).clamp(1, count.max(1))
 }
 
-/// The Kolmogorov-Smirnov distance of two sorted samples: the largest difference of their distribution functions, from
-/// 0 to 1. `None` if one is empty.
+/// Returns the Kolmogorov-Smirnov distance of two sorted samples: the largest difference between their distribution
+/// functions, from 0 to 1. `None` if a sample is empty.
 #[must_use]
 pub fn distance(one: &[f64], other: &[f64]) -> Option<f64> {
     if one.is_empty() || other.is_empty() {
@@ -32,20 +32,20 @@ pub fn distance(one: &[f64], other: &[f64]) -> Option<f64> {
     one.iter().chain(other).map(apart).max_by(f64::total_cmp)
 }
 
-/// The mean; `None` for an empty sample.
+/// Returns the mean. `None` for an empty sample.
 #[must_use]
 pub fn mean(sample: &[f64]) -> Option<f64> {
     (!sample.is_empty()).then(|| sample.iter().sum::<f64>() / sample.len() as f64)
 }
 
-/// Student's t for two-sided 95% confidence, by degrees of freedom from 1 on.
+/// Student's t for two-sided 95% confidence, for 1 to 30 degrees of freedom.
 const STUDENT_95: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
     2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/// Half the width of the 95% confidence interval of the mean, by Student's t. `None` for fewer than two values, since
-/// their spread is unknown.
+/// Returns half the width of the 95% confidence interval of the mean, by Student's t. `None` for fewer than two values,
+/// whose spread is unknown.
 #[must_use]
 pub fn margin(sample: &[f64]) -> Option<f64> {
     let mean = mean(sample)?;
@@ -54,19 +54,19 @@ pub fn margin(sample: &[f64]) -> Option<f64> {
     let t = match freedom {
         0 => return None,
         1..=30 => STUDENT_95[freedom - 1],
-        // The first two terms of t's expansion around 1.96, the value of the normal distribution.
+        // The first two terms of the expansion of t around 1.96, the value of the normal distribution.
         _ => 1.960 + 2.372 / freedom as f64,
     };
     Some(t * (squares / freedom as f64 / sample.len() as f64).sqrt())
 }
 
-/// Sorts a sample of doubles, as the other functions need it.
+/// Sorts a sample of doubles in the order that the other functions expect.
 pub fn sort(sample: &mut [f64]) {
     sample.sort_unstable_by(f64::total_cmp);
 }
 
-/// The distribution function of a sorted sample: points (value, share of the sample that does not exceed it), one per
-/// distinct value.
+/// Returns the distribution function of a sorted sample. There is one point per distinct value: the value, and the
+/// share of the sample that does not exceed it.
 #[must_use]
 pub fn cdf(sorted: &[f64]) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = Vec::new();
@@ -80,8 +80,8 @@ pub fn cdf(sorted: &[f64]) -> Vec<(f64, f64)> {
     points
 }
 
-/// Sorts points (x, y) by x and divides them into up to `count` bins with equal numbers of points. Returns the middle x
-/// of each bin (the lower of two) and its sorted ys. Bins with the same middle x are merged.
+/// Sorts points (x, y) by x and divides them into up to `count` bins with equal numbers of points. For each bin,
+/// returns its median x (the lower of two) and its sorted ys. Bins with the same median x are merged.
 #[must_use]
 pub fn equal_count_bins(mut points: Vec<(f64, f64)>, count: usize) -> Vec<(f64, Vec<f64>)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -99,8 +99,8 @@ pub fn equal_count_bins(mut points: Vec<(f64, f64)>, count: usize) -> Vec<(f64, 
     bins
 }
 
-/// Jain's fairness index, `(Σx)² / (n Σx²)`: 1 if all shares are equal, 1/n if one has everything. `None` if all shares
-/// are 0 or there are none.
+/// Returns Jain's fairness index, `(Σx)² / (n Σx²)`. It is 1 if all shares are equal, and 1/n if all shares but one are
+/// 0. `None` if there are no shares or all are 0.
 #[must_use]
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
@@ -108,8 +108,8 @@ pub fn jain(shares: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
-/// The Kolmogorov-Smirnov distance of two sorted samples: the largest difference of their distribution functions.
-/// `None` if one is empty.
+/// Returns the Kolmogorov-Smirnov distance of two sorted samples: the largest difference between their distribution
+/// functions. `None` if a sample is empty.
 #[must_use]
 pub fn ks_distance(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.is_empty() || b.is_empty() {
@@ -142,12 +142,12 @@ mod tests {
     #[test]
     fn the_margin_is_of_the_mean() {
         assert_eq!([margin(&[]), margin(&[1.0])], [None, None]);
-        // Mean 2, standard deviation 1, so the margin is 4.303 / sqrt(3).
+        // The mean is 2 and the standard deviation is 1, so the margin is 4.303 / sqrt(3).
         let three = margin(&[1.0, 2.0, 3.0]).unwrap();
         assert!((three - 2.484).abs() < 0.001, "{three}");
         let many: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
         let of_many = margin(&many).unwrap();
-        // Standard deviation 0.5025 and t = 1.984.
+        // The standard deviation is 0.5025, and t is 1.984.
         assert!((of_many - 0.0997).abs() < 0.0002, "{of_many}");
     }
     use proptest::prelude::*;
@@ -176,7 +176,7 @@ mod tests {
         let bins = equal_count_bins(points.clone(), 2);
         assert_eq!(bins, [(1.0, vec![3.0, 9.0]), (3.0, vec![1.0, 2.0, 5.0])]);
         assert_eq!(equal_count_bins(points.clone(), 1), [(2.0, vec![1.0, 2.0, 3.0, 5.0, 9.0])]);
-        // More bins than points: one point per bin, and the two points at x = 1 are merged.
+        // With more bins than points, each bin has one point, and the two points at x = 1 are merged.
         assert_eq!(equal_count_bins(points, 20).len(), 4);
         assert_eq!(equal_count_bins(vec![(7.0, 2.0), (7.0, 1.0)], 2), [(7.0, vec![1.0, 2.0])]);
         assert_eq!(equal_count_bins(Vec::new(), 20), []);

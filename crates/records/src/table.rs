@@ -1,4 +1,4 @@
-//! Rows of a table, with one description for all formats.
+//! Rows of a table. One description of a row serves all file formats.
 
 /// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,30 +12,30 @@ pub enum Kind {
 /// A column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, which ends with the unit.
+    /// The column's name, which ends with the unit.
     pub name: &'static str,
-    /// The type of its values.
+    /// The type of the column's values.
     pub kind: Kind,
-    /// True if it can be empty in a row.
+    /// True if the column can be empty in a row.
     pub nullable: bool,
-    /// Its meaning in a sentence, for files and documentation.
+    /// The column's meaning in a sentence, for files and documentation.
     pub definition: &'static str,
 }
 
 impl Column {
-    /// A column of integers.
+    /// Returns a column of integers.
     #[must_use]
     pub const fn integer(name: &'static str, definition: &'static str) -> Self {
         Self { name, kind: Kind::Integer, nullable: false, definition }
     }
 
-    /// A column of doubles.
+    /// Returns a column of doubles.
     #[must_use]
     pub const fn float(name: &'static str, definition: &'static str) -> Self {
         Self { name, kind: Kind::Float, nullable: false, definition }
     }
 
-    /// The same column, but it can be empty in a row.
+    /// Returns the same column, but as one that can be empty in a row.
     #[must_use]
     pub const fn nullable(self) -> Self {
         Self { nullable: true, ..self }
@@ -81,12 +81,12 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
 pub trait Row {
     /// The table's name.
     const TABLE: &'static str;
-    /// Its columns, in order.
+    /// The table's columns, in order.
     const COLUMNS: &'static [Column];
-    /// Number of columns at the end that were added after results had been published. The digest skips them where they
-    /// are empty, so that the digests of older results stay the same.
+    /// Number of columns at the end that were added after results had been published. The digest skips an added column
+    /// if it is empty, so the digests of older results stay the same.
     const ADDED: usize = 0;
 
-    /// The row's values, one per column.
+    /// Returns the row's values, one per column.
     fn cells(&self) -> impl AsRef<[Cell]>;
 }

@@ -4,7 +4,7 @@ use crate::FlowRecord;
 use raddle_core::{Header, Packet};
 use raddle_wire::tcp::Segment;
 
-/// A finished flow; all its fields depend on `id`.
+/// Returns the record of a finished flow. All fields depend on `id`.
 pub(crate) fn record(id: u32) -> FlowRecord {
     FlowRecord {
         id,
@@ -23,7 +23,7 @@ pub(crate) fn record(id: u32) -> FlowRecord {
     }
 }
 
-/// A TCP segment with `plen` application bytes.
+/// Returns a TCP segment with `plen` application bytes.
 pub(crate) fn tcp(plen: u16) -> Packet {
     let segment = Segment { dst: 1, plen, ..Segment::default() };
     Packet::new(40 + u32::from(plen), Header::Tcp(segment))

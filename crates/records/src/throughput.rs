@@ -2,24 +2,24 @@
 
 use crate::{Cell, Column, Row};
 
-/// Packets and bytes of a flow received in an interval. An interval in which nothing happened has no row.
+/// Packets and bytes of a flow received in one interval. An interval without any event of the flow has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ThroughputRecord {
     /// The flow.
     pub flow: u32,
     /// Start of the interval.
     pub from_ps: u64,
-    /// End of the interval, or of the run if that is earlier.
+    /// End of the interval. For the last interval: the end of the run if it is earlier.
     pub to_ps: u64,
-    /// Packets of the flow whose last bit arrived, in any order.
+    /// Number of the flow's packets that arrived, in order or not. A packet arrives with its last bit.
     pub arrived_packets: u64,
-    /// Application bytes in these packets.
+    /// Application bytes of the arrived packets.
     pub arrived_bytes: u64,
-    /// Bytes delivered in order; `None` if the run ended before the receiver reported them.
+    /// Bytes delivered in order. `None` if the run ended before the receiver reported them.
     pub in_order_bytes: Option<u64>,
-    /// Packets that arrived after a packet sent later; `None` if the receiver did not report them.
+    /// Number of packets that arrived after a packet that was sent later. `None` if the receiver did not report them.
     pub late_packets: Option<u64>,
-    /// Number of times a switch changed the port by which it sends the flow's packets.
+    /// Number of times that a switch changed its egress port for the flow's packets.
     pub port_changes: u64,
 }
 

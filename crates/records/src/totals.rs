@@ -3,7 +3,7 @@
 use crate::{Cell, Column, Row};
 use raddle_core::{Count, Drops, Duration, PacketKind, Time, Totals};
 
-/// The totals of a run. A packet is counted once for each link over which it is sent: these are packet hops.
+/// The totals of a run. Counts are packet hops: a packet is counted once on each link over which it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct TotalsRecord {
     /// Packets with application bytes.
@@ -12,19 +12,19 @@ pub struct TotalsRecord {
     pub ack: Count,
     /// Flow events, broadcast or sent to a controller.
     pub event: Count,
-    /// Notices of dropped broadcasts, a controller's rates, Exp-responses, HULA's probes.
+    /// Notices of dropped broadcasts, rates from a controller, Exp-responses, and HULA probes.
     pub notice: Count,
-    /// Packets lost, each counted once.
+    /// Lost packets. Each lost packet is counted once.
     pub drops: Drops,
     /// Simulated time in picoseconds.
     pub simulated_ps: u64,
-    /// Number of events that the engine processed. It concerns speed only, and is part of neither the result nor its
-    /// digest.
+    /// Number of events that the engine processed. It measures only the work of the engine. It is neither a result nor
+    /// part of the digest.
     pub events: u64,
 }
 
 impl TotalsRecord {
-    /// The row of a run that has reached `now`.
+    /// Returns the totals of a run that has reached `now`.
     #[must_use]
     pub fn new(totals: &Totals, now: Time) -> Self {
         let of = |kind: PacketKind| totals.kinds[kind as usize];
@@ -39,7 +39,7 @@ impl TotalsRecord {
         }
     }
 
-    /// All packets except data packets.
+    /// Returns the count of all packets except data packets.
     #[must_use]
     pub fn control(&self) -> Count {
         let mut control = self.ack;
@@ -48,20 +48,20 @@ impl TotalsRecord {
         control
     }
 
-    /// Number of packet hops, for packets of all kinds.
+    /// Returns the number of packet hops of all kinds of packets.
     #[must_use]
     pub fn packet_hops(&self) -> u64 {
         self.data.packets + self.control().packets
     }
 
-    /// Simulated time.
+    /// Returns the simulated time.
     #[must_use]
     pub fn simulated(&self) -> Duration {
         Duration::from_ps(self.simulated_ps)
     }
 }
 
-/// Losses on links are in the rows of these links, and are not repeated here.
+/// Losses on a link are in the row of the link. The totals do not repeat them.
 impl Row for TotalsRecord {
     const TABLE: &'static str = "totals";
     const COLUMNS: &'static [Column] = &[

@@ -1,4 +1,4 @@
-//! Tables whose columns are known only when they are written, such as those of a sweep: CSV and Parquet.
+//! Tables whose columns are known only at run time, such as the tables of a sweep. They are written as CSV and Parquet.
 
 use crate::parquet::{note, properties};
 use crate::part_file::PartFile;
@@ -26,14 +26,14 @@ pub enum WideCell {
     Float(f64),
 }
 
-/// A table with columns of any names. A row may lack the value of any column.
+/// A table with any columns. A row may lack the value of any column.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WideTable {
     columns: Vec<String>,
     rows: Vec<Vec<Option<WideCell>>>,
 }
 
-/// The type of a column: the narrowest one that holds all its values.
+/// The type of a column: the narrowest type that can hold all its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Boolean,
@@ -43,7 +43,7 @@ enum Kind {
 }
 
 impl WideTable {
-    /// Adds a row. Columns that no earlier row had are added at the end.
+    /// Adds a row. Columns that no earlier row had are added after the existing columns.
     pub fn push(&mut self, cells: impl IntoIterator<Item = (String, WideCell)>) {
         let mut row = vec![None; self.columns.len()];
         for (name, cell) in cells {
@@ -57,13 +57,13 @@ impl WideTable {
         self.rows.push(row);
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// The values of a column, one for each row.
+    /// Returns the values of a column, one for each row.
     fn column(&self, index: usize) -> impl Iterator<Item = Option<&WideCell>> {
         self.rows.iter().map(move |row| row.get(index).and_then(Option::as_ref))
     }
@@ -85,7 +85,8 @@ impl WideTable {
         }
     }
 
-    /// Writes the table as comma-separated values. Absent values stay empty. Doubles are read back unchanged.
+    /// Writes the table as comma-separated values. Absent values stay empty. Doubles are written with enough digits
+    /// that a reader gets the same values.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -188,7 +189,7 @@ impl WideCell {
     }
 }
 
-/// A text as a field of a line of CSV (RFC 4180 §2).
+/// Quotes a text as a field of a CSV line, if necessary (RFC 4180 §2).
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

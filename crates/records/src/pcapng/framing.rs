@@ -1,15 +1,15 @@
-//! Converts packets to Ethernet frames for captures, without the frame check sequence.
+//! Converts packets to Ethernet frames for captures. The frames have no frame check sequence.
 
 use raddle_core::{NodeId, Packet};
 use raddle_wire::ethernet::ADDRESSES;
 use raddle_wire::{Framing, HeaderInfo, Mac, Shim};
 
-/// Replaces `frame` by the frame of `packet`. `bytes` are the packet's bytes; if they are `None`, the packet is encoded
-/// with a payload of zeros.
+/// Replaces `frame` by the Ethernet frame of `packet`. `bytes` are the packet's bytes. If they are `None`, the packet
+/// is encoded with a payload of zeros.
 ///
-/// A packet that is an Ethernet frame is kept as it is. Any other packet gets the addresses of its end nodes, its tag
-/// if it has one, and the EtherType that its header [names](HeaderInfo::framing). A packet with a shim gets
-/// [`Framing::OWN`], and its first byte tells the kind of shim.
+/// A packet that is an Ethernet frame is used unchanged. Any other packet gets an Ethernet header: the addresses of its
+/// end nodes, its tag if it has one, and the EtherType that its header [names](HeaderInfo::framing). A packet with a
+/// shim gets the EtherType [`Framing::OWN`], and its first byte gives the kind of shim.
 pub(super) fn frame(packet: &Packet, bytes: Option<&[u8]>, frame: &mut Vec<u8>) {
     frame.clear();
     let encode = |out: &mut Vec<u8>| match bytes {
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(probe[6..19], [6, 0, 0, 0, 0, 1, 0x88, 0xB6, 0x8E, 0, 0, 1, 7]);
     }
 
-    /// An extension header of another crate.
+    /// An extension header that another crate defines.
     #[derive(Debug, Clone, PartialEq)]
     struct Note;
 

@@ -1,5 +1,5 @@
-//! Captures in the pcapng format (draft-ietf-opsawg-pcapng), which Wireshark reads. A file has a section header, an
-//! interface for each captured link, and a block for each packet.
+//! Captures in the pcapng format (draft-ietf-opsawg-pcapng), which Wireshark reads. A file has a section header, a
+//! description of each captured link as an interface, and a block for each packet.
 
 mod framing;
 #[cfg(test)]
@@ -16,7 +16,7 @@ const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Tells readers the byte order, which is little-endian here.
+/// States the byte order of the file, which is little-endian.
 const BYTE_ORDER: u32 = 0x1A2B_3C4D;
 const ETHERNET: u16 = 1;
 const NANOSECONDS: u8 = 9;
@@ -33,15 +33,15 @@ const IF_FCS_LENGTH: u16 = 13;
 /// A directed link, described as an interface of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name: `from->to`.
+    /// The interface's name: `from->to`.
     pub name: String,
-    /// A description for people.
+    /// A description for the user.
     pub description: String,
     /// The link's rate.
     pub rate: Rate,
 }
 
-/// Writes packets to a capture as they arrive. If it is dropped before it is finished, no file remains.
+/// Writes packets to a capture as they arrive. If the writer is dropped before `finish`, no file remains.
 #[derive(Debug)]
 pub struct PcapngWriter {
     out: BufWriter<File>,
@@ -53,7 +53,8 @@ pub struct PcapngWriter {
 }
 
 impl PcapngWriter {
-    /// Begins the capture at `path`. For each frame, its length and at most `snap_bytes` of its bytes are kept.
+    /// Creates the capture at `path`. The capture keeps the length of each frame, and at most the first `snap_bytes`
+    /// bytes of the frame.
     ///
     /// # Errors
     /// If the file cannot be created or written.
@@ -66,7 +67,7 @@ impl PcapngWriter {
         writer.block(SECTION_HEADER, |block| {
             block.extend(BYTE_ORDER.to_le_bytes());
             block.extend([1_u16, 0].map(u16::to_le_bytes).as_flattened()); // version 1.0
-            block.extend(u64::MAX.to_le_bytes()); // the section ends with the file
+            block.extend(u64::MAX.to_le_bytes()); // the section ends at the end of the file
             option(block, USER_APPLICATION, concat!("raddle ", env!("CARGO_PKG_VERSION")).as_bytes());
             option(block, OPTION_END, &[]);
         })?;
@@ -85,8 +86,8 @@ impl PcapngWriter {
         Ok(writer)
     }
 
-    /// Adds a packet whose last bit left the interface with this index at `sent`. `bytes` are the packet's bytes with
-    /// its payload; if they are `None`, the payload is zeros.
+    /// Adds a packet. `interface` is the index of the link, and `sent` is the time at which the packet's last bit left.
+    /// `bytes` are the packet's bytes with its payload. If they are `None`, the payload is zeros.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -115,7 +116,7 @@ impl PcapngWriter {
         pushed
     }
 
-    /// Ends the capture and gives it its name.
+    /// Ends the capture and gives it its final name.
     ///
     /// # Errors
     /// If the file cannot be written or renamed.
@@ -146,7 +147,7 @@ fn option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
     padded(block, value);
 }
 
-/// Appends bytes, and zeros up to a multiple of four bytes.
+/// Appends bytes, and then zeros up to a multiple of four bytes.
 fn padded(block: &mut Vec<u8>, bytes: &[u8]) {
     block.extend(bytes);
     block.resize(block.len().next_multiple_of(4), 0);
