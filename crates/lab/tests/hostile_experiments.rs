@@ -1,11 +1,12 @@
-//! Mutations of valid experiments: parsing never panics, and every error has a message and a place.
+//! Mutates valid experiments. Parsing a mutated experiment never panics, and every error has a message and a
+//! position in the text.
 
 use raddle_lab::experiment::Document;
 use raddle_mutate::{Mutator, hold};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The experiments in the repository's folder, sorted by path.
+/// Returns the experiments in a folder of the repository, sorted by path.
 fn experiments(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
@@ -37,7 +38,7 @@ fn no_experiment_makes_its_reader_panic() {
             }
         };
         match document.experiment() {
-            // The resolved experiment is TOML and has the same meaning.
+            // A resolved experiment is valid TOML and resolves to itself.
             Ok(experiment) => {
                 let text = experiment.resolved.to_string();
                 let again = Document::parse("resolved.toml", text.clone(), PathBuf::new()).expect(&text);

@@ -1,8 +1,8 @@
-//! Replays traces of real programs, recorded from the NAS Parallel Benchmarks, to their end.
+//! Replays complete traces of real programs, recorded from the NAS Parallel Benchmarks.
 //!
-//! The traces are GOAL text, compressed by zstd, and not part of this repository. The tests are ignored unless they are
-//! requested: `RADDLE_TRACES=FOLDER cargo test -p raddle-lab --test recorded_traces -- --include-ignored`. Add
-//! `--release`, or they take long.
+//! The traces are GOAL text, compressed with zstd. They are not part of this repository, so the tests are
+//! ignored by default. To run the tests: `RADDLE_TRACES=FOLDER cargo test -p raddle-lab --test
+//! recorded_traces -- --include-ignored`. Add `--release`, since the tests are slow without it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -12,7 +12,7 @@ use raddle_lab::{Control, Outcome, Threads};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// Replays a trace on one switch. Packets are large, so that there are few.
+/// Replays a trace on one switch. Large packets keep the number of packets small.
 fn replay(name: &str) -> Outcome {
     let hosts = name.rsplit('.').next().unwrap();
     let text = format!(
@@ -26,7 +26,7 @@ fn replay(name: &str) -> Outcome {
     run(document.prepare().unwrap(), &mut |_| Ok(()), control).unwrap()
 }
 
-/// Replays a trace that sends this number of messages, with this many MB in total.
+/// Replays a trace. Checks that its ranks send `messages` messages with `megabytes` MB in total.
 fn comes_to_its_end(name: &str, messages: u64, megabytes: u64) {
     let outcome = replay(name);
     let makespan = outcome.makespan_ps().expect("all ranks have finished");

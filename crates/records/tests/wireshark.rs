@@ -1,7 +1,8 @@
-//! Wireshark reads captures, and dissects Raddle's headers by the script in `docs/wireshark`.
+//! Checks that Wireshark reads captures, and that the script in `docs/wireshark` dissects the headers of
+//! Raddle's packets.
 //!
-//! Needs `tshark` (`make setup`). Where it is missing the test fails and says so, unless `RADDLE_NO_TSHARK` is set: then the test says
-//! that it did nothing.
+//! Needs `tshark` (`make setup`). If `tshark` is missing, the test fails with a message. If
+//! `RADDLE_NO_TSHARK` is set, the test prints a message and checks nothing.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that may say that it cannot run")]
@@ -24,7 +25,7 @@ use std::process::Command;
 
 const LUA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/wireshark/raddle.lua");
 
-/// One packet of each kind that a frame is made for.
+/// Returns one packet of each kind that a capture can contain.
 #[expect(clippy::too_many_lines, reason = "a list of packets")]
 fn packets() -> Vec<Packet> {
     let cp = Mac::switch_port(2, 1, 2);
@@ -144,7 +145,7 @@ fn write(path: &Path, packets: &[Packet]) {
     writer.finish().unwrap();
 }
 
-/// What tshark prints of these fields, a line a packet.
+/// Runs tshark and returns the given fields of the filtered packets, one line per packet.
 fn tshark(path: &Path, arguments: &[&str], filter: &str, fields: &[&str]) -> Vec<String> {
     let mut command = Command::new("tshark");
     command.arg("-r").arg(path).args(arguments).args(["-Y", filter, "-T", "fields", "-E", "separator=;"]);

@@ -1,10 +1,10 @@
-//! For each lint: an experiment that causes the warning, and one just within the limit that does not.
+//! Two experiments for each lint: one that draws the warning, and one just within the limit that does not.
 
 use super::{Warning, denied};
 use crate::experiment::Document;
 use std::path::Path;
 
-/// 200 flows of 100 KB over about 4 ms, at a load of one half, on two leaves with four hosts each.
+/// 200 flows of 100 KB in about 4 ms, at a load of one half. The fabric has two leaves with four hosts each.
 const SOUND: &str = r#"
 [topology]
 kind = "folded_clos"
@@ -44,7 +44,7 @@ fn warnings(overrides: &[&str]) -> Vec<Warning> {
     warnings_in(Path::new(""), overrides)
 }
 
-/// The lint and the key of each warning.
+/// Returns the lint and the key of each warning.
 fn drawn(overrides: &[&str]) -> Vec<(&'static str, String)> {
     warnings(overrides).into_iter().map(|warning| (warning.lint, warning.key)).collect()
 }
@@ -98,7 +98,8 @@ fn flows_that_start_after_the_end() {
 fn loads_above_one() {
     draws(&["workload.arrivals.load = 1.01"], "load", "workload.arrivals");
     is_silent(&["workload.arrivals.load = 0.99"]);
-    // One spine for four hosts: the load relative to the hosts' links is a quarter.
+    // One spine serves the four hosts of a leaf, so the load of the hosts' links is only a quarter of the
+    // bisection load.
     let narrow = ["topology.spines = 1", "workload.arrivals.load = 1.01"];
     draws(&narrow, "load", "workload.arrivals");
     assert!(warnings(&narrow)[0].what.starts_with("the bisection load is 1.01"), "{:?}", warnings(&narrow));
@@ -114,15 +115,15 @@ fn transports_of_marks_without_marks() {
     is_silent(&[DCTCP, "engine.kind = flow"]);
 }
 
-/// A full packet has 1,460 B and 40 B of headers.
+/// A full packet has a payload of 1,460 B and headers of 40 B.
 #[test]
 fn queues_below_a_packet() {
     draws(&[r#"scheme.queue = { kind = "fifo", limit = "1499 B" }"#], "queue", "scheme.queue.limit");
     is_silent(&[r#"scheme.queue = { kind = "fifo", limit = "1500 B" }"#]);
 }
 
-/// The base round trip crosses four links of 1 us and 10 Gb/s in each direction. It takes 8 us + 4 x 1.2 us + 4 x 32 ns
-/// = 12.928 us. Times C that is 16,160 B, and a seventh of it 2,308 B.
+/// The base round trip crosses four links of 1 us and 10 Gb/s in each direction. It takes 8 us + 4 x 1.2 us +
+/// 4 x 32 ns = 12.928 us. The bandwidth-delay product is 16,160 B, and a seventh of it is 2,308 B.
 #[test]
 fn marks_below_what_dctcp_needs_or_beyond_the_queue() {
     let mark = |bytes: u32| format!(r#"scheme.queue = {{ kind = "fifo", mark = "{bytes} B" }}"#);
@@ -138,7 +139,8 @@ fn with<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     base.iter().chain(more).copied().collect()
 }
 
-/// 200 KB at 40 Gb/s correspond to 500 KB at 100 Gb/s, and 85 KB at 10 Gb/s to 850 KB.
+/// The thresholds grow with the link rate: 200 KB at 40 Gb/s correspond to 500 KB at 100 Gb/s, and 85 KB at
+/// 10 Gb/s to 850 KB.
 #[test]
 fn thresholds_of_slow_links_on_fast_ones() {
     is_silent(&DCQCN);
@@ -179,7 +181,7 @@ fn timeouts_below_the_base_round_trip() {
     draws(&["scheme.tcp-newreno.initial_rto = 12 us"], "rto", "scheme.tcp-newreno.initial_rto");
     is_silent(&["scheme.tcp-newreno.initial_rto = 13 us"]);
     draws(&with(&DCQCN, &["scheme.dcqcn.rto = 8 us"]), "rto", "scheme.dcqcn.rto");
-    // Four links of 2.5 ms in each direction give 20 ms.
+    // Four links of 2.5 ms in each direction give a base round trip of more than 20 ms.
     let wide = [
         "topology.link_delay = 2500 us",
         "scheme.tcp-newreno.initial_rto = 1 s",

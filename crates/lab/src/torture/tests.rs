@@ -1,7 +1,7 @@
 use super::*;
 use crate::torture::trial::guarded_trial;
 
-/// Each of these experiments, which `raddle torture` found, once violated a property.
+/// `raddle torture` once found a violated property in each of these experiments.
 #[test]
 fn experiments_that_failed_once_hold() {
     let registry = Arc::new(Registry::builtin());

@@ -1,5 +1,5 @@
-//! Parts of simulations that several witnesses use: hosts of a registered transport with ECMP, PFC, and a queue that
-//! drops chosen packets.
+//! Parts of simulations that several witnesses use: hosts with a registered transport and ECMP, PFC, and a
+//! queue that drops chosen packets.
 
 use raddle_core::{Admit, Bytes, Packet, Paused, Queue, Time};
 use raddle_schemes::parameter::{Settings, Value};
@@ -9,7 +9,8 @@ use raddle_topology::Topology;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The nodes of a topology with a registered transport. Parameters that `values` leaves out have their defaults.
+/// Builds the nodes of a topology for a registered transport. A parameter that `values` does not set has its
+/// default.
 pub(crate) fn hosts(
     topology: &Arc<Topology>,
     transport: &str,
@@ -22,7 +23,7 @@ pub(crate) fn hosts(
     registry().build(transport, &plan, &Settings::defaults(&[])).expect("a fabric that fits")
 }
 
-/// PFC with these thresholds in bytes, for packets of `packet` bytes.
+/// Makes PFC with the given thresholds in bytes. The largest packet has `packet` bytes.
 pub(crate) fn pfc(topology: &Arc<Topology>, packet: u32, [buffer, xoff, xon]: [u64; 3]) -> FlowControls {
     let pfc = registry().flow_control("pfc").expect("built in");
     let thresholds = [("buffer", buffer), ("xoff", xoff), ("xon", xon)];
@@ -30,7 +31,7 @@ pub(crate) fn pfc(topology: &Arc<Topology>, packet: u32, [buffer, xoff, xon]: [u
     (pfc.build)(&Plan::new(topology, "ecmp", &of_pfc, 1), packet).expect("enough headroom")
 }
 
-/// A FIFO that drops packets by their arrival number, from 0: those for which `drops` is true.
+/// A FIFO that counts arriving packets from 0, and drops a packet if `drops` is true for its number.
 pub(crate) struct Dropping<F> {
     drops: F,
     seen: u64,

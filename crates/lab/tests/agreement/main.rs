@@ -1,5 +1,5 @@
-//! Compares Raddle with independent witnesses: closed forms, bounds and a linear program that share no code with it.
-//! The same computations are tests and generate the page `docs/src/agreement.md`.
+//! Compares Raddle with independent witnesses: closed forms, bounds and a linear program that share no code
+//! with Raddle. The comparisons run as tests and also generate the page `docs/src/agreement.md`.
 
 mod fabric;
 mod max_min;
@@ -15,10 +15,11 @@ mod witness;
 use std::sync::LazyLock;
 use witness::Witness;
 
-/// Defines the list of witnesses, and one test for each, with the witness's name.
+/// Defines the list of witnesses and, for each witness, a test of the same name.
 macro_rules! witnesses {
     ($($file:ident: $($name:ident),+;)+) => {
-        /// All witnesses, in the order of the page. Each is computed once, for its test and for the page.
+        /// All witnesses, in the order of the page. Each witness is computed once and serves both its test
+        /// and the page.
         static WITNESSES: LazyLock<Vec<Named>> = LazyLock::new(|| vec![$($(Named {
             test: concat!(stringify!($file), "::", stringify!($name)),
             witness: LazyLock::new($file::$name),
@@ -42,7 +43,7 @@ struct Named {
     witness: LazyLock<Witness>,
 }
 
-/// Fails and lists all cases that disagree.
+/// Asserts that the witness of a test agrees in all cases. The failure message lists the cases that disagree.
 fn assert_agrees(test: &str) {
     let named = WITNESSES.iter().find(|named| named.test == test).expect("a witness of that name");
     let wrong: Vec<String> = named

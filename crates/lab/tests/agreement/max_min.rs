@@ -7,17 +7,17 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::Stream;
 
-/// Upper bound of rates in the linear programs, which cannot express infinity.
+/// Upper bound of every rate in the linear programs, which cannot express infinity.
 const MOST: f64 = 1e6;
 
-/// A flow: weight, demand, and the share of its rate on each link that it uses.
+/// A flow: its weight, its demand, and the fraction of its rate on each link that it uses.
 struct Spec {
     weight: f64,
     demand: f64,
     row: Vec<(u32, f32)>,
 }
 
-/// Rates computed by Raddle.
+/// Returns the rates that Raddle computes.
 fn water_filling(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let mut flows = Flows::default();
     for Spec { weight, demand, row } in specs {
@@ -28,9 +28,10 @@ fn water_filling(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     rates
 }
 
-/// The optimum of a linear program in which some flows have fixed rates. By default it maximizes the common level of
-/// the other flows. If `raised` names a flow and a level, it maximizes that flow's rate while the others keep the
-/// level.
+/// Returns the optimum of a linear program in which some flows have fixed rates. The level of a flow is its
+/// rate divided by its weight. Without `raised`, the program maximizes the common level of the flows without
+/// a fixed rate. With `raised`, a flow and a level, the program maximizes the rate of this flow while all
+/// flows without a fixed rate keep at least the level.
 fn optimum(specs: &[Spec], links: &[f64], fixed: &[Option<f64>], raised: Option<(usize, f64)>) -> f64 {
     let mut problem = Problem::new(OptimizationDirection::Maximize);
     let level = problem.add_var(if raised.is_none() { 1.0 } else { 0.0 }, (0.0, MOST));
@@ -56,8 +57,8 @@ fn optimum(specs: &[Spec], links: &[f64], fixed: &[Option<f64>], raised: Option<
     problem.solve().expect("feasible").into_solution().expect("no time limit").objective()
 }
 
-/// Max-min rates by linear programs: maximize the common level, then fix the flows that cannot rise further, and
-/// repeat.
+/// Computes max-min rates by a sequence of linear programs. Each step maximizes the common level, and then
+/// fixes the flows whose rate cannot rise further.
 fn by_linear_programs(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let mut fixed: Vec<Option<f64>> = vec![None; specs.len()];
     while fixed.iter().any(Option::is_none) {
@@ -75,7 +76,8 @@ fn by_linear_programs(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     fixed.into_iter().flatten().collect()
 }
 
-/// Up to 5 flows over up to 7 links. Half of the weights and capacities are 1; a quarter of the flows have a demand.
+/// Draws a network with up to 5 flows and up to 7 links. Half of the weights and capacities are 1. A quarter
+/// of the flows have a demand.
 fn random_network(number: u64) -> (Vec<Spec>, Vec<f64>) {
     let mut stream = Stream::new(1, number, "test/networks");
     let one_or = |stream: &mut Stream, least: f64, most: f64| {
@@ -94,7 +96,8 @@ fn random_network(number: u64) -> (Vec<Spec>, Vec<f64>) {
     (specs, links)
 }
 
-/// The flow, over all these networks, whose two rates differ most.
+/// Compares the two computed rates of every flow of all networks, and returns the flow with the largest
+/// difference.
 fn worst(name: &str, networks: impl IntoIterator<Item = (Vec<Spec>, Vec<f64>)>) -> Case {
     let of_network = |(specs, links): (Vec<Spec>, Vec<f64>)| {
         water_filling(&specs, &links).into_iter().zip(by_linear_programs(&specs, &links))

@@ -20,14 +20,15 @@ if the page is not current. `cargo test -p raddle-lab --test agreement NAME` run
 |---|---|---|---|---|---|---|
 ";
 
-/// Formats a number with four significant digits between 0.001 and 10,000, and as an integer above.
+/// Formats a number: with four significant digits if it is between 0.001 and 10,000, as an integer if it is
+/// larger.
 fn number(number: f64) -> String {
     let digits = [1_000.0, 100.0, 10.0, 1.0].iter().filter(|&&power| number.abs() < power).count();
     format!("{number:.digits$}")
 }
 
-/// Formats a fraction in percent. Differences below a ten-thousandth of a percent are rounding errors and are shown as
-/// 0.
+/// Formats a fraction in percent. A difference below a ten-thousandth of a percent is a rounding error and is
+/// shown as 0.
 fn percent(share: f64) -> String {
     let percent = (share * 1e6).round() / 1e4;
     match percent.abs() {
@@ -63,7 +64,8 @@ fn page() -> String {
     page
 }
 
-/// `RADDLE_WRITE=1 cargo test -p raddle-lab --test agreement page` regenerates the page.
+/// Compares the page with the computed comparisons. The command `RADDLE_WRITE=1 cargo test -p raddle-lab
+/// --test agreement page` writes the page.
 #[test]
 fn the_page_of_agreement_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/agreement.md");

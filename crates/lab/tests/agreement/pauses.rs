@@ -15,15 +15,15 @@ const FULL: u64 = 1_500;
 const XOFF: u64 = 30 * FULL;
 const XON: u64 = 25 * FULL;
 
-/// The most bytes above XOFF in the buffer of a switch's port, after at least 50 pauses. Host 0 sends at line rate to
-/// host 1, whose link has about a fiftieth of that rate. If `is_busy`, host 2 sends to host 0 at line rate, so that
-/// pauses wait behind packets on the link to host 0.
+/// Returns the peak buffer occupancy of a switch's port above XOFF, in bytes, after at least 50 pauses. Host
+/// 0 sends at line rate to host 1, whose link has about a fiftieth of this rate. If `is_busy`, host 2 sends
+/// to host 0 at line rate, so pauses wait behind packets on the link to host 0.
 fn most_above_xoff(rate: Rate, delay: Duration, is_busy: bool) -> f64 {
     let star = builders::single_switch(3, rate, delay).expect("a star");
     let uplink = |host| star.link_id(NodeId(host), PortId(0));
     let (memory, slow) = (star.reverse(uplink(0)), star.reverse(uplink(1)));
-    // The slow rate is not a simple fraction of the line rate. Pauses then meet the packets on the opposite link at all
-    // phases.
+    // The slow rate is not a simple fraction of the line rate. Over the run, pauses therefore wait for every
+    // possible part of a packet on the opposite link.
     let topology = Arc::new(star.slowed(slow, Rate::from_bps(rate.as_bps() * 19 / 1_000)));
     let stream = |id, src, dst| {
         let endless = flow(id, src, dst, 1 << 40, us(0));
@@ -40,7 +40,8 @@ fn most_above_xoff(rate: Rate, delay: Duration, is_busy: bool) -> f64 {
         flow_control: flow_control(link),
         ..PortSetup::default()
     };
-    // The run has about a hundred cycles, in each of which the slow link drains five packets and the headroom.
+    // The run has about a hundred pause cycles. In each cycle, the slow link drains five packets and the
+    // headroom.
     let cycle = rate.time_for(Bytes(10 * FULL)) + delay * 2;
     let config = Config { time_limit: Some(us(0) + cycle * 53 * 100), ..Config::default() };
     let mut simulation = Simulation::new(&topology, |id| (parts.node)(id), port, flows, config, ());
@@ -57,7 +58,7 @@ pub(crate) fn headroom() -> Witness {
     let rows = links.into_iter().flat_map(|link| [false, true].map(|is_busy| (link, is_busy)));
     let case = |((gbps, delay_ns), is_busy): ((u64, u64), bool)| {
         let ours = most_above_xoff(Rate::from_gbps(gbps), Duration::from_ns(delay_ns), is_busy);
-        // Gb/s times ns is bits.
+        // A rate in Gb/s times a time in ns gives bits.
         let on_its_way = (gbps * 2 * delay_ns) as f64 / 8.0;
         let waits = if is_busy { FULL as f64 } else { 0.0 };
         let theirs = 2.0 * FULL as f64 + waits + Pause::LEN as f64 + on_its_way;

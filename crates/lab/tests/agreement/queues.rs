@@ -14,7 +14,7 @@ use std::sync::Arc;
 const FULL: u64 = 1_500;
 const SMALL: u64 = 300;
 
-/// A line of nodes. `gbps` has the rates of the links from left to right.
+/// Returns a line of nodes. `gbps` holds the rates of the links from left to right, in Gb/s.
 fn line(gbps: &[u64]) -> Arc<Topology> {
     let chain = chain(gbps.len() as u32 + 1);
     let slowed = (0..).zip(gbps).fold(Topology::clone(&chain), |topology, (node, &gbps)| {
@@ -24,20 +24,20 @@ fn line(gbps: &[u64]) -> Arc<Topology> {
     Arc::new(slowed)
 }
 
-/// The link from a node of the line to its right neighbour.
+/// Returns the link from a node of the line to its right neighbour.
 fn right(topology: &Topology, node: u32) -> LinkId {
     topology.link_id(NodeId(node), PortId(u16::from(node > 0)))
 }
 
-/// The time in which a packet crosses the line without queueing.
+/// Returns the time that a packet needs to cross the line without queueing.
 fn crossing(topology: &Topology, bytes: u64) -> Duration {
     let links = (0..topology.node_count() as u32 - 1).map(|node| topology.link(right(topology, node)));
     let times = links.map(|link| link.expect("a link").rate.time_for(Bytes(bytes)) + Duration::from_ns(100));
     times.fold(Duration::ZERO, |sum, time| sum + time)
 }
 
-/// The mean waiting time of packets on a line, in us. Packets arrive every `gap` us on average and have one of two
-/// sizes with equal probability.
+/// Returns the mean waiting time of packets on a line, in us. The mean time between two arrivals is `gap` us.
+/// Each packet has one of two sizes with equal probability.
 fn mean_wait(topology: &Arc<Topology>, gap: f64, sizes: [u64; 2], packets: u32) -> f64 {
     let (mut gaps, mut draws) = (Stream::new(1, 0, "test/gaps"), Stream::new(1, 0, "test/sizes"));
     let mut at = 0.0;
@@ -69,12 +69,12 @@ fn mean_wait(topology: &Arc<Topology>, gap: f64, sizes: [u64; 2], packets: u32) 
     waits.sum::<f64>() / f64::from(packets)
 }
 
-/// The serialization delay of a packet on a 10 Gbps link, in us.
+/// Returns the serialization delay of a packet on a 10 Gbps link, in us.
 fn service(bytes: u64) -> f64 {
     bytes as f64 * 8.0 / 10_000.0
 }
 
-/// The Pollaczek-Khinchine formula for two service times of equal probability.
+/// Computes the Pollaczek-Khinchine formula for two service times of equal probability.
 fn pollaczek_khinchine(load: f64, services: [f64; 2]) -> f64 {
     let [first, second] = services;
     let (mean, mean_square) = (f64::midpoint(first, second), f64::midpoint(first * first, second * second));

@@ -18,16 +18,16 @@ use std::sync::Arc;
 
 const RATE: Rate = Rate::from_gbps(40);
 
-/// Size in bytes of a packet with 1,024 B of payload.
+/// The size of a packet with 1,024 B of payload, in bytes.
 const PACKET: u64 = 1_084;
 
-/// A simulation of long flows between hosts of one switch. Measurements begin at 50 ms and end at 250 ms.
+/// A simulation of long flows between hosts of one switch. Measurements last from 50 ms to 250 ms.
 struct Star {
     simulation: Simulation<Marks>,
     queued: f64,
 }
 
-/// Counts of data packets on chosen links: all packets, marked packets, and packets of each sender.
+/// Counts of the data packets on chosen links: all packets, marked packets, and the packets of each sender.
 struct Marks {
     links: Vec<LinkId>,
     packets: u64,
@@ -55,7 +55,7 @@ impl Observer for Marks {
 const FROM: Time = Time::from_ps(50_000_000_000);
 const COUNTED: Duration = Duration::from_ms(200);
 
-/// Marks each packet with the same probability.
+/// A port agent that marks each packet with the same probability.
 struct Constant {
     probability: f64,
     stream: Stream,
@@ -71,8 +71,9 @@ impl PortAgent for Constant {
 }
 
 impl Star {
-    /// Runs flows from senders 0 to n - 1. Without `constant`, all send to host n through a port with RED at its
-    /// default settings. With `constant`, host i sends to host n + i, and that is the probability of a mark.
+    /// Runs one flow from each of the senders 0 to n - 1. Without `constant`, all flows end at host n, and
+    /// its port uses RED with default settings. With `constant`, host i sends to host n + i, and each packet
+    /// is marked with the probability `constant`.
     fn run(senders: u32, constant: Option<f64>) -> Self {
         const LOOKS: u64 = 20_000;
         let receivers = if constant.is_some() { senders } else { 1 };
@@ -116,25 +117,25 @@ impl Star {
     }
 }
 
-/// Packets per second at a rate in bit/s.
+/// Converts a rate in bit/s to packets per second.
 fn packets(bits: f64) -> f64 {
     bits / (8.0 * PACKET as f64)
 }
 
-/// In seconds: the minimum time between two notifications, and below it the period of the timers for rate recovery and
-/// for the estimate α.
+/// Times in seconds: the minimum time between two notifications, and the period of the timers for rate
+/// recovery and for the estimate α.
 const INTERVAL: f64 = 50e-6;
 const TIMER: f64 = 55e-6;
-/// Number of the recovery cycle from which on the target rate rises.
+/// The first recovery cycle in which the target rate rises.
 const RECOVERY: i32 = 5;
 
-/// The additive increase R_AI, in packets per second.
+/// Returns the additive increase R_AI, in packets per second.
 fn step() -> f64 {
     packets(40e6)
 }
 
-/// α a² - τ² R_AI R (b + d)(c + e), which is 0 at the fixed point of the fluid model. Rates are in packets per second.
-/// The expression increases with the probability p of a mark and with the rate R.
+/// Computes α a² - τ² R_AI R (b + d)(c + e), which is 0 at the fixed point of the fluid model. Rates are in
+/// packets per second. The result increases with the marking probability p and with the rate R.
 #[expect(clippy::many_single_char_names, reason = "the symbols of the paper")]
 fn fluid(p: f64, rate: f64) -> f64 {
     let byte_limit = 1e7 / PACKET as f64;
@@ -147,9 +148,10 @@ fn fluid(p: f64, rate: f64) -> f64 {
     alpha * a * a - INTERVAL * INTERVAL * step() * rate * (b + d) * (c + e)
 }
 
-/// The same balance, computed from one notification to the next without the byte counter. The first result is 0 at the
-/// fixed point: the part of a rate cut that recovery cycles do not restore, less the rise of the target rate. The
-/// second result is α. The time between two notifications is τ plus an exponential time.
+/// Computes the mean change of the rate between two notifications without the fluid approximation. The byte
+/// counter is ignored. The time between two notifications is τ plus an exponentially distributed time. The
+/// first result is the part of a rate cut that recovery cycles do not restore, minus the rise of the target
+/// rate. It is 0 at the fixed point. The second result is α.
 fn by_cycles(p: f64, rate: f64) -> (f64, f64) {
     const GAIN: f64 = 1.0 / 256.0;
     // The probability that the n-th cycle ends before the next notification.
@@ -162,7 +164,7 @@ fn by_cycles(p: f64, rate: f64) -> (f64, f64) {
     (alpha * rate / 2.0 * not_given_back - step() * rise, alpha)
 }
 
-/// The root of a function that is negative at `low` and rises to a positive value at `high`.
+/// Returns the root of a function that is negative at `low` and rises to a positive value at `high`.
 fn root(mut low: f64, mut high: f64, rises: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);

@@ -15,26 +15,26 @@ use std::sync::Arc;
 
 const MSS: u64 = 1_460;
 
-/// In us: the serialization delay of a full segment and of a segment of 40 B on a link of 10 Gbps, and the propagation
-/// delay of a link.
+/// Delays in us: the serialization delay of a full segment and of a segment of 40 B on a link of 10 Gbps, and
+/// the propagation delay of a link.
 const FULL_US: f64 = 1.2;
 const SMALL_US: f64 = 0.032;
 const DELAY_US: f64 = 10.0;
 
-/// In us: the round trip of a full segment, and below it that of a SYN. Each direction crosses two links.
+/// Round-trip times in us, first of a full segment and then of a SYN. Each direction crosses two links.
 const ROUND_TRIP_US: f64 = 4.0 * DELAY_US + 2.0 * FULL_US + 2.0 * SMALL_US;
 const SYN_ROUND_TRIP_US: f64 = 4.0 * DELAY_US + 4.0 * SMALL_US;
 
-/// The range for counts, which must be equal.
+/// The range for counts: they must be equal.
 const EXACT: RangeInclusive<f64> = 0.0..=0.0;
 
-/// The range for times, which the simulator rounds to picoseconds.
+/// Returns the range for times. The simulator rounds times to whole picoseconds.
 fn rounded() -> RangeInclusive<f64> {
     at_most(1e-6)
 }
 
-/// The data segments that host 0 sends, with the times of sending, and the acknowledgements that reach host 0, with the
-/// times of arrival. Times are in us.
+/// The data segments that host 0 sends, each with its sending time, and the acknowledgements that host 0
+/// receives, each with its arrival time. Times are in us.
 struct Trace {
     links: [LinkId; 2],
     sent: Vec<(f64, Segment)>,
@@ -56,14 +56,15 @@ impl Observer for Trace {
 }
 
 impl Trace {
-    /// The times at which segments are retransmitted.
+    /// Returns the times at which host 0 retransmits a segment.
     fn repeated(&self) -> Vec<f64> {
         let is_old = |&n: &usize| self.sent[..n].iter().any(|of| of.1.seq == self.sent[n].1.seq);
         (0..self.sent.len()).filter(is_old).map(|n| self.sent[n].0).collect()
     }
 }
 
-/// Runs a flow from host 0 to host 1 of a switch. The switch's port to host 1 drops the packets that `drops` selects.
+/// Runs a flow from host 0 to host 1 through one switch. The switch's port to host 1 drops a packet if
+/// `drops` is true for the packet's arrival number.
 fn run(
     transport: &str,
     values: &[(&'static str, Value)],
@@ -121,7 +122,8 @@ pub(crate) fn fast_retransmit() -> Witness {
             let first = trace.sent[0].1.seq;
             let is_duplicate = |&&(_, segment): &&(f64, Segment)| segment.ack == first;
             let before = trace.acknowledged.iter().filter(is_duplicate).filter(|of| of.0 < at + 1e-9).count();
-            // The fourth segment arrives after four serialization delays at the host and one at the switch.
+            // The third duplicate acknowledgement answers the fourth segment. This segment arrives after four
+            // serialization delays at the host and one at the switch.
             let ack = SMALL_US + if sack { 0.0096 } else { 0.0 };
             let third = 4.0 * FULL_US + FULL_US + 4.0 * DELAY_US + 2.0 * ack;
             let name = format!("`{transport}`{}", if sack { " with SACK" } else { "" });
@@ -166,7 +168,7 @@ pub(crate) fn retransmission_timeout() -> Witness {
         case(format!("without a measurement, expiry {} in s", n + 1), waits[n], seconds, rounded())
     };
     let mut cases: Vec<Case> = (0..).zip([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0]).map(wait).collect();
-    // All packets after the last acknowledgement are lost.
+    // The switch drops all packets after the first `passed` packets.
     let after = |handshake, passed: u64| {
         let values =
             [("initial_window", Value::Count(1)), ("min_rto", ms(0)), ("handshake", Value::Flag(handshake))];

@@ -22,7 +22,7 @@ const NODES: u32 = K * K;
 const HOP_BITS: u32 = 3;
 const FULL: u64 = 1_500;
 
-/// A host that sends each flow as one packet. The routing protocol draws the packet's route.
+/// A host that sends each flow as one packet. The routing protocol draws the route of each packet.
 struct Injector {
     routing: Arc<Routing>,
     protocol: Protocol,
@@ -54,14 +54,14 @@ impl Host for Injector {
     }
 }
 
-/// The destination of a node's n-th packet.
+/// Returns the destination of the packet with number `packet` of the node `src`.
 type Pattern = fn(src: u32, packet: u32) -> u32;
 
 fn at(x: u32, y: u32) -> u32 {
     x % K + y % K * K
 }
 
-/// All other nodes in turn.
+/// Sends to all other nodes in turn.
 fn uniform(src: u32, packet: u32) -> u32 {
     (src + 1 + packet % (NODES - 1)) % NODES
 }
@@ -70,7 +70,7 @@ fn tornado(src: u32, _: u32) -> u32 {
     at(src % K + K / 2 - 1, src / K)
 }
 
-/// The four neighbours in turn.
+/// Sends to the four neighbours in turn.
 fn neighbour(src: u32, packet: u32) -> u32 {
     let (x, y) = [(1, 0), (K - 1, 0), (0, 1), (0, K - 1)][packet as usize % 4];
     at(src % K + x, src / K + y)
@@ -84,16 +84,17 @@ fn transpose(src: u32, _: u32) -> u32 {
     at(src / K, src % K)
 }
 
-/// The rate at which nodes can inject packets, as a fraction of a link's rate. Each node injects packets at 5/4 of the
-/// rate `bound`. The result is the number of packets of a node over the time until the last packet is delivered.
-/// `on_busiest` is the number of packets that the busiest link should carry.
+/// Returns the rate at which nodes can inject packets, as a fraction of a link's rate. Each node injects
+/// packets at 5/4 of the rate `bound`. The measured rate is the number of a node's packets divided by the
+/// time until the last packet of all nodes is delivered. `on_busiest` is the number of packets that the
+/// busiest link should carry.
 fn saturation(protocol: Protocol, pattern: Pattern, bound: f64, on_busiest: f64) -> f64 {
     let rate = Rate::from_gbps(10);
     let topology = Arc::new(builders::torus(&[K, K], rate, Duration::from_ns(100)).expect("a torus"));
     let routing = Arc::new(Routing::new(Arc::clone(&topology)));
     let service = rate.time_for(raddle_core::Bytes(FULL)).as_ps() as f64;
-    // 252 is a multiple of 63 and of 4, the periods of the patterns with several destinations. Each destination then
-    // gets the same number of packets.
+    // Patterns with several destinations have a period of 63 or 4 packets. 252 is a multiple of both, so each
+    // destination gets the same number of packets.
     let rounds = (on_busiest * bound / 252.0).ceil() as u32;
     let (packets, gap) = (rounds * 252, service / (1.25 * bound));
     let mut flows: Vec<Flow> = Vec::new();
@@ -127,12 +128,15 @@ fn saturation(protocol: Protocol, pattern: Pattern, bound: f64, on_busiest: f64)
     f64::from(packets) * service / simulation.now().as_ps() as f64
 }
 
-/// Number of packets on the busiest link, and the range, for patterns with exact link loads. The bound cannot be
-/// exceeded. The last of 2,000 packets may arrive at an empty queue, which costs up to 1%.
+/// For patterns with exact link loads: the number of packets on the busiest link, and the range of
+/// differences. The result cannot exceed the bound. The last of 2,000 packets may arrive at an empty queue,
+/// which lowers the result by up to 1%.
 const EXACT: (f64, RangeInclusive<f64>) = (2_000.0, -0.01..=1e-9);
 
-/// The same for random link loads. The busiest of 256 links carries up to 4 standard deviations (4%) more than the mean
-/// of 10,000 packets, and packets that arrive late cost up to 2% more. The mean itself is exact within 0.5%.
+/// For patterns with random link loads: the number of packets on the busiest link, and the range of
+/// differences. The busiest of 256 links carries up to 4 standard deviations (4%) more than the mean of
+/// 10,000 packets. Packets that arrive late lower the result by up to 2% more. The mean itself is exact
+/// within 0.5%.
 const RANDOM: (f64, RangeInclusive<f64>) = (10_000.0, -0.06..=0.005);
 
 pub(crate) fn torus() -> Witness {

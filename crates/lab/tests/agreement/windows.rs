@@ -1,4 +1,4 @@
-//! The sawtooth of congestion windows: DCTCP's queue, and the throughput of TCP.
+//! The sawtooth of congestion windows: the queue of DCTCP, and the throughput of TCP.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -12,23 +12,24 @@ use raddle_topology::{Topology, builders};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Header bytes of a packet.
+/// The header size of a packet in bytes.
 const HEADERS: u64 = 40;
 const MSS: u64 = 1_460;
 const FULL: u64 = HEADERS + MSS;
 
-/// Long flows, one for each pair of hosts, that share a link between two switches.
+/// Long flows that share a link between two switches. Each flow has its own pair of hosts.
 struct Dumbbell {
     simulation: Simulation<()>,
     bottleneck: LinkId,
     rate: Rate,
-    /// The round trip of a packet without queueing.
+    /// The round-trip time of a packet without queueing.
     round_trip: Duration,
 }
 
 impl Dumbbell {
-    /// `port` makes the egress port of the bottleneck. The links of hosts are four times as fast as the bottleneck.
-    /// Flows have segments of `mss` bytes, and leave slow start at a window of `ssthresh` segments.
+    /// Builds the simulation. `port` makes the egress port of the bottleneck link. The links of the hosts are
+    /// four times as fast as the bottleneck link. Segments have `mss` bytes, and flows leave slow start at a
+    /// window of `ssthresh` segments.
     fn new(
         transport: &str,
         (ssthresh, mss): (f64, u64),
@@ -44,7 +45,7 @@ impl Dumbbell {
         let values = [("mss", mss), ("initial_ssthresh", ssthresh as u64 * mss)];
         let values = values.map(|(name, bytes)| (name, Value::Bytes(bytes)));
         let mut parts = hosts(&topology, transport, &values, None);
-        // The flows start at different times, so that they have different phases.
+        // The flows start at different times, so their windows have different phases.
         let late = |n: u32| Time::ZERO + Duration::from_ns(170 * u64::from(n));
         let flows: Vec<Flow> = (0..pairs).map(|n| flow(n, n, n + pairs, 1 << 40, late(n))).collect();
         let port = |link| if link == bottleneck { port() } else { PortSetup::default() };
@@ -54,7 +55,7 @@ impl Dumbbell {
         Self { simulation, bottleneck, rate, round_trip: delay * 6 + sent(HEADERS + mss) + sent(HEADERS) }
     }
 
-    /// The bandwidth-delay product in packets.
+    /// Returns the bandwidth-delay product in packets.
     fn pipe(&self) -> f64 {
         self.round_trip.as_ps() as f64 / self.rate.time_for(Bytes(FULL)).as_ps() as f64
     }
@@ -64,8 +65,8 @@ impl Dumbbell {
         self.simulation.run_until(until, |_| ControlFlow::Continue(()));
     }
 
-    /// Mean number of packets that the bottleneck sends in a round trip without queueing, over `round_trips` round
-    /// trips.
+    /// Returns the mean number of packets that the bottleneck link sends per round trip. A round trip here is
+    /// one without queueing, and the mean is over `round_trips` round trips.
     fn packets_a_round_trip(&mut self, round_trips: u64) -> f64 {
         let sent = |of: &Self| of.simulation.link_stats()[of.bottleneck.index()].data_packets;
         let (before, start) = (sent(self), self.simulation.now());
@@ -74,7 +75,7 @@ impl Dumbbell {
         (sent(self) - before) as f64 / took
     }
 
-    /// The queue length in packets at the end of each of `steps` steps.
+    /// Returns the queue length in packets at the end of each of `steps` time steps.
     fn queue(&mut self, steps: u64, step: Duration) -> Vec<f64> {
         let look = |_| {
             self.run(step);
@@ -91,19 +92,20 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 const RATE: Rate = Rate::from_gbps(10);
 
-/// The tolerance accounts for whole packets: one packet of each flow at the top of the sawtooth, and one more at its
-/// bottom.
+/// Compares the queue of DCTCP with its sawtooth. The tolerance accounts for whole packets: one packet of
+/// each flow at the top of the sawtooth, and another one at the bottom.
 pub(crate) fn dctcp() -> Witness {
     let cases = [1_u32, 2, 8].into_iter().flat_map(|count| {
         let n = f64::from(count);
         let threshold = 40 * count as usize;
         let port = || PortSetup { mark_packets: Some(threshold), ..PortSetup::default() };
-        // The round trip of 120 us times the number of flows has 100 packets for each flow.
+        // The round-trip time is 120 us times the number of flows, so the bandwidth-delay product is 100
+        // packets per flow.
         let delay = Duration::from_us(20 * u64::from(count));
         let mut dumbbell = Dumbbell::new("dctcp", (100.0, MSS), count, RATE, delay, port);
         let full = dumbbell.pipe() + threshold as f64;
         let (largest, amplitude) = (threshold as f64 + n, 0.5 * (2.0 * n * full).sqrt());
-        // A piece of the run has two periods of the sawtooth, so each piece contains a whole period.
+        // Each piece of the run has the length of two periods of the sawtooth, so it contains a whole period.
         let round_trip = RATE.time_for(Bytes(FULL)) * full as u64;
         let step = round_trip / 50;
         let steps = (2.0 * amplitude / n * 50.0) as usize;
@@ -128,7 +130,7 @@ pub(crate) fn dctcp() -> Witness {
     }
 }
 
-/// One TCP flow at a queue with a limit of `limit` packets.
+/// Runs one TCP flow through a queue with a limit of `limit` packets.
 fn sawtooth(limit: usize) -> Dumbbell {
     let port = || PortSetup { limit_packets: Some(limit), ..PortSetup::default() };
     let mut dumbbell = Dumbbell::new("tcp-newreno", (80.0, MSS), 1, RATE, Duration::from_us(20), port);
@@ -169,7 +171,8 @@ pub(crate) fn queue_limit() -> Witness {
     }
 }
 
-/// Packets per round trip of a flow with segments of `mss` bytes. Every `period`th packet is lost.
+/// Returns the mean number of packets per round trip of a flow with segments of `mss` bytes. One packet in
+/// every `period` packets is lost.
 fn with_losses(period: u32, mss: u64) -> f64 {
     let window = (8.0 / 3.0 * f64::from(period)).sqrt();
     let queue = || PortSetup {
@@ -188,8 +191,8 @@ fn with_losses(period: u32, mss: u64) -> f64 {
     dumbbell.packets_a_round_trip(100 * window as u64)
 }
 
-/// The same number by counting rounds: W/2 + 1 round trips with W/2 to W packets, and one more round trip with W/2
-/// packets for fast recovery.
+/// Computes the mean number of packets per round trip from the rounds of a cycle: W/2 + 1 rounds send W/2 to
+/// W packets, and one more round of fast recovery sends W/2 packets.
 fn by_rounds(period: u32) -> f64 {
     let window = ((1.25_f64 * 1.25 + 1.5 * f64::from(period)).sqrt() - 1.25) / 0.75;
     f64::from(period) / (window / 2.0 + 2.0)

@@ -1,47 +1,49 @@
-//! A comparison of Raddle's numbers with those of an independent witness.
+//! A comparison of Raddle's results with the results of an independent computation, the witness.
 
 use std::ops::RangeInclusive;
 
-/// A witness and the cases in which it is compared.
+/// A witness, and the cases in which Raddle is compared with the witness.
 pub(crate) struct Witness {
     /// The quantity that is compared.
     pub(crate) quantity: &'static str,
-    /// The closed form, bound or program, and its source.
+    /// The closed form, the bound or the program that gives the witness's results, and its source.
     pub(crate) form: &'static str,
-    /// The experiment that gives Raddle's numbers, in a sentence or two.
+    /// The experiment that gives Raddle's results, described in a sentence or two.
     pub(crate) experiment: &'static str,
-    /// The cases; each is one row of the page.
+    /// The cases. The page shows each case as one row.
     pub(crate) cases: Vec<Case>,
 }
 
-/// One number from Raddle and from the witness.
+/// A result of Raddle and the result of the witness for the same parameters.
 pub(crate) struct Case {
     /// The parameters of the case.
     pub(crate) name: String,
-    /// Raddle's number.
+    /// Raddle's result.
     pub(crate) ours: f64,
-    /// The witness's number.
+    /// The witness's result.
     pub(crate) theirs: f64,
-    /// The range in which [`Case::difference`] has to lie.
+    /// The range in which [`Case::difference`] must lie.
     pub(crate) within: RangeInclusive<f64>,
 }
 
 impl Case {
-    /// The relative difference between the two numbers.
+    /// Returns the relative difference between the two results.
     pub(crate) fn difference(&self) -> f64 {
         self.ours / self.theirs - 1.0
     }
 
-    /// True if the difference is within the range. A number that is not finite never agrees.
+    /// True if the relative difference is within the range. A difference that is not finite is never within
+    /// it.
     pub(crate) fn agrees(&self) -> bool {
         self.difference().is_finite() && self.within.contains(&self.difference())
     }
 }
 
-/// The range of relative differences up to this value, in either direction.
+/// Returns the range of relative differences from -`share` to `share`.
 pub(crate) fn at_most(share: f64) -> RangeInclusive<f64> {
     -share..=share
 }
 
-/// The range for a case whose difference is not tested. The page shows the numbers and explains the difference.
+/// The range for a case that is shown but not tested. The page shows both results and explains their
+/// difference.
 pub(crate) const MEASURED: RangeInclusive<f64> = f64::NEG_INFINITY..=f64::INFINITY;

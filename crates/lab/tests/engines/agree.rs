@@ -12,7 +12,7 @@ fn agreement(experiment: &str) -> Agreement {
     agree(&document, 1, &AtomicBool::new(false), &mut |_, _| ()).unwrap()
 }
 
-/// Checks that no difference exceeds the experiment's limit.
+/// Asserts that the engines' results differ by no more than the experiment allows.
 fn assert_agrees(experiment: &str) {
     let agreement = agreement(experiment);
     assert!(agreement.holds(), "{agreement}");

@@ -1,5 +1,5 @@
-//! Tests of experiments on the flow engine: it writes the same records as the packet engine, and refuses features that
-//! it lacks with a clear error.
+//! Tests of experiments on the flow engine. It writes the same records as the packet engine, and refuses
+//! features that it does not support with a clear error.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -72,10 +72,10 @@ fn fluids_leave_the_records_of_packets() {
     };
     assert_eq!(offered(&flows), offered(&same));
     assert_eq!((fluid.delivered, fluid.unmatched, fluid.complete), (100, 0, true));
-    // On an idle path a flow is as fast as in the packet engine, and never faster than the ideal.
+    // The flow engine may not complete a flow faster than the flow's ideal completion time.
     assert!(flows.iter().all(|flow| flow.slowdown().unwrap() > 1.0 - 1e-6));
     assert!(flows.iter().all(|flow| flow.sender_done_ps > flow.fct_ps), "acknowledgements come back");
-    // Nothing was lost, so both engines sent the same packets over the same links.
+    // The packet engine drops no packet, so both engines send the same packets over the same links.
     let bytes = |outcome: &Outcome| outcome.links.iter().map(|link| link.data_bytes).collect::<Vec<_>>();
     assert_eq!(packet.totals.drops.total(), 0);
     assert_eq!(bytes(&fluid), bytes(&packet));

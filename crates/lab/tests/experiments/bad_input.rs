@@ -1,4 +1,5 @@
-//! The messages that users see for a wrong experiment, in golden texts with a section for each mistake.
+//! Golden texts of the messages that users see for wrong experiments. A text has one section for each
+//! mistake.
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use raddle_lab::Error;
@@ -48,7 +49,7 @@ transport = "r2c2"
 /// The flows of [`LISTED`].
 const LIST: &str = "list = [{ src = 0, dst = 5, size = \"1 MB\" }]";
 
-/// (mistake, text before, text after), applied to [`GOOD`].
+/// (mistake, old text, new text): single edits of [`GOOD`].
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("invalid TOML", "dims = [4, 4]", "dims = [4, 4"),
     ("key given twice", "kind = \"torus\"", "kind = \"torus\"\nkind = \"mesh\""),
@@ -279,7 +280,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// (mistake, edits), applied to [`GOOD`]: settings that contradict each other.
+/// (mistake, edits of [`GOOD`]). The edits make settings that contradict each other.
 const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     (
         "routing that the fabric does not know",
@@ -456,7 +457,7 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// (mistake, text before, text after), applied to [`LISTED`].
+/// (mistake, old text, new text): single edits of [`LISTED`].
 const LISTED_MISTAKES: &[(&str, &str, &str)] = &[
     ("flow to itself", "dst = 5", "dst = 0"),
     ("unreachable pair", "[scheme]", "[[failure]]\nat = \"0 ns\"\nnode = 5\n\n[scheme]"),
@@ -487,7 +488,7 @@ const LISTED_MISTAKES: &[(&str, &str, &str)] = &[
     ("empty list", "{ src = 0, dst = 5, size = \"1 MB\" }", ""),
 ];
 
-/// (mistake, override), applied to [`GOOD`].
+/// (mistake, override of [`GOOD`]).
 const OVERRIDES: &[(&str, &str)] = &[
     ("override without value", "scheme.transport"),
     ("override of an unknown key", "topology.radius=3"),
@@ -527,14 +528,14 @@ fn the_good_experiments_are_good() {
     }
 }
 
-/// The table of `base` in which `text` stands.
+/// Returns the name of the TOML table of `base` that contains `text`.
 fn table(base: &str, text: &str) -> String {
     let end = base.find(text).expect("the text") + text.len();
     let header = base[..end].lines().rfind(|line| line.starts_with('[')).expect("a table");
     header.trim_matches(['[', ']']).replace('.', "_")
 }
 
-/// One golden file for each table, with a section for each mistake.
+/// Checks one golden file for each table, with one section for each mistake.
 #[test]
 fn every_mistake_points_into_the_text() {
     let mut goldens = BTreeMap::<String, String>::new();

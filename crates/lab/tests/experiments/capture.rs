@@ -1,4 +1,5 @@
-//! Packet captures: their contents and order. They are the same with any number of threads and on both engines.
+//! Tests the contents and the packet order of captures. A capture is the same with any number of threads and
+//! on both engines.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
@@ -25,7 +26,7 @@ flows = 60
 transport = "tcp-newreno"
 "#;
 
-/// Runs the experiment into `directory`, replacing earlier runs, and returns the capture.
+/// Runs the experiment into `directory`, replaces the results of earlier runs, and returns the capture.
 fn capture(directory: &Path, set: &[&str], threads: usize) -> Vec<u8> {
     let document = Document::parse("rack.toml", RACK.to_owned(), PathBuf::new()).unwrap();
     let prepared = document.with_overrides(set.iter().copied()).unwrap().prepare().unwrap();
@@ -45,14 +46,14 @@ struct Packet {
     len: u64,
 }
 
-/// Parses the names of the interfaces, and the packets.
+/// Parses a capture and returns the names of the interfaces and the packets.
 fn read(mut bytes: &[u8]) -> (Vec<String>, Vec<Packet>) {
     let (mut names, mut packets) = (Vec::new(), Vec::new());
     let word = |bytes: &[u8], at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
     while !bytes.is_empty() {
         let word = |at| word(bytes, at);
         match word(0) {
-            // The first option is the name.
+            // The first option of an interface is its name.
             1 => {
                 let len = word(16) as usize / 0x1_0000;
                 names.push(String::from_utf8(bytes[20..20 + len].to_vec()).unwrap());
@@ -95,7 +96,7 @@ fn a_capture_has_every_packet_of_its_links_when_it_leaves() {
             names[link]
         );
         for pair in captured.windows(2) {
-            // The second packet took its serialization delay on the link. Both times are rounded to ns.
+            // The serialization delay separates two packets of a link. Both times are rounded to ns.
             assert!((pair[1].ns + 1 - pair[0].ns) * 10 >= (pair[1].len - 14) * 8, "{pair:?}");
         }
     }

@@ -1,5 +1,5 @@
-//! The fabrics of PDQ's evaluation (specifications/pdq.md §10, §12), each in a few lines of an experiment. Other
-//! transports run on them too.
+//! The fabrics of PDQ's evaluation (specifications/pdq.md §10, §12), each in a few lines of an experiment.
+//! Other transports also run on these fabrics.
 
 use raddle_core::{Duration, NodeId, PortId, Rate};
 use raddle_lab::experiment::Document;
@@ -65,7 +65,7 @@ fn the_seed_draws_jellyfish() {
     assert_ne!(neighbours(1), neighbours(2));
 }
 
-/// Checks that the fabric delivers every flow and loses no packet.
+/// Asserts that every flow is delivered on the fabric and no packet is lost.
 fn assert_delivers(fabric: &str, transport: &str, routing: &str) {
     let outcome = outcome(fabric, &format!("transport = \"{transport}\"\nrouting = \"{routing}\""), 1);
     let lost = outcome.links.iter().map(|link| link.drops).sum::<u64>();
@@ -99,8 +99,9 @@ fn flows_keep_paths_of_every_kind() {
 fn servers_of_bcube_forward_and_threads_agree() {
     let scheme = "transport = \"tcp-newreno\"";
     let one = outcome(BCUBE, scheme, 1);
-    // Each flow's 28 packets leave their source once; servers relay the rest. Of the 15 other servers, 9 differ in both
-    // digits.
+    // Each of the 60 flows has 28 packets. Its source sends each packet once, and servers relay packets whose
+    // destination differs from the source in both digits. That is the case for 9 of the 15 possible
+    // destinations.
     let servers = one.links.iter().filter(|link| link.from < 16);
     let (sent, own) = (servers.map(|link| link.data_packets).sum::<u64>(), 60 * 28);
     assert!((own * 5 / 4..=own * 2).contains(&sent), "{sent} of {own}");

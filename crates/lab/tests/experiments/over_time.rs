@@ -1,5 +1,5 @@
-//! Records over time of a lossless run. All bytes sent arrive, in the right intervals; queue samples are correct; and
-//! the records are the same with any number of threads.
+//! Tests the records over time of a lossless run. All sent bytes arrive and are counted in the right
+//! intervals, queue samples are correct, and the records are the same with any number of threads.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -9,7 +9,7 @@ use raddle_records::Table;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Three hosts send to one host for half a millisecond, each at its link's rate.
+/// Three hosts send to the same host for half a millisecond, each at the rate of its link.
 const INCAST: &str = r#"[topology]
 kind = "k_ary_n_tree"
 k = 2
@@ -61,7 +61,7 @@ fn all_that_is_sent_arrives_in_order_and_at_the_rate_of_the_link() {
     assert_eq!(column("arrived_packets").iter().sum::<u64>(), 1_200);
     let late: u64 = column("late_packets").iter().sum();
     assert!(late > 0 && column("port_changes").iter().sum::<u64>() > 100, "{late} late packets");
-    // 125,000 B in 100 us is the rate of the link, which the three flows share all the time.
+    // The three flows share the receiver's link, whose rate of 10 Gbps is 125,000 B in 100 us.
     let from = column("from_ps");
     let filled = (1..14).all(|i| {
         let rows = (0..from.len()).filter(|&row| from[row] == i * 100_000_000);
@@ -69,7 +69,8 @@ fn all_that_is_sent_arrives_in_order_and_at_the_rate_of_the_link() {
     });
     assert!(filled, "{arrived:?}");
     assert!(summary.contains("pauses "), "{summary}");
-    // The backlog for the host is at the port of the last link. The port in the reverse direction has no backlog.
+    // The backlog builds up at the egress port of the last link. The port in the reverse direction has no
+    // backlog.
     let columns =
         ["from", "to", "bytes"].map(|name| self::column(&run_folder, "queue_lengths.parquet", name));
     let deepest = |ends: (u64, u64)| {
@@ -96,7 +97,7 @@ fn tables_over_time_are_the_same_on_any_number_of_threads() {
         assert_eq!(tables[0], tables[1], "{name}");
         tables[0].0[2].iter().max().copied()
     };
-    // Ports with flow control, and plain ports, whose backlog is computed from the departure times of packets.
+    // Ports without flow control compute their backlog from the departure times of packets.
     assert!(shared("controlled", "scheme.transport=cee") > Some(60_000));
     assert!(shared("plain", "scheme={transport=\"udp\"}") > Some(60_000));
 }
@@ -110,7 +111,7 @@ fn only_the_queues_that_are_asked_for_are_looked_at() {
     assert_eq!((at, from), ([50, 100, 150].map(|us| us * 1_000_000).to_vec(), vec![11; 3]));
 }
 
-/// The header of every transport states the flow and the bytes that a packet carries, so arrivals can be counted.
+/// The packet headers of every transport contain the flow and the payload size, so arrivals can be counted.
 #[test]
 fn what_arrives_of_a_flow_is_counted_whatever_its_transport() {
     let torus = r#"topology={ kind = "torus", dims = [3, 3], link_rate = "10 Gbps", link_delay = "100 ns" }"#;

@@ -1,4 +1,4 @@
-//! Experiments from their text to their results.
+//! Runs experiments from their text to their results.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
@@ -155,7 +155,8 @@ fn hosts_that_wait_for_departures_and_ports_that_mark_run_alike_in_both_engines(
     }
 }
 
-/// In lockstep, queues drop and mark the same packets; on the live engine, they drop and mark some.
+/// In lockstep, queues drop and mark the same packets as in the packet engine. On the live engine, queues
+/// drop and mark some packets.
 #[test]
 fn queues_with_limits_and_thresholds_run_alike_in_both_engines() {
     const SWITCH: &str =
@@ -192,7 +193,8 @@ fn retransmissions_of_unfinished_flows_are_in_the_records() {
         assert!(unfinished.map(|flow| flow.retransmissions).sum::<u32>() > 0, "{transport}");
         assert_eq!(flows, on("engine.kind=lockstep"), "{transport}");
     }
-    // All packets are lost, so every packet after the first is a retransmission. A sender with a handshake gives up.
+    // All packets are lost, so every packet after the first is a retransmission. With a handshake, the sender
+    // gives up.
     let lost = "[errors]\nloss = 1.0";
     let overrides = [
         "scheme.transport=tcp-newreno",
@@ -224,7 +226,7 @@ fn a_fat_tree_read_from_a_file_gives_the_same_results() {
         RACK.replace("kind = \"torus\"\ndims = [4, 4]", "kind = \"fat_tree\"\nk = 4\ncore_rate = \"5 Gbps\"");
     let (_, rest) = built.split_once("[workload]").unwrap();
     let read = format!("[topology]\nkind = \"file\"\nfile = \"tree.graphml\"\n\n[workload]{rest}");
-    // A link between an aggregation switch and a core fails and is repaired during the run.
+    // A link between an aggregation switch and a core switch fails and is repaired during the run.
     let failure = "[[failure]]\nat = \"50 us\"\nlink = [24, 32]\nrepair = \"150 us\"\ndiscovery = \"10 us\"";
     let document = |text: &str, scheme| {
         let document =
@@ -240,8 +242,8 @@ fn a_fat_tree_read_from_a_file_gives_the_same_results() {
     }
 }
 
-/// specifications/expeditus.md §9, Fig 15: routing knows the links that are down from the start before the first flow
-/// begins.
+/// specifications/expeditus.md §9, Fig 15: some links are down from the start, and routing avoids these links
+/// before the first flow begins.
 #[test]
 fn nothing_is_lost_to_failures_that_are_known_from_the_start() {
     let lost = |discovery: &str| {
@@ -273,8 +275,8 @@ fn a_node_knows_its_own_dead_link_before_it_sends() {
     assert_eq!((flows.len(), drops.link_down + drops.no_route), (1, 0));
 }
 
-/// Hosts of these transports wait until each frame has left. A FIFO port does not report departures, so hosts use
-/// another queue.
+/// Hosts of these transports wait for the departure of each frame before they send the next. A plain FIFO
+/// port does not report departures, so hosts use a queue that does.
 #[test]
 fn hosts_of_lossless_ethernet_need_no_flow_control_to_send() {
     let fabric = "topology={ kind = \"folded_clos\", leaves = 2, spines = 2, hosts_per_leaf = 4, link_rate = \"10 Gbps\", link_delay = \"100 ns\" }";
@@ -316,8 +318,8 @@ fn every_byte_arrives_in_a_rack_under_faults_on_any_number_of_threads() {
     assert_eq!(outcome.digest.to_string(), run(3).digest.to_string());
 }
 
-/// Links fail and corrupt packets while nodes send hellos. Ports have their own queues and agents, and hosts receive
-/// reports of departures.
+/// The live engine runs link failures, corrupted packets and hello messages. It also supports port queues,
+/// port agents and reports of departures to hosts.
 #[test]
 fn a_live_rack_runs_what_it_once_refused() {
     let failure = "[[failure]]\nlink = [0, 1]\nat = \"150 us\"\nrepair = \"500 us\"\n[errors]\nloss = 1e-3";
@@ -381,7 +383,7 @@ fn sweeps_span_a_grid_whose_last_dimension_varies_fastest() {
 fn a_resolved_experiment_resolves_to_itself() {
     let of_transports = raddle_testkit::registry().transports().iter().map(|transport| transport.info.name);
     let of_transports = of_transports.map(|name| format!("scheme.transport={name}"));
-    // PDQ's factors may exceed 1.
+    // The factors of PDQ may exceed 1.
     let others =
         ["scheme.r2c2.headroom=10%".to_owned(), "scheme={ transport = \"pdq\", pdq = { k = 3 } }".to_owned()];
     for set in of_transports.chain(others) {
@@ -403,7 +405,7 @@ fn an_experiment_by_load_resolves_to_itself_and_offers_that_load() {
     let resolved = document.experiment().unwrap().resolved.to_string();
     let again = Document::parse("resolved.toml", resolved.clone(), PathBuf::new()).unwrap();
     assert_eq!(again.experiment().unwrap().resolved.to_string(), resolved);
-    // Half of the hosts send.
+    // Only half of the hosts send, so the mean load of all hosts is 0.25.
     let load = document.prepare().unwrap().facts().host_load.unwrap();
     assert!((load - 0.25).abs() < 0.015, "{load}");
 }
@@ -459,7 +461,7 @@ fn topologies_and_flows_of_other_simulators_run_and_their_mistakes_are_shown() {
     };
     let error =
         |topology: &str, workload: &str| prepare(topology, workload).prepare().err().unwrap().to_string();
-    // Two switches are joined by two links; the hosts are nodes 1, 2 and 4.
+    // Two switches are joined by two parallel links. The hosts are nodes 1, 2 and 4.
     write(
         "rack.txt",
         "5 2 5\n0 3\n1 0 10Gbps 1us 0\n2 0 10Gbps 1us 0\n4 3 10Gbps 1us 0\n0 3 10Gbps 1us 0\n0 3 10Gbps 1us 0\n",
@@ -506,7 +508,7 @@ fn imbalance_is_sampled_alike_in_both_engines_and_changes_no_result() {
     assert_eq!(packet.digest, plain.digest);
     assert!(plain.imbalance.is_empty());
     assert_eq!(packet.imbalance, lockstep.imbalance);
-    // There are two uplinks at either tier.
+    // A switch has two uplinks at both tiers, so the imbalance is at most 2.
     assert!(packet.imbalance.iter().all(|sample| (0.0..=2.0).contains(&sample.imbalance)));
     for tier in [1, 2] {
         let busy = packet.imbalance.iter().filter(|sample| sample.tier == tier);
@@ -523,15 +525,15 @@ fn slowdown_is_over_a_flow_alone_with_its_handshake_and_frames() {
         "scheme.tcp-newreno.initial_window=1000",
     ];
     let (_, flows) = outcome(&document("", &[TREE, &[list], &more].concat()));
-    // Six links of 1 us: a handshake of 84 B in each direction, then 685 packets. The last packet waits behind a full
-    // one.
+    // The path has six links of 1 us. The handshake sends 84 B in each direction, and 685 packets follow. The
+    // last packet is smaller than a full packet and waits behind one at each hop.
     let ns = 2.0 * (6_000.0 + 6.0 * 67.2) + 6_000.0 + (684.0 + 5.0) * 1_230.4 + 1_438.0 * 0.8;
     assert_eq!(flows[0].ideal_fct_ps, (ns * 1e3_f64).round() as u64);
-    // The window is so large that no second round trip is needed.
+    // The whole flow fits in the initial window, so it needs no second round trip.
     assert_eq!(flows[0].slowdown(), Some(1.0));
 }
 
-/// Runs all examples of the book.
+/// Checks that no example of the book draws a warning.
 #[test]
 fn shipped_examples_draw_no_warnings() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
@@ -539,7 +541,7 @@ fn shipped_examples_draw_no_warnings() {
     for entry in std::fs::read_dir(folder).expect("examples") {
         let path = entry.expect("a file").path();
         let example = Document::load(&path).expect("an example");
-        // Examples for `raddle live`, which sets the engine itself.
+        // An example for `raddle live` does not set the engine, since the command sets it.
         let is_live = std::fs::read_to_string(&path).expect("a text").contains("hosts = \"namespaces\"");
         let overrides = if is_live { &["engine.kind=live"][..] } else { &[] };
         let example = example.with_overrides(overrides.iter().copied()).expect("overrides");

@@ -1,5 +1,5 @@
-//! Results are identical with any number of threads: every scheme on every kind of fabric, without and with failures,
-//! with queue limits and queue records, and with cut-through.
+//! Checks that results are identical with any number of threads. The tests cover every scheme on every kind
+//! of fabric, failures, queue limits, queue records and cut-through.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -25,8 +25,8 @@ const FABRICS: [&str; 8] = [
 
 const SCHEMES: [&str; 4] = ["r2c2", "r2c2-central", "pfq", "tcp-newreno"];
 
-/// A link and a node that exist in every fabric fail and recover during the traffic. Discovery of one failure is
-/// delayed, discovery of the other is immediate.
+/// Returns the failure of a node and of a link that exist in every fabric. Both fail and recover during the
+/// traffic. The failure of the node is discovered after a delay, the failure of the link at once.
 fn failures(fabric: &str) -> String {
     let node = 3;
     let neighbour = match fabric.split('"').nth(1) {
@@ -52,7 +52,8 @@ fn experiment(fabric: &str, scheme: &str, more: &str) -> Document {
     Document::parse("threads.toml", text, PathBuf::new()).unwrap()
 }
 
-/// The results, with flows in the order of their records, and without the fields that depend on threads.
+/// Returns the outcome and the flow records in the order in which they are written. The run time, which
+/// differs between runs, is set to 0.
 fn outcome(document: &Document, threads: Threads) -> (Outcome, Vec<FlowRecord>) {
     let mut flows = Vec::new();
     let mut take = |flow: &FlowRecord| {
@@ -113,7 +114,8 @@ fn runs_with_random_faults_and_errors() {
     assert!(drops().any(|drops| drops.lost > 0) && drops().any(|drops| drops.malformed > 0));
 }
 
-/// Nodes discover the failures by hello messages. Their packets and delays are the same with any number of threads.
+/// Nodes discover failures by hello messages. The hello packets and the discovery delays are the same with
+/// any number of threads.
 #[test]
 fn runs_whose_nodes_say_hello() {
     let hellos = ["engine.discovery=\"hello\"", "engine.hello_period=5 us"];
@@ -123,8 +125,8 @@ fn runs_whose_nodes_say_hello() {
     assert!(outcomes.iter().any(|outcome| outcome.totals.drops.no_route > 0));
 }
 
-/// Links fail without notice to the nodes. Every byte still arrives, and the run reaches its end, at the same time with
-/// any number of threads.
+/// Links fail, and nodes discover the failures by hello messages. Every byte still arrives. The results are
+/// the same with any number of threads.
 #[test]
 fn reliable_r2c2_delivers_every_byte_while_nodes_find_out_about_failures() {
     let text = "[topology]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\n\
@@ -174,10 +176,10 @@ fn runs_of_each_routing() {
         let mut fabrics = 0;
         for fabric in [FABRICS[0], FABRICS[3], FABRICS[4], FABRICS[7]] {
             let document = experiment(fabric, "tcp-newreno", &failures(fabric));
-            // Switch AR runs only with congestion points.
+            // Switch AR needs congestion points.
             let points = "scheme.congestion_points=\"qcn\"";
             let document = document.with_overrides([set.as_str(), points]).unwrap();
-            // Some routings are for Clos networks only, some for trees.
+            // Some routing schemes support only Clos networks, and some only trees.
             if document.prepare().is_ok() {
                 let outcome = same_on_any_number_of_threads(&document, &format!("{set} on {fabric}"));
                 assert!(outcome.delivered > 20, "{set} on {fabric}");
@@ -188,7 +190,7 @@ fn runs_of_each_routing() {
     }
 }
 
-/// Options of R2C2: selecting a protocol for long flows, retransmission, deadlines.
+/// Runs R2C2 with each of its options: protocol selection for long flows, retransmission, and deadlines.
 #[test]
 fn runs_of_r2c2_with_its_options() {
     let lasting = ["scheme.r2c2.rho=5 us", "workload.sizes={ kind = \"fixed\", size = \"40 KB\" }"];
@@ -213,7 +215,8 @@ fn runs_of_r2c2_with_its_options() {
     }
 }
 
-/// Switches that measure, request and respond; and the clairvoyant oracle, which always runs on one thread.
+/// Runs Expeditus, whose switches exchange requests and responses about congestion. Also runs the clairvoyant
+/// oracle, which always uses one thread.
 #[test]
 fn runs_of_expeditus_and_clairvoyant() {
     let fabric = FABRICS[4];
@@ -230,7 +233,7 @@ fn runs_of_expeditus_and_clairvoyant() {
     assert_eq!(digests.len(), 6, "each does something of its own");
 }
 
-/// Pauses, notices, rate limiters and port shares, with failures during the run.
+/// Runs lossless Ethernet with pauses, congestion notices, rate limiters and port shares.
 #[test]
 fn runs_of_lossless_ethernet() {
     let fabric = FABRICS[7];

@@ -26,14 +26,15 @@ l2 requires l1
 }
 ";
 
-/// Hosts around one switch, with a propagation delay of 50 ns. They send packets of 1,500 bytes back to back.
+/// Scheme and engine tables for UDP with a payload of 1,456 bytes, which makes packets of 1,500 bytes.
 const UDP: &str = "transport = \"udp\"\nudp = { payload = \"1456 B\" }\n[engine]\n";
 
-/// Lossless Ethernet with cut-through: the switch forwards a frame once it has received 64 bytes.
+/// Scheme and engine tables for lossless Ethernet with cut-through: a switch starts to forward a frame after
+/// it has received 64 bytes.
 const CEE: &str =
     "transport = \"cee\"\nflow_control = \"pfc\"\n[engine]\ncut_through = true\nheader = \"64 B\"\n";
 
-/// An experiment in its own folder, beside its program.
+/// An experiment in a temporary folder that also holds its program.
 struct Experiment {
     folder: TempDir,
     text: String,
@@ -82,8 +83,8 @@ impl Experiment {
     }
 }
 
-/// In each round, every rank computes, sends to every other rank, and waits for the messages from all of them. Messages
-/// have 3,000 to 60,000 bytes.
+/// A program in which each round has three steps: every rank computes, sends a message to every other rank,
+/// and waits for the messages of all other ranks. A message has 3,000 to 60,000 bytes.
 fn exchange(ranks: u32, rounds: u32) -> String {
     let mut text = format!("num_ranks {ranks}\n");
     for rank in 0..ranks {
@@ -111,12 +112,12 @@ fn exchange(ranks: u32, rounds: u32) -> String {
 
 #[test]
 fn the_example_over_udp_takes_what_it_does_by_hand() {
-    // The payloads of 1,456, 1,456 and 88 bytes make packets of 1,500, 1,500 and 132 bytes. The switch has the first
-    // packet at 1,000 + 1,200 + 50 ns, and sends without a gap until 2,250 + 2,505.6 ns. The last bit arrives 50 ns
-    // later, and then the rank computes for 500 ns.
+    // The message has 3,000 bytes. Payloads of 1,456, 1,456 and 88 bytes make packets of 1,500, 1,500 and 132
+    // bytes. The switch has received the first packet at 1,000 + 1,200 + 50 ns. It then sends without a gap
+    // until 2,250 + 2,505.6 ns. The last bit arrives 50 ns later, and rank 1 then computes for 500 ns.
     let example = |more| Experiment::crossbar(EXAMPLE, 2, &format!("placement = \"in_order\"\n{more}"), UDP);
     assert_eq!(example("").makespan_ps(), 5_305_600);
-    // Four packets with 1,456 bytes and one with 176.
+    // With 6,000 bytes, four packets have a payload of 1,456 bytes and one has a payload of 176 bytes.
     assert_eq!(example("scale = 2").makespan_ps(), 2_250_000 + 4_976_000 + 50_000 + 500_000);
     let (outcome, flows) = example("").run();
     let rank = |rank, finished, computed, sent: (u64, u64)| RankRecord {
@@ -139,7 +140,7 @@ fn the_example_over_udp_takes_what_it_does_by_hand() {
 #[test]
 fn oracle_8_15_replay_of_the_example_on_the_crossbar() {
     let example = |more: &str| Experiment::crossbar(EXAMPLE, 2, more, CEE);
-    // The result does not depend on the hosts on which the ranks run.
+    // The result does not depend on the placement of the ranks.
     for placement in ["placement = \"in_order\"", "placement = \"random\""] {
         let (outcome, flows) = example(placement).run();
         assert_eq!((flows[0].start_ps, flows[0].fct_ps), (1_000_000, Some(2_551_200)));
@@ -150,8 +151,9 @@ fn oracle_8_15_replay_of_the_example_on_the_crossbar() {
 
 #[test]
 fn a_rendezvous_takes_one_round_trip_more() {
-    // A frame of 64 bytes takes 51.2 ns on each link; the switch waits for the whole frame. With two delays of 50 ns,
-    // one way takes 202.4 ns.
+    // A handshake frame has 64 bytes, so the switch receives it completely before it forwards it. Its
+    // serialization delay is 51.2 ns on each of the two links, and their propagation delay is 50 ns each:
+    // 202.4 ns in total.
     let with = |eager: &str| Experiment::crossbar(EXAMPLE, 2, &format!("eager = \"{eager}\""), CEE).run();
     let (eager, _) = with("always");
     let (asked, flows) = with("0 B");
@@ -159,7 +161,7 @@ fn a_rendezvous_takes_one_round_trip_more() {
     let (handshake, data) = (202_400, 2_551_200);
     assert_eq!(sizes, [(0, 64, Some(handshake)), (1, 64, Some(handshake)), (2, 3_000, Some(data))]);
     assert_eq!(asked.makespan_ps().unwrap(), eager.makespan_ps().unwrap() + 2 * handshake);
-    // A message whose size equals the limit uses rendezvous.
+    // A message of exactly the limit uses rendezvous.
     assert_eq!((with("3 KB").1.len(), with("3001 B").1.len()), (3, 1));
 }
 
@@ -169,7 +171,7 @@ fn a_program_has_one_result_on_any_number_of_threads_and_in_lockstep() {
     let program = exchange(ranks, rounds);
     let new = |fabric, scheme| {
         let experiment = Experiment::new(&program, fabric, "", scheme);
-        // Threads synchronize once per propagation delay, so the delay is raised.
+        // Threads synchronize once per propagation delay. A longer delay makes the test faster.
         Experiment { text: experiment.text.replace("50 ns", "2 us"), ..experiment }
     };
     let udp = new("kind = \"fat_tree\"\nk = 4", UDP);
@@ -196,7 +198,7 @@ fn every_transport_carries_a_program() {
         let fabric = match transport.make {
             Make::Whole { .. } => "kind = \"torus\"\ndims = [4, 4]",
             Make::Hosts(_) => "kind = \"folded_clos\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4",
-            Make::Fluid { .. } => continue, // sends no packets
+            Make::Fluid { .. } => continue, // A fluid transport sends no packets.
         };
         let name = transport.info.name;
         let points = if name == "dcqcn" { "red" } else { "none" };
@@ -210,7 +212,7 @@ fn every_transport_carries_a_program() {
     }
 }
 
-/// Number of [`exchange`]'s messages that use the rendezvous protocol.
+/// Returns the number of messages of [`exchange`] that use the rendezvous protocol.
 fn large(ranks: u32, rounds: u32) -> u64 {
     let size = |a: u32, b: u32| 3_000 * (1 + (a + b) % 20);
     let pairs = (0..ranks).flat_map(|a| (0..ranks).map(move |b| (a, b))).filter(|(a, b)| a != b);
@@ -228,7 +230,7 @@ fn a_seed_places_the_ranks() {
     assert!((2..6).any(|seed| nodes(seed) != nodes(1)));
 }
 
-/// Each of two ranks sends before it receives.
+/// A program in which both ranks send before they receive.
 const EMBRACE: &str = "num_ranks 2
 rank 0 {
 l1: send 20000b to 1
@@ -257,7 +259,7 @@ fn a_run_that_comes_to_rest_too_early_says_who_waits_for_what() {
     assert!(run("eager = \"always\"").unwrap().0.makespan_ps().is_some());
 }
 
-/// RoCE continues when a link is repaired, and gives up if it is not.
+/// RoCE resumes the transfer if the link is repaired, and gives up if the link stays down.
 #[test]
 fn a_program_that_a_failed_link_stops_names_the_link() {
     let failed = |repair: &str| {

@@ -8,7 +8,7 @@ use raddle_lab::{Control, Outcome, Threads};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// A workload on 16 hosts around one switch.
+/// Makes an experiment with the workload on 16 hosts of one switch.
 fn document(workload: &str) -> Document {
     let text = format!(
         "[topology]\nkind = \"single_switch\"\nhosts = 16\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\
@@ -23,7 +23,7 @@ fn outcome(workload: &str) -> Outcome {
     run(document(workload).prepare().unwrap(), &mut |_| Ok(()), control).unwrap()
 }
 
-/// Number of messages and bytes that the ranks of a finished run sent.
+/// Returns the number of messages, and of bytes, that all ranks of a finished run sent.
 fn sent(outcome: &Outcome) -> (u64, u64) {
     assert!(outcome.makespan_ps().is_some(), "all ranks finished");
     let total = |(messages, bytes), (more, and_bytes)| (messages + more, bytes + and_bytes);
@@ -47,7 +47,8 @@ fn every_program_runs_to_its_end() {
     }
 }
 
-/// A row of 4 ranks exchanges data twice in each of 3 iterations; its ranks compute before each exchange.
+/// Four ranks in a row exchange data with their neighbours twice in each of 3 iterations. The ranks compute
+/// before each exchange.
 #[test]
 fn a_halo_is_what_its_numbers_say() {
     let halo = "skeleton = \"halo\"\ngrid = [4]\nsizes = [\"1 KB\", \"2 KB\"]\niterations = 3\n";

@@ -12,7 +12,8 @@ fn document(workload: &str) -> Document {
     Document::parse("experiment.toml", text, PathBuf::new()).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
-/// The flows of that workload on the 2-ary 5-tree. The resolved experiment must give the same flows.
+/// Returns the flows of a workload on the 2-ary 5-tree. Checks that the resolved experiment gives the same
+/// flows.
 fn flows(workload: &str) -> Vec<Flow> {
     let document = document(workload);
     let experiment = document.experiment().unwrap_or_else(|problem| panic!("{workload}: {problem}"));
@@ -27,7 +28,7 @@ fn flows(workload: &str) -> Vec<Flow> {
     flows
 }
 
-/// The load that 32 hosts offer in `window`, as a share of their links' rate.
+/// Returns the load that 32 hosts offer during `window`, as a share of the total rate of their links.
 fn load(flows: &[Flow], window: Duration) -> f64 {
     let bytes: Bytes = flows.iter().map(|flow| flow.size).sum();
     bytes.0 as f64 * 8.0 / window.as_secs_f64() / 32.0 / 10e9
@@ -71,7 +72,8 @@ fn a_load_is_one_long_flow_a_pair() {
     }
 }
 
-/// specifications/cee.md §6.3: the hotspot written in full equals the default.
+/// specifications/cee.md §6.3: a hotspot with all keys set to their defaults gives the same flows as `hotspot
+/// = {}`.
 #[test]
 fn oracle_6_3_the_hotspot_written_in_full_is_the_default() {
     let default = flows("hotspot = {}");
@@ -85,7 +87,8 @@ fn oracle_6_3_the_hotspot_written_in_full_is_the_default() {
     assert_eq!(flows("hotspot = { degree = 8, severity = 2, victims = [] }\nprocess = \"poisson\"").len(), 8);
 }
 
-/// specifications/cee.md §6.4: an output-generated hotspot is one flow, which can also be listed.
+/// specifications/cee.md §6.4: an output-generated hotspot consists of one flow. A flow list with this flow
+/// gives the same workload.
 #[test]
 fn oracle_6_4_the_output_generated_hotspot_is_one_flow() {
     let hotspot = flows("hotspot = { type = \"output\" }\nprocess = \"poisson\"");

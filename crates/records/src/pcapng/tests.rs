@@ -1,4 +1,4 @@
-//! Parses the written captures by the rules of the format.
+//! Parses the written captures by the rules of the pcapng format.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -12,7 +12,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
 }
 
-/// The type and body of each block.
+/// Returns the type and the body of each block.
 fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut blocks = Vec::new();
     while !bytes.is_empty() {
@@ -24,7 +24,7 @@ fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
     blocks
 }
 
-/// The codes and values of a block's options.
+/// Returns the codes and the values of a block's options.
 fn options(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
     let mut options = Vec::new();
     loop {
@@ -38,7 +38,7 @@ fn options(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
     }
 }
 
-/// Interface, time in ns, length, and captured bytes of a frame.
+/// Returns the interface, the time in ns, the length and the captured bytes of a packet block.
 fn packet(block: &[u8]) -> (u32, u64, u32, &[u8]) {
     let kept = word(block, 12) as usize;
     assert_eq!(block.len(), 20 + kept.next_multiple_of(4));

@@ -1,5 +1,5 @@
-//! Tests of the declarations: defaults and examples can be read, the book's page is current, and the schema describes
-//! the files that Raddle ships.
+//! Tests the declarations of keys. Defaults and examples can be parsed, the page in the book is current, and
+//! the schema describes the experiments that Raddle ships.
 
 use super::super::ROOT;
 use super::{page, schema};
@@ -43,8 +43,8 @@ fn defaults_and_examples_of_all_keys_can_be_read() {
     assert!(keys > 200, "only {keys} keys are declared");
 }
 
-/// The places where `value` does not fit `schema`, each with the reason. It supports only the JSON Schema keywords that
-/// our schema uses.
+/// Adds each place where `value` does not match `schema` to `found`, with the reason. Supports only the JSON
+/// Schema keywords that Raddle's schema uses.
 fn misfits(value: &Value, schema: &Value, path: &str, found: &mut Vec<String>) {
     if let Some(any) = schema["anyOf"].as_array() {
         let fits = |schema: &&Value| {
@@ -102,7 +102,7 @@ fn misfits(value: &Value, schema: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// All TOML files below a folder.
+/// Adds all TOML files below a folder to `found`.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -130,7 +130,7 @@ fn the_schema_describes_all_experiments_that_raddle_ships() {
         }
         let mut found = Vec::new();
         misfits(&value, &schema, "", &mut found);
-        // A file with a topology of another crate has extra keys in `[topology]`, which the schema allows.
+        // A topology of another crate has its own keys in `[topology]`. The schema allows them.
         assert!(found.is_empty(), "{}: {found:#?}", path.display());
         experiments += 1;
     }

@@ -1,9 +1,9 @@
-//! Tests of small figures whose claims must hold.
+//! Reproduces small figures and checks their claims.
 
 use super::*;
 use std::collections::BTreeSet;
 
-/// Set-up S on a rack with 64 nodes.
+/// An experiment on a rack of 64 nodes.
 const RACK: &str = r#"
 [topology]
 kind = "torus"
@@ -47,12 +47,13 @@ fn figure(tables: &str) -> Result<Vec<Outcome>, Error> {
     figure_with("", tables)
 }
 
-/// Reproduces a figure of the rack with more keys in `[figure]` and more tables.
+/// Reproduces a figure with the experiment [`RACK`]. `keys` are added to `[figure]`, and `tables` to the
+/// file.
 fn figure_with(keys: &str, tables: &str) -> Result<Vec<Outcome>, Error> {
     figure_of(keys, RACK, tables)
 }
 
-/// Reproduces a figure of that experiment with more keys in `[figure]` and more tables.
+/// Reproduces a figure with the given experiment. `keys` are added to `[figure]`, and `tables` to the file.
 fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>, Error> {
     let head = format!("[figure]\npaper = \"test\"\nnumber = \"1\"\ntitle = \"A test\"\n{keys}\n");
     let text = format!("{head}{experiment}{tables}").into();
@@ -268,7 +269,7 @@ fn flows_that_never_finished_are_told_by_class() {
     assert!(Unfinished::of("a run".to_owned(), &finished).is_none());
 }
 
-/// Four paths with 25, 10, 10 and 50% of a link's rate. The source offers 90%.
+/// Four paths whose links have 25, 10, 10 and 50% of the link rate. The source offers 90%.
 const SLOW_ROOTS: &str = r#"
 [topology]
 kind = "k_ary_n_tree"
@@ -331,8 +332,9 @@ fn claim_in(id: &str, measure: &str, accept: &str) -> String {
     )
 }
 
-/// specifications/cee.md §8.6: a flow on one path gets that path's rate. If a flow is split into equal parts, the
-/// slowest path limits all of them once buffers are full, and only the slowest path then has a queue.
+/// specifications/cee.md §8.6: a flow on one path gets the rate of this path. If a flow is split into equal
+/// parts over several paths and buffers are full, the slowest path limits all parts. Only the slowest path
+/// then has a queue.
 #[test]
 fn oracle_8_6_fluid_bounds_of_four_paths() {
     let window = "from = \"3 ms\", to = \"8 ms\"";
@@ -401,7 +403,7 @@ fn a_plot_whose_curves_are_of_no_sweep_is_refused() {
     figure(plot).expect("one curve");
 }
 
-/// Reproduces a claim that cannot hold, and that states a deviation.
+/// Reproduces a figure with a claim that cannot hold. `deviates` states why the claim deviates.
 fn deviating(deviates: &str) -> Result<Vec<Outcome>, Error> {
     figure(&format!(
         "[[claim]]\nid = \"never\"\nsection = \"1\"\nsays = \"flows take no time\"\nwhy = \"never\"\n\
@@ -446,7 +448,7 @@ fn a_figure_that_runs_only_by_its_own_name_is_left_out_of_its_paper() {
     assert_eq!(names("expeditus/fig8"), [vec!["expeditus/fig8".to_owned()], vec![]]);
 }
 
-/// Intended warnings about embedded figures: the figure, the lint, and the reason.
+/// The warnings that figures intentionally draw: the figure, the lint, and the reason.
 const MEANT: [(&str, &str, &str); 3] = [
     (
         "expeditus/fig12",
@@ -461,7 +463,7 @@ const MEANT: [(&str, &str, &str); 3] = [
     ("r2c2/fig19-counted", "late-flows", "runs that end before and after the last flow are compared"),
 ];
 
-/// Checks three experiments of each figure, the first included.
+/// Checks about three experiments of each figure, among them the first.
 #[test]
 fn shipped_figures_draw_no_warnings_that_are_not_meant() {
     let options = options(&[], Path::new(""));
@@ -470,7 +472,7 @@ fn shipped_figures_draw_no_warnings_that_are_not_meant() {
         let document = document(&file, &options).expect("a figure");
         let cells = document.cells().expect("a grid");
         let some = cells.iter().step_by(cells.len().div_ceil(3));
-        // A file with `[compute]` need not describe an experiment.
+        // A file with `[compute]` may have no experiment.
         for prepared in some.filter_map(|cell| cell.document.prepare().ok()) {
             for warning in prepared.warnings {
                 if !MEANT.iter().any(|&(figure, lint, _)| (figure, lint) == (&file.name(), warning.lint)) {

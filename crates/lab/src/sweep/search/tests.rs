@@ -3,7 +3,8 @@
 use super::*;
 use crate::experiment::Document;
 
-/// The result of a search where `truth` holds, and the values tried.
+/// Searches the greatest number up to `last` for which `truth` holds. Returns the result and the numbers
+/// tried.
 fn find(last: u64, truth: impl Fn(u64) -> bool) -> (u64, Vec<u64>) {
     let mut tried = Vec::new();
     let found = greatest(last, |place| {
@@ -41,8 +42,8 @@ fn the_found_value_holds_and_the_next_one_does_not() {
     }
 }
 
-/// Flows of 125 KB to one host with a 10 Gbps link, 0.1 ms each, all due after 1.05 ms. If all flows end at the same
-/// time, at most ten meet the deadline.
+/// Flows of 125 KB to one host with a 10 Gbps link. Each flow takes 0.1 ms alone, and all flows have a
+/// deadline of 1.05 ms. If all flows share the link, at most ten meet the deadline.
 const BURST: &str = r#"
 [topology]
 kind = "single_switch"

@@ -2,7 +2,7 @@ use super::*;
 use crate::experiment::workload_names as names;
 use std::collections::BTreeSet;
 
-/// All strings that occur as values in an experiment.
+/// Adds all strings that occur as values in an experiment to `found`.
 fn words(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::String(word) => drop(found.insert(word.clone())),
@@ -12,8 +12,8 @@ fn words(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// A new scheme, fabric or kind of workload is drawn automatically. This test fails if it needs keys that no code
-/// draws, since the checks then never accept it.
+/// Draws automatically include a new scheme, fabric or kind of workload. If it needs keys that no code draws,
+/// every draw of it is refused, and this test fails.
 #[test]
 fn everything_that_can_be_named_is_drawn() {
     let registry = Arc::new(Registry::builtin());
@@ -26,7 +26,7 @@ fn everything_that_can_be_named_is_drawn() {
         match drawn.experiment {
             Some(experiment) => words(&Value::Table(experiment), &mut found),
             None => {
-                // The same first choices as in `draw`.
+                // Repeats the first choices of `draw`, which gave no experiment.
                 let mut dice = Dice::new(seed);
                 let transport = dice.pick(registry.transports());
                 none.push((transport.info.name, dice.pick(&registry.routings_of(&transport))));
@@ -40,7 +40,7 @@ fn everything_that_can_be_named_is_drawn() {
     let all = schemes.chain(own).chain(fabric::kinds(&registry)).chain(kinds);
     let missing: BTreeSet<_> = all.filter(|&name| !found.contains(name)).collect();
     assert!(missing.is_empty(), "never drawn: {missing:?}");
-    // Switch AR needs the congestion points of QCN, but DCQCN has its own.
+    // Switch AR needs the congestion points of QCN, but DCQCN uses other congestion points.
     none.retain(|&pair| pair != ("dcqcn", "switch-ar"));
     assert!(none.is_empty(), "no fabric was found for {none:?}");
     assert!(refused * 2 < offered, "{refused} of {offered} parts were refused");
