@@ -1,8 +1,8 @@
-//! The flow engine's cost against flows and hosts: fat-trees under ECMP, max-min shares, web-search sizes at half of the load
-//! (`docs/src/benchmarks.md`).
+//! Measures how the flow engine's cost grows with the number of flows and hosts. All runs use fat-trees, ECMP, max-min
+//! shares and web-search flow sizes at a load of 50% (`docs/src/benchmarks.md`).
 //!
-//! `cargo bench -p raddle-bench --bench flow_engine [-- K FLOWS]`, a fat-tree of switches of K ports. Each measurement is a
-//! process of its own, so that its peak of memory is its own.
+//! `cargo bench -p raddle-bench --bench flow_engine [-- K FLOWS]`; K is the number of ports of a switch. Each
+//! measurement runs in a separate process, so that its peak memory use can be measured.
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
@@ -34,7 +34,8 @@ routing = "ecmp"
 kind = "flow"
 "#;
 
-/// Ports a switch, and flows: first more flows on one fabric, then more hosts under as many flows.
+/// The measurements: ports per switch, and number of flows. The first rows increase the number of flows on one fabric,
+/// the other rows increase the number of hosts at a fixed number of flows.
 const WORKS: [(u32, u32); 7] = [
     (16, 10_000),
     (16, 100_000),
@@ -47,7 +48,7 @@ const WORKS: [(u32, u32); 7] = [
 
 const HEADS: [&str; 7] = ["hosts", "flows", "set-up s", "run s", "events", "us/event", "peak MB"];
 
-/// Runs a work, and returns the numbers of its row.
+/// Runs one measurement. Returns its row of the table.
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn measure(k: u32, flows: u32) -> Outcome<String> {
     let document = Document::parse("flow_engine", EXPERIMENT.to_owned(), PathBuf::new())?;
@@ -65,7 +66,7 @@ fn measure(k: u32, flows: u32) -> Outcome<String> {
     Ok(format!("{hosts:>9} {flows:>9} {set_up:>9.2} {seconds:>9.2} {events:>9} {per_event:>9.1} {peak:>9.0}"))
 }
 
-/// The most memory that this process has had resident, where the system tells.
+/// Returns the peak resident memory of this process in kB, or `None` if the system does not report it.
 fn resident_peak_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,7 +1,8 @@
-//! Fluid policies on one core: microseconds until all rates are right again when a flow goes or comes, with many live on a
-//! fat tree at 10 Gbps, uniform pairs, ECMP.
+//! Measures fluid policies on one core: the microseconds that a policy needs to update all rates when a flow leaves or
+//! arrives. Many flows are active on a fat-tree at 10 Gbps, with uniform pairs and ECMP.
 //!
-//! A flow that goes is one that sends, as flows go when they are complete. `touched` is how many rates change.
+//! A flow that leaves has a rate above zero, because in a simulation flows leave when they are complete. `touched` is
+//! the mean number of rates that change per arrival or departure.
 
 use raddle_allocate::{Changes, Criticality, Fluid, FluidFlow, MaxMin, Reservation, Rules};
 use raddle_core::{Duration, Stream, Time};
@@ -9,7 +10,7 @@ use std::time::Instant;
 
 const RATE_BPS: f64 = 1e10;
 
-/// A fat tree of k-port switches: k pods of (k/2)^2 hosts. Each of its links is two slots, up and down.
+/// A fat-tree of k-port switches: k pods of (k/2)^2 hosts. Each cable has two link slots: up and down.
 struct FatTree {
     half: u64,
 }
@@ -19,12 +20,13 @@ impl FatTree {
         2 * self.half.pow(3)
     }
 
-    /// Links of hosts to edges, of edges to aggregation, of these to the core: as many of each.
+    /// Number of link slots. There are as many host-edge cables as edge-aggregation cables and aggregation-core cables.
     fn slots(&self) -> usize {
         usize::try_from(6 * self.hosts()).expect("a tree that fits memory")
     }
 
-    /// The links from one host to another, by the edge port and the core that a random number picks.
+    /// Writes the links from `src` to `dst` to `row`. The number `random` selects the edge switch's uplink and the
+    /// core.
     fn path(&self, src: u64, dst: u64, random: u64, row: &mut Vec<(u32, f32)>) {
         let (half, hosts) = (self.half, self.hosts());
         let (edge_port, core_port) = (random % half, random / half % half);
@@ -48,14 +50,14 @@ impl FatTree {
     }
 }
 
-/// The flows of a policy.
+/// A policy and its active flows.
 struct Flows<'a, P> {
     policy: P,
     tree: &'a FatTree,
     deadlines: bool,
     stream: Stream,
     order: u64,
-    /// Live slots, and by slot their rates.
+    /// Slots of active flows. `rates` is indexed by slot.
     live: Vec<usize>,
     rates: Vec<f64>,
     changes: Changes,
@@ -68,7 +70,7 @@ impl<P: Fluid> Flows<'_, P> {
         let src = self.stream.below(hosts);
         let dst = (src + 1 + self.stream.below(hosts - 1)) % hosts;
         self.tree.path(src, dst, self.stream.bits() >> 16, &mut self.row);
-        // So long that none is complete while this runs.
+        // The flows are so long that none completes during the benchmark.
         let size_bits = 1e9 + self.stream.exponential(1e9);
         let due = if self.deadlines {
             now + Duration::from_ms(1000 + self.stream.below(9000))
@@ -99,7 +101,7 @@ impl<P: Fluid> Flows<'_, P> {
         self.policy.settle(now, &mut self.changes);
     }
 
-    /// Keeps what the last settle reported; returns how much it was.
+    /// Stores the rates that the last settle reported. Returns the number of these rates.
     fn note(&mut self) -> usize {
         for &(slot, rate) in &self.changes.rates {
             self.rates[slot] = rate;
@@ -175,7 +177,7 @@ fn measure(name: &str, policy: impl Fluid, tree: &FatTree, count: usize, deadlin
 }
 
 fn main() {
-    // One flow a host, then ten.
+    // About one flow per host, then about ten flows per host.
     for (half, count) in [(8, 1_000), (14, 5_000), (37, 100_000), (4, 1_000), (6, 5_000), (17, 100_000)] {
         let tree = FatTree { half };
         let links = vec![RATE_BPS; tree.slots()];

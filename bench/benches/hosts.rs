@@ -1,9 +1,11 @@
-//! Two Linux hosts at one switch: round trips while it is idle, TCP in Gbit/s, and frames of the least size a second.
+//! Measures two Linux hosts at one switch: round-trip times on the idle switch, TCP throughput in Gbit/s, and
+//! minimum-size frames per second.
 //!
 //! `cargo bench --bench hosts -- --gbps 10 --seconds 5`
 //!
-//! Needs root, TAP interfaces, `ping` and `iperf3`. The round trips are those of `ping` every 10 ms. TCP is one connection of `iperf3`. Frames
-//! carry 18 bytes over UDP: one thread gives its kernel 64 at a time, as fast as it can, and those count that the other host's kernel has taken.
+//! The benchmark needs root, TAP interfaces, `ping` and `iperf3`. `ping` measures a round trip every 10 ms. `iperf3`
+//! measures one TCP connection. A minimum-size frame carries 18 bytes over UDP. One thread hands its kernel 64 such
+//! datagrams at a time, as fast as it can. A frame counts when the other host's kernel has received it.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark measures and prints")]
 
@@ -83,20 +85,21 @@ fn measure(hosts: &[FrameHost; 2], seconds: u64) -> Result<(), Box<dyn Error + S
     Ok(())
 }
 
-/// Sends small frames from the first host to the second. Returns how many the second got, and in how many seconds.
+/// Sends small frames from the first host to the second. Returns the number of received frames and the time in seconds.
 fn small_frames(hosts: &[FrameHost; 2], seconds: u64) -> Result<(u64, f64), Box<dyn Error + Send + Sync>> {
     hosts[1].namespace().enter()?;
     let _receiver = UdpSocket::bind((address(NodeId(1)), 9))?;
     hosts[0].namespace().enter()?;
     let sender = UdpSocket::bind((address(NodeId(0)), 0))?;
     sender.connect((address(NodeId(1)), 9))?;
-    // The kernel makes a datagram of each 18 bytes. A call for each datagram would leave little of the core to the receiving kernel.
+    // The kernel splits the buffer into datagrams of 18 bytes. With one call per datagram, the sender would leave the
+    // receiving kernel little time on the core.
     setsockopt(&sender, UdpGsoSegment, &18)?;
     let received = || hosts[1].counts().received.load(Ordering::Relaxed);
     let (begin, before) = (Instant::now(), received());
     while begin.elapsed().as_secs() < seconds {
         for _ in 0..100 {
-            // A queue that is full is the interface's to say, and not the sender's.
+            // If the queue is full, the interface counts the drop, and the sender ignores the error.
             let _ = sender.send(&[0; 64 * 18]);
         }
     }
@@ -109,7 +112,7 @@ fn start(host: &FrameHost, program: &str, arguments: &[&str]) -> std::io::Result
     host.namespace().spawn(command)
 }
 
-/// All that a program writes until its end.
+/// Waits until a program ends, and returns its standard output.
 fn said(program: Child) -> Result<String, Box<dyn Error + Send + Sync>> {
     Ok(String::from_utf8(program.wait_with_output()?.stdout)?)
 }

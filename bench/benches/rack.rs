@@ -1,9 +1,11 @@
-//! Figure 7's traffic (Costa et al., SIGCOMM 2015, §5.1) in a live rack, in real time: packet-hops a second, lateness, losses.
+//! Runs the traffic of Figure 7 (Costa et al., SIGCOMM 2015, §5.1) in a live rack in real time. Measures packet-hops
+//! per second, lateness and losses.
 //!
 //! `cargo bench --bench rack -- --dilation 10 --flows 1000`
 //!
-//! `--rush` never waits: what a polling thread can do at most. `--ring 64` makes the rack a ring of so many nodes: packets then
-//! pass many relays between a source and a sink. With `--copy` relays copy packets.
+//! With `--rush` the rack never waits for real time, which shows the maximum rate of a polling thread. With `--ring 64`
+//! the rack is a ring of 64 nodes, so that packets pass many relays on the way to their destination. With `--copy`
+//! relays copy packets.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
 

@@ -1,8 +1,10 @@
-//! What R2C2's rate computations take, as a share of the interval rho between them, on one core (the paper's Fig. 8).
+//! Measures the time of R2C2's rate computations on one core, as a share of the interval rho between two computations
+//! (the paper's Fig. 8).
 //!
-//! Two traces on 8x8x8 at 10 Gbps, a flow a microsecond, RPS: set-up S, whose flows are Pareto with a mean of 100 KB,
-//! and flows of 10 MB, of which there are just 500: at that load they would pile up for ever. All algorithms' rates
-//! are checked to agree to 1e-9.
+//! Both traces run on an 8x8x8 torus at 10 Gbps with RPS and one new flow per microsecond. The first trace is set-up S
+//! with Pareto flow sizes (mean 100 KB). The second has flows of 10 MB. It ends after 500 flows, because at that load
+//! the number of active flows would grow without bound. The benchmark checks that the rates of all algorithms agree to
+//! 1e-9.
 
 use raddle_core::{Bytes, Duration, Rate};
 use raddle_lab::analysis::rate_overhead::{Algorithm, Replay, Samples};

@@ -1,8 +1,10 @@
-//! Rate computation (R2C2, §3.3) on one core: microseconds for random flows on 8x8x8 at 10 Gbps, rows included.
+//! Measures rate computation (R2C2, §3.3) on one core: microseconds for random flows on an 8x8x8 torus at 10 Gbps. The
+//! time includes the computation of the flows' rows (their weights on links).
 //!
-//! Each line is the median of many computations over 20 sets of flows. From scratch, `rows` copies the flows' weights
-//! from [`Routing::weights`] into [`Flows`] and `fill` allocates; rows from node 0 are known before the clock starts.
-//! Incremental, one flow goes or one comes, and all rates are right again.
+//! Each line shows medians of many computations over 20 sets of flows. A computation from scratch has two parts: `rows`
+//! copies the flows' weights from [`Routing::weights`] into [`Flows`], and `fill` allocates the rates. The first
+//! computation of each set is not timed, so the routing has cached the rows. An incremental computation updates all
+//! rates after one flow leaves or one flow arrives.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
 
@@ -22,7 +24,7 @@ struct Fabric {
     usable: Vec<f64>,
 }
 
-/// Flows of a computation: protocol and how many.
+/// One measured case: the flows' routing protocol, the number of flows, and the number of timed computations per set.
 #[derive(Clone, Copy)]
 struct Case {
     protocol: Protocol,
@@ -30,7 +32,7 @@ struct Case {
     repeats: usize,
 }
 
-/// Pairs of different nodes, uniform.
+/// Draws `count` pairs of different nodes uniformly at random.
 fn pairs(set: u64, count: usize, nodes: u64) -> Vec<(NodeId, NodeId)> {
     let mut stream = Stream::new(1, set, "bench/rates");
     let node = |n: u64| NodeId(u32::try_from(n).expect("a small fabric"));
@@ -70,7 +72,7 @@ impl Fabric {
         let mut entries = 0;
         for set in 0..SETS {
             let pairs = pairs(set, case.flows, nodes);
-            // The first computation finds rows and grows working memory.
+            // The first computation fills the routing's cache and grows working memory, so it is not timed.
             for repeat in 0..=case.repeats {
                 let mut unused = Vec::new();
                 let first = repeat == 0;

@@ -1,5 +1,5 @@
-//! The rack's rings alone: packets handed from one end to the other a second, in one thread and between two; and how long a
-//! packet takes from one core to the other.
+//! Measures the rack's rings alone: packets per second through a ring in one thread and between two threads, and the
+//! time that a packet takes from one core to another.
 //!
 //! `cargo bench --bench rings`
 
@@ -44,7 +44,7 @@ fn entry(number: u32) -> Entry {
     Entry { due: u64::from(number), slot: number, len: 8_192, tag: 0 }
 }
 
-/// Puts packets in, in bursts of which half fill the ring, and takes them out.
+/// Pushes bursts that fill half of the ring, and takes each burst out. Returns millions of packets per second.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn one_thread() -> f64 {
     let memory = Shared::new();
@@ -92,7 +92,7 @@ fn two_threads() -> f64 {
     f64::from(PACKETS) / begin.elapsed().as_secs_f64() / 1e6
 }
 
-/// Half of what a packet takes to another core and back, in ns: p50 and p99.
+/// Returns half of a packet's round-trip time to another core, in ns: p50 and p99.
 fn between_cores() -> [f64; 2] {
     let (there, back) = (Shared::new(), Shared::new());
     let (mut put, mut arrived) = (Producer::new(there.clone()), Consumer::new(there));

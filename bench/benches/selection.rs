@@ -1,9 +1,10 @@
-//! Routing selection (R2C2, §3.4) on one core: utilities of assignments a second, 512 long flows between RPS and VLB on
-//! 8x8x8.
+//! Measures routing selection (R2C2, §3.4) on one core: evaluated assignments per second. An assignment gives each of
+//! 512 long flows on an 8x8x8 torus either RPS or VLB.
 //!
-//! `water-fill` copies the flows' rows into [`Flows`] and allocates with [`WaterFill`], as a rate computation does;
-//! `evaluator` is what searches use, on the same assignments, and must find the same utilities. `drawn` are assignments
-//! that have nothing to do with each other, as the first of a genetic search; `search` is a whole genetic search.
+//! `water-fill` copies the flows' rows into [`Flows`] and allocates with [`WaterFill`], as a rate computation does.
+//! `evaluator` is the code that searches use. It evaluates the same assignments and must find the same utilities.
+//! `drawn` are independent random assignments, like the first generation of a genetic search. `search` is a whole
+//! genetic search.
 
 use raddle_allocate::selection::{
     Assignment, Evaluator, Genetic, LongFlow, Objective, Problem, Search, Utility,
@@ -19,7 +20,7 @@ const PROTOCOLS: [Protocol; 2] = [Protocol::Rps, Protocol::Vlb];
 const FLOWS: usize = 512;
 const HEADROOM: f64 = 0.05;
 
-/// Pairs of different nodes, uniform.
+/// Draws `FLOWS` pairs of different nodes uniformly at random.
 fn uniform(nodes: u64) -> Vec<LongFlow> {
     let mut stream = Stream::new(1, 0, "bench/selection");
     let node = |n: u64| NodeId(u32::try_from(n).expect("a small fabric"));
@@ -30,7 +31,7 @@ fn uniform(nodes: u64) -> Vec<LongFlow> {
     (0..FLOWS).map(flow).collect()
 }
 
-/// Every node sends to the next of a random order of nodes.
+/// Returns one flow per node. Each node sends to the next node in a random cyclic order.
 fn permutation(nodes: u32) -> Vec<LongFlow> {
     let mut ring: Vec<u32> = (0..nodes).collect();
     Stream::new(1, 1, "bench/selection").shuffle(&mut ring);
@@ -38,7 +39,7 @@ fn permutation(nodes: u32) -> Vec<LongFlow> {
     ring.iter().enumerate().map(|(i, &src)| LongFlow::new(NodeId(src), NodeId(next(i)))).collect()
 }
 
-/// Assignments with biases of their own.
+/// Draws random assignments. Each has its own random probability for the second protocol.
 fn assignments(count: usize) -> Vec<Assignment> {
     let mut stream = Stream::new(1, 2, "bench/selection");
     (0..count)

@@ -1,8 +1,10 @@
-//! The packet engine's works in one table, a row each (`docs/src/benchmarks.md` says what the columns are).
+//! Prints a table of the packet engine's speed, with one row per workload (`docs/src/benchmarks.md` explains the
+//! columns).
 //!
-//! `cargo bench -p raddle-bench --bench table [-- WORK.. [--threads N]]`. Each measurement is a process of its own, so
-//! that its peak of memory is its own; a work's numbers are medians of three, those on several threads in turn with
-//! those on one. Rates of a shared machine vary: compare runs side by side.
+//! `cargo bench -p raddle-bench --bench table [-- WORK.. [--threads N]]`. Each measurement runs in a separate process,
+//! so that its peak memory use can be measured. Each number is the median of three measurements. Measurements on
+//! several threads alternate with measurements on one thread. Rates vary on a shared machine: compare runs side by
+//! side.
 
 use raddle_bench::allocator::Counting;
 use raddle_bench::works::{WORKS, Work, work};
@@ -19,11 +21,11 @@ static ALLOCATOR: Counting = Counting;
 
 const COLUMNS: usize = 11;
 
-/// What is measured, in the order of the table.
+/// The measured numbers, in the order of the table's columns.
 #[derive(Clone, Copy)]
 struct Numbers([f64; COLUMNS]);
 
-/// Their names, and how many decimals they are shown with.
+/// The columns' names, and the number of decimals to print.
 const HEADS: [(&str, usize); COLUMNS] = [
     ("M hops/s", 2),
     ("M data/s", 2),
@@ -64,7 +66,7 @@ fn measure(work: &Work, threads: usize) -> Numbers {
     let data = |totals: &raddle_packet_sim::Totals| totals.kinds[PacketKind::Data as usize].packets;
     let hops = (totals.packet_hops - warm.packet_hops) as f64;
 
-    // What a run adds beside packets is for flows: senders, receivers, and entries in nodes' tables.
+    // The memory that a run adds, without the packets, belongs to flows: senders, receivers, nodes' table entries.
     let packet = Simulation::<()>::BYTES_A_PACKET;
     let for_packets = simulation.peak_packets_inside() * packet;
     let for_flows = (Counting::live() - before).saturating_sub(at_rest + for_packets);
@@ -84,14 +86,14 @@ fn measure(work: &Work, threads: usize) -> Numbers {
     ])
 }
 
-/// The most memory that this process has had resident, where the system tells.
+/// Returns the peak resident memory of this process in kB, or `None` if the system does not report it.
 fn resident_peak_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Measures in a process of its own.
+/// Measures a workload in a separate process.
 fn measure_apart(work: &Work, threads: usize) -> Result<Numbers, Box<dyn Error>> {
     let program = std::env::current_exe()?;
     let output = Command::new(program)
@@ -114,7 +116,8 @@ fn medians(samples: &[Numbers]) -> Numbers {
     }))
 }
 
-/// A work's row: everything on one thread, then the rate on `threads` and its ratio to that on one.
+/// Returns a workload's row: all numbers on one thread, then the rate on `threads` threads and its ratio to the rate on
+/// one thread.
 fn row(work: &Work, threads: usize) -> Result<String, Box<dyn Error>> {
     let (mut one, mut many) = (Vec::new(), Vec::new());
     for _ in 0..REPEATS {
@@ -139,7 +142,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         match word.as_str() {
             "--threads" => threads = words.next(),
             "--measure" => only_measure = true,
-            "--bench" => {} // cargo's
+            "--bench" => {} // passed by cargo
             name => chosen.push(work(name).ok_or_else(|| {
                 let names: Vec<_> = WORKS.iter().map(|work| work.name).collect();
                 format!("no work is called `{name}`; there are {}", names.join(", "))

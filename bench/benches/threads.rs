@@ -1,8 +1,9 @@
-//! The default number of threads against one, on ten works from 12 to 4,096 nodes, on the machine as it is and with busy
-//! processes beside.
+//! Compares the default number of threads with one thread, on ten workloads from 12 to 4,096 nodes. The comparison is
+//! made twice: without other load on the machine, and with busy processes running beside the benchmark.
 //!
-//! `cargo bench -p raddle-bench --bench threads [-- WORK..] [--busy N] [--pairs N]`. Each row is a median over pairs of runs, one
-//! on one thread and one by default, in turn first and second. The busy processes are this program's, and end with it.
+//! `cargo bench -p raddle-bench --bench threads [-- WORK..] [--busy N] [--pairs N]`. Each row shows medians over pairs
+//! of runs. A pair is a run on one thread and a run with the default; their order alternates between pairs. The
+//! benchmark starts the busy processes itself, and they end with it.
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
@@ -15,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// A fabric and its traffic.
+/// A benchmark workload: a fabric, its traffic and its scheme, as fragments of an experiment file.
 struct Work {
     name: &'static str,
     topology: &'static str,
@@ -32,7 +33,7 @@ const PFC: &str =
 const WEB_SEARCH: &str = "arrivals = { kind = \"poisson\", load = 0.5 }\nsizes = { kind = \"web_search\" }\n\
                           pairs = \"uniform\"\nflows = 1_000";
 
-/// From the smallest to the largest.
+/// The workloads, from the smallest to the largest fabric.
 const WORKS: [Work; 10] = [
     Work {
         name: "mesh-12",
@@ -115,7 +116,7 @@ const WORKS: [Work; 10] = [
 ];
 
 impl Work {
-    /// Runs it. Returns the seconds it took, and the digest of what came out.
+    /// Runs the workload. Returns the run time in seconds, and the digest of the results.
     fn run(&self, threads: Threads) -> Outcome<(f64, Digest)> {
         let Self { name, topology, delay, workload, scheme } = self;
         let text = format!(
@@ -128,11 +129,12 @@ impl Work {
         Ok((outcome.seconds, outcome.digest))
     }
 
-    /// Median seconds on one thread, and the median ratio of the default's to them.
+    /// Returns the median run time on one thread in seconds, and the median ratio of the default's run time to the run
+    /// time on one thread.
     fn compare(&self, default: Threads, pairs: usize) -> Outcome<(f64, f64)> {
         let (mut seconds, mut ratios) = (Vec::new(), Vec::new());
         for pair in 0..pairs {
-            // The second run of a pair finds the caches as the first has left them.
+            // The second run of a pair profits from warm caches, so the order alternates.
             let order =
                 if pair % 2 == 0 { [Threads::Always(1), default] } else { [default, Threads::Always(1)] };
             let mut runs = [self.run(order[0])?, self.run(order[1])?];
@@ -155,7 +157,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Processes that keep cores busy until this is dropped.
+/// Processes that keep cores busy. They are killed when this value is dropped.
 struct Busy(Vec<Child>);
 
 impl Busy {
@@ -163,7 +165,7 @@ impl Busy {
         let program = std::env::current_exe()?;
         let mut busy = Self(Vec::new());
         for _ in 0..processes {
-            // They read to the end of their input, which comes when this process is no more.
+            // The child reads its standard input, which ends when this process ends. So the child never outlives it.
             busy.0.push(Command::new(&program).arg("--spin").stdin(Stdio::piped()).spawn()?);
         }
         Ok(busy)
@@ -179,7 +181,7 @@ impl Drop for Busy {
     }
 }
 
-/// Keeps a core busy until the input ends.
+/// Keeps a core busy until the end of the standard input.
 fn spin() {
     std::thread::spawn(|| {
         loop {
@@ -198,7 +200,7 @@ fn table() -> Outcome<()> {
         match word.as_str() {
             "--busy" => busy = number()?.parse()?,
             "--pairs" => pairs = number()?.parse()?,
-            "--bench" => {} // cargo's
+            "--bench" => {} // passed by cargo
             name => chosen.push(
                 WORKS
                     .iter()

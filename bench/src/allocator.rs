@@ -1,22 +1,22 @@
-//! The system's allocator, counting: memory is counted, not sampled.
+//! Wraps the system's allocator and counts every allocation.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, counting; a benchmark makes it global.
+/// The system's allocator with counters. A benchmark declares it as its global allocator.
 pub struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 impl Counting {
-    /// Bytes that are allocated now.
+    /// Number of bytes that are allocated now.
     #[must_use]
     pub fn live() -> usize {
         LIVE.load(Ordering::Relaxed)
     }
 
-    /// Calls so far that allocate or move memory.
+    /// Number of calls so far that allocated or reallocated memory.
     #[must_use]
     pub fn calls() -> usize {
         CALLS.load(Ordering::Relaxed)
@@ -24,7 +24,7 @@ impl Counting {
 }
 
 #[expect(unsafe_code, reason = "a global allocator is unsafe to implement")]
-// SAFETY: every call goes to the system's allocator unchanged; counting touches nothing that it returns.
+// SAFETY: every call is passed to the system's allocator unchanged, and its result is returned unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Ordering::Relaxed);

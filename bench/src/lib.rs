@@ -1,4 +1,4 @@
-//! What the benchmarks in `benches/` share. `docs/src/benchmarks.md` says what there is and how to run it.
+//! Code that the benchmarks in `benches/` share. `docs/src/benchmarks.md` lists the benchmarks and how to run them.
 
 pub mod allocator;
 pub mod works;

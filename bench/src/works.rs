@@ -1,4 +1,4 @@
-//! The works that the packet engine is measured on: a fabric, its traffic, a scheme, and how long.
+//! The workloads of the packet engine's benchmarks. Each has a fabric, traffic, a scheme and a duration.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
 
@@ -12,31 +12,31 @@ use raddle_topology::{Topology, XgftSize, builders};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A fabric, its traffic, a scheme, and how long.
+/// A benchmark workload: a fabric, its traffic, a scheme and a duration.
 #[derive(Debug)]
 pub struct Work {
-    /// What it is called on the command line and in tables.
+    /// The workload's name on the command line and in tables.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description of the workload in one line.
     pub summary: &'static str,
-    /// Simulated time until caches, rings and windows have reached their size and measuring begins.
+    /// Simulated time at which measuring begins, after caches, rings and windows have reached their steady size.
     pub warm_up: Duration,
     /// Simulated time at which measuring ends.
     pub end: Duration,
-    /// Simulated times between which instructions are counted, half a million packet-hops apart or so; `None` if that
-    /// would take too long.
+    /// Simulated times between which instructions are counted, about half a million packet-hops apart. `None` if the
+    /// count would take too long.
     pub counted: Option<[Duration; 2]>,
-    /// A transport of the registry, and a routing of the registry or of the transport's own.
+    /// The name of a transport of the registry, and of a routing of the registry or of the transport itself.
     scheme: [&'static str; 2],
-    /// Packets that an egress port queues; `None` is unbounded.
+    /// Limit of an egress queue in packets; `None` is unbounded.
     queue_packets: Option<usize>,
-    /// True if links have PFC, and switches pass packets on by their first 64 bytes.
+    /// True if links use PFC, and switches are cut-through: they forward a packet after its first 64 bytes.
     lossless: bool,
     fabric: fn() -> Topology,
     flows: fn() -> Vec<Flow>,
 }
 
-/// The works.
+/// All workloads.
 pub const WORKS: &[Work] = &[
     Work {
         name: "fat-tree-8",
@@ -172,29 +172,29 @@ pub const WORKS: &[Work] = &[
     },
 ];
 
-/// The work of that name.
+/// Returns the workload with this name.
 #[must_use]
 pub fn work(name: &str) -> Option<&'static Work> {
     WORKS.iter().find(|work| work.name == name)
 }
 
 impl Work {
-    /// Its topology.
+    /// Builds the workload's topology.
     #[must_use]
     pub fn fabric(&self) -> Topology {
         (self.fabric)()
     }
 
-    /// Its flows, in order of start.
+    /// The workload's flows, in order of their start times.
     #[must_use]
     pub fn flows(&self) -> Vec<Flow> {
         (self.flows)()
     }
 
-    /// Its [`fabric`](Self::fabric) at rest before the first of its [`flows`](Self::flows), to run until `limit`.
+    /// Prepares a simulation of the workload that ends at `limit`. The simulation has not started when this returns.
     ///
     /// # Panics
-    /// If the scheme does not fit the fabric, which the tests rule out.
+    /// If the scheme does not fit the fabric. Tests ensure that it fits.
     #[must_use]
     pub fn simulation(
         &self,
@@ -227,7 +227,7 @@ impl Work {
         Simulation::new(topology, parts.node, port, flows, config, ())
     }
 
-    /// Its simulation on one thread, run to `limit`.
+    /// Simulates the workload on one thread until `limit`.
     #[must_use]
     pub fn run(&self, limit: Duration) -> Simulation<()> {
         let mut simulation =
@@ -237,7 +237,7 @@ impl Work {
     }
 }
 
-/// What ports of lossless Ethernet have: queues that heed pauses, and pauses.
+/// Builds the port parts of lossless Ethernet: strict-priority queues, which obey pauses, and PFC.
 fn lossless(plan: &Plan<'_>, packet_bytes: u32) -> (Queues, FlowControls) {
     let (queue, pfc) =
         (&registry().queue("strict").expect("built in"), &registry().flow_control("pfc").expect("built in"));
@@ -272,12 +272,13 @@ fn flow(id: u32, src: u64, dst: u64, size: u64, start_ps: u64, app_rate: Option<
     Flow { app_rate, ..Flow::new(FlowId(id), src, dst, Bytes(size), start) }
 }
 
-/// A size that no run gets to the end of.
+/// A flow size so large that no run completes the flow.
 const LONG: u64 = 1 << 50;
 
-/// Uniform load on every link of a torus: each node sends six open-loop flows of 1,500 B packets at a twelfth of a
-/// link's rate, to the node at (1, 2, 3) from it, its rotations and their opposites, which on a torus of 8x8x8 are six
-/// hops away and make 50%. They start at random within the first 100 us and do not end.
+/// Creates a uniform load on every link of a torus. Each node sends six open-loop flows of 1,500 B packets at a twelfth
+/// of a link's rate. The six destinations are at the offset (1, 2, 3), its rotations, and their opposites. On an 8x8x8
+/// torus these destinations are six hops away, and the load is 50%. The flows start at random within the first 100 us
+/// and do not end.
 fn uniform(side: u64) -> Vec<Flow> {
     let nodes = side.pow(3);
     let mut stream = Stream::new(1, 0, "bench/uniform");
@@ -298,7 +299,8 @@ fn uniform(side: u64) -> Vec<Flow> {
         .collect()
 }
 
-/// R2C2's set-up S with a flow every microsecond: Poisson arrivals, Pareto sizes (1.05, mean 100 KB), uniform pairs.
+/// R2C2's set-up S with one flow per microsecond: Poisson arrivals, Pareto sizes (shape 1.05, mean 100 KB), uniform
+/// pairs.
 fn setup_s() -> Vec<Flow> {
     let mut stream = Stream::new(1, 0, "bench/setup-s");
     let mut at = 0.0;
@@ -313,8 +315,8 @@ fn setup_s() -> Vec<Flow> {
         .collect()
 }
 
-/// Each of so many hosts sends one long flow, and each receives one, in a cycle drawn at random (Sattolo's algorithm).
-/// They start at random within the first 10 us.
+/// Draws a random cyclic permutation of `hosts` hosts (Sattolo's algorithm). Each host sends one long flow and receives
+/// one. The flows start at random within the first 10 us.
 fn permutation(hosts: usize) -> Vec<Flow> {
     let mut stream = Stream::new(1, 0, "bench/permutation");
     let mut to: Vec<u64> = (0..hosts as u64).collect();
@@ -327,13 +329,13 @@ fn permutation(hosts: usize) -> Vec<Flow> {
     (0..).zip(to).zip(starts).map(|((id, dst), start)| flow(id, id.into(), dst, LONG, start, None)).collect()
 }
 
-/// The same flows, of frames at 90% of a link's rate.
+/// Turns each flow into Poisson packet arrivals at 90% of a link's rate.
 fn loaded(flows: Vec<Flow>) -> Vec<Flow> {
     let app_rate = Some(Rate::from_gbps(9));
     flows.into_iter().map(|flow| Flow { app_rate, process: Process::Poisson, ..flow }).collect()
 }
 
-/// 64 flows of 32 KB to host 64 at once, again every 2 ms.
+/// Every 2 ms, 64 hosts start a flow of 32 KB to host 64 at once.
 fn incast() -> Vec<Flow> {
     (0..1_000 * 64)
         .map(|id| flow(id, u64::from(id) % 64, 64, 32_768, u64::from(id / 64) * 2_000_000_000, None))

@@ -1,4 +1,5 @@
-//! Heaps by comparison: the standard library's, and one of four children a node, which is half as deep.
+//! Comparison-based heaps: the standard library's binary heap, and a heap with four children per node, which is half
+//! as deep.
 
 use crate::{Event, Queue};
 use std::cmp::Reverse;

@@ -1,9 +1,10 @@
-//! Structures for the packet engine's event queue, on what it is asked in works of the benchmark (`docs/src/decisions/
-//! 0006-event-queue.md` has the results).
+//! Compares data structures for the packet engine's event queue on recorded queue operations of the benchmark's
+//! workloads (`docs/src/decisions/0006-event-queue.md` has the results).
 //!
-//! `cargo bench -p raddle-bench --features event-trace --bench event_queues [-- WORK [STRUCTURE]]`. Each work is run for
-//! a while and its calls recorded; then each structure answers them in turn, and must give the same events. Under
-//! `valgrind --tool=callgrind --toggle-collect='*answer*'` the instructions counted are those of the structure.
+//! `cargo bench -p raddle-bench --features event-trace --bench event_queues [-- WORK [STRUCTURE]]`. The benchmark runs
+//! each workload for a short simulated time and records the pushes and pops. Then it replays them on each structure.
+//! All structures must pop the same events in the same order. Under
+//! `valgrind --tool=callgrind --toggle-collect='*answer*'`, only the instructions of the structure are counted.
 
 mod heaps;
 mod radix;
@@ -15,12 +16,12 @@ use raddle_packet_sim::event_trace::{EngineQueue, Step};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// An event: when it is due in picoseconds, and what it is about. Ordered as a tuple is.
+/// An event: its time in picoseconds, and the number of its target. Events are ordered by time, then by target.
 type Event = (u64, u32);
 
-/// A priority queue of events. None is pushed for a time before that of the last popped.
+/// A priority queue of events. The time of a pushed event is never before the time of the last popped event.
 trait Queue {
-    /// An empty queue for a fabric of so many links.
+    /// Creates an empty queue for a fabric with `links` links.
     fn new(links: usize) -> Self;
     fn push(&mut self, event: Event);
     fn pop(&mut self) -> Option<Event>;
@@ -50,7 +51,7 @@ const STRUCTURES: [(&str, Answer); 5] = [
     ("engine", answer::<EngineQueue>),
 ];
 
-/// How much simulated time of a work is recorded.
+/// Returns the simulated time for which a workload is recorded.
 fn recorded(work: &Work) -> Duration {
     match work.name {
         "fat-tree-16" => Duration::from_us(200),
@@ -60,10 +61,10 @@ fn recorded(work: &Work) -> Duration {
     }
 }
 
-/// Events popped in a measurement, more or less.
+/// Approximate number of events popped per measurement.
 const EVENTS: usize = 5_000_000;
 
-/// Answers a trace from an empty queue on. Returns a hash of the events in their order.
+/// Replays a trace on an initially empty queue. Returns a hash of the popped events in their order.
 #[inline(never)]
 fn answer<Q: Queue>(links: usize, steps: &[Step]) -> u64 {
     let mut queue = Q::new(links);

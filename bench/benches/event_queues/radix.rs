@@ -1,13 +1,14 @@
-//! A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan, J. ACM 37(2), 1990) on times: bucket `i` holds times that differ from
-//! the last popped in bit `i - 1` and in none above, bucket 0 those that are equal to it, sorted.
+//! A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan, J. ACM 37(2), 1990) keyed by event time. An event is in bucket `i` if
+//! `i` is the highest bit in which its time differs from the time of the last popped event. Events with exactly the
+//! last popped time are in a separate sorted list.
 
 use crate::{Event, Queue};
 
 pub(crate) struct RadixHeap {
     last: u64,
-    /// One bit a bucket that is not empty, bucket 0 aside.
+    /// Bit `i` is set if bucket `i` is not empty.
     occupied: u64,
-    /// Events at `last`, latest first.
+    /// Events whose time is `last`, in descending order: the next event to pop is at the end.
     now: Vec<Event>,
     buckets: [Vec<Event>; 64],
 }

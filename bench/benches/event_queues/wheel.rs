@@ -1,20 +1,21 @@
-//! Hierarchical timing wheels (Varghese and Lauck, SOSP 1987): wheels of 64 slots, a slot of each as wide as the whole
-//! wheel below it. A slot of a higher wheel is handed down when its turn comes, one of the lowest is sorted.
+//! Hierarchical timing wheels (Varghese and Lauck, SOSP 1987). Each wheel has 64 slots. A slot of a wheel spans as much
+//! time as the whole wheel below. When time reaches a slot of a higher wheel, its events move to the wheels below. When
+//! time reaches a slot of the lowest wheel, its events are sorted.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
 
 use crate::{Event, Queue};
 
-/// A slot of the lowest wheel is 2,048 ps wide.
+/// Base-2 logarithm of the width of a slot of the lowest wheel: 2,048 ps.
 const SHIFT: u32 = 11;
 const BITS: u32 = 6;
-/// Enough for times of 64 bits.
+/// Number of wheels: enough for 64-bit times.
 const WHEELS: usize = 9;
 
 pub(crate) struct Wheels {
     /// The slot being served, counted in slots of the lowest wheel from time zero.
     current: u64,
-    /// Its events, latest first.
+    /// Events of the current slot, latest first.
     serving: Vec<Event>,
     occupied: [u64; WHEELS],
     slots: Vec<Vec<Event>>,
@@ -30,7 +31,7 @@ impl Wheels {
         self.slots[wheel as usize * 64 + place as usize].push(event);
     }
 
-    /// Moves on to the next slot that holds an event.
+    /// Advances to the next slot that holds an event.
     fn advance(&mut self) -> Option<()> {
         while self.serving.is_empty() {
             let wheel = self.occupied.iter().position(|&slots| slots != 0)?;

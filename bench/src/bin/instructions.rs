@@ -1,10 +1,11 @@
-//! Guards the packet engine's speed where clocks cannot be trusted: instructions a packet-hop of each work, counted by
-//! valgrind, against the budgets in `bench/budgets.txt`.
+//! Guards the packet engine's speed on machines whose clocks are too noisy. Valgrind counts the instructions per
+//! packet-hop of each workload, and the counts are compared with the budgets in `bench/budgets.txt`.
 //!
-//! `make instructions` fails, with a table, if a work takes more than its budget and a margin; `make bench-baseline`
-//! writes what it counts as the new budgets. Each work is run for a shorter and a longer time, each in a process of
-//! its own, and the difference counted, so that set-up cancels. The count is the same on every run of a program; of
-//! another compiler or C library it may differ a little, which the margin allows for.
+//! `make instructions` prints a table, and fails if a workload exceeds its budget by more than a margin.
+//! `make bench-baseline` writes the counts as the new budgets. Each workload runs for a shorter and a longer simulated
+//! time, in two processes. The difference of the two counts is used, so that the cost of set-up cancels. Repeated runs
+//! of one binary give the same count. Another compiler or C library may change the count a little; the margin allows
+//! for that.
 
 use raddle_bench::works::{WORKS, Work, work};
 use raddle_core::Duration;
@@ -14,7 +15,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// By how much a count may differ from its budget.
+/// The relative difference that is allowed between a count and its budget.
 const MARGIN: f64 = 0.03;
 const BUDGETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/budgets.txt");
 const HEADER: &str = "# Instructions a packet-hop, by work. `make bench-baseline` writes this file, `make instructions` checks it.";
@@ -31,7 +32,7 @@ fn start(work: &Work, limit: Duration) -> Outcome<Child> {
     child.map_err(|error| format!("valgrind cannot be started ({error}); is it installed?").into())
 }
 
-/// The instructions and packet-hops of a run.
+/// Waits for a run to end. Returns its numbers of instructions and packet-hops.
 fn finish(child: Child) -> Outcome<(u64, u64)> {
     let output = child.wait_with_output()?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -43,14 +44,14 @@ fn finish(child: Child) -> Outcome<(u64, u64)> {
     Ok((instructions.trim().replace(',', "").parse()?, hops))
 }
 
-/// Instructions a packet-hop between two times.
+/// Counts the instructions per packet-hop between two simulated times.
 fn count(work: &Work, [short, long]: [Duration; 2]) -> Outcome<f64> {
     let (shorter, longer) = (start(work, short)?, start(work, long)?);
     let (shorter, longer) = (finish(shorter)?, finish(longer)?);
     Ok((longer.0 - shorter.0) as f64 / (longer.1 - shorter.1) as f64)
 }
 
-/// The works that are counted, and when.
+/// The workloads whose instructions are counted, and the two simulated times for each.
 fn counted() -> impl Iterator<Item = (&'static Work, [Duration; 2])> {
     WORKS.iter().filter_map(|work| Some((work, work.counted?)))
 }
@@ -67,7 +68,7 @@ fn budgets() -> Outcome<BTreeMap<String, f64>> {
     lines.map(budget).collect()
 }
 
-/// Counts all works and compares. Returns whether all keep to their budgets.
+/// Counts the instructions of all workloads. Returns true if every workload keeps its budget.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 fn check() -> Outcome<bool> {
     let budgets = budgets()?;

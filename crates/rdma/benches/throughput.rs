@@ -1,4 +1,4 @@
-//! Packets of 8 KB through a data ring between two processes: Gbit/s of payload, over each provider.
+//! Measures the throughput of a data ring between two processes with packets of 8 KB: Gbit/s of payload per provider.
 //!
 //! `make rdma`, or `cargo bench -p raddle-rdma --features libfabric -- --bytes 8192 --ring 128 --seconds 3 --times 3`
 
@@ -14,7 +14,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// In the receiving process, what it is to do: an address, the provider, ring and bytes.
+/// The environment variable that starts the receiving process. Its value is the sender's address, the provider, the
+/// capacity of the ring and the packet size in bytes.
 const TASK: &str = "RADDLE_RDMA_BENCH";
 
 fn exchange(stream: &mut TcpStream, offer: &[u8]) -> Vec<u8> {
@@ -31,7 +32,8 @@ fn open(provider: Provider) -> Domain {
     Domain::open(&Options { provider, ..Options::default() }).expect("an endpoint")
 }
 
-/// Takes packets until the sender has been silent for a while. Each is copied, as a rack would copy it into a slot.
+/// Takes packets until the sender has been silent for a second. Copies each packet, as a rack would copy it into a
+/// slot.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn receive(task: &str) {
     let [address, provider, ring, bytes] = task.split(' ').collect::<Vec<_>>()[..] else { panic!("{task}") };
@@ -58,14 +60,14 @@ fn receive(task: &str) {
         if heard != now {
             thread::yield_now();
         }
-        // The sender may be gone already.
+        // The sender may have ended already.
         if receiver.keep_up(&mut domain, now).is_err() || now > heard + Duration::from_secs(1) {
             return;
         }
     }
 }
 
-/// Jiffies that other machines took, and all.
+/// Returns the processors' time that other virtual machines took (steal time) and their total time, in jiffies.
 fn stolen() -> (u64, u64) {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let line = stat.lines().next().unwrap_or_default();
@@ -73,7 +75,8 @@ fn stolen() -> (u64, u64) {
     (jiffies.get(7).copied().unwrap_or(0), jiffies.iter().sum())
 }
 
-/// Gbit/s of payload, and the share of the processors' time that was stolen.
+/// Sends packets for the time `time`. Returns Gbit/s of payload, and the share of the processors' time that other
+/// virtual machines took (steal time).
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn send(provider: Provider, shape: Shape, time: Duration) -> (f64, f64) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -99,9 +102,9 @@ fn send(provider: Provider, shape: Shape, time: Duration) -> (f64, f64) {
         while sender.push(&mut domain, sent, 0, &packet).expect("a receiver") {
             sent += 1;
         }
-        // The receiver may be waiting for this core.
+        // The receiver may wait for this core.
         thread::yield_now();
-        // Once the ring has been filled, packets go out as fast as they are taken.
+        // After four full rings, the sender can send only as fast as the receiver takes packets. Measuring begins here.
         if measured.is_none() && sent > 4 * u64::from(shape.capacity()) {
             measured = Some((Instant::now(), sent));
         }

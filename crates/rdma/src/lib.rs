@@ -1,7 +1,9 @@
 //! Rings between machines, filled by one-sided writes (specifications/live.md §§1, 2: Maze's data rings).
 //!
-//! - [`ring`] is the logic of a data ring: what its ends write, and what they believe. It knows no network.
-//! - `fabric`, with the feature `libfabric`, are one-sided writes over libfabric, and the ring's ends on top of them.
+//! - [`ring`] is the logic of a data ring: what its ends write, and how they check what they read. It is independent of
+//!   the network.
+//! - `fabric`, with the feature `libfabric`, implements one-sided writes over libfabric, and the ends of a ring that
+//!   use these writes.
 
 #[cfg(feature = "libfabric")]
 pub mod fabric;

@@ -1,17 +1,17 @@
-//! Memory that a peer may write to at any time, as words that are read and written atomically. A word that a peer writes is a
-//! value that is read once; it is never undefined behaviour.
+//! Memory that a peer may write to at any time. All accesses are atomic reads and writes of words, so that a concurrent
+//! write of a peer is not undefined behaviour. The reader loads each word once and works with the loaded value.
 
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Bytes of a word.
+/// Size of a word in bytes.
 pub const WORD: usize = 8;
 
-/// Words of a cache line.
+/// Number of words in a cache line.
 pub(crate) const LINE: usize = 8;
 
-/// A region of words. Clones share the same region, which is freed with the last of them.
+/// A region of words. Clones share the region, which is freed when the last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct Words {
     all: Arc<[AtomicU64]>,

@@ -10,10 +10,10 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-/// The first bytes of an offer. The last of them is the version of the memory layout.
+/// The first four bytes of an offer. The fourth byte is the version of the memory layout.
 const MAGIC: [u8; 4] = *b"RDR\x01";
 
-/// Bytes of an offer before the address: magic, capacity, packet bytes, memory.
+/// Number of bytes of an offer before the address: magic, capacity, packet size, description of the memory.
 const FIXED: usize = 12 + Remote::LEN;
 
 /// An end of a ring whose other end is still unknown.
@@ -38,7 +38,7 @@ impl End {
         self.memory.remote()
     }
 
-    /// The description of this end for the other end: shape, memory and address.
+    /// Encodes the description of this end for the other end: shape, memory and address.
     #[must_use]
     pub fn offer(&self, domain: &Domain) -> Vec<u8> {
         let mut offer = Vec::from(MAGIC);
@@ -85,7 +85,7 @@ impl End {
     }
 }
 
-/// The destination of a ring's writes, and the memory that they come from.
+/// The local memory from which a ring's writes are read, and the destination of the writes.
 #[derive(Debug)]
 struct Route {
     memory: Memory,
@@ -99,7 +99,7 @@ impl Route {
         Routed { route: self, domain }
     }
 
-    /// The ring's tag in a tag of the domain; `None` if the tag belongs to another ring.
+    /// Extracts the ring's tag from a tag of the domain. Returns `None` if the tag belongs to another ring.
     #[allow(
         clippy::cast_possible_truncation,
         reason = "the ring's tag is the lower half of the domain's tag"
@@ -109,7 +109,7 @@ impl Route {
     }
 }
 
-/// The number of the ring to which a domain's tag belongs.
+/// Returns the number of the ring to which a tag of the domain belongs.
 #[must_use]
 pub const fn ring_of(tag: u64) -> u32 {
     (tag >> 32) as u32
@@ -154,13 +154,13 @@ fn gone(lost: Option<&str>) -> Result<(), Error> {
 pub struct Sender {
     ring: ring::Sender<Memory>,
     route: Route,
-    /// The reason why the ring can no longer be written, once a write has failed or the receiver was silent.
+    /// Set when a write has failed or the receiver has been silent: the reason why the ring can no longer be written.
     lost: Option<String>,
 }
 
 impl Sender {
-    /// Puts a packet into the ring. The packet is due at the receiver at `due` ps of virtual time. Returns false if
-    /// the ring has no room for it now.
+    /// Puts a packet into the ring. The packet is due at the receiver at `due` ps of virtual time. Returns false if the
+    /// ring has no room for the packet now.
     ///
     /// # Errors
     /// [`Error::PeerGone`], [`Error::Broken`], [`Error::TooLong`], or an error of [`Domain::write`].
@@ -188,8 +188,8 @@ impl Sender {
         Ok(self.ring.push_words(due, tag, words, len, &mut self.route.over(domain))?)
     }
 
-    /// Returns true if a write of the receiver has arrived: the receiver knows the ring, and its writes reach this
-    /// end.
+    /// Returns true if a write of the receiver has arrived. Then the receiver knows the ring, and the receiver's writes
+    /// reach this end.
     ///
     /// # Errors
     /// [`Error::Broken`], if the receiver has written invalid data.
@@ -197,7 +197,8 @@ impl Sender {
         Ok(self.ring.has_heard()?)
     }
 
-    /// Handles a write of the domain that has [completed or failed](Domain::poll). Ignores writes of other rings.
+    /// Handles a write of the domain that has [completed or failed](Domain::poll). Ignores the write if it belongs to
+    /// another ring.
     pub fn completed(&mut self, tag: u64, result: &Result<(), WriteFailed>) {
         let Some(tag) = self.route.own(tag) else { return };
         self.ring.completed(tag);
@@ -206,7 +207,8 @@ impl Sender {
         }
     }
 
-    /// Checks that the receiver is there: call it every few milliseconds, after [`Domain::poll`], by which the receiver is heard. `now` is of any clock that does not go back.
+    /// Checks that the receiver is alive. Call this every few milliseconds, after [`Domain::poll`], which receives the
+    /// receiver's records. `now` may come from any clock that never runs backward.
     ///
     /// # Errors
     /// [`Error::PeerGone`], if a write has failed or the receiver has been silent for [`ring::SILENCE`]; [`Error::Broken`].
@@ -219,7 +221,7 @@ impl Sender {
         gone(self.lost.as_deref())
     }
 
-    /// A lower bound of the number of packets for which the receiver has room.
+    /// Returns a lower bound of the number of packets for which the receiver has room.
     ///
     /// # Errors
     /// [`Error::Broken`], if the receiver has written invalid data.
@@ -245,7 +247,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// The first packet in the ring, if it has arrived completely.
+    /// Returns the first packet in the ring, if the packet has arrived completely.
     ///
     /// # Errors
     /// [`Error::Broken`], if the sender has written invalid data.
@@ -256,15 +258,15 @@ impl Receiver {
     /// Reads the first bytes of the packet that [`peek`](Self::peek) returned.
     ///
     /// # Panics
-    /// If no packet was peeked, or it is shorter than `into`.
+    /// If no packet was peeked, or the packet is shorter than `into`.
     pub fn read(&self, into: &mut [u8]) {
         self.ring.read(into);
     }
 
-    /// Copies the packet that [`peek`](Self::peek) returned, with the zeros that fill its last word.
+    /// Copies the packet that [`peek`](Self::peek) returned into words. Zeros fill the rest of the last word.
     ///
     /// # Panics
-    /// If no packet was peeked, or `into` is too short for it.
+    /// If no packet was peeked, or `into` is too short for the packet.
     pub fn read_words(&self, into: &[AtomicU64]) {
         self.ring.read_words(into);
     }
@@ -292,7 +294,8 @@ impl Receiver {
         self.ring.is_partial()
     }
 
-    /// Handles a write of the domain that has [completed or failed](Domain::poll). Ignores writes of other rings.
+    /// Handles a write of the domain that has [completed or failed](Domain::poll). Ignores the write if it belongs to
+    /// another ring.
     pub fn completed(&mut self, tag: u64, result: &Result<(), WriteFailed>) {
         let Some(tag) = self.route.own(tag) else { return };
         self.ring.completed(tag);
@@ -301,8 +304,8 @@ impl Receiver {
         }
     }
 
-    /// Reports to the sender which packets were taken, and that this end is alive. Call it every few milliseconds.
-    /// `now` is of any clock that does not go back.
+    /// Reports to the sender how many packets were taken, and that this end is alive. Call this every few milliseconds.
+    /// `now` may come from any clock that never runs backward.
     ///
     /// # Errors
     /// [`Error::PeerGone`], if a write to the sender has failed, or an error of [`Domain::write`].

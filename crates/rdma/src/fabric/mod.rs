@@ -4,8 +4,8 @@
 //! own memory to memory of its peers. Peers learn the endpoint's address and the memory's key as bytes over some
 //! other connection, and check those bytes when they decode them.
 //!
-//! No call waits. [`Domain::poll`] lets libfabric make progress. Both sides need this: a process that does not poll
-//! neither sends nor receives.
+//! No call blocks. [`Domain::poll`] lets libfabric make progress. Both sides must call it: a process that does not
+//! poll neither sends nor receives.
 
 mod end;
 mod segments;
@@ -58,7 +58,7 @@ pub struct Options {
     pub provider: Provider,
     /// The address at which peers reach this machine. The `shm` provider ignores it.
     pub bind: IpAddr,
-    /// Most writes in progress at once.
+    /// Maximum number of writes in progress.
     pub queue: usize,
 }
 
@@ -79,13 +79,13 @@ pub enum Error {
         /// libfabric's error.
         why: String,
     },
-    /// The queue of writes is full. There is room after some have [completed](Domain::poll).
+    /// The queue of writes is full. It has room again after a write has [completed](Domain::poll).
     #[error("the queue of one-sided writes is full")]
     QueueFull,
     /// Bytes from a peer are not valid.
     #[error("a peer has sent invalid data instead of {what}")]
     Malformed {
-        /// The expected kind of data.
+        /// The kind of data that was expected.
         what: &'static str,
     },
     /// A write would begin or end outside the memory.
@@ -95,7 +95,7 @@ pub enum Error {
         first: usize,
         /// The end of the range: the index after its last word.
         end: usize,
-        /// Number of words of the memory.
+        /// Number of words in the memory.
         len: usize,
     },
     /// Memory or a peer belongs to another domain.
@@ -116,9 +116,9 @@ pub enum Error {
     /// A packet is too long for its ring.
     #[error("a packet of {bytes} bytes is too long for a ring of packets of {most} bytes")]
     TooLong {
-        /// Number of bytes of the packet.
+        /// Size of the packet in bytes.
         bytes: usize,
-        /// Most bytes of a packet in this ring.
+        /// Maximum size of a packet in this ring, in bytes.
         most: usize,
     },
 }
@@ -127,7 +127,7 @@ fn library(what: &'static str) -> impl FnOnce(Code) -> Error {
     move |code| Error::Library { what, why: code.text() }
 }
 
-/// A write has failed: the peer is gone, or refuses it.
+/// A write has failed: the peer is gone, or the peer refuses the write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a one-sided write has failed: {why}")]
 pub struct WriteFailed {
@@ -180,7 +180,7 @@ impl Remote {
     /// Length of the encoding, in bytes.
     pub const LEN: usize = 3 * WORD;
 
-    /// Number of words of the memory.
+    /// Number of words in the memory.
     #[must_use]
     pub fn words(self) -> u64 {
         self.words
@@ -221,11 +221,11 @@ pub struct Domain {
     /// Distinguishes this domain from the process's other domains.
     number: u64,
     address: Vec<u8>,
-    /// Peers, with their addresses.
+    /// The peers and their addresses.
     peers: Vec<(Vec<u8>, Peer)>,
-    /// Indexed by context: the tag of the write in progress.
+    /// The tag of the write in progress, indexed by context; `None` if the context is unused.
     under_way: Vec<Option<u64>>,
-    /// Unused contexts.
+    /// The unused contexts.
     free: Vec<usize>,
 }
 
@@ -272,7 +272,7 @@ impl Domain {
     ///
     /// # Errors
     /// [`Error::Malformed`], if the bytes are not an address of this provider; [`Error::Library`], if libfabric
-    /// refuses it.
+    /// refuses the address.
     pub fn insert(&mut self, address: &[u8]) -> Result<Peer, Error> {
         if let Some((_, peer)) = self.peers.iter().find(|(known, _)| known == address) {
             return Ok(*peer);
@@ -302,8 +302,9 @@ impl Domain {
         Ok(Memory { domain: self.number, registration, words, remote })
     }
 
-    /// Posts a write of the words `range` of `memory` to the peer's words from `first` on. libfabric may read the
-    /// words at any time until [`poll`](Self::poll) reports the tag, so the peer may receive later values of them.
+    /// Posts a write of the words `range` of `memory` to the peer's memory, where it begins at the word `first`.
+    /// libfabric may read the local words at any time until [`poll`](Self::poll) reports the tag. If the words change
+    /// before that, the peer may receive the changed values.
     ///
     /// # Errors
     /// [`Error::QueueFull`], if too many writes are in progress or the connection is not up yet;
@@ -337,15 +338,16 @@ impl Domain {
         Ok(())
     }
 
-    /// Lets libfabric make progress, and reports the tags of writes that have completed or failed. Their words may
-    /// then be changed.
+    /// Lets libfabric make progress, and reports the tags of writes that have completed or failed. The words of a
+    /// reported write may be changed.
     ///
     /// # Errors
     /// [`Error::Library`], if the endpoint no longer works.
     pub fn poll(&mut self, mut done: impl FnMut(u64, Result<(), WriteFailed>)) -> Result<(), Error> {
         let Self { handle, under_way, free, .. } = self;
         let polled = handle.poll(|context, result| {
-            // Contexts at libfabric begin with 1. An error without a context belongs to no write of this domain.
+            // The contexts that libfabric sees begin with 1. An error without a context belongs to no write of this
+            // domain.
             let Some(context) = context.checked_sub(1) else { return };
             let Some(tag) = under_way.get_mut(context).and_then(Option::take) else { return };
             free.push(context);

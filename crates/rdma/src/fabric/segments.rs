@@ -2,8 +2,9 @@
 //! and removes it with the endpoint. A killed process leaves its segments behind; the next process that opens a
 //! domain removes them.
 //!
-//! A segment's name is `raddle-NAMESPACE-PROCESS:…`, so that no foreign segment is removed: processes of another PID
-//! namespace may share the folder, and their process numbers mean nothing in this namespace.
+//! A segment's name is `raddle-NAMESPACE-PROCESS:…`. The name contains the PID namespace, because processes of another
+//! PID namespace may share the folder, and their process numbers mean nothing in this namespace. Only segments of the
+//! process's own namespace are removed.
 
 use std::fs;
 use std::path::Path;
@@ -11,14 +12,14 @@ use std::path::Path;
 /// The folder of the system's segments (shm_overview(7)).
 const FOLDER: &str = "/dev/shm";
 
-/// The prefix of the names of segments of this PID namespace; `None` if the system has no namespaces.
+/// Returns the prefix of the names of this PID namespace's segments, or `None` if the system has no namespaces.
 fn own() -> Option<String> {
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
     let number: String = namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
     Some(format!("raddle-{number}-"))
 }
 
-/// The name of this process's segments, up to the part that libfabric adds.
+/// Returns the name of this process's segments, without the suffix that libfabric adds.
 pub(super) fn name() -> String {
     format!("{}{}", own().unwrap_or_else(|| "raddle-0-".to_owned()), std::process::id())
 }
@@ -34,7 +35,7 @@ pub(super) fn forget_the_dead() {
     }
 }
 
-/// The process that created a segment, if the segment's name has the prefix `own`.
+/// Returns the number of the process that created a segment, if the segment's name has the prefix `own`.
 fn process_of<'a>(segment: &'a str, own: &str) -> Option<&'a str> {
     let (process, _) = segment.strip_prefix(own)?.split_once(':')?;
     process.parse::<u32>().is_ok().then_some(process)
@@ -48,7 +49,7 @@ mod tests {
     #[test]
     fn segments_go_with_their_process() {
         let own = own().expect("a namespace");
-        // No process has such a number: the kernel's greatest is 2^22.
+        // No process has this number: the kernel's greatest process number is 2^22 = 4,194,304.
         let dead = Path::new(FOLDER).join(format!("{own}4194999:0:0"));
         let others = ["raddle-1-4194998:0:0".to_owned(), format!("{own}x:0:0"), "4194997:0:0".to_owned()];
         let others = others.map(|name| Path::new(FOLDER).join(name));

@@ -1,9 +1,10 @@
-//! Calls of libfabric, through `shim.c`. This is the crate's one module with `unsafe`.
+//! Calls of libfabric through `shim.c`. This is the crate's only module with `unsafe`.
 //!
-//! libfabric and its peers reach only memory that [`Handle::register`] was given. The handle keeps that memory until its endpoint is
-//! closed, so a write that is under way never reads memory that is gone, and no peer writes to such memory. All views of
-//! the memory are slices of atomics. Providers copy to and from it with plain instructions, on behalf of another process:
-//! a word that is read meanwhile may be old, new, or a mixture of their bytes, and the readers of the memory allow for that.
+//! libfabric and the peers access only memory that was passed to [`Handle::register`]. The handle keeps that memory
+//! until the endpoint is closed. So a write in progress never reads freed memory, and no peer writes to freed memory.
+//! All views of the memory are slices of atomics. Providers copy to and from the memory with plain instructions, on
+//! behalf of another process. A word that is read during such a copy may be the old value, the new value, or a mixture
+//! of their bytes. The readers of the memory allow for that.
 
 use super::Provider;
 use crate::words::{WORD, Words};
@@ -69,13 +70,13 @@ unsafe extern "C" {
     fn raddle_fabric_is_failed_write(code: isize) -> c_int;
 }
 
-/// Most bytes of an address.
+/// Maximum length of an address in bytes.
 pub(super) const MOST_ADDRESS: usize = 256;
 
-/// Completions that are read at once.
+/// Maximum number of completions that one call reads.
 const BATCH: usize = 64;
 
-/// An error number of libfabric, positive.
+/// A positive error number of libfabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Code(c_int);
 
@@ -90,10 +91,10 @@ impl Code {
         if code == 0 { Ok(()) } else { Err(Self(-code)) }
     }
 
-    /// libfabric's text for the code.
+    /// Returns libfabric's text for the code.
     #[expect(unsafe_code, reason = "a call of libfabric")]
     pub(super) fn text(self) -> String {
-        // SAFETY: the function takes any number, and returns a string that stays and that nobody changes (a table of constants).
+        // SAFETY: the function accepts any number. The string that it returns is constant and is never freed.
         unsafe {
             let text = raddle_fabric_error(self.0);
             if text.is_null() {
@@ -104,40 +105,43 @@ impl Code {
     }
 }
 
-/// A registration of memory, and the words that it keeps.
+/// A registration of memory. It owns the registered words.
 #[derive(Debug)]
 struct Registration {
     mr: NonNull<Mr>,
     words: Words,
 }
 
-/// An endpoint with its domain, and all memory that is registered with it.
+/// An endpoint with its libfabric domain and all memory that is registered there.
 #[derive(Debug)]
 pub(super) struct Handle {
     fabric: NonNull<Fabric>,
     registrations: Vec<Registration>,
-    /// Bytes of this endpoint's address.
+    /// Length of this endpoint's address in bytes.
     address_len: usize,
 }
 
-// SAFETY: libfabric's objects belong to no thread. They were opened with FI_THREAD_DOMAIN, so calls must not overlap; all
-// methods that call it take `&mut self` or read what never changes, and `Handle` is not `Sync`.
+// SAFETY: libfabric's objects belong to no thread. They were opened with FI_THREAD_DOMAIN, so calls must not overlap.
+// Calls cannot overlap: every method that calls libfabric takes `&mut self` or reads only constant data, and `Handle`
+// is not `Sync`.
 #[expect(unsafe_code, reason = "the handle may move to another thread")]
 unsafe impl Send for Handle {}
 
 impl Handle {
-    /// Opens an endpoint, at an address of this machine, in a segment of that name, or anywhere, that sends and receives one-sided writes, of which `queue` complete at once at most.
+    /// Opens an endpoint that sends and receives one-sided writes. `node` is an address of this machine, or the name of
+    /// a shared memory segment; with `None`, libfabric chooses. `queue` is the size of the completion queue.
     #[expect(unsafe_code, reason = "a call of libfabric")]
     pub(super) fn open(provider: Provider, node: Option<&str>, queue: usize) -> Result<Self, Code> {
         let name = CString::new(provider.name()).expect("names of providers have no zeros");
         let node =
             node.map(|node| CString::new(node).expect("neither addresses nor segments' names have zeros"));
         let node = node.as_ref().map_or(ptr::null(), |node| node.as_ptr());
-        // Over shared memory, peers that are given addresses would write past the checks of keys and ranges, and even after the
-        // memory is gone. Offsets make the provider's receiver check each write.
+        // The `shm` provider does not check keys and ranges if peers write to virtual addresses: a peer could even
+        // write after the memory was freed. With offsets instead of addresses, the provider checks each write at the
+        // receiver.
         let by_address = c_int::from(provider != Provider::Shm);
         let mut fabric = ptr::null_mut();
-        // SAFETY: both strings outlive the call (a null node is allowed), and `fabric` is a place for the result.
+        // SAFETY: both strings outlive the call (a null node is allowed), and `fabric` receives the result.
         Code::check(unsafe { raddle_fabric_open(name.as_ptr(), node, by_address, queue, &raw mut fabric) })?;
         let fabric = NonNull::new(fabric).expect("an opened endpoint");
         let mut handle = Self { fabric, registrations: Vec::new(), address_len: 0 };
@@ -145,11 +149,11 @@ impl Handle {
         Ok(handle)
     }
 
-    /// The provider that libfabric has chosen, and how many writes it lets be outstanding.
+    /// Returns the name of the provider that libfabric has chosen, and the maximum number of outstanding writes.
     #[expect(unsafe_code, reason = "calls of libfabric")]
     pub(super) fn provider(&self) -> (String, usize) {
         let mut name = [0_u8; 64];
-        // SAFETY: the handle is open, and the function writes at most the bytes of `name`.
+        // SAFETY: the handle is open, and the function writes at most `name.len()` bytes.
         let (len, outstanding) = unsafe {
             let fabric = self.fabric.as_ptr();
             let len = raddle_fabric_provider(fabric, name.as_mut_ptr().cast(), name.len());
@@ -158,12 +162,12 @@ impl Handle {
         (String::from_utf8_lossy(&name[..len.min(name.len())]).into_owned(), outstanding)
     }
 
-    /// This endpoint's address.
+    /// Returns this endpoint's address.
     #[expect(unsafe_code, reason = "a call of libfabric")]
     pub(super) fn address(&mut self) -> Result<Vec<u8>, Code> {
         let mut address = vec![0_u8; MOST_ADDRESS];
         let mut len = address.len();
-        // SAFETY: the handle is open, and `address` has `len` bytes, more of which the function does not write.
+        // SAFETY: the handle is open. `address` has `len` bytes, and the function writes at most `len` bytes.
         Code::check(unsafe {
             raddle_fabric_address(self.fabric.as_ptr(), address.as_mut_ptr().cast(), &raw mut len)
         })?;
@@ -181,33 +185,34 @@ impl Handle {
             return address.len() < MOST_ADDRESS
                 && matches!(address, [text @ .., 0] if !text.is_empty() && text.iter().all(is_printed));
         }
-        // Socket addresses begin with their family, which decides how many bytes the provider reads.
+        // A socket address begins with its address family. The family decides how many bytes the provider reads.
         let own = self.address();
         address.len() == self.address_len && own.is_ok_and(|own| own.get(..2) == address.get(..2))
     }
 
-    /// Makes a peer known. The address must have passed [`is_address`](Self::is_address).
+    /// Adds a peer. The address must have passed [`is_address`](Self::is_address).
     #[expect(unsafe_code, reason = "a call of libfabric")]
     pub(super) fn insert(&mut self, address: &[u8]) -> Result<u64, Code> {
         let mut padded = [0_u8; 2 * MOST_ADDRESS];
         padded[..address.len()].copy_from_slice(address);
         let mut peer = 0;
-        // SAFETY: the handle is open. The provider reads one address of its format: a string, which ends in the padding at the
-        // latest, or a socket address, of which all kinds are shorter than `padded`.
+        // SAFETY: the handle is open. The provider reads one address. A string address ends in the padding at the
+        // latest, because the padding is zeros. Socket addresses of all families are shorter than `padded`.
         Code::check(unsafe {
             raddle_fabric_insert(self.fabric.as_ptr(), padded.as_ptr().cast(), &raw mut peer)
         })?;
         Ok(peer)
     }
 
-    /// Registers memory, which peers that know the key may write to from now on until the handle goes. Returns the registration's
-    /// number, where peers write to for the first byte, and the key.
+    /// Registers memory. Peers that know the key may write to the memory until the handle is dropped. Returns the
+    /// registration's number, the address (or offset) that peers use for the first byte, and the key.
     #[expect(unsafe_code, reason = "a call of libfabric")]
     pub(super) fn register(&mut self, words: &Words) -> Result<(usize, u64, u64), Code> {
         let (mut mr, mut base, mut key) = (ptr::null_mut(), 0, 0);
         let number = self.registrations.len();
-        // SAFETY: the handle is open. The words are one piece of memory of that length; they may be written through a shared
-        // reference, since they are atomics. `registrations` keeps them until `drop` has closed the endpoint and the registration.
+        // SAFETY: the handle is open. The words are one piece of memory of this length. The words are atomics, so they
+        // may be written through a shared reference. `registrations` keeps the words until `drop` has closed the
+        // endpoint and the registration.
         Code::check(unsafe {
             raddle_fabric_register(
                 self.fabric.as_ptr(),
@@ -224,11 +229,11 @@ impl Handle {
         Ok((number, base, key))
     }
 
-    /// Posts a write of some words of a registration. The peer must be one that [`insert`](Self::insert) has returned. Returns
-    /// false if there is no room for it now.
+    /// Posts a write of some words of a registration. `peer` must have been returned by [`insert`](Self::insert).
+    /// Returns false if libfabric has no room for the write now.
     ///
     /// # Panics
-    /// If there is no such registration, or it does not have these words.
+    /// If the registration does not exist, or does not contain these words.
     #[expect(unsafe_code, reason = "a call of libfabric")]
     pub(super) fn write(
         &mut self,
@@ -241,8 +246,10 @@ impl Handle {
     ) -> Result<bool, Code> {
         let Registration { mr, words } = &self.registrations[registration];
         let words = &words[range];
-        // SAFETY: the handle and the registration are open, and the words are part of it and stay as long. The peer is one of this
-        // handle. libfabric gives the context back without looking at it. `to` and `key` are checked where the peer is.
+        // SAFETY: the handle and the registration are open. The words belong to the registration, which keeps them. The
+        // peer belongs to this handle. libfabric returns the context without dereferencing it. The peer's provider
+        // checks
+        // `to` and `key`.
         let code = unsafe {
             raddle_fabric_write(
                 self.fabric.as_ptr(),
@@ -255,7 +262,7 @@ impl Handle {
                 ptr::without_provenance_mut(context),
             )
         };
-        // SAFETY: the function takes any number.
+        // SAFETY: the function accepts any number.
         match code {
             0 => Ok(true),
             again if unsafe { raddle_fabric_is_again(again) } != 0 => Ok(false),
@@ -263,8 +270,8 @@ impl Handle {
         }
     }
 
-    /// Lets libfabric work, and hands out the contexts of writes that have completed or failed: at most a batch, so that nobody
-    /// waits without end.
+    /// Lets libfabric make progress. Calls `done` with the contexts of writes that have completed or failed: at most
+    /// one batch per call, so that the call always returns soon.
     #[expect(unsafe_code, reason = "a call of libfabric")]
     pub(super) fn poll(&mut self, mut done: impl FnMut(usize, Result<(), Code>)) -> Result<(), Code> {
         let mut contexts = [ptr::null_mut(); BATCH];
@@ -283,7 +290,7 @@ impl Handle {
             contexts.iter().take(count).for_each(|context: &*mut c_void| done(context.addr(), Ok(())));
             return Ok(());
         }
-        // SAFETY: the function takes any number.
+        // SAFETY: the function accepts any number.
         if unsafe { raddle_fabric_is_failed_write(count) } != 0 {
             done(failed.addr(), Err(Code(error)));
             return Ok(());
@@ -295,8 +302,8 @@ impl Handle {
 impl Drop for Handle {
     #[expect(unsafe_code, reason = "calls of libfabric")]
     fn drop(&mut self) {
-        // SAFETY: the handle is open, and nobody uses it after this. The endpoint goes first, then the registrations, then the
-        // domain, and at last, with `self`, the memory.
+        // SAFETY: the handle is open, and is not used after this. The endpoint is closed first, then the registrations,
+        // then the domain. The memory is freed last, when the fields of `self` are dropped.
         unsafe {
             raddle_fabric_stop(self.fabric.as_ptr());
             for registration in &self.registrations {

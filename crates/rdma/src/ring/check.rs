@@ -1,13 +1,15 @@
-//! Checks of 64 bits over words. They find mixtures of old and new words; they are no defence against a peer that forges them.
+//! 64-bit checks over words. A check detects a mixture of old and new words. It does not protect against a peer that
+//! forges the check.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Odd numbers: the first 64 bits of the golden ratio, and the multipliers of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+/// Odd multipliers: the first 64 bits of the golden ratio's fraction, and the multipliers of SplitMix64 (Steele, Lea,
+/// Flood, OOPSLA 2014).
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 const FIRST: u64 = 0xBF58_476D_1CE4_E5B9;
 const SECOND: u64 = 0x94D0_49BB_1331_11EB;
 
-/// Words that are taken in side by side, so that their multiplications do not wait for one another.
+/// Number of words that are processed in parallel, so that their multiplications do not wait for one another.
 const LANES: usize = 4;
 
 /// SplitMix64's last step: every bit of the result depends on every bit of the word.
@@ -17,25 +19,26 @@ const fn mix(word: u64) -> u64 {
     word ^ word >> 31
 }
 
-/// One to one in the state for each word, and in the word for each state: a single word that differs is always found.
+/// Mixes a word into the state. For a fixed word the function is a bijection of the state, and for a fixed state a
+/// bijection of the word. So a change of a single word always changes the result.
 const fn step(state: u64, word: u64) -> u64 {
     (state.rotate_left(29) ^ word).wrapping_mul(GOLDEN)
 }
 
-/// A check that takes in words one by one.
+/// The state of a check to which words are added.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check {
     lanes: [u64; LANES],
 }
 
 impl Check {
-    /// The begin of a check over an entry: its sequence number, due time, and length and tag.
+    /// Begins the check of an entry with the sequence number, the due time, and the word with length and tag.
     pub(super) const fn of_entry(sequence: u64, due: u64, packed: u64) -> Self {
         let state = mix(step(step(mix(sequence), due), packed));
         Self { lanes: [state, !state, state.rotate_left(16), !state.rotate_left(48)] }
     }
 
-    /// The check of an entry with this payload.
+    /// Adds the payload, and returns the check of the entry.
     #[inline]
     pub(super) fn over(mut self, payload: &[AtomicU64]) -> u64 {
         let (fours, rest) = payload.as_chunks::<LANES>();
@@ -51,7 +54,7 @@ impl Check {
     }
 }
 
-/// The check of a receiver's record.
+/// Returns the check of a receiver's record.
 pub(super) const fn of_record(taken: u64, beat: u64) -> u64 {
     mix(step(mix(taken ^ FIRST), beat))
 }

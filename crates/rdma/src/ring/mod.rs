@@ -12,9 +12,9 @@
 //!
 //! The sender writes a packet into its own copy of the slot and posts one write of it, from payload to sequence
 //! number. The entry is right-aligned in its slot, so that an entry of any length is one range of words. The sender
-//! may reuse its copy when that write has completed. The receiver's record (the first line) goes the other way: it
-//! counts the packets that the receiver has taken. The receiver writes the record after each eighth of the ring and
-//! at least once per [`PERIOD`], so that the sender also sees that the receiver is alive.
+//! may reuse its copy when that write has completed. The receiver's record (the first line) is written in the other
+//! direction: it counts the packets that the receiver has taken. The receiver writes the record after each eighth of
+//! the ring and at least once per [`PERIOD`], so that the sender also sees that the receiver is alive.
 //!
 //! # Why the receiver never takes a partial packet
 //!
@@ -23,9 +23,9 @@
 //! may arrive in two pieces. So the ring relies on no order. An entry carries its sequence number, and a 64-bit check
 //! over sequence number, due time, length, tag and payload. The receiver takes the entry if the sequence number is
 //! the next one and the check matches. A mixture of an old and a new entry, in any pieces, passes with a probability
-//! of 2⁻⁶⁴. The sequence number stands last, so that with a provider that writes in order, the receiver computes the
-//! check of an entry once. The record has a check for the same reason, and a beat that grows: a sender ignores a
-//! record that is older than the last.
+//! of 2⁻⁶⁴. The sequence number is the last word, so that with a provider that writes in order, the receiver computes
+//! the check of an entry only once. The record has a check for the same reason. The record also has a counter, the
+//! beat, which grows with each record: a sender ignores a record that is older than the last one.
 //!
 //! The ring needs one promise: if a write is posted after an earlier write to the same words has completed, the later
 //! words remain. All reliable connections of libfabric keep this promise. Neither end posts a write before its last
@@ -33,14 +33,16 @@
 //!
 //! # What a peer can do
 //!
-//! Each end keeps its decisive numbers in private memory: the counts of packets pushed and taken. A sequence number
-//! that cannot occur, even as a mixture of bytes, is [`Broken`], and so is a record with a valid check and an
-//! impossible count. A peer that writes invalid payloads or checks makes an entry that never becomes complete, which
-//! has the same effect as silence; [`Receiver::is_partial`] reports it. A length is compared with the slot before it
-//! is used. The check is not a signature: a peer can send any packet. A peer can also overwrite the words from which
-//! this end writes; the damage reaches that peer alone.
+//! Each end keeps the counts of packets pushed and taken in private memory, which the peer cannot write. If a sequence
+//! number cannot occur, even as a mixture of bytes, the end reports [`Broken`]. An end also reports [`Broken`] for a
+//! record with a valid check and an impossible count. A peer that writes an invalid payload or check creates an entry
+//! that never becomes complete. Such an entry has the same effect as silence, and [`Receiver::is_partial`] reports it.
+//! The receiver compares a length with the size of the slot before it uses the length. The check is not a signature: a
+//! peer can send any packet. A peer can also overwrite the words from which this end writes; only that peer then
+//! receives wrong data.
 //!
-//! Cost: the sender reads and writes a packet's words once, the receiver reads them once for the check and once more to copy them.
+//! Cost: the sender reads and writes a packet's words once. The receiver reads a packet's words once for the check and
+//! once to copy the packet.
 
 mod check;
 mod receiver;
@@ -53,16 +55,16 @@ use crate::words::{LINE, WORD};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Interval within which a receiver writes its record at least once.
+/// The maximum interval between two records of a receiver.
 pub const PERIOD: Duration = Duration::from_millis(250);
 
-/// The longest silence before a receiver counts as gone.
+/// The duration of silence after which a receiver counts as gone.
 pub const SILENCE: Duration = Duration::from_millis(1_500);
 
-/// Number of words of an entry after its payload.
+/// Number of words of an entry after the payload.
 const BEHIND: usize = 4;
 
-/// Offsets of the words of a record.
+/// Offsets of a record's words.
 const TAKEN: usize = 0;
 const BEAT: usize = 1;
 const RECORD_CHECK: usize = 2;
@@ -73,12 +75,12 @@ const TAG: u32 = 32;
 
 /// Carries the writes of a ring's end to the other end.
 pub trait Wire {
-    /// The error when a write cannot be posted.
+    /// The error if a write cannot be posted.
     type Error;
 
-    /// Posts a write of these words of the ring's own memory to the same words of the other end's memory. Returns
-    /// false if the wire has no room for the write now. After the write has completed, the caller must pass its tag
-    /// to the end's `completed`.
+    /// Posts a write of these words of this end's memory to the same words of the other end's memory. Returns false if
+    /// the wire has no room for the write now. After the write has completed, the caller must pass `tag` to the method
+    /// `completed` of this end.
     ///
     /// # Errors
     /// If the other end is no longer reachable.
@@ -101,12 +103,12 @@ pub struct Shape {
 pub struct NoShape {
     /// Number of packets.
     pub capacity: u32,
-    /// Most bytes of a packet.
+    /// Maximum size of a packet in bytes.
     pub packet_bytes: u32,
 }
 
 impl Shape {
-    /// A ring for `capacity` packets of at most `packet_bytes` bytes.
+    /// Creates the shape of a ring for `capacity` packets of at most `packet_bytes` bytes.
     ///
     /// # Errors
     /// [`NoShape`], if the capacity is not a power of two from 8 to 65,536, or `packet_bytes` is not from 1 to
@@ -121,13 +123,13 @@ impl Shape {
         Ok(Self { capacity, packet_bytes })
     }
 
-    /// Most packets in the ring.
+    /// Maximum number of packets in the ring.
     #[must_use]
     pub const fn capacity(self) -> u32 {
         self.capacity
     }
 
-    /// Most bytes of a packet.
+    /// Maximum size of a packet in bytes.
     #[must_use]
     pub const fn packet_bytes(self) -> u32 {
         self.packet_bytes
@@ -139,19 +141,19 @@ impl Shape {
         LINE + self.capacity as usize * self.words_of_slot()
     }
 
-    /// Words of a slot: an odd number of cache lines, so that the slots spread over all sets of the caches.
+    /// Number of words of a slot: an odd number of cache lines, so that the slots spread over all sets of the caches.
     const fn words_of_slot(self) -> usize {
         let lines = ((self.packet_bytes as usize).div_ceil(WORD) + BEHIND).div_ceil(LINE);
         (lines | 1) * LINE
     }
 
-    /// The slot of the packet that was pushed after `count` others.
+    /// Returns the slot of a packet that was pushed after `count` other packets.
     #[allow(clippy::cast_possible_truncation, reason = "the number is below the capacity")]
     const fn slot(self, count: u64) -> u32 {
         (count & (self.capacity as u64 - 1)) as u32
     }
 
-    /// The range of words of an entry with `len` bytes of payload.
+    /// Returns the range of words of an entry with `len` bytes of payload.
     const fn entry(self, slot: u32, len: usize) -> Range<usize> {
         let end = LINE + (slot as usize + 1) * self.words_of_slot();
         end - BEHIND - len.div_ceil(WORD)..end
@@ -170,7 +172,7 @@ const RECORD_TAG: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the other end of a ring between machines has written {what} that is impossible")]
 pub struct Broken {
-    /// The word with that value.
+    /// The word with the impossible value.
     pub what: &'static str,
 }
 
@@ -179,14 +181,14 @@ pub struct Broken {
 pub struct Entry {
     /// The time at which the packet is due at the receiver, in ps of virtual time.
     pub due: u64,
-    /// Number of bytes of the packet.
+    /// Size of the packet in bytes.
     pub len: u32,
-    /// Extra information for the ends; the ring does not interpret it.
+    /// Extra information for the users of the ring; the ring does not interpret it.
     pub tag: u8,
 }
 
 impl Entry {
-    /// Length and tag in one word.
+    /// Packs length and tag into one word.
     const fn packed(self) -> u64 {
         (self.tag as u64) << TAG | self.len as u64
     }

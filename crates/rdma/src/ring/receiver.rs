@@ -15,10 +15,10 @@ pub struct Receiver<W> {
     words: W,
     shape: Shape,
     taken: u64,
-    /// The next entry, after its check has matched.
+    /// The next entry, if it has arrived completely and its check has matched.
     next: Option<Entry>,
     is_partial: bool,
-    /// The count in the last record; `told_at` is the time of the last record.
+    /// The count in the last record that was written; `told_at` is the time of that record.
     told: u64,
     told_at: Option<Duration>,
     beat: u64,
@@ -46,7 +46,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         }
     }
 
-    /// The first packet in the ring, if it has arrived completely.
+    /// Returns the first packet in the ring, if the packet has arrived completely.
     ///
     /// # Errors
     /// [`Broken`], if the sender has written an impossible sequence number.
@@ -79,8 +79,8 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         Ok(self.next)
     }
 
-    /// Returns true if the next packet had begun to arrive, but was incomplete at the last [`peek`](Self::peek). If
-    /// that persists, the sender is gone or writes invalid data.
+    /// Returns true if the last [`peek`](Self::peek) found that the next packet had arrived only in part. If this
+    /// persists, the sender is gone or writes invalid data.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.is_partial
@@ -89,7 +89,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// Reads the first bytes of the packet that [`peek`](Self::peek) returned.
     ///
     /// # Panics
-    /// If no packet was peeked, or it is shorter than `into`.
+    /// If no packet was peeked, or the packet is shorter than `into`.
     pub fn read(&self, into: &mut [u8]) {
         let entry = self.next.expect("a packet was looked at");
         assert!(into.len() <= entry.len as usize, "bytes of the packet");
@@ -104,10 +104,10 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         }
     }
 
-    /// Copies the packet that [`peek`](Self::peek) returned, with the zeros that fill its last word.
+    /// Copies the packet that [`peek`](Self::peek) returned into words. Zeros fill the rest of the last word.
     ///
     /// # Panics
-    /// If no packet was peeked, or `into` is too short for it.
+    /// If no packet was peeked, or `into` is too short for the packet.
     pub fn read_words(&self, into: &[AtomicU64]) {
         let entry = self.next.expect("a packet was looked at");
         let range = self.shape.entry(self.shape.slot(self.taken), entry.len as usize);
@@ -118,7 +118,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         }
     }
 
-    /// Returns true if a record was written and its write has completed, so that the sender has one.
+    /// Returns true if a record was written and the write has completed, so that the sender has received a record.
     #[must_use]
     pub fn has_told(&self) -> bool {
         self.beat > 0 && !self.is_telling
@@ -137,8 +137,8 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         if self.taken - self.told >= self.shape.eighth() { self.tell(wire).map(drop) } else { Ok(()) }
     }
 
-    /// Writes a record to the sender if one is due. Call it every few milliseconds at least. `now` is of any clock
-    /// that does not go back.
+    /// Writes a record to the sender if a record is due. Call this at least every few milliseconds. `now` may come from
+    /// any clock that never runs backward.
     ///
     /// # Errors
     /// If the wire fails.
@@ -150,7 +150,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         Ok(())
     }
 
-    /// Posts a record. Returns false if the last record is still in progress, or the wire is full.
+    /// Posts a record. Returns false if the write of the last record is still in progress, or the wire is full.
     fn tell<N: Wire>(&mut self, wire: &mut N) -> Result<bool, N::Error> {
         if self.is_telling {
             return Ok(false);
@@ -175,7 +175,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     }
 }
 
-/// Returns true if each byte of `word` equals the byte of `one` or of `other` at its place.
+/// Returns true if each byte of `word` equals the byte of `one` or of `other` at the same position.
 fn is_mixture(word: u64, one: u64, other: u64) -> bool {
     let bytes = word.to_le_bytes().into_iter().zip(one.to_le_bytes()).zip(other.to_le_bytes());
     bytes.into_iter().all(|((byte, one), other)| byte == one || byte == other)

@@ -15,13 +15,13 @@ pub struct Sender<W> {
     words: W,
     shape: Shape,
     pushed: u64,
-    /// Number of packets that the receiver had taken at its last record.
+    /// Number of packets that the receiver had taken, according to its last record.
     taken: u64,
-    /// The beat of that record.
+    /// The beat of the receiver's last record.
     beat: u64,
     /// Indexed by slot: true while a write of the slot is in progress.
     under_way: Box<[bool]>,
-    /// Duration of the receiver's silence; `looked` is the time of the last check.
+    /// Duration of the receiver's silence. `looked` is the time of the last call of `is_deserted`.
     silent: Duration,
     looked: Option<Duration>,
     beat_then: u64,
@@ -33,9 +33,9 @@ pub enum Refused<E> {
     /// The packet is too long for this ring.
     #[error("a packet of {bytes} bytes is too long for a ring of packets of at most {most} bytes")]
     TooLong {
-        /// Number of bytes of the packet.
+        /// Size of the packet in bytes.
         bytes: usize,
-        /// Most bytes of a packet.
+        /// Maximum size of a packet in bytes.
         most: usize,
     },
     /// The receiver has written invalid data.
@@ -81,7 +81,7 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         Ok(())
     }
 
-    /// A lower bound of the number of packets for which the receiver has room.
+    /// Returns a lower bound of the number of packets for which the receiver has room.
     ///
     /// # Errors
     /// [`Broken`], if the receiver has written invalid data.
@@ -172,7 +172,8 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         Ok(self.taken == self.pushed)
     }
 
-    /// Returns true if the receiver has written a record: it knows the ring, and its writes arrive.
+    /// Returns true if a record of the receiver has arrived. Then the receiver knows the ring, and the receiver's
+    /// writes reach this end.
     ///
     /// # Errors
     /// [`Broken`], if the receiver has written invalid data.
@@ -181,9 +182,9 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         Ok(self.beat > 0)
     }
 
-    /// Returns true if the receiver has been silent for [`SILENCE`]. `now` is of any clock that does not go back. The
-    /// time between two calls counts as one [`PERIOD`] at most, because a sender that was away cannot have received a
-    /// record.
+    /// Returns true if the receiver has been silent for [`SILENCE`]. `now` may come from any clock that never runs
+    /// backward. The time between two calls counts as at most one [`PERIOD`], because a sender that was suspended
+    /// cannot have received a record.
     ///
     /// # Errors
     /// [`Broken`], if the receiver has written invalid data.

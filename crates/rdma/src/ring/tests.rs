@@ -11,35 +11,36 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 
-/// Most writes that the wire takes at once: fewer than there are slots.
+/// Maximum number of writes in progress on the wire per end: fewer than the ring has slots.
 const ROOM: usize = 6;
 
-/// A write on its way.
+/// A write in progress.
 struct Write {
     from: usize,
     words: Range<usize>,
     tag: u32,
     /// Bytes that have not arrived at the other end, as offsets into the memory.
     missing: Vec<usize>,
-    /// The bytes that the wire has read from the sender's memory. It may read a byte at any time until the write is
-    /// reported as complete.
+    /// The bytes that the wire has already read from the memory of the writing end. The wire may read a byte at any
+    /// time until it reports the write as complete.
     read: Vec<Option<u8>>,
     is_complete: bool,
 }
 
-/// The order in which a wire delivers words.
+/// The order in which the wire delivers the bytes of writes.
 #[derive(Debug, Clone, Copy)]
 enum Order {
-    /// Byte after byte, write after write, as a stream.
+    /// In order, byte by byte and write by write, like a TCP stream.
     Stream,
-    /// The words of all writes in any order.
+    /// Whole words, in any order across all writes.
     Words,
-    /// The bytes of all writes in any order.
+    /// Single bytes, in any order across all writes.
     Bytes,
 }
 
-/// A wire between two memories. It places bytes when the test tells it to, in any order with one restriction: a byte of
-/// a completed write is placed before that byte of a later write.
+/// A simulated wire between the memories of the two ends. The test decides when the wire delivers which byte. One
+/// restriction holds: if two writes cover the same byte and the earlier write is complete, the wire delivers the byte
+/// of the earlier write first.
 struct Net {
     memories: [Words; 2],
     order: Order,
@@ -65,7 +66,7 @@ impl Net {
         Side { net: self, from }
     }
 
-    /// The byte that a write brings to a place: read now, if it was not before.
+    /// Returns the byte that a write carries for offset `at`. Reads the byte from memory if it was not read before.
     fn read(&mut self, write: usize, at: usize) -> u8 {
         let Self { memories, writes, .. } = self;
         let Write { from, words, read, .. } = &mut writes[write];
@@ -85,7 +86,7 @@ impl Net {
         self.writes[write].missing.retain(|missing| *missing != at);
     }
 
-    /// Places a piece that `draw` chooses.
+    /// Delivers one byte or word, or only reads it from memory. The random number `draw` decides.
     fn step(&mut self, draw: usize) {
         let open: Vec<usize> =
             (0..self.writes.len()).filter(|&i| !self.writes[i].missing.is_empty()).collect();
@@ -110,7 +111,7 @@ impl Net {
             }
         };
         for at in pieces {
-            // Some are read long before they are placed.
+            // The wire may read a byte long before it delivers the byte.
             if draw.is_multiple_of(5) {
                 self.read(write, at);
             } else {
@@ -119,7 +120,9 @@ impl Net {
         }
     }
 
-    /// Reports a write of an end to be complete: of those that are placed, or of any. Forgets what is over.
+    /// Reports one write of the end `from` as complete, chosen by `draw`, and returns the write's tag. If `early` is
+    /// false, only a write whose bytes have all arrived can be reported. Removes writes that are complete and
+    /// delivered.
     fn complete(&mut self, from: usize, draw: usize, early: bool) -> Option<u32> {
         let of: Vec<usize> = (0..self.writes.len())
             .filter(|&i| {
@@ -161,7 +164,8 @@ impl Wire for Side<'_> {
     }
 }
 
-/// Packet `number`: much of it is the same in each packet, as content of an entry that is replaced may well be.
+/// Creates packet `number`. Most bytes are the same in all packets: old and new content of a slot may also be similar
+/// in practice, and a mixture is then hard to detect.
 fn packet(number: u64, len: usize) -> (u64, u8, Vec<u8>) {
     (
         number / 3,
@@ -197,7 +201,8 @@ impl Pair {
         Ok(pushed)
     }
 
-    /// Takes the next packet, if it is there, and compares it with the one that was pushed.
+    /// Takes the next packet, if it has arrived, and compares it with the packet that was pushed. Returns false if no
+    /// packet has arrived.
     fn take(&mut self) -> Result<bool, TestCaseError> {
         let Some(entry) = self.receiver.peek().expect("an honest sender") else { return Ok(false) };
         prop_assert!(self.taken < self.pushed.len(), "a packet that nobody has pushed");
@@ -221,7 +226,7 @@ impl Pair {
         let Ok(()) = self.receiver.keep_up(self.now, &mut self.net.end(RECEIVER));
     }
 
-    /// Sends so many packets.
+    /// Pushes, delivers and takes `packets` packets, one after another.
     fn send(&mut self, packets: usize) -> Result<(), TestCaseError> {
         for len in 0..packets {
             prop_assert_eq!(self.push(len % 41), Ok(true));
@@ -232,7 +237,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Lets the wire bring all that is on it, write after write.
+    /// Delivers all bytes of all writes in progress, in order of the writes.
     fn deliver(&mut self) {
         for write in 0..self.net.writes.len() {
             for at in self.net.writes[write].missing.clone() {
@@ -241,7 +246,7 @@ impl Pair {
         }
     }
 
-    /// Lets the wire bring all that is on it, and reports it to be complete.
+    /// Delivers all bytes of all writes in progress, and reports the writes as complete.
     fn settle(&mut self) {
         self.deliver();
         for from in [SENDER, RECEIVER] {
@@ -267,7 +272,8 @@ proptest! {
     fn packets_written_in_any_pieces_arrive_whole_and_in_order(
         order in orders(),
         early in any::<bool>(),
-        // Counts whose bytes change together, so that a mixture of two counts is neither.
+        // Near 256, several bytes of the sequence number change at once, so that a mixture of an old and a new number
+        // equals neither of the two numbers.
         before in prop_oneof![Just(0_usize), 245..256_usize],
         steps in vec((0_u8..16, any::<u16>()), 0..3_000),
     ) {
@@ -286,8 +292,8 @@ proptest! {
                 },
             }
         }
-        // After any sequence of steps nothing is stuck: all packets are taken, the sender learns of it, and another lap
-        // succeeds.
+        // After any sequence of steps, the ring must still work: the receiver takes all packets, the sender learns that
+        // they were taken, and at least 20 more packets pass.
         for round in 0..30 {
             pair.settle();
             while pair.take()? {}
@@ -323,7 +329,7 @@ proptest! {
                 3 => pair.keep_up(),
                 4 => pair.net.step(draw),
                 5 => {
-                    // A record with a check that holds.
+                    // A record with a valid check but arbitrary values.
                     let memory = &pair.net.memories[SENDER];
                     let beat = draw as u64;
                     for (place, word) in [value, beat, check::of_record(value, beat)].into_iter().enumerate() {
@@ -393,7 +399,7 @@ fn a_full_ring_takes_no_more_until_the_receiver_has_told() {
     ));
 }
 
-/// Words that hold a packet may hold anything behind it, which stays here.
+/// The source words may contain other data behind the packet. That data must not reach the receiver.
 #[test]
 fn a_packet_crosses_from_words_to_words() {
     let mut pair = Pair::new(shape(), Order::Stream);
@@ -432,14 +438,14 @@ fn a_slot_is_not_written_again_before_its_write_has_completed() {
     let mut pair = Pair::new(shape(), Order::Stream);
     assert_eq!(pair.push(40), Ok(true));
     pair.deliver();
-    // The receiver has it, but the sender has not heard that the write is complete.
+    // The packet has arrived, but the wire has not reported to the sender that the write is complete.
     assert!(pair.take().expect("the first packet"));
     for _ in 1..8 {
         assert_eq!(pair.push(8), Ok(true));
         pair.deliver();
         assert!(pair.take().expect("a packet"));
         pair.deliver();
-        // The second write of the sender's, and the receiver's.
+        // Reports the sender's second write and the receiver's first write as complete.
         pair.complete(SENDER, 1, false);
         pair.complete(RECEIVER, 0, false);
     }
@@ -458,7 +464,7 @@ fn a_sequence_number_that_cannot_be_is_broken() {
         memory[last].store(impossible, Ordering::Relaxed);
         assert_eq!(pair.receiver.peek(), Err(Broken { what: "a sequence number" }), "{impossible}");
     }
-    // The right one without an entry: it may still arrive.
+    // The expected sequence number, without a valid entry: the rest of the entry may still arrive.
     memory[last].store(1, Ordering::Relaxed);
     assert_eq!(pair.receiver.peek(), Ok(None));
     assert!(pair.receiver.is_partial());
@@ -468,7 +474,7 @@ fn a_sequence_number_that_cannot_be_is_broken() {
 fn a_sequence_number_that_has_arrived_in_part_is_waited_for() {
     let mut pair = Pair::new(shape(), Order::Stream);
     pair.send(255).expect("packets");
-    // 0x100 is to replace 0xF8.
+    // The sequence number 0x100 will replace the sequence number 0xF8.
     let word = &pair.net.memories[RECEIVER].clone()[shape().entry(shape().slot(255), 0).end - 1];
     assert_eq!(word.load(Ordering::Relaxed), 0xF8);
     for mixture in [0xF8, 0x1F8, 0] {
@@ -531,7 +537,7 @@ fn a_receiver_that_is_silent_is_reported_and_a_sender_that_was_away_hears_first(
         pair.settle();
         assert_eq!(pair.sender.is_deserted(ms(now)), Ok(false), "at {now} ms");
     }
-    // Away for a minute, which is one period at most.
+    // The sender does not check for a minute. At most one period of that minute counts as silence.
     assert_eq!(pair.sender.is_deserted(ms(60_000)), Ok(false));
     let silent = (60_000..).step_by(50).find(|&now| pair.sender.is_deserted(ms(now)) == Ok(true));
     assert!(silent.is_some_and(|now| (61_000..61_600).contains(&now)), "{silent:?}");
