@@ -2,11 +2,11 @@
 
 use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 
-/// The birth times of the frames of one flow or of one host, in order; an endless iterator.
+/// An endless iterator over the birth times of the frames of one flow or of one host, in order.
 ///
 /// A slot is the time that one frame takes at line rate, and the load is the share of slots that have a frame. Poisson
-/// births occur at any time. All others occur at the start of a slot, or at a constant distance, after a random phase
-/// within one slot.
+/// births occur at any time. Births of the constant process have equal distances. Births of the other processes occur
+/// at the starts of slots. Except for Poisson, the first slot begins at a random phase.
 ///
 /// | process | slots between a frame and the next |
 /// |---|---|
@@ -27,11 +27,11 @@ pub struct Births {
     frame: Bytes,
     /// The rate at which a frame lasts one tick: the line rate, or the rate of the frames if they are evenly spaced.
     tick: Rate,
-    /// Number of ticks since `begin`, including that of the last birth.
+    /// Number of ticks since `begin`, including the tick of the last birth.
     ticks: u64,
     begin: Time,
-    /// True if the process begins within a burst, as often as a chain in its steady state is in a burst. The rest of a
-    /// burst is distributed like a whole burst.
+    /// True if the process begins within a burst. The probability is that of a Markov chain in its steady state. The
+    /// rest of a burst has the same distribution as a whole burst.
     midway: bool,
     /// Number of frames of the current burst that are still to come.
     left: u64,

@@ -12,11 +12,12 @@
 
 use crate::{Duration, Rate, Time};
 
-/// Parameters shared by a family of registers.
+/// Parameters that a family of registers shares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dre {
     period: u64,
-    /// `factors[n]` is the share of a register that remains after n + 1 ticks; after more ticks than factors it is 0.
+    /// `factors[n]` is the share of a register that remains after n + 1 ticks. After more ticks than there are factors,
+    /// nothing remains.
     factors: Box<[f64]>,
     /// The time constant of a register, in seconds.
     tau: f64,
@@ -26,7 +27,7 @@ pub struct Dre {
     most: u8,
 }
 
-/// The bytes that a link carried recently, discounted.
+/// A discounted count of the bytes that a link carried recently.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DreRegister {
     /// Bytes left after the ticks before `due`.
@@ -45,7 +46,7 @@ impl Default for DreRegister {
 const NEGLIGIBLE: f64 = 1e-9;
 
 impl Dre {
-    /// Registers that lose the share `alpha` every `period`, and whose load is quantised to `bits` bits.
+    /// Parameters of registers that lose the share `alpha` every `period`. Loads are quantised to `bits` bits.
     ///
     /// # Panics
     /// If the period is zero, `alpha` is not in `0.001..=1`, or `bits` not in `1..=7`.
@@ -80,7 +81,7 @@ impl Dre {
         register.bytes += f64::from(bytes);
     }
 
-    /// The register after the ticks up to now.
+    /// The register at `now`, after all ticks up to then.
     fn decayed(&self, register: DreRegister, now: Time) -> DreRegister {
         let Some(late) = now.as_ps().checked_sub(register.due) else { return register };
         let ticks = late / self.period;
@@ -95,7 +96,8 @@ impl Dre {
         self.decayed(*register, now).bytes
     }
 
-    /// The load of a link of this rate: the utilisation in 2^bits levels, rounded down, at most [`most`](Self::most).
+    /// The load of a link of this rate: the link's utilisation in 2^bits levels, rounded down, at most
+    /// [`most`](Self::most).
     #[must_use]
     pub fn load(&self, register: &DreRegister, now: Time, rate: Rate) -> u8 {
         self.scaled_load(register, now, rate, (1, 1))
@@ -112,8 +114,9 @@ impl Dre {
         ((held / (full * times.1 as f64)) as u8).min(self.most)
     }
 
-    /// The load of a queue that takes this long to drain, on the same scale: the largest value for one period or longer
-    /// (as in Expeditus's testbed, whose timers were too slow for the estimator alone).
+    /// The load of a queue that takes the time `drains_in` to drain, on the same scale as [`load`](Self::load). One
+    /// period or longer gives the largest value. (Expeditus's testbed uses queue loads because its timers were too slow
+    /// for the estimator alone.)
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn queue_load(&self, drains_in: Duration) -> u8 {
@@ -139,7 +142,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// A register with `bytes` bytes at `now`.
+    /// Creates a register that holds `bytes` bytes at `now`.
     fn holding(dre: &Dre, now: Time, bytes: u32) -> DreRegister {
         let mut register = DreRegister::default();
         dre.count(&mut register, now, bytes);
@@ -216,7 +219,8 @@ mod tests {
         }
     }
 
-    /// Oracle §11.1, third line: a step to full rate, here 25,000 B per period as one piece at its end, and back.
+    /// Oracle §11.1, third line: a step from idle to full rate and back. Full rate is 25,000 B per period, counted as
+    /// one packet at the end of the period.
     #[test]
     fn oracle_11_1_steps() {
         let dre = paper();

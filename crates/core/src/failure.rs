@@ -1,4 +1,5 @@
-//! Failures and repairs as data: at a given time a set of links changes state, and some time later all nodes know.
+//! Failures and repairs as data: a set of links changes state at a given time, and all nodes learn of the change after
+//! a delay.
 
 use crate::{Duration, LinkId, Time};
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ pub struct Change {
 struct History {
     /// Number of failures that have not been repaired.
     failures: u32,
-    /// Time at which nodes know of its last change.
+    /// Time at which nodes know of the link's last change.
     known: Time,
 }
 
@@ -31,7 +32,7 @@ impl Change {
     /// order in which they happen, so a quick discovery waits for an earlier slow one.
     #[must_use]
     pub fn effective(mut changes: Vec<Self>) -> Vec<Self> {
-        // A link that fails at the instant at which another failure of it is repaired stays down.
+        // If one failure of a link begins at the instant at which another failure ends, the link stays down.
         changes.sort_by_key(|change| (change.at, change.up));
         let mut histories: BTreeMap<LinkId, History> = BTreeMap::new();
         for change in &mut changes {
@@ -74,7 +75,7 @@ mod tests {
     fn a_link_with_two_failures_is_up_when_both_are_repaired() {
         let changes = vec![
             change(1, &[0], false, 0),       // a link
-            change(2, &[0, 1, 2], false, 0), // a node of it
+            change(2, &[0, 1, 2], false, 0), // a node at an end of that link
             change(3, &[0], true, 0),
             change(4, &[0, 1, 2], true, 0),
         ];

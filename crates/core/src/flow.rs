@@ -35,17 +35,17 @@ pub struct Flow {
     pub dst: NodeId,
     /// Application bytes available at the start: at least 1; for a [stream](Self::is_stream) any number.
     pub size: Bytes,
-    /// When the application hands the flow to the transport.
+    /// Time at which the application hands the flow to the transport.
     pub start: Time,
     /// The rate at which the application produces the bytes; `None` if all are available at the start.
     pub app_rate: Option<Rate>,
-    /// The process by which bytes are produced at that rate.
+    /// The process by which the application produces the bytes at its rate.
     pub process: Process,
     /// Share relative to other flows of its class, 1 to 255.
     pub weight: u8,
     /// Priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
-    /// Time after its start by which the flow should be complete, if it has a deadline.
+    /// Deadline, as the time after the start by which the flow should be complete; `None` if the flow has no deadline.
     pub deadline: Option<Duration>,
     /// True if more bytes may follow: the flow's size is unknown until the application closes the flow. A stream has no
     /// [application rate](Self::app_rate).

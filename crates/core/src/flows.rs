@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 /// The flows of a run, in order of start, which is the order of their ids.
 ///
-/// The flows are a list, or are generated again on each pass, so that a run stores only its live flows. A pass costs as
-/// much as generating its flows. A copy of a pass continues from the position of the original.
+/// The flows are stored as a list, or generated again on each pass. With generated flows, a run stores only its live
+/// flows, but each pass costs as much as generating the flows. A copy of a pass continues from the position of the
+/// original.
 #[derive(Clone)]
 pub struct Flows {
     count: usize,
@@ -59,7 +60,7 @@ impl IntoIterator for &Flows {
 
 impl From<Arc<[Flow]>> for Flows {
     /// # Panics
-    /// If the flows are not in order of start, or their ids are not in the same order.
+    /// If the flows are not in order of start, or not in order of their ids.
     fn from(flows: Arc<[Flow]>) -> Self {
         assert!(flows.is_sorted_by(follows), "flows come in order of start, which is that of their ids");
         Self { count: flows.len(), all: Coming(Pass::Listed(flows, 0)) }

@@ -1,4 +1,4 @@
-//! Ids: small integers, each with its own type. [`NodeId`](crate::NodeId) is the wire's.
+//! Ids: small integers, each with its own type. [`NodeId`](crate::NodeId) is defined in `raddle_wire`.
 
 use raddle_wire::id;
 
@@ -7,7 +7,7 @@ id! {
     PortId(u16)
 }
 id! {
-    /// A directed link, which is the same as the egress port it starts at, numbered over the whole fabric.
+    /// A directed link, numbered over the whole fabric. Each egress port has one directed link.
     LinkId(u32)
 }
 id! {

@@ -19,7 +19,7 @@ pub struct LinkErrors {
     pub links: Option<BTreeSet<LinkId>>,
     /// Time from which no errors happen; `None` if they never end.
     pub until: Option<Time>,
-    /// The headers by which receivers decode damaged packets.
+    /// The headers with which receivers decode damaged packets.
     pub decoders: Decoders,
 }
 
@@ -61,7 +61,7 @@ pub struct LinkNoise {
 }
 
 impl LinkNoise {
-    /// Draws the fate of the next packet, which arrives now. If it is damaged, the next call must be
+    /// Draws the fate of the next packet, which arrives now. If the packet is damaged, the next call must be
     /// [`damaged`](Self::damaged).
     pub fn fate(&mut self, now: Time) -> Fate {
         if now >= self.until {
@@ -86,7 +86,8 @@ impl LinkNoise {
         fate
     }
 
-    /// A credit arrives. Returns the credit as the receiver reads it; `None` if it is lost or no longer valid.
+    /// Applies the noise to a credit that arrives now. Returns the credit as the receiver reads it; `None` if the
+    /// credit is lost or no longer valid.
     pub fn credit(&mut self, now: Time, credit: Credit) -> Option<Credit> {
         match self.fate(now) {
             Fate::Whole => Some(credit),

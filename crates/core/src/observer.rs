@@ -4,7 +4,7 @@ use crate::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 
 /// Receives the events of a run, on the thread that runs it.
 ///
-/// It receives events in order, but possibly a little after they have happened.
+/// The events are in order. They may arrive some time after they have happened in the run.
 pub trait Observer {
     /// True if the observer wants every packet that a port accepts, which is costly. Otherwise
     /// [`forwarded`](Self::forwarded) is never called.
@@ -22,7 +22,8 @@ pub trait Observer {
         self.forwarded(now, sent, link, packet);
     }
 
-    /// A packet was lost at a node, or on the link behind an egress port. The port is given if the packet had one.
+    /// A packet was lost at a node, or on the link behind an egress port. The port is given if the packet had an egress
+    /// port.
     fn dropped(
         &mut self,
         _now: Time,
@@ -33,8 +34,8 @@ pub trait Observer {
     ) {
     }
 
-    /// The bytes of a packet that a port accepted at `now` and whose last bit leaves at `sent`. Only runtimes that move
-    /// bytes call this. The observer may damage the bytes, as a bad link does, but may not change their number.
+    /// A port accepted a packet with these bytes at `now`; its last bit leaves at `sent`. Only runtimes that move bytes
+    /// call this. The observer may change the bytes, as a bad link does, but not the number of bytes.
     fn transmitted(&mut self, _now: Time, _sent: Time, _link: LinkId, _bytes: &mut [u8]) {}
 
     /// Bytes that are not a valid packet have arrived by a link. Only runtimes that move bytes call this.

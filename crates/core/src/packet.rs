@@ -11,7 +11,7 @@ pub struct Packet {
     pub size: u32,
     /// The tag by which the switches of a load balancer inform each other, if there is one.
     pub shim: Shim,
-    /// The header, which determines everything else.
+    /// The header, which determines all other properties of the packet.
     pub header: Header,
 }
 
@@ -29,7 +29,8 @@ impl Packet {
         self.shim = shim;
     }
 
-    /// Appends the packet's bytes to `out`, with a payload of zeros. They are `size` bytes, unless `size` is wrong.
+    /// Appends the packet's bytes to `out`, with a payload of zeros. If `size` is consistent with the header, these are
+    /// `size` bytes.
     ///
     /// # Panics
     /// As [`Header::encode`].
@@ -40,7 +41,8 @@ impl Packet {
         self.pad(end, out);
     }
 
-    /// Appends the packet's bytes to `out`, with the payload `body`. They are `size` bytes, unless `size` is wrong.
+    /// Appends the packet's bytes to `out`, with the payload `body`. If `size` is consistent with the header, these are
+    /// `size` bytes.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the header announces another payload length.
@@ -72,7 +74,7 @@ impl Packet {
         Self::decode_with(bytes, decoders).map(|(packet, _)| packet)
     }
 
-    /// Decodes a packet, and returns with it the range of its body in `bytes`: the payload, for a runtime that keeps it.
+    /// Decodes a packet. Also returns the range of its payload in `bytes`, for a runtime that keeps payloads.
     ///
     /// # Errors
     /// As [`decode`](Self::decode).
@@ -92,7 +94,7 @@ impl Packet {
         Ok((Self { size, shim, header }, front + len..front + need))
     }
 
-    /// The packet of `size` bytes that begins with `front`, without reading the rest; `None` if all bytes are needed.
+    /// Decodes a packet of `size` bytes from its first bytes, `front`. Returns `None` if decoding needs all bytes.
     #[must_use]
     #[inline]
     pub fn decode_front(front: &[u8], size: u32, decoders: &Decoders) -> Option<Self> {
@@ -160,7 +162,7 @@ impl Packet {
         self.header.range()
     }
 
-    /// Marks the packet with ECN (CE), if its transport supports ECN. Returns true if it does.
+    /// Marks the packet with ECN (CE), if its transport supports ECN. Returns true if the transport supports ECN.
     #[inline]
     pub fn mark_congestion(&mut self) -> bool {
         self.header.mark_congestion()
@@ -180,7 +182,7 @@ impl Packet {
         Some(data - self.payload())
     }
 
-    /// True if the packet opens a connection (SYN, SYN-ACK): its loss costs more than that of another packet.
+    /// True if the packet opens a connection (SYN, SYN-ACK). The loss of such a packet costs more than other losses.
     #[must_use]
     pub fn opens_connection(&self) -> bool {
         self.header.opening().is_some()
@@ -212,7 +214,7 @@ mod tests {
         assert_eq!(tagged(Tag::response()), (false, PacketKind::Notice));
     }
 
-    /// PDQ's `h_sched` is charged more bytes than its fields take.
+    /// PDQ charges `h_sched` more bytes than the fields of `h_sched` take.
     #[test]
     fn bytes_that_a_header_charges_beyond_its_fields_are_sent() {
         let segment = rated::Segment { src: 1, dst: 2, plen: 3, ..rated::Segment::default() };

@@ -1,4 +1,5 @@
-//! Random streams, one per (seed, entity, purpose), so that a new node or draw never shifts another's.
+//! Random streams, one per (seed, entity, purpose). A new node or an additional draw therefore never changes the draws
+//! of another stream.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -38,7 +39,7 @@ impl Stream {
     #[allow(clippy::cast_possible_truncation, reason = "Lemire's method compares the lower half")]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "an empty range has no member");
-        // Lemire's method, exact: reject the short remainder.
+        // Lemire's method. It is exact, because it rejects the incomplete last range.
         loop {
             let product = u128::from(self.bits()) * u128::from(bound);
             let low = product as u64;
@@ -72,7 +73,8 @@ impl Stream {
         -libm::log1p(-self.unit()) * mean
     }
 
-    /// Number of trials up to and including the first success, if this number has the mean `mean`, at least 1.
+    /// Draws from a geometric distribution: the number of trials up to and including the first success. `mean` is the
+    /// mean of this number and must be at least 1.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn geometric(&mut self, mean: f64) -> u64 {
         debug_assert!(mean >= 1.0, "a success takes a trial");

@@ -1,4 +1,4 @@
-//! Text files of words and numbers. Words know their place in the file, so that errors can point at them. Decimal
+//! Text files of words and numbers. Each word has its place in the file, so that errors can point at the word. Decimal
 //! numbers are read without rounding.
 
 use std::str::FromStr;
@@ -8,9 +8,9 @@ use std::str::FromStr;
 pub struct Word<'a> {
     /// The word.
     pub text: &'a str,
-    /// Its line, from 1.
+    /// The word's line, counted from 1.
     pub line: usize,
-    /// Byte of the line at which the word begins, from 1.
+    /// The byte of the line at which the word begins, counted from 1.
     pub column: usize,
 }
 
@@ -18,9 +18,9 @@ pub struct Word<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct Misread {
-    /// Line, from 1.
+    /// Line, counted from 1.
     pub line: usize,
-    /// Byte of the line, from 1.
+    /// Byte of the line, counted from 1.
     pub column: usize,
     /// Description of the error.
     pub problem: String,

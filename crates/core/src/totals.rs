@@ -25,7 +25,7 @@ impl AddAssign for Count {
 pub struct Drops {
     /// The egress queue was full.
     pub queue_full: u64,
-    /// The link was down, or went down under the packet.
+    /// The link was down, or failed while the packet was queued or on the link.
     pub link_down: u64,
     /// The forwarder knew no path.
     pub no_route: u64,
@@ -33,8 +33,8 @@ pub struct Drops {
     pub malformed: u64,
     /// The packet vanished on a link.
     pub lost: u64,
-    /// Lost packets that open connections, also counted under their reasons: each such loss costs the connection's
-    /// first timeout. A runtime that moves bytes cannot recognise these packets if they are damaged.
+    /// Lost packets that open connections. They are also counted under their reasons. Each such loss costs the
+    /// connection's first timeout. A runtime that moves bytes cannot recognise such a packet if it is damaged.
     pub handshake: u64,
 }
 
@@ -80,7 +80,7 @@ pub struct Totals {
     pub kinds: [Count; 4],
     /// Packets that hosts and forwarders sent.
     pub sent: u64,
-    /// Packets delivered to hosts, or absorbed by the forwarders that they were for.
+    /// Packets delivered to hosts or absorbed by forwarders.
     pub delivered: u64,
     /// Packets lost.
     pub dropped: u64,
@@ -90,9 +90,9 @@ pub struct Totals {
     pub sent_bytes: u64,
     /// Application bytes delivered to hosts.
     pub delivered_bytes: u64,
-    /// Application bytes lost, with packets or by trimming. Bytes that are not a valid packet are not included.
+    /// Application bytes lost with dropped packets or by trimming. Bytes that are not a valid packet are not included.
     pub dropped_bytes: u64,
-    /// Packets that queues cut to their headers.
+    /// Packets that queues trimmed to their headers.
     pub trimmed: u64,
     /// Flows handed to hosts.
     pub flows_started: u64,
@@ -122,7 +122,7 @@ impl Totals {
         self.drops.count(packet, why);
     }
 
-    /// Counts a packet that was cut to its header, and the application bytes that it lost.
+    /// Counts a trimmed packet, and the `bytes` application bytes that the packet lost.
     pub fn count_trimmed(&mut self, bytes: u32) {
         self.trimmed += 1;
         self.dropped_bytes += u64::from(bytes);
@@ -166,11 +166,11 @@ impl AddAssign for Totals {
 pub struct LinkStats {
     /// Packets with application bytes.
     pub data_packets: u64,
-    /// Their bytes, headers included.
+    /// Bytes of the packets with application bytes, headers included.
     pub data_bytes: u64,
     /// Packets without application bytes.
     pub control_packets: u64,
-    /// Their bytes.
+    /// Bytes of the packets without application bytes.
     pub control_bytes: u64,
     /// Packets lost at this port or link.
     pub drops: u64,

@@ -7,7 +7,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 const PS_PER_S: u64 = 1_000_000_000_000;
 
-/// A point in time: picoseconds since the start of the run (reaches 213 days).
+/// A point in time: picoseconds since the start of the run. The maximum is 213 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Time(u64);
 

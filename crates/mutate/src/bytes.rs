@@ -2,11 +2,11 @@
 
 use crate::Mutator;
 
-/// Numbers at which fields end.
+/// Values at the limits of bit fields.
 const ENDS: [u8; 8] = [0x00, 0x01, 0x0F, 0x10, 0x7F, 0x80, 0xFE, 0xFF];
 
 impl Mutator {
-    /// One of the corpus with up to four changes, most of them small, in `bytes`.
+    /// Writes to `bytes` a random input of the corpus with random changes, most of which are small.
     pub fn mutate(&mut self, corpus: &[Vec<u8>], bytes: &mut Vec<u8>) {
         bytes.clear();
         bytes.extend_from_slice(self.pick::<Vec<u8>>(corpus));
@@ -26,7 +26,7 @@ impl Mutator {
             0..=4 => bytes[at] ^= 1 << self.below(8),
             5..=7 => bytes[at] = self.bits() as u8,
             8..=9 => bytes[at] = *self.pick(&ENDS),
-            // Lengths are of two bytes.
+            // Length fields have two bytes.
             10..=11 if at + 1 < bytes.len() => {
                 let step = 1 + self.below(16) as u16;
                 let word = u16::from_be_bytes([bytes[at], bytes[at + 1]]);

@@ -1,7 +1,8 @@
-//! Hostile input for the tests of readers and decoders: mutations of valid input, drawn by a seed. On stable Rust, and so fast
-//! that a decoder sees a thousand million inputs in minutes.
+//! Generates hostile input for tests of readers and decoders: random mutations of valid input, determined by a seed.
+//! It needs only stable Rust, and is fast enough to give a decoder a billion inputs in minutes.
 //!
-//! `RADDLE_FUZZ_INPUTS` sets how many inputs each test tries and `RADDLE_FUZZ_SEED` which, 1 by default.
+//! The environment variable `RADDLE_FUZZ_INPUTS` sets the number of inputs per test. `RADDLE_FUZZ_SEED` sets the seed
+//! (default 1).
 
 mod bytes;
 mod text;
@@ -14,13 +15,13 @@ use std::panic::{self, AssertUnwindSafe};
 pub struct Mutator(u64);
 
 impl Mutator {
-    /// The mutations of that seed.
+    /// Creates a source of mutations from a seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 random bits.
+    /// Draws the next 64 random bits.
     pub const fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = self.0;
@@ -29,19 +30,20 @@ impl Mutator {
         bits ^ (bits >> 31)
     }
 
-    /// A number below `bound`, which is above 0; as good as uniform for the small bounds of tests.
+    /// Draws a number below `bound`, which must be greater than 0. The distribution is almost uniform for the small
+    /// bounds of tests.
     #[allow(clippy::cast_possible_truncation, reason = "the number is below `bound`")]
     pub const fn below(&mut self, bound: usize) -> usize {
         ((self.bits() as u128 * bound as u128) >> 64) as usize
     }
 
-    /// One of `items`, of which there are some.
+    /// Draws one of `items`, which must not be empty.
     pub fn pick<'i, T>(&mut self, items: &'i [T]) -> &'i T {
         &items[self.below(items.len())]
     }
 }
 
-/// A number of the environment.
+/// Reads a number from an environment variable.
 ///
 /// # Panics
 /// If the variable is not a number.
@@ -50,11 +52,12 @@ fn variable(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")))
 }
 
-/// Hands `check` so many inputs (`RADDLE_FUZZ_INPUTS` if that is set), each of which `draw` makes. Returns how many of them
-/// `check` has accepted, which a test should hold against a least number: a mutation that nothing accepts tests nothing.
+/// Creates inputs with `draw` and passes each to `check`. The number of inputs is `RADDLE_FUZZ_INPUTS` if this variable
+/// is set, otherwise `inputs`. Returns the number of inputs that `check` accepted. A test should require a minimum of
+/// this number, because mutations that are never accepted test only the first checks of a decoder.
 ///
 /// # Panics
-/// If `check` panics: with the seed and the number of the input, and the input as `show` shows it.
+/// If `check` panics. The message has the seed, the number of the input, and the input as formatted by `show`.
 pub fn hold<I, S: Display>(
     inputs: u64,
     mut draw: impl FnMut(&mut Mutator) -> I,
@@ -75,7 +78,7 @@ pub fn hold<I, S: Display>(
     accepted
 }
 
-/// Bytes as they are shown.
+/// Formats bytes in hexadecimal.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

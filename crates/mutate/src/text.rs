@@ -1,8 +1,9 @@
-//! Mutations of texts: whole words and lines change, since a reader refuses most of what single characters make.
+//! Mutations of texts. Whole words and lines are changed, because a reader would refuse most texts with changes of
+//! single characters.
 
 use crate::Mutator;
 
-/// Words at which readers stumble.
+/// Words that often expose errors of readers.
 const WORDS: [&str; 24] = [
     "",
     "0",
@@ -30,7 +31,7 @@ const WORDS: [&str; 24] = [
     "\u{0}",
 ];
 
-/// The words of a text, each with what follows it that is no word.
+/// Splits a text into words. Each word includes the separators that follow the word.
 fn words(text: &str) -> Vec<&str> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
     let mut words = Vec::new();
@@ -47,7 +48,7 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 impl Mutator {
-    /// One of the corpus with up to four changes.
+    /// Returns a random text of the corpus with random changes.
     pub fn text(&mut self, corpus: &[String]) -> String {
         let mut text = self.pick::<String>(corpus).clone();
         for _ in 0..=self.below(4) {

@@ -1,4 +1,5 @@
-//! Two processes, with a ring between them over libfabric. The tests start this very program again as the receiver.
+//! Tests of a ring between two processes over libfabric. A test starts its own test binary a second time as the
+//! receiving process.
 #![cfg(feature = "libfabric")]
 #![allow(clippy::cast_possible_truncation, reason = "small numbers of a test")]
 #![expect(
@@ -16,12 +17,13 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Environment variables: the address at which the other process listens for offers, and the work of this process.
+/// Environment variables for the receiving process: the address at which the sending process accepts the connection
+/// for offers, the provider, and the number of packets.
 const ADDRESS: &str = "RADDLE_RDMA_ADDRESS";
 const PROVIDER: &str = "RADDLE_RDMA_PROVIDER";
 const PACKETS: &str = "RADDLE_RDMA_PACKETS";
 
-/// A test that takes longer has failed.
+/// Time limit of the receiving process.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 const MOST_BYTES: u32 = 256;
@@ -34,7 +36,7 @@ fn options(provider: Provider) -> Options {
     Options { provider, ..Options::default() }
 }
 
-/// Sends an offer and returns the other end's.
+/// Sends this end's offer, and returns the offer of the other end.
 fn exchange(stream: &mut TcpStream, offer: &[u8]) -> Vec<u8> {
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream.write_all(&(offer.len() as u32).to_le_bytes()).expect("a length sent");
@@ -46,7 +48,7 @@ fn exchange(stream: &mut TcpStream, offer: &[u8]) -> Vec<u8> {
     theirs
 }
 
-/// The content of packet `number`.
+/// Returns the due time, the tag and the bytes of packet `number`.
 fn packet(number: u64) -> (u64, u8, Vec<u8>) {
     let len = (number.wrapping_mul(7_919) % u64::from(MOST_BYTES + 1)) as usize;
     (number * 1_000, number as u8, (0..len).map(|place| (number as usize + place) as u8).collect())
@@ -61,7 +63,8 @@ impl Drop for Running {
     }
 }
 
-/// Starts a receiver that takes so many packets and then ends without a word; a sender to it.
+/// Starts a process that receives `packets` packets and then exits without notice. Returns the process, and this
+/// process's domain with the sender of the ring.
 fn with_receiver(provider: Provider, packets: u64) -> (Running, Domain, Sender) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let program = std::env::current_exe().expect("this program");
@@ -111,7 +114,7 @@ fn the_receiving_process() {
         assert_eq!(bytes, content, "packet {number}");
         receiver.take(&mut domain).expect("a sender");
     }
-    // Until the sender has heard all, or hangs up.
+    // Keeps writing records for a while, so that the sender learns that all packets were taken.
     let heard = Instant::now();
     while heard.elapsed() < Duration::from_millis(600) {
         progress(&mut receiver, &mut domain, begin);
@@ -177,7 +180,8 @@ fn a_receiver_that_hangs_up(provider: Provider) {
     assert!(!matches!(rest, Ok(true)), "nothing goes to a receiver that is gone: {rest:?}");
 }
 
-/// Two domains of this process and a ring between them, with the receiver's memory.
+/// Creates two domains in this process and a ring between the domains. Also returns the descriptions of the sender's
+/// and the receiver's memory.
 fn pair(provider: Provider) -> (Domain, Sender, Domain, Receiver, [Remote; 2]) {
     let [mut ours, mut theirs] = [(), ()].map(|()| Domain::open(&options(provider)).expect("a domain"));
     let near = End::new(&mut ours, shape()).expect("memory");
@@ -189,7 +193,7 @@ fn pair(provider: Provider) -> (Domain, Sender, Domain, Receiver, [Remote; 2]) {
     (ours, sender, theirs, receiver, remotes)
 }
 
-/// Writes words to a peer's memory, as a peer that means harm would, and lets both sides work until they are there.
+/// Writes words to a peer's memory, as a malicious peer would. Polls both domains until the words have arrived.
 fn scribble(
     from: &mut Domain,
     to: &mut Domain,
@@ -219,7 +223,7 @@ fn scribble(
         to.poll(|_, _| {})?;
         assert!(begin.elapsed() < Duration::from_secs(10), "a write completes");
     }
-    // Over TCP the write is complete when it was sent.
+    // Over TCP a write completes when the data was sent, so the peer still needs time to receive the data.
     for _ in 0..100 {
         to.poll(|_, _| {})?;
         thread::yield_now();
@@ -230,16 +234,16 @@ fn scribble(
 fn garbage_is_refused(provider: Provider) {
     let (mut ours, mut sender, mut theirs, mut receiver, [near, far]) = pair(provider);
     let words = shape().words();
-    // All of the receiver's memory.
+    // Overwrites all of the receiver's memory.
     let garbage: Vec<u64> =
         (1..=words as u64).map(|number| number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
     scribble(&mut ours, &mut theirs, far, 0, &garbage).expect("a write");
     assert!(matches!(receiver.peek(), Err(Error::Broken(_))), "no packet has such a sequence number");
-    // All of the sender's: its records do not hold, so it knows no more than before.
+    // Overwrites all of the sender's memory. The checks of the records do not match, so the sender ignores the records.
     scribble(&mut theirs, &mut ours, near, 0, &garbage).expect("a write");
     assert_eq!(sender.room(), Ok(u64::from(shape().capacity())));
     assert_eq!(sender.push(&mut ours, 1, 2, &[3]), Ok(true));
-    // Offers that are none.
+    // Invalid offers.
     for offer in [&[][..], &[0; 100], &near.encode()] {
         let end = End::new(&mut ours, shape()).expect("memory");
         assert!(matches!(end.sender(&mut ours, 1, offer), Err(Error::Malformed { .. })));
@@ -249,7 +253,7 @@ fn garbage_is_refused(provider: Provider) {
     assert!(end.sender(&mut ours, 1, &other).is_err(), "a ring of another shape");
 }
 
-/// A write with a key or a range that the peer has not given out changes nothing of the peer's.
+/// A write with a wrong key or beyond the registered range changes nothing in the peer's memory.
 fn keys_are_checked(provider: Provider) {
     let [mut ours, mut theirs] = [(), ()].map(|()| Domain::open(&options(provider)).expect("a domain"));
     let memory = theirs.register(64).expect("memory");
@@ -262,7 +266,7 @@ fn keys_are_checked(provider: Provider) {
     beyond[16..].copy_from_slice(&1_000_u64.to_le_bytes());
     for (forged, first) in [(wrong_key, 9), (beyond, 64)] {
         let remote = Remote::decode(&forged).expect("well-formed");
-        // The result of the writer may differ: over TCP a write is complete when it was sent.
+        // The result at the writer depends on the provider: over TCP a write completes when the data was sent.
         let heard = scribble(&mut ours, &mut theirs, remote, first, &[7; 16]);
         assert!(memory.iter().all(|word| word.load(Ordering::Acquire) != 7), "{heard:?}");
     }

@@ -1,4 +1,4 @@
-//! What tests and benchmarks of several crates share.
+//! Code that tests and benchmarks of several crates share.
 
 pub mod toy;
 
@@ -8,14 +8,14 @@ use raddle_schemes::registry::Registry;
 use raddle_topology::Topology;
 use std::sync::LazyLock;
 
-/// The built-in schemes.
+/// The registry of the built-in schemes.
 #[must_use]
 pub fn registry() -> &'static Registry {
     static BUILTIN: LazyLock<Registry> = LazyLock::new(Registry::builtin);
     &BUILTIN
 }
 
-/// The defaults of `parameters`, but for these values.
+/// The defaults of `parameters`, with these values replaced.
 #[must_use]
 pub fn settings(parameters: &'static [Parameter], values: &[(&str, Value)]) -> Settings {
     let mut settings = Settings::defaults(parameters);
@@ -29,22 +29,22 @@ pub fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
     Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
 }
 
-/// So many microseconds after the start of a run.
+/// The time `us` microseconds after the start of a run.
 #[must_use]
 pub fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// So many nanoseconds after the start of a run.
+/// The time `ns` nanoseconds after the start of a run.
 #[must_use]
 pub fn ns(ns: u64) -> Time {
     Time::ZERO + Duration::from_ns(ns)
 }
 
-/// The link from one node to a neighbour.
+/// Returns the link from a node to its neighbour.
 ///
 /// # Panics
-/// If they are no neighbours.
+/// If the two nodes are not neighbours.
 #[must_use]
 pub fn link(topology: &Topology, from: NodeId, to: NodeId) -> LinkId {
     topology.links_from(from).find(|(_, link)| link.to == to).expect("neighbours").0

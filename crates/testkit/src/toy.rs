@@ -1,4 +1,4 @@
-//! Hosts and fabrics small enough to work out by hand.
+//! Hosts and fabrics small enough for calculation by hand.
 
 use raddle_core::{
     Duration, Forwarder, Header, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Time, Verdict,
@@ -8,19 +8,20 @@ use raddle_wire::tcp::Segment;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// Arrivals at a host: (time, packet number).
+/// The arrivals at a host: time and packet number.
 pub type Log = Arc<Mutex<Vec<(Time, u32)>>>;
 
-/// Sends each flow as one packet of the flow's size, at once; records the packets that it receives.
+/// A host that sends each flow at once as one packet of the flow's size, and records the packets that it receives.
 #[derive(Default)]
 pub struct Toy {
-    /// Packets to be sent.
+    /// Packets to send.
     pub outbox: VecDeque<Packet>,
-    /// Packets received.
+    /// Packets that were received.
     pub received: Log,
 }
 
-/// Forwards packets to the right in a [`chain`], of whose inner nodes port 0 leads left and port 1 right; holds the node's own id.
+/// A forwarder for the node with this id in a [`chain`]. It forwards all packets to the right. At inner nodes of the
+/// chain, port 0 leads to the left and port 1 to the right.
 pub struct Rightward(pub NodeId);
 
 impl Forwarder for Rightward {
@@ -33,7 +34,7 @@ impl Forwarder for Rightward {
     }
 }
 
-/// A packet of `size` bytes, all of them payload.
+/// Creates a packet of `size` bytes, all of which are payload.
 ///
 /// # Panics
 /// If `size` is 2^16 or more.
@@ -67,7 +68,8 @@ impl Host for Toy {
     }
 }
 
-/// Nodes in a row, 10 Gbps and 100 ns between neighbours; port 0 leads right, except at the last.
+/// Builds a chain of nodes with links of 10 Gbps and 100 ns. At the first node, port 0 leads to the right. At the last
+/// node, port 0 leads to the left.
 #[must_use]
 pub fn chain(nodes: u32) -> Arc<Topology> {
     let mut builder = Builder::default();

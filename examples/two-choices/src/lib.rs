@@ -1,9 +1,10 @@
-//! Two choices: each packet goes by the better one of two next hops drawn at random (Mitzenmacher, "The Power of Two Choices in
-//! Randomized Load Balancing", 2001), by what the switch knows of its own queues and what the switches behind the next hops
-//! have reported of theirs.
+//! Two choices: for each packet the switch draws two next hops at random and takes the better one (Mitzenmacher, "The
+//! Power of Two Choices in Randomized Load Balancing", 2001). The switch compares the expected waiting times: in its
+//! own queues, plus in the queues of the next hops, as the next hops have reported.
 //!
-//! The routing of the book's chapter on adding a scheme, in a crate of its own: nothing in `crates/` knows of it. It has what a
-//! scheme can have: a header ([`report`]), a parameter, a timer, state of its own, and random numbers.
+//! This is the routing of the book's chapter on adding a scheme. It is in a separate crate, and no crate in `crates/`
+//! depends on it. It shows all that a scheme can have: a header ([`report`]), a parameter, a timer, state, and random
+//! numbers.
 
 pub mod report;
 
@@ -21,7 +22,7 @@ use report::Report;
 use std::sync::Arc;
 
 // ANCHOR: declaration
-/// Two choices.
+/// The routing "two choices".
 pub const ROUTING: Routing = Routing {
     info: Info {
         name: "two-choices",
@@ -53,14 +54,14 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 // ANCHOR_END: declaration
 
 // ANCHOR: registry
-/// The built-in schemes and this one.
+/// The built-in schemes and the routing of this crate.
 #[must_use]
 pub fn registry() -> Registry {
     Registry::builtin().with(ROUTING).with_header::<Report>()
 }
 // ANCHOR_END: registry
 
-/// What the neighbour at a port has reported, and when.
+/// The last report of the neighbour at a port, and the time at which it arrived.
 #[derive(Debug, Clone, Copy)]
 struct Heard {
     at: Time,
@@ -73,15 +74,15 @@ struct TwoChoices {
     next_hops: NextHops,
     random: Stream,
     interval: Duration,
-    /// When it reports next; [`Time::NEVER`] while no packets pass.
+    /// Time of the forwarder's next report; [`Time::NEVER`] while no packets pass.
     due: Time,
     /// True if packets have passed since the last report.
     has_passed: bool,
     /// Ports to other switches.
     neighbours: Vec<PortId>,
-    /// By port.
+    /// The neighbours' last reports, indexed by port.
     heard: Vec<Option<Heard>>,
-    /// A report on its way out, and the ports it has still to leave by.
+    /// The current report, and the ports by which it must still be sent.
     report: Report,
     leaving: Vec<PortId>,
 }
@@ -109,7 +110,8 @@ impl TwoChoices {
         }
     }
 
-    /// How long a packet would wait on the way by a port, as far as is known: reports count for two intervals.
+    /// Estimates how long a packet that leaves by this port would wait here and at the next hop. A report is used for
+    /// two intervals after its arrival.
     fn wait(&self, now: Time, port: PortId, ports: &Ports<'_>) -> Duration {
         let fresh = |heard: &Heard| now.since(heard.at) <= self.interval * 2;
         let behind = self.heard[port.index()].filter(fresh).map_or(Duration::ZERO, |heard| heard.wait);
@@ -118,7 +120,7 @@ impl TwoChoices {
 }
 
 impl TwoChoices {
-    /// A packet leaves by a port. The first one after a silence sets the timer.
+    /// Forwards a packet by a port. The first packet after an idle period starts the timer.
     fn pass(&mut self, now: Time, port: PortId) -> Verdict {
         self.has_passed = true;
         if self.due < Time::NEVER || self.neighbours.is_empty() {
@@ -167,7 +169,7 @@ impl Forwarder for TwoChoices {
     }
 
     fn tick(&mut self, now: Time, ports: &Ports<'_>) {
-        // A fabric in which something ticks for ever never comes to rest.
+        // If a forwarder ticked for ever, the fabric would never come to rest and the run would not end.
         self.due = if self.has_passed { now + self.interval } else { Time::NEVER };
         self.has_passed = false;
         let longest = ports.0.iter().map(|port| port.backlog(now)).max().unwrap_or(Duration::ZERO);

@@ -1,4 +1,4 @@
-//! The `raddle` command with one more routing.
+//! The `raddle` command with the additional routing "two choices".
 
 use std::process::ExitCode;
 

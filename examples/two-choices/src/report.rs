@@ -1,4 +1,5 @@
-//! What a switch tells its neighbours: how long what it has just been given would wait.
+//! The report that a switch sends to its neighbours: how long a packet that arrives now would wait in its longest
+//! queue.
 //!
 //! ```text
 //! offset 0       3       7      11
@@ -12,29 +13,29 @@ use raddle_wire::{Ends, Error};
 /// The report of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
-    /// Whose it is.
+    /// The switch that sends the report.
     pub switch: NodeId,
-    /// How long the longest of its queues takes to drain, in whole nanoseconds; 2^32 - 1 also stands for more.
+    /// Time until the switch's longest queue has drained, in whole nanoseconds. Longer times are reported as 2^32 - 1.
     pub wait_ns: u32,
 }
 
 impl Report {
-    /// Bytes on the wire.
+    /// Size on the wire in bytes.
     pub const LEN: usize = PREFIX + 10;
 
-    /// Says how long the longest queue of this switch takes to drain.
+    /// Creates a report. `wait` is the time until the switch's longest queue has drained.
     #[must_use]
     pub fn new(switch: NodeId, wait: Duration) -> Self {
         Self { switch, wait_ns: u32::try_from(wait.as_ps() / 1_000).unwrap_or(u32::MAX) }
     }
 
-    /// How long the longest queue takes to drain.
+    /// Time until the longest queue has drained.
     #[must_use]
     pub fn wait(&self) -> Duration {
         Duration::from_ns(self.wait_ns.into())
     }
 
-    /// The sum of the other fields, so that a damaged report is not believed.
+    /// The checksum of the other fields: receivers discard a damaged report.
     #[allow(clippy::cast_possible_truncation, reason = "the sum is folded to 16 bits")]
     fn checksum(self) -> u16 {
         let sum = self.switch.0.wrapping_mul(31).wrapping_add(self.wait_ns);
@@ -48,7 +49,7 @@ impl ExtensionHeader for Report {
 }
 
 impl HeaderInfo for Report {
-    /// The switch, twice: whoever gets the report is meant.
+    /// Both ends are the sending switch, because a report is for whichever neighbour receives it.
     fn ends(&self) -> Ends {
         Ends { src: self.switch, dst: self.switch }
     }

@@ -10,7 +10,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// The first leaf of two, under two spines, with two hosts at each leaf.
+/// Creates the forwarder of the first leaf. The fabric has two leaves, two spines, and two hosts per leaf.
 fn leaf() -> (TwoChoices, usize) {
     let rate = Rate::from_gbps(10);
     let fabric = builders::folded_clos(2, 2, 2, rate, rate, Duration::from_us(1));
@@ -20,7 +20,7 @@ fn leaf() -> (TwoChoices, usize) {
     (leaf, fabric.port_count(NodeId(4)))
 }
 
-/// A packet of TCP without payload.
+/// Creates a TCP packet without payload.
 fn packet_to(dst: u32) -> Packet {
     let segment = Segment {
         src: 0,

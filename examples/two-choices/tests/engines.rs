@@ -1,4 +1,4 @@
-//! The routing in the packet engine, in lockstep and in a capture, by experiments that name it.
+//! Tests of experiments that name the routing: in the packet engine, in lockstep, and with a packet capture.
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
@@ -71,7 +71,7 @@ fn reports_are_in_captures() {
     let captured = captured.map(|entry| entry.expect("a file").path());
     let captured = captured.filter(|path| path.extension().is_some_and(|end| end == "pcapng"));
     let bytes: Vec<u8> = captured.flat_map(|path| fs::read(path).expect("a capture")).collect();
-    // Behind the EtherType for local experiments: the type of foreign headers, and the report's number.
+    // The EtherType for local experiments (88-B6), then the type of foreign headers, then the report's number.
     let report = [0x88, 0xB6, 0x95, 0x2C, 0x01];
     assert!(bytes.windows(report.len()).any(|bytes| bytes == report));
 }

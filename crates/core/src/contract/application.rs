@@ -5,8 +5,8 @@ use crate::{Bytes, Flow, FlowId, Report, Time};
 /// The next request of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// Open a flow from this host. Until the host has [named](Report::Opened) it, no other flow of the workload or of
-    /// the program from this host may have the same number.
+    /// Open a flow from this host. Until the host has [named](Report::Opened) the flow, no other flow from this host
+    /// may have the same number.
     Open(Flow),
     /// Append bytes to a [stream](Flow::is_stream) that the program has opened and not closed.
     Append {
@@ -39,7 +39,8 @@ pub trait Application: Send {
         Time::ZERO
     }
 
-    /// Receives a report of the host, on flows that the program opened or on others that begin or end at this host.
+    /// Receives a report of the host. The report is about a flow that the program opened, or about any other flow that
+    /// begins or ends at this host.
     fn hear(&mut self, now: Time, report: &Report);
 
     /// Returns the program's next request. The node calls this repeatedly until the answer is [`Request::WakeAt`],

@@ -6,43 +6,46 @@ use serde::{Deserialize, Serialize};
 /// Flow control of the link at one port, in both directions. It counts the node's memory that packets from this port
 /// occupy, creates the messages to the neighbour about this memory, and obeys the messages from the neighbour.
 ///
-/// Its packets have class [`Class::CONTROL`]: they leave before all other packets and are never paused.
+/// The packets of flow control have class [`Class::CONTROL`]: they leave before all other packets and are never paused.
 pub trait LinkFlowControl: Send {
-    /// A packet that arrived by this port has joined a queue of its node; `class` is its [class](crate::Packet::class)
-    /// and `size` its bytes. Returns the message to the neighbour, if one is due.
+    /// A packet that arrived by this port has joined a queue of its node. `class` is the packet's
+    /// [class](crate::Packet::class) and `size` is its size in bytes. Returns the message to the neighbour, if a
+    /// message is due.
     fn enter(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
 
-    /// The last bit of such a packet has left the node, or the packet was lost there. Returns the message to the neighbour:
-    /// `None` unless the neighbour is [held back](Self::holds_back). While the neighbour is not held back, the engine may
-    /// call this later, with the time of departure as `now`, but before the next packet [enters](Self::enter).
+    /// The last bit of a packet that had [entered](Self::enter) has left the node, or the packet was lost in the node.
+    /// Returns the message to the neighbour, if a message is due; this requires that the neighbour is
+    /// [held back](Self::holds_back). While the neighbour is not held back, the engine may call this later, with the
+    /// time of departure as `now`, but before the next packet [enters](Self::enter).
     fn leave(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
 
     /// Returns true if the neighbour has been told to pause a class.
     fn holds_back(&self) -> bool;
 
-    /// A packet of class [`Class::CONTROL`] has arrived by this port. Returns whether it belongs to flow control and
-    /// ends here.
+    /// A packet of class [`Class::CONTROL`] has arrived by this port. Returns true if the packet belongs to flow
+    /// control. Such a packet ends here.
     fn heed(&mut self, now: Time, packet: &Packet) -> bool;
 
-    /// The classes that this port must not begin to send, after the last call of any of these methods.
+    /// The classes of which this port must not begin to send a packet. The engine asks again after each call of another
+    /// method.
     fn paused(&self) -> Paused;
 
-    /// Time of the next call of [`fire`](Self::fire); [`Time::NEVER`] if none is needed.
+    /// Time of the next call of [`fire`](Self::fire); [`Time::NEVER`] if no call is needed.
     fn wake(&self) -> Time;
 
-    /// The timer has expired: a pause from the neighbour ends, or a message to the neighbour must be repeated. Called until
-    /// [`wake`](Self::wake) is later than now.
+    /// The timer has expired: a pause from the neighbour ends, or a message to the neighbour must be repeated. The
+    /// engine repeats the call until [`wake`](Self::wake) is later than `now`.
     fn fire(&mut self, now: Time) -> Option<Packet>;
 
-    /// The link has come up again, and the effect of earlier messages is gone: neither end is paused by the other. Returns
-    /// the message to the neighbour, if one is due.
+    /// The link has come up again. Earlier messages have no effect any more: neither end is paused. Returns the message
+    /// to the neighbour, if a message is due.
     fn restart(&mut self, now: Time) -> Option<Packet>;
 
     /// The counters of flow control up to `now`.
     fn account(&self, now: Time) -> FlowControlAccount;
 
-    /// Rate at which the node's host frees the memory of its packets that arrived by this port; `None` if it frees them
-    /// at once. The host receives each packet on arrival; only the memory is freed later.
+    /// Rate at which the node's host frees the memory of packets that arrived by this port; `None` if the host frees
+    /// the memory at once. The host receives each packet on arrival; only the memory is freed later.
     fn drain_rate(&self) -> Option<Rate> {
         None
     }

@@ -9,7 +9,7 @@ pub enum Verdict {
     Forward(PortId),
     /// The packet leaves by this port; then the forwarder's own packets are sent: [`Forwarder::originate`].
     Answer(PortId),
-    /// The packet was for the forwarder, and ends here. Then the forwarder's own packets are sent:
+    /// The packet was addressed to the forwarder, and ends here. Then the forwarder's own packets are sent:
     /// [`Forwarder::originate`].
     Absorb,
     /// The packet is for this node's host.
@@ -24,9 +24,9 @@ pub enum Verdict {
 /// The reason why a packet was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum DropReason {
-    /// The egress queue was full: it refused the packet, or dropped it to make room for another.
+    /// The egress queue was full: it refused the packet, or dropped the packet to make room for another packet.
     QueueFull,
-    /// The egress link was down, or went down under the packet.
+    /// The egress link was down, or failed while the packet was queued or on the link.
     LinkDown,
     /// The forwarder knows no path.
     NoRoute,
@@ -40,8 +40,8 @@ pub enum DropReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HoldKey(pub u64);
 
-/// One per node that forwards: chooses the egress port. Called once per packet and hop, so it may not allocate memory
-/// or search all flows.
+/// Chooses the egress port of each packet at one node. [`forward`](Self::forward) is called once per packet and hop, so
+/// it must not allocate memory or search all flows.
 pub trait Forwarder: Send {
     /// Decides on a packet that arrived by `arrival`, or that this node's host sends (`None`).
     fn forward(
@@ -58,10 +58,10 @@ pub trait Forwarder: Send {
         None
     }
 
-    /// Time of the next call of [`tick`](Self::tick); [`Time::NEVER`] if none is needed. Queried at the start, after
-    /// each tick, after the forwarder has been asked for its own packets and, while no tick is scheduled, after
-    /// credits. A forwarder with no work left must return [`Time::NEVER`]: a fabric with scheduled ticks never comes to
-    /// rest.
+    /// Time of the next call of [`tick`](Self::tick); [`Time::NEVER`] if no call is needed. The node queries this time
+    /// at the start, after each tick, after it has asked the forwarder for its own packets and, while no tick is
+    /// scheduled, after credits. A forwarder with no work left must return [`Time::NEVER`]: a fabric with scheduled
+    /// ticks never comes to rest.
     fn next_tick(&self) -> Time {
         Time::NEVER
     }
@@ -70,8 +70,8 @@ pub trait Forwarder: Send {
     /// [`originate`](Self::originate).
     fn tick(&mut self, _now: Time, _ports: &Ports<'_>) {}
 
-    /// The port that [`forward`](Self::forward) will probably choose for a packet that is about to arrive. It affects only
-    /// speed: an engine may prefetch the port's data.
+    /// The port that [`forward`](Self::forward) will probably choose for a packet that is about to arrive. The answer
+    /// affects only speed: an engine may prefetch the port's data.
     fn foresee(&self, _packet: &Packet) -> Option<PortId> {
         None
     }
@@ -81,10 +81,10 @@ pub trait Forwarder: Send {
         false
     }
 
-    /// A packet that had arrived by `arrival` has left this node's buffers. The returned credit goes to the neighbour
-    /// at that port. It takes the link's propagation delay and, in simulation, none of its bandwidth. Called only if
-    /// the forwarder [wants](Self::hears_of_departures) it. The call may change the time of the next
-    /// [tick](Self::next_tick).
+    /// A packet that had arrived by the port `arrival` has left this node's buffers. The returned credit is sent to the
+    /// neighbour at that port. The credit takes the link's propagation delay and, in simulation, no bandwidth. Called
+    /// only if [`hears_of_departures`](Self::hears_of_departures) returns true. The call may change the time of the
+    /// next [tick](Self::next_tick).
     fn departed(&mut self, _now: Time, _packet: &Packet, _arrival: PortId) -> Option<Credit> {
         None
     }

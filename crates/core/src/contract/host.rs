@@ -28,10 +28,9 @@ pub enum Input<'a> {
         /// The ingress port.
         port: PortId,
     },
-    /// A packet that this host sent has left its port. Only ports with their own [`Queue`](crate::Queue) give this
-    /// input.
+    /// A packet that this host sent has left its port. Only ports with a [`Queue`](crate::Queue) give this input.
     Sent(&'a Packet),
-    /// This node dropped a packet, its own or one it relayed.
+    /// This node dropped a packet: a packet of this host, or a packet that the node was forwarding.
     Dropped {
         /// The packet.
         packet: &'a Packet,
@@ -40,7 +39,7 @@ pub enum Input<'a> {
         /// The reason.
         reason: DropReason,
     },
-    /// Bytes have arrived by a port that are not a valid packet. No field in them can be trusted.
+    /// Bytes that are not a valid packet have arrived by a port. No field in these bytes can be trusted.
     Corrupted {
         /// The ingress port.
         port: PortId,
@@ -57,7 +56,7 @@ pub enum Input<'a> {
 /// A host's next request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// Send a packet, by the given port or by the one that this node's forwarder chooses.
+    /// Send a packet, by the given port or by the port that this node's forwarder chooses.
     Send {
         /// The packet.
         packet: Packet,
@@ -66,28 +65,29 @@ pub enum Output {
     },
     /// Make a report to the observer.
     Report(Report),
-    /// No request now; poll again at this time, which replaces every earlier one. [`Time::NEVER`] is [`Output::Idle`].
+    /// No request now; poll again at this time. This time replaces every earlier wake-up time. [`Time::NEVER`] means
+    /// the same as [`Output::Idle`].
     WakeAt(Time),
     /// No request until the next input.
     Idle,
 }
 
-/// A report to the observer, from a host or, on the program of the host, from its node. Flows are identified by their
-/// key on the wire; the sender's report maps this key to a [`FlowId`].
+/// A report to the observer. Hosts make most reports; the node makes the reports about the host's program. Flows are
+/// identified by their key on the wire; the sender's report [`Opened`](Self::Opened) maps this key to a [`FlowId`].
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Report {
     /// The sender has opened a flow and identifies it on the wire by `key`.
     Opened {
         /// The flow.
         flow: FlowId,
-        /// Its name on the wire.
+        /// The flow's name on the wire.
         key: FlowKey,
     },
     /// The receiver has delivered the flow's last byte in order.
     Delivered {
         /// The flow's name on the wire.
         key: FlowKey,
-        /// Maximum number of packets that waited for an earlier one.
+        /// Maximum number of packets that waited at the receiver for an earlier packet.
         reorder_peak: u32,
     },
     /// The sender knows that the flow is complete. If its transport has no acknowledgements: the sender has sent the last
@@ -128,7 +128,7 @@ pub enum Report {
         key: FlowKey,
         /// Bytes delivered in order.
         in_order: Bytes,
-        /// Number of packets that arrived after a packet that was sent later.
+        /// Number of packets that a later-sent packet overtook.
         late: u32,
     },
     /// The program on this host begins a flow that is not in the workload's list. The node reports this instead of
@@ -145,13 +145,13 @@ pub enum Report {
     Finished,
 }
 
-/// One per host: opens flows, sends and receives packets, paces them, and handles timeouts.
+/// A transport at one host: opens flows, sends, paces and receives packets, and handles timeouts.
 pub trait Host: Send {
     /// Handles an input. The engine then calls [`poll`](Self::poll).
     fn handle(&mut self, now: Time, input: Input<'_>);
 
-    /// A packet is about to be delivered to this host, which may [`prefetch`](crate::prefetch) the data that it will read
-    /// first. The call is a hint that affects only speed, and an engine need not make it.
+    /// Announces a packet that will soon be delivered to this host. The host may [`prefetch`](crate::prefetch) the data
+    /// that it will read first. The call is a hint that affects only speed, and an engine need not make it.
     fn foresee(&self, _packet: &Packet) {}
 
     /// Returns the host's next request. The engine calls this after every input and at every wake-up, repeatedly until the
@@ -159,14 +159,14 @@ pub trait Host: Send {
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
 
     /// True if the host supports [streams](Flow::is_stream). Such a host also reports the progress of every flow,
-    /// whether or not it is a stream: [`Report::Acked`] and [`Report::InOrder`]. Queried occasionally, but not for each
-    /// packet.
+    /// stream or not, by [`Report::Acked`] and [`Report::InOrder`]. Queried occasionally, but not for each packet.
     fn carries_streams(&self) -> bool {
         false
     }
 
-    /// Number of retransmitted packets of each flow from this host that is not [closed](Report::Closed), with the flow's key
-    /// on the wire: for the records of unfinished flows. In order of key; flows without retransmissions may be left out.
+    /// For each flow from this host that is not [closed](Report::Closed): the flow's key on the wire and the number of
+    /// retransmitted packets. The list is in order of key; flows without retransmissions may be left out. It is used
+    /// for the records of unfinished flows.
     fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         Vec::new()
     }

@@ -1,9 +1,9 @@
 //! The contracts between schemes and engines: the inputs and the possible requests of each part.
 //!
-//! A packet passes a node in this order: `PortAgent::arrive`, then `Forwarder::forward`, which decides whether the
-//! packet is for this node. Then follows either `Host::handle`, or `PortAgent::enqueue`, the port's [`Queue`],
-//! `PortAgent::dequeue`, and the wire. A packet from the host starts at the forwarder, or at the port that the host
-//! chooses.
+//! An arriving packet first passes `PortAgent::arrive` and then `Forwarder::forward`, which decides whether the packet
+//! is for this node. A packet for this node is passed to `Host::handle`. Any other packet passes `PortAgent::enqueue`,
+//! the port's [`Queue`], `PortAgent::dequeue`, and the wire. A packet from the host starts at the forwarder, or at the
+//! port that the host chooses.
 
 mod application;
 mod flow_control;
@@ -32,6 +32,6 @@ pub struct Parts {
     pub forwarder: Option<Box<dyn Forwarder>>,
     /// A program on the host, if the node has a host.
     pub application: Option<Box<dyn Application>>,
-    /// Discovery of links that are down. Without it, the runtime has to [tell](crate::Node::discovered) the node.
+    /// Discovery of links that are down. Without discovery, the runtime must [tell](crate::Node::discovered) the node.
     pub discovery: Option<Box<Discovery>>,
 }

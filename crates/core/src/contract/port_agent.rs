@@ -2,7 +2,8 @@
 
 use crate::{Class, Packet, PortState, Time};
 
-/// One per port: the agent sees packets arrive, join the queue and leave; it measures, marks and sends notices.
+/// The agent of one port. It sees packets arrive, join the queue and leave. It measures and marks packets, and sends
+/// notices.
 pub trait PortAgent: Send {
     /// A packet arrives from the wire.
     fn arrive(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
@@ -12,7 +13,7 @@ pub trait PortAgent: Send {
         None
     }
 
-    /// A packet begins to leave.
+    /// The port begins to send a packet.
     fn dequeue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
 
     /// True if the agent has a timer; otherwise [`next_tick`](Self::next_tick) is never called. Queried once.
@@ -20,9 +21,9 @@ pub trait PortAgent: Send {
         false
     }
 
-    /// Time of the next call of [`tick`](Self::tick); [`Time::NEVER`] if none is needed. Queried after each tick and,
-    /// while no tick is scheduled, after each packet that [joins](Self::enqueue). An agent with no work left must
-    /// return [`Time::NEVER`]: a fabric with scheduled ticks never comes to rest.
+    /// Time of the next call of [`tick`](Self::tick); [`Time::NEVER`] if no call is needed. The engine queries this
+    /// time after each tick and, while no tick is scheduled, after each packet that [joins](Self::enqueue). An agent
+    /// with no work left must return [`Time::NEVER`]: a fabric with scheduled ticks never comes to rest.
     fn next_tick(&self) -> Time {
         Time::NEVER
     }

@@ -2,7 +2,8 @@
 
 use crate::{Bytes, Class, Duration, PortId, Rate, Time};
 
-/// Priorities that may not begin to send: bit `i` is priority `i` of the eight of IEEE 802.1Q.
+/// The paused priorities. If bit `i` is set, the port may not begin to send a packet of priority `i` (IEEE 802.1Q has
+/// eight priorities).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Paused(pub u8);
 
@@ -21,8 +22,7 @@ impl Paused {
 /// An egress port as its node's parts see it.
 ///
 /// Some runtimes know when a port's queue will be empty: the packet engine computes this time when a packet joins the
-/// queue. Others know only the number of waiting bytes. The methods work in both cases, so that a part need not
-/// distinguish them.
+/// queue. Other runtimes know only the number of waiting bytes. The methods work with both kinds of runtimes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortState {
     /// The link's rate; zero where the port has no link.
@@ -33,7 +33,7 @@ pub struct PortState {
     pub paused: Paused,
     /// Time at which the port will have sent all its packets, if it is not paused; [`Time::NEVER`] if this is unknown.
     drains_at: Time,
-    /// Bytes that wait, if the runtime counts them; 0 if it provides `drains_at` instead.
+    /// Bytes that wait, if the runtime counts waiting bytes; 0 if the runtime provides `drains_at` instead.
     waiting: Bytes,
     /// Maximum number of bytes that may wait; [`PortState::UNLIMITED`] if no such limit is known.
     limit: Bytes,
@@ -43,8 +43,8 @@ impl PortState {
     /// The value of the limit and the room of a queue that is not limited in bytes.
     pub const UNLIMITED: Bytes = Bytes(u64::MAX);
 
-    /// An empty port, not paused, without a limit in bytes, whose runtime knows when its queue drains. The port is up
-    /// if it has a link: if its rate is not zero.
+    /// An empty port that is not paused and has no limit in bytes. Its runtime knows when its queue drains. The port is
+    /// up unless `rate` is zero: a rate of zero means that the port has no link.
     #[must_use]
     pub const fn idle(rate: Rate) -> Self {
         Self {
@@ -63,13 +63,13 @@ impl PortState {
         Self { limit, ..self }
     }
 
-    /// The same port, with the time `at` at which it will have sent all its packets if it is not paused.
+    /// The same port, which will have sent all its packets at the time `at` if it is not paused.
     #[must_use]
     pub const fn busy_until(self, at: Time) -> Self {
         Self { drains_at: at, ..self }
     }
 
-    /// The same port with this many waiting bytes, and with an unknown time at which the last of them will have left.
+    /// The same port with this many waiting bytes. The time at which the queue drains is then unknown.
     #[must_use]
     pub const fn holding(self, waiting: Bytes) -> Self {
         Self { drains_at: Time::NEVER, waiting, ..self }
@@ -87,17 +87,18 @@ impl PortState {
         self.waiting = waiting;
     }
 
-    /// Time at which the port will have sent all its packets, if it is not paused; `None` if the runtime does not know it.
-    /// The time is in the past if the port is idle.
+    /// Time at which the port will have sent all its packets, if it is not paused; `None` if the runtime does not know
+    /// this time. The time is in the past if the port is idle.
     #[must_use]
     #[inline]
     pub fn drains_at(&self) -> Option<Time> {
         (self.drains_at < Time::NEVER).then_some(self.drains_at)
     }
 
-    /// Time at which a packet accepted now could begin to leave, if the port is not paused: [`drains_at`](Self::drains_at)
-    /// or, if that is unknown, `now` plus the time that the waiting bytes take at the link's rate. The time is in the past
-    /// or `now` if the port is idle. [`Time::NEVER`] if bytes wait for a port without a link.
+    /// Time at which a packet accepted now could begin to leave, if the port is not paused. This is
+    /// [`drains_at`](Self::drains_at) if that time is known, and otherwise `now` plus the time that the waiting bytes
+    /// take at the link's rate. The time is not after `now` if the port is idle. It is [`Time::NEVER`] if bytes wait
+    /// for a port without a link.
     #[must_use]
     #[inline]
     pub fn free_at(&self, now: Time) -> Time {

@@ -2,10 +2,10 @@
 
 use crate::{Bytes, Packet, Paused, Time};
 
-/// A queue's answer for a packet that is to join it.
+/// A queue's answer to a packet that is about to join the queue.
 ///
-/// [`Take`](Self::Take) and [`Drop`](Self::Drop) are final. The other answers make room; the runtime then asks about
-/// the same packet again. A queue may remove several packets for one.
+/// [`Take`](Self::Take) and [`Drop`](Self::Drop) are final. The other answers make room, and the runtime then asks
+/// about the same packet again. A queue may remove several packets to make room for one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admit {
     /// The queue takes the packet.
@@ -14,9 +14,9 @@ pub enum Admit {
     Drop,
     /// The queue has dropped the waiting packet in this slot to make room (pFabric).
     Evict(u32),
-    /// The packet in this slot loses its payload (NDP). If it is the packet that is to join, the queue is asked about
-    /// the trimmed packet. If it is a waiting packet, the queue has removed it, and its trimmed rest joins first, like
-    /// any other packet. A packet whose protocol does not support trimming is lost.
+    /// The packet in this slot loses its payload (NDP). If this is the joining packet, the runtime asks the queue about
+    /// the trimmed packet. If this is a waiting packet, the queue has removed it. The trimmed packet then joins the
+    /// queue again before the joining packet. A packet whose protocol does not support trimming is lost.
     Trim(u32),
 }
 
@@ -26,7 +26,7 @@ pub trait Queue: Send {
     /// Takes or refuses a packet, or makes room for it.
     fn push(&mut self, now: Time, slot: u32, packet: &Packet) -> Admit;
 
-    /// The next packet to serve, of the classes that are not paused.
+    /// Removes and returns the next packet to serve, among the packets whose class is not paused.
     fn pop(&mut self, now: Time, paused: Paused) -> Option<u32>;
 
     /// Bytes of the packets that wait.

@@ -32,12 +32,12 @@ impl Database {
         Self { cables, states: Vec::new(), digest: 0 }
     }
 
-    /// A hash of all known states: nodes that know different states almost always have different digests.
+    /// A hash of all known states. Nodes that know different states almost always have different digests.
     pub(super) fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// All known states. Links that have never changed have none.
+    /// All known states. A link that has never changed has no state.
     pub(super) fn states(&self) -> &[LinkState] {
         &self.states
     }
@@ -99,7 +99,7 @@ mod tests {
         LinkState { link, sequence }
     }
 
-    /// Links 0 and 1 are a cable; port 2 has no link.
+    /// Links 0 and 1 are the two directions of a cable; port 2 has no link.
     fn database() -> Database {
         Database::new(Cables::new([Some(LinkId(1)), Some(LinkId(0)), None]))
     }

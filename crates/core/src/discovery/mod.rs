@@ -1,15 +1,15 @@
 //! Topology discovery as a protocol (specifications/live.md §4): nodes detect by themselves which links are down.
 //!
 //! All nodes know the fabric as it was built, and that all links are up at the start. A [`Discovery`] is one node's
-//! part of the protocol. It does no I/O, reads no clock, and tells its node by [effects](Effect) what to do.
+//! part of the protocol. It does no I/O and reads no clock. It requests actions from its node by [effects](Effect).
 //!
 //! - **Hellos.** In each period a node sends a hello over each of its links. A node considers a link down if it has
 //!   received nothing from the neighbour for three whole periods, or if the neighbour reports that it does not hear the
 //!   node. A link that fails in one direction is therefore down for both ends. It is up again when both ends hear each
 //!   other. Any packet of the neighbour proves that the neighbour is alive, but only a hello brings a link up.
-//! - **Link states.** The node at which a directed link starts numbers the link's changes, and floods each. Other nodes
-//!   forward states that are new to them, and keep the state with the highest number. A link is down unless the states
-//!   of both its directions are up.
+//! - **Link states.** The node at which a directed link starts numbers the link's changes, and floods each change.
+//!   Other nodes forward a state the first time that they receive it, and keep the state with the highest number. A
+//!   link is down unless the states of both its directions are up.
 //! - **Catching up.** A hello carries a digest of all link states that its sender knows. A neighbour with another
 //!   digest answers with all link states that it knows, at most once per period. Nodes that were separated thus catch
 //!   up, and lost link states are sent again. These are few: a link that has never changed has no link state.
@@ -96,7 +96,7 @@ impl Neighbour {
     }
 }
 
-/// A node's part of topology discovery.
+/// One node's part of topology discovery.
 #[derive(Debug)]
 pub struct Discovery {
     cables: Cables,
@@ -125,9 +125,10 @@ impl Discovery {
     /// one to catch up. The rest is for the delay of the packets.
     pub const SETTLES: u64 = 10;
 
-    /// The part of a node whose ports have the links `first_link` and those that follow.
+    /// Creates the part of a node with `ports` ports. Port `i` has the link `first_link` + `i`.
     ///
-    /// The first hello is sent at `begins`, after the start of the run, then one in every `period`.
+    /// The node sends the first hello at `begins`, which must be after the start of the run, and then a hello in every
+    /// `period`.
     ///
     /// # Panics
     /// If the period is zero.
@@ -175,7 +176,7 @@ impl Discovery {
         self.changed_at
     }
 
-    /// Counts of link states and hellos that the node has ignored so far.
+    /// Numbers of link states and hellos that the node has ignored so far.
     #[must_use]
     pub fn ignored(&self) -> Ignored {
         self.ignored
@@ -195,7 +196,8 @@ impl Discovery {
         }
     }
 
-    /// Handles a packet that has arrived by a port, if it belongs to topology discovery. Returns whether it does.
+    /// Handles a packet that has arrived by a port, if the packet belongs to topology discovery. Returns true if it
+    /// does.
     pub fn take(&mut self, now: Time, header: &Header, port: PortId) -> bool {
         match header {
             Header::Hello(hello) => self.greeted(now, *hello, port),
@@ -205,7 +207,7 @@ impl Discovery {
         true
     }
 
-    /// A period has ended. Sends a hello over each link that is up according to the node's own port.
+    /// Ends a period. Sends a hello over each link that is up according to the state of the node's own port.
     pub fn tick(&mut self, now: Time, ports: &Ports<'_>) {
         let lag = now.since(self.next_tick);
         let lag_before = std::mem::replace(&mut self.lag, lag);
@@ -238,7 +240,7 @@ impl Discovery {
         LinkId(self.first_link.0 + u32::from(port.0))
     }
 
-    /// The port of this node at which a link starts; `None` if it starts at another node.
+    /// The port of this node at which a link starts; `None` if the link starts at another node.
     fn port(&self, link: LinkId) -> Option<PortId> {
         let port = link.index().checked_sub(self.first_link.index())?;
         (port < self.neighbours.len()).then(|| PortId::of(port))
@@ -273,8 +275,8 @@ impl Discovery {
         self.flood(&[state], None);
     }
 
-    /// Sends all link states to the neighbour at a port, which knows other states, unless this was done in the current
-    /// period.
+    /// Sends all link states to the neighbour at a port, whose digest differs. Does nothing if this node has already
+    /// done so in the current period.
     fn tell_all(&mut self, port: PortId) {
         let Some(neighbour) = &mut self.neighbours[port.index()] else { return };
         if std::mem::replace(&mut neighbour.is_told, true) {
@@ -311,8 +313,8 @@ impl Discovery {
         self.flood(&news, Some(port));
     }
 
-    /// Another node has a state of this node's own link that is newer than this node's: for instance, one from before a
-    /// restart of this node. This node floods a newer state.
+    /// Handles a state of this node's own link with a higher number than this node's state, for instance a state from
+    /// before a restart of this node. This node then floods a state with an even higher number.
     fn overrule(&mut self, now: Time, told: LinkState, port: PortId) {
         let is_up = self.neighbours[port.index()].is_some_and(|neighbour| neighbour.is_up);
         let ahead = if told.is_down() == is_up { 1 } else { 2 };
@@ -334,7 +336,7 @@ impl Discovery {
         }
     }
 
-    /// Sends link states over all links that work, except the one by which they arrived.
+    /// Sends link states over all working links except the link by which the states arrived.
     fn flood(&mut self, states: &[LinkState], arrival: Option<PortId>) {
         for states in states.chunks(LinkStates::MOST) {
             let states: Arc<[LinkState]> = states.into();

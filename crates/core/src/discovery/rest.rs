@@ -1,14 +1,14 @@
-//! Detects the end of a run in which nodes send hellos endlessly.
+//! Detects the end of a run whose nodes never stop sending hellos.
 
 use super::Discovery;
 use crate::{Duration, Time};
 
-/// Finds the end of a simulated run in which nodes only send hellos, endlessly.
+/// Detects the end of a simulated run: the time at which the nodes do nothing but send hellos.
 ///
-/// Without topology discovery, a fabric is at rest when no event is left. With it, an engine checks at the end of each
-/// period, for any number of threads, whether anything but hellos is in flight or scheduled. If links have changed, the
-/// fabric is at rest only after [`Discovery::SETTLES`] such checks in a row: a host may wait for a link whose state it
-/// does not know yet.
+/// Without topology discovery, a fabric is at rest when no event is left. With topology discovery, an engine checks at
+/// the end of each period whether anything except hellos is in flight or scheduled. The times of the checks do not
+/// depend on the number of threads. If links have changed, the fabric is at rest only if [`Discovery::SETTLES`]
+/// successive checks find nothing, because a host may wait for a link whose new state it does not know yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Rest {
     period: Duration,
@@ -24,14 +24,13 @@ impl Rest {
         Self { period, next_look: Time::ZERO + period, still: 0 }
     }
 
-    /// Time of the engine's next check, before any event of that instant.
+    /// Time of the engine's next check. The check comes before all events of that instant.
     #[must_use]
     pub fn next_look(&self) -> Time {
         self.next_look
     }
 
-    /// Records the result of a check. Returns whether the fabric is at rest, and sets the time of the next check if it
-    /// is not.
+    /// Records the result of a check. Returns true if the fabric is at rest. Otherwise sets the time of the next check.
     pub fn look(&mut self, is_still: bool, have_links_changed: bool) -> bool {
         self.still = if is_still { self.still + 1 } else { 0 };
         let needed = if have_links_changed { Discovery::SETTLES } else { 1 };

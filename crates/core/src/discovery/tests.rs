@@ -1,5 +1,5 @@
-//! Tests of nodes that run the protocol over links that fail in one direction or both, lose packets, and have a delay
-//! of a microsecond.
+//! Tests of nodes that run the protocol over simulated links. The links have a delay of a microsecond, lose packets,
+//! and fail in one direction or in both.
 
 use super::*;
 use crate::{PortState, Rate, Stream};
@@ -10,7 +10,8 @@ const PERIOD: Duration = Discovery::PERIOD;
 const DELAY: Duration = Duration::from_us(1);
 const PORTS: [PortState; 16] = [PortState::idle(Rate::from_gbps(10)); 16];
 
-/// Maximum number of packets in a row that a link loses in these tests: one more would count as a failure.
+/// Maximum number of successive packets that a link loses in these tests. With one more loss, nodes could consider the
+/// link down.
 const MOST_LOST: u32 = 1;
 
 fn periods(count: u64) -> Duration {
@@ -26,17 +27,17 @@ struct Net {
     told: Vec<BTreeSet<LinkId>>,
     /// For each directed link: the node at which it starts, the node and port where it ends, and whether it works.
     links: Vec<(usize, usize, PortId, bool)>,
-    /// Keyed by arrival, then by the order in which the packets were sent.
+    /// Packets in flight, keyed by arrival time, then by the order in which they were sent.
     under_way: BTreeMap<(Time, u64), (LinkId, Packet)>,
     sent: u64,
-    /// Percentage of packets that links lose, and for each link the number of successive losses.
+    /// Percentage of packets that links lose. `lost` is each link's current number of successive losses.
     loss: u64,
     lost: Vec<u32>,
     random: Stream,
 }
 
 impl Net {
-    /// A fabric with these cables. Cable `i` has the directed links of [`cable`](Self::cable).
+    /// Creates a fabric with these cables.
     fn new(nodes: usize, cables: &[(usize, usize)]) -> Self {
         let ends_at = |node| cables.iter().filter(move |&&(a, b)| a == node || b == node);
         let first: Vec<usize> =
@@ -74,7 +75,7 @@ impl Net {
         }
     }
 
-    /// The directed link from one node to another.
+    /// Returns the directed link from node `from` to node `to`.
     fn link(&self, from: usize, to: usize) -> LinkId {
         let place = self.links.iter().position(|link| (link.0, link.1) == (from, to));
         LinkId::of(place.expect("neighbours"))
@@ -120,7 +121,7 @@ impl Net {
         }
     }
 
-    /// Runs for this time. Nodes for which `sleeps` returns true do nothing, and packets for them wait.
+    /// Runs for the time `span`. A node for which `sleeps` returns true does nothing, and its packets wait.
     fn run_but(&mut self, span: Duration, sleeps: impl Fn(usize) -> bool) {
         let until = self.now + span;
         loop {
@@ -173,7 +174,8 @@ impl Net {
         reached
     }
 
-    /// Every node knows the true state of each link with an end in its component, and has told its scheme all it knows.
+    /// Asserts that every node knows the true state of each link with an end in its component, and has told its scheme
+    /// all states that it knows.
     fn assert_all_know(&self) {
         for (node, discovery) in self.nodes.iter().enumerate() {
             let component = self.component(node);
@@ -191,7 +193,7 @@ impl Net {
         }
     }
 
-    /// Maximum time until a node knows that a link is down, or up.
+    /// Runs until a node knows that a link is down (or up, if `is_down` is false). Returns the time that this took.
     fn time_until(&mut self, node: usize, link: LinkId, is_down: bool) -> Duration {
         let begin = self.now;
         while self.nodes[node].is_down(link) != is_down {
@@ -202,7 +204,7 @@ impl Net {
     }
 }
 
-/// A line of this many nodes.
+/// Creates a line of `nodes` nodes.
 fn line(nodes: usize) -> Net {
     Net::new(nodes, &(1..nodes).map(|node| (node - 1, node)).collect::<Vec<_>>())
 }
@@ -261,12 +263,12 @@ fn nodes_that_were_apart_catch_up() {
 fn a_node_that_was_late_fails_no_neighbour() {
     let mut net = line(3);
     net.run(periods(3));
-    // Nodes 0 and 2 continue and consider node 1 down; they correct this when it is back.
+    // While node 1 sleeps, nodes 0 and 2 consider its links down. They correct this after node 1 has resumed.
     net.run_but(periods(10), |node| node == 1);
     assert!(net.nodes[0].is_down(LinkId(0)) && !net.nodes[1].is_down(LinkId(0)));
     net.run(periods(10));
     net.assert_all_know();
-    // All nodes sleep, as in one process: no node considers another down.
+    // All nodes sleep, as if their common process were suspended: no node considers another node's links down.
     let before = net.nodes.iter().map(Discovery::changed_at).collect::<Vec<_>>();
     net.run_but(periods(10), |_| true);
     net.run(periods(10));
@@ -274,7 +276,7 @@ fn a_node_that_was_late_fails_no_neighbour() {
     net.assert_all_know();
 }
 
-/// Node 0 without a network: the test passes packets to it and reads its effects.
+/// Creates node 0 without a network. The test itself passes packets to the node and reads the node's effects.
 fn alone() -> Discovery {
     let cables = Cables::new([Some(LinkId(1)), Some(LinkId(0)), Some(LinkId(3)), Some(LinkId(2))]);
     Discovery::new(cables, LinkId(0), 1, PERIOD, Time::ZERO + PERIOD)
@@ -292,12 +294,12 @@ fn at(period: u64) -> Time {
 fn a_period_in_which_the_node_was_late_is_no_miss() {
     let mut node = alone();
     let ports = Ports(&PORTS);
-    node.tick(at(1), &ports); // heard from at the start
+    node.tick(at(1), &ports); // neighbours count as heard at the start
     for due in [2, 3] {
         node.tick(at(due), &ports);
     }
-    // The third miss, but the tick is late by a little more than half a period. It counts only if the next period is
-    // silent, too.
+    // This would be the third miss, but the tick is late by slightly more than half a period. So the period counts as
+    // a miss only if the next period is silent too.
     let late = at(4) + PERIOD / 2 + Duration::from_ps(1);
     node.tick(late, &ports);
     assert_eq!(node.next_tick(), late + PERIOD);
@@ -393,7 +395,8 @@ fn a_node_overrules_other_nodes_claims_about_its_links() {
     }
 }
 
-/// A connected graph: each node but the first is linked to an earlier one; plus some more links.
+/// Draws a connected graph: each node except the first has a link to an earlier node, and there are some additional
+/// links.
 fn any_graph() -> impl Strategy<Value = (usize, Vec<(usize, usize)>)> {
     (2_usize..9).prop_flat_map(|nodes| {
         let tree = prop::collection::vec(any::<prop::sample::Index>(), nodes - 1);
@@ -406,7 +409,8 @@ fn any_graph() -> impl Strategy<Value = (usize, Vec<(usize, usize)>)> {
     })
 }
 
-/// Directed links that fail or recover, and tenths of a period until the next change.
+/// Draws changes of links: the link, which directions change, the new state, and the time until the next change in
+/// tenths of a period.
 fn any_trouble() -> impl Strategy<Value = Vec<(prop::sample::Index, bool, bool, u64)>> {
     prop::collection::vec((any::<prop::sample::Index>(), any::<bool>(), any::<bool>(), 0_u64..80), 0..12)
 }
@@ -431,7 +435,8 @@ fn troubled(
 }
 
 proptest! {
-    /// Whatever a neighbour sends, a node knows no more links than exist, and answers a packet with few packets.
+    /// For any packets from a neighbour, a node stores no more link states than links exist, and answers each packet
+    /// with few packets.
     #[test]
     fn hostile_packets_take_bounded_memory(
         hellos in prop::collection::vec((0_u32..6, any::<bool>(), any::<u64>()), 1..50),
@@ -468,8 +473,8 @@ proptest! {
         net.assert_all_know();
     }
 
-    /// Links that lose every third packet, but never two in a row, are never considered down, and in the end all nodes
-    /// know the same states.
+    /// Links lose a third of their packets, but never two successive packets. No node ever considers such a link down,
+    /// and in the end all nodes know the same states.
     #[test]
     fn in_spite_of_loss_all_know_in_the_end(graph in any_graph(), trouble in any_trouble()) {
         let mut net = troubled(&graph, &trouble, 33);

@@ -1,19 +1,19 @@
-//! A node: its parts, and the path of packets through them, the same in every runtime.
+//! A node: its parts, and the path of packets through the parts. The path is the same in every runtime.
 //!
-//! A runtime moves packets between nodes: the packet engine by slots and a calendar, lockstep by bytes, a live runtime
-//! by rings and a real clock. It passes events to a [`Node`]: a packet [has arrived](Node::arrived), a flow
-//! [starts](Node::start), the clock [has reached](Node::woken) the requested time. The node queries its parts, and
-//! passes their requests to the runtime through [`Runtime`]. The runtime owns the ports, with their queues, agents and
-//! flow control. It [returns](Node::lose) packets that it cannot keep to the node, and [passes](Node::send) packets of
-//! agents and of flow control to the node.
+//! A runtime moves packets between nodes. The packet engine uses slots and a calendar of events, lockstep moves bytes,
+//! and a live runtime uses rings and a real clock. The runtime passes events to a [`Node`]: a packet [has
+//! arrived](Node::arrived), a flow [starts](Node::start), the clock [has reached](Node::woken) the requested time. The
+//! node queries its parts, and passes the requests of the parts to the runtime through [`Runtime`]. The runtime owns
+//! the ports, with their queues, agents and flow control. If the runtime must drop a packet, it [returns](Node::lose)
+//! the packet to the node. It also [passes](Node::send) packets of agents and of flow control to the node.
 //!
 //! A program above the host ([`Application`]) is polled each time before the host.
 //!
 //! A node may detect by itself which links are down ([`Discovery`]). It then sends hellos, absorbs link states from
 //! other nodes, and tells its forwarder and its host.
 //!
-//! A host is polled after an input, when the node has handled all consequences of the input. Some methods return
-//! whether the host is due a poll; they leave the poll to their caller.
+//! A host is polled after an input, when the node has handled all consequences of the input. Some methods leave the
+//! poll to their caller: they return true if the host is due a poll.
 
 mod program;
 mod runtime;
@@ -52,8 +52,8 @@ struct Held<S> {
 }
 
 impl<R: Runtime> Node<R> {
-    /// A node at rest. The runtime [wakes](Self::woken) it at the time of [`wake`](Self::wake), and lets it
-    /// [tick](Self::ticked) at the time of [`tick`](Self::tick), if these are set.
+    /// Creates a node at rest. The runtime must [wake](Self::woken) the node at the time [`wake`](Self::wake), and let
+    /// the node [tick](Self::ticked) at the time [`tick`](Self::tick), unless these times are [`Time::NEVER`].
     pub fn new(parts: Parts, place: R::Place) -> Self {
         let Parts { host, forwarder, application, discovery } = parts;
         let mut node = Self {
@@ -84,7 +84,7 @@ impl<R: Runtime> Node<R> {
         self.held.iter_mut().map(|held| &mut held.slot).for_each(rename);
     }
 
-    /// Time at which the node asks to be woken; [`Time::NEVER`] if it does not.
+    /// Time at which the node asks to be woken; [`Time::NEVER`] if it does not ask.
     pub fn wake(&self) -> Time {
         self.wake
     }
@@ -122,7 +122,7 @@ impl<R: Runtime> Node<R> {
         self.wake == Time::NEVER && !ticks
     }
 
-    /// Returns true if the forwarder must be told of packets that [have left](Self::left).
+    /// True if the forwarder must be told of packets that [have left](Self::left).
     #[inline]
     pub fn hears_of_departures(&self) -> bool {
         self.hears_of_departures
@@ -261,8 +261,8 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// The last bit of a packet has left by a port. Returns true if the host is due a poll: it is told when its own
-    /// packets leave.
+    /// The last bit of a packet has left by a port. Returns true if the host is due a poll, because the packet was the
+    /// host's own.
     #[inline]
     pub fn left(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) -> bool {
         self.departed(runtime, packet, arrival);
@@ -307,8 +307,8 @@ impl<R: Runtime> Node<R> {
         self.departed(runtime, &packet, arrival);
     }
 
-    /// Drops a packet; `out` is its egress port, if it had one. Returns true if the node has a host, which was told and
-    /// is due a poll. Drops of topology discovery's packets are not reported to the host.
+    /// Drops a packet; `out` is the packet's egress port, if it had one. Returns true if the host was told of the drop
+    /// and is due a poll. The host is not told of drops of topology discovery's packets.
     #[cold]
     pub fn lose(
         &mut self,

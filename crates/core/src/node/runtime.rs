@@ -1,4 +1,4 @@
-//! The contract between a node and the runtime that it is in.
+//! The contract between a node and its runtime.
 
 use super::Node;
 use crate::{Credit, DropReason, Packet, PortId, Ports, Report, Time, Totals};
@@ -47,18 +47,18 @@ pub trait Runtime: Sized {
         out: PortId,
     ) -> bool;
 
-    /// A packet was lost at a node; `out` is its egress port, if it had one.
+    /// A packet was lost at a node; `out` is the packet's egress port, if it had one.
     fn lost(&mut self, place: &Self::Place, out: Option<PortId>, packet: &Packet, why: DropReason);
 
     /// A host has made a report.
     fn reported(&mut self, place: &Self::Place, report: Report);
 
-    /// Requests that the node is [woken](Node::woken) at a future time. Earlier requests may be dropped or still be
-    /// carried out: a node knows which one is current.
+    /// Requests that the node is [woken](Node::woken) at a future time. The runtime may drop earlier requests or still
+    /// carry them out: a node knows which request is current.
     fn wake_at(&mut self, place: &Self::Place, at: Time);
 
-    /// Requests that the node [ticks](Node::ticked) at a future time. Earlier requests may be dropped or still be
-    /// carried out: a node knows which one is current.
+    /// Requests that the node [ticks](Node::ticked) at a future time. The runtime may drop earlier requests or still
+    /// carry them out: a node knows which request is current.
     fn tick_at(&mut self, place: &Self::Place, at: Time);
 
     /// A forwarder gives the neighbour at a port a credit.

@@ -12,7 +12,7 @@ use raddle_wire::{Ends, Error, HeaderInfo};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A header of another crate, whose packets can be trimmed.
+/// A header that is defined outside the wire crate. Its packets can be trimmed.
 #[derive(Debug, Clone, PartialEq)]
 struct Note {
     plen: u16,
@@ -57,7 +57,7 @@ impl HeaderInfo for Note {
     }
 }
 
-/// A trimmed packet has the size that is charged for it: here 2 bytes more than the fields take.
+/// The size of a trimmed packet is the size that its header charges: here 2 bytes more than the header's fields take.
 #[test]
 fn a_cut_packet_keeps_only_its_header() {
     let mut packet = Packet::new(1_007, Header::from(Note { plen: 1_000 }));
@@ -117,7 +117,7 @@ impl Log {
     }
 }
 
-/// Answers polls according to a script, then with no request.
+/// A host that answers polls according to a script, and has no requests after the script has ended.
 struct Script {
     outputs: VecDeque<Output>,
     log: Log,
@@ -144,7 +144,7 @@ impl Host for Script {
     }
 }
 
-/// Gives verdicts according to a script, then forwards by port 0.
+/// A forwarder that gives verdicts according to a script. After the script has ended, it forwards by port 0.
 #[derive(Default)]
 struct Verdicts {
     verdicts: VecDeque<Verdict>,
@@ -212,11 +212,11 @@ struct Fake {
     totals: Totals,
     ports: [PortState; 3],
     full: Option<PortId>,
-    /// Waiting packets that the queue drops for the next packet, and the ports by which they arrived.
+    /// Waiting packets that the queue drops to make room for the next packet, with their ingress ports.
     gives_up: Vec<(Packet, Option<PortId>)>,
-    /// The packet that the queue trims for the next packet.
+    /// The packet that the queue trims to make room for the next packet.
     cuts: Option<Packet>,
-    /// Packets for the host that have not arrived completely.
+    /// If set, packets for the host are kept here, because they have not arrived completely (cut-through).
     coming: Option<Vec<Packet>>,
     log: Log,
 }
@@ -326,10 +326,10 @@ fn number(packet: &Packet) -> u32 {
     }
 }
 
-/// The number that stands for all hellos.
+/// The packet number under which all hellos are recorded.
 const HELLO: u32 = 1_000;
 
-/// The number that stands for all link states.
+/// The packet number under which all link states are recorded.
 const STATES: u32 = 1_001;
 
 fn send(number: u32, port: Option<u16>) -> Output {
