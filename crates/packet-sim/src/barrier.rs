@@ -1,8 +1,8 @@
-//! A barrier for threads that meet every few microseconds: they spin for as long as it takes to wake a thread, then
-//! sleep.
+//! A barrier for threads that meet every few microseconds. A waiting thread spins for about the time that it takes to
+//! wake a thread, and then sleeps.
 //!
-//! Spinning that long costs at most twice what the better of spinning and sleeping would (Karlin et al., SOSP 1991). A
-//! thread that waits for one that has no core does not keep a core itself.
+//! With this limit, waiting costs at most twice as much as the better of always spinning and always sleeping (Karlin et
+//! al., SOSP 1991). If a waited-for thread has no core, the waiting thread soon sleeps and frees a core.
 
 use crate::sync::{
     AtomicBool, AtomicU32, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError, SPINS, panicking,
@@ -16,21 +16,22 @@ pub(crate) struct Barrier {
     /// Number of spins before a waiting thread sleeps.
     spins: u32,
     waiting: AtomicUsize,
-    /// Number of completed rounds. Changes only while `asleep` is locked, so that no thread falls asleep just after it.
+    /// Number of completed rounds. It changes only while `asleep` is locked, so that no thread falls asleep just after
+    /// the change and misses the wake-up.
     met: AtomicU32,
-    /// A thread has panicked and will never come. Set only while `asleep` is locked.
+    /// True if a thread has panicked and will never reach the barrier. Set only while `asleep` is locked.
     broken: AtomicBool,
     /// Number of threads that sleep.
     asleep: Mutex<usize>,
     wake: Condvar,
 }
 
-/// A thread has panicked.
+/// The error of a wait if a thread has panicked.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
 
 impl Barrier {
-    /// A barrier for `threads` threads on a machine with `cores` cores.
+    /// Creates a barrier for `threads` threads on a machine with `cores` cores.
     pub(crate) fn new(threads: usize, cores: usize) -> Self {
         Self {
             threads,
@@ -84,7 +85,7 @@ impl Barrier {
         result
     }
 
-    /// Applies `change`, which frees the waiting threads, and wakes the threads that sleep.
+    /// Applies `change`, which ends the wait of all threads, and wakes the threads that sleep.
     fn free(&self, change: impl FnOnce()) {
         let asleep = self.lock();
         change();
@@ -102,7 +103,7 @@ impl Barrier {
         Guard(self)
     }
 
-    /// Frees the waiting threads for good, because a thread will never come.
+    /// Releases the waiting threads and all later waits, because a thread will never reach the barrier.
     pub(crate) fn break_up(&self) {
         self.free(|| self.broken.store(true, Ordering::Relaxed));
     }

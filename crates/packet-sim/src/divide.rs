@@ -1,9 +1,10 @@
-//! Divides a fabric among threads: parts of about equal load, with few links between them, all of which have a delay.
+//! Divides a fabric among threads into parts of about equal load. Few links connect the parts, and each of these links
+//! has a delay.
 //!
-//! Recursive bisection. One half grows from a node at the rim. Each step adds the node that shortens the border most,
-//! until the half has its share of the load (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20(1),
-//! 1998). A node's load is that of its links, by their rates, and is higher at hosts. A Clos network is divided by pods
-//! if that gives equal parts.
+//! The method is recursive bisection. One half grows from a node at the rim. Each step adds the node that reduces the
+//! border most, until the half has its share of the load (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput.
+//! 20(1), 1998). A node's load is the sum of its links' rates, with a higher weight at hosts. A Clos network is divided
+//! by pods if that gives equal parts.
 
 use raddle_core::{Duration, LinkId, NodeId, PortId};
 use raddle_topology::{Clos, Shape, Topology};
@@ -14,15 +15,16 @@ use std::collections::BinaryHeap;
 pub(crate) struct Division {
     home: Vec<u32>,
     place: Vec<u32>,
-    /// Per partition, the links that start or end there, in order of id, and the nodes they leave.
+    /// Per partition, the links that start or end in the partition, in order of id, each with the node at which it
+    /// starts.
     links: Vec<Vec<(LinkId, NodeId)>>,
     /// The least delay of a link between two partitions.
     lookahead: Duration,
 }
 
 impl Division {
-    /// Divides the fabric into at most `parts` parts. There are fewer if links without delay join too many of its
-    /// nodes.
+    /// Divides the fabric into at most `parts` parts. The number of parts is smaller if links without delay join too
+    /// many nodes.
     pub(crate) fn new(topology: &Topology, parts: usize) -> Self {
         let home = match parts {
             0 | 1 => vec![0; topology.node_count()],
@@ -70,7 +72,7 @@ impl Division {
         self.place[node.index()]
     }
 
-    /// The links that start or end in a partition, in order of id, and the nodes they leave.
+    /// The links that start or end in a partition, in order of id, each with the node at which it starts.
     pub(crate) fn links(&self, part: usize) -> &[(LinkId, NodeId)] {
         &self.links[part]
     }
@@ -91,9 +93,9 @@ impl Division {
     }
 }
 
-/// The part of each node of a Clos network whose pods (with one pod, its edge switches) can be dealt out evenly. Every
-/// part then has the same number of nodes of each level; growing does not find such a division. `None` if the pods
-/// cannot be dealt out evenly, or if a link has no delay.
+/// Divides a Clos network by its pods (by its edge switches if there is one pod), and returns the part of each node.
+/// Every part then has the same number of nodes of each level; growing does not find such a division. Returns `None` if
+/// the number of pods is not a multiple of the number of parts, or if a link has no delay.
 fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
     let &Shape::Clos(size) = topology.shape() else { return None };
     let units = if size.pods > 1 { size.pods } else { size.edges };
@@ -112,15 +114,16 @@ fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
     Some(home)
 }
 
-/// Cost of a packet at a host, where it ends and triggers other packets, relative to its cost at a switch.
+/// Cost of a packet at a host relative to its cost at a switch. A host costs more, because a packet ends there and
+/// triggers other packets.
 const HOST_LOAD: u64 = 3;
 
-/// Nodes that a link without delay joins stay together: a group moves as one.
+/// The state of the bisection. Nodes that are joined by links without delay form a group, which is never split.
 struct Growing {
     /// The group of each node.
     group: Vec<u32>,
     load: Vec<u64>,
-    /// Neighbours of each group, and the rate of the links between, in Mbit/s.
+    /// The neighbours of each group, with the rate of the links between the two groups in Mbit/s.
     neighbours: Vec<Vec<(u32, u64)>>,
 }
 
@@ -191,7 +194,7 @@ impl Growing {
         self.bisect(&b, parts - left, next, part);
     }
 
-    /// Two halves of `groups`, the first with about `share` of the load.
+    /// Splits `groups` into two parts. The first part has a load of about `share`.
     fn grow(&self, groups: &[u32], share: u64) -> (Vec<u32>, Vec<u32>) {
         #[derive(Clone, Copy, PartialEq)]
         enum Side {
@@ -218,7 +221,7 @@ impl Growing {
         while grown < share {
             let (reached, group) = match heap.pop() {
                 Some((reached, std::cmp::Reverse(group))) => (reached, group),
-                // A part that no link joins to what has grown.
+                // No group that is left has a link to the grown half.
                 None => match seeds.find(|&&seed| side[seed as usize] == Side::Rest) {
                     Some(&seed) => (gain[seed as usize], seed),
                     None => break,

@@ -3,7 +3,7 @@
 use crate::events::{Event, EventQueue};
 use raddle_core::Time;
 
-/// A call that changed an event queue. Events come out by (`time`, `target`), the least first.
+/// A call that changed an event queue. The queue pops events in order of (`time`, `target`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// An event is inserted.
@@ -17,12 +17,12 @@ pub enum Step {
     Pop,
 }
 
-/// The engine's own event queue, which does not record.
+/// The engine's event queue, without recording.
 #[derive(Debug)]
 pub struct EngineQueue(EventQueue);
 
 impl EngineQueue {
-    /// The queue of a partition with `links` links.
+    /// Creates the queue of a partition with `links` links.
     #[must_use]
     pub fn new(links: usize) -> Self {
         let mut queue = EventQueue::new(links, Time::ZERO);

@@ -1,8 +1,8 @@
 //! The event queue: a calendar of short buckets, with a heap for later events (decision 6 has the alternatives).
 //!
-//! At most one event stands for each link and one for each node's wake-up, so the queue holds few entries and
-//! nearly all of them lie within one packet time. A bucket is sorted when its turn comes; its entries are integers of
-//! 64 bits, which sort fast and take half the memory of events.
+//! The queue holds at most one arrival per link and one wake-up per node. So it has few entries, and nearly all entries
+//! are due within one packet time. A bucket is sorted when the clock reaches it. Its entries are 64-bit integers, which
+//! sort fast and take half the memory of events.
 
 #[cfg(feature = "event-trace")]
 use crate::event_trace::Step;
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Discovery,
     /// A link's next packet arrives.
     Arrival,
-    /// The last bit of a packet for this node has come in by a link (cut-through only).
+    /// The last bit of a packet for this node has arrived over a link (cut-through only).
     Tail,
     /// A port ends a transmission.
     Sent,
@@ -54,7 +54,7 @@ const KINDS: [Kind; 11] = [
 ];
 const INDEX_BITS: u32 = 28;
 
-/// An event: ordered by time, then kind, then the link, node or change it is about.
+/// An event. Events are ordered by time, then by kind, then by the index of their link, node or change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Event {
     pub(crate) time: u64,
@@ -94,8 +94,8 @@ impl Event {
 const BUCKETS: u64 = 1_024;
 const WORDS: usize = (BUCKETS / 64) as usize;
 
-/// An event of a bucket: picoseconds since the bucket's start in the upper half, the target in the lower. The order of
-/// the integers is that of the events.
+/// An event of a bucket as an integer: the picoseconds since the bucket's start in the upper half, and the target in
+/// the lower half. Entries are therefore in the same order as their events.
 type Entry = u64;
 
 #[derive(Debug)]
@@ -106,9 +106,9 @@ pub(crate) struct EventQueue {
     current: u64,
     /// The current bucket's events, latest first.
     serving: Vec<Entry>,
-    /// The `BUCKETS - 1` buckets after the current one, at their number modulo `BUCKETS`.
+    /// The `BUCKETS - 1` buckets after the current bucket. A bucket's index is its number modulo `BUCKETS`.
     wheel: Vec<Vec<Entry>>,
-    /// One bit a bucket that is not empty.
+    /// One bit per bucket: set if the bucket is not empty.
     occupied: [u64; WORDS],
     /// Events that were beyond the wheel when they were pushed.
     far: BinaryHeap<Reverse<Event>>,
@@ -117,8 +117,8 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// A queue for a fabric of about `links` links: the more, the narrower the buckets, but the wheel always spans
-    /// several packet times and pacing gaps. No event will come before `now`.
+    /// Creates a queue for a fabric of about `links` links. The more links, the narrower the buckets, but the wheel
+    /// always spans several packet times and pacing gaps. No event may be pushed for a time before `now`.
     pub(crate) fn new(links: usize, now: Time) -> Self {
         let width_ps = 32_000_000 / links.max(1) as u64;
         let shift = width_ps.clamp(1 << 13, 1 << 16).ilog2();
@@ -164,8 +164,8 @@ impl EventQueue {
         }
     }
 
-    /// Moves on to the next bucket, if the current one is empty and the next begins before `end`. Returns true if it
-    /// did.
+    /// Advances to the next bucket that holds an event, if the current bucket is empty and that bucket begins before
+    /// `end`. Returns true if the queue has advanced.
     #[inline]
     pub(crate) fn turn(&mut self, end: Time) -> bool {
         self.serving.is_empty() && self.advance(end).is_some()
@@ -176,20 +176,20 @@ impl EventQueue {
         self.serving.iter().rev().map(|&entry| self.event(self.current, entry))
     }
 
-    /// The events that are now in the next bucket, in no order.
+    /// The events that are now in the next bucket, in arbitrary order.
     pub(crate) fn following(&self) -> impl Iterator<Item = Event> {
         let bucket = self.current + 1;
         self.wheel[(bucket % BUCKETS) as usize].iter().map(move |&entry| self.event(bucket, entry))
     }
 
-    /// The event that comes `distance` events after the next one, if it is in the current bucket by now.
+    /// The event that follows `distance` events after the next event, if it is already in the current bucket.
     #[inline]
     pub(crate) fn ahead(&self, distance: usize) -> Option<Event> {
         let i = self.serving.len().checked_sub(distance + 1)?;
         Some(self.event(self.current, self.serving[i]))
     }
 
-    /// The next event, if it comes before `end`.
+    /// Removes and returns the next event, if its time is before `end`.
     #[inline]
     pub(crate) fn pop_before(&mut self, end: Time) -> Option<Event> {
         if self.serving.is_empty() {
@@ -225,7 +225,7 @@ impl EventQueue {
         near.into_iter().chain(far).min().map(Event::time)
     }
 
-    /// All events, in no order.
+    /// All events, in arbitrary order.
     pub(crate) fn all(&self) -> impl Iterator<Item = Event> {
         let following = (self.current + 1..self.current + BUCKETS).flat_map(move |bucket| {
             let entries = self.wheel[(bucket % BUCKETS) as usize].iter();
@@ -248,7 +248,7 @@ impl EventQueue {
         Event { time: bucket << self.shift | entry >> 32, target: entry as u32 }
     }
 
-    /// Moves on to the next bucket that holds an event, if the bucket begins before `end`. No event may be pushed for
+    /// Advances to the next bucket that holds an event, if that bucket begins before `end`. No event may be pushed for
     /// an earlier bucket afterwards.
     #[inline(never)]
     fn advance(&mut self, end: Time) -> Option<()> {
@@ -283,7 +283,7 @@ impl EventQueue {
         if bits != 0 {
             return Some(after + u64::from(bits.trailing_zeros()));
         }
-        // The word of `start` comes again last, for the buckets below `start`.
+        // The last step examines the word of `start` again, for the buckets below `start`.
         (1..=WORDS).find_map(|step| {
             let bits = self.occupied[(start / 64 + step) % WORDS];
             let ahead = (64 * step - start % 64) as u64 + u64::from(bits.trailing_zeros());
@@ -320,7 +320,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a heap: any mix of pushes (never into the past), pops and looks ahead gives the same events.
+        /// Compares the queue with a heap: any mix of pushes (never into the past), pops and looks ahead gives the same
+        /// events.
         #[test]
         fn pops_in_order(
             links in 1_usize..10_000,

@@ -2,12 +2,12 @@
 //!
 //! - Time is integer picoseconds; the order of events is total: (time, kind, link or node). No insertion order, no
 //!   float and no hash decides anything, so a seed has one result, on any number of threads.
-//! - A FIFO port costs one event a packet-hop: when a packet is queued its departure is known, so it goes straight
-//!   onto its link, and only the next packet of a link stands in the event queue. Ports with a
+//! - A FIFO port costs one event per packet-hop. The departure time of a packet is known when the packet is queued, so
+//!   the packet is put on its link at once. Only the next arrival of each link is in the event queue. Ports with a
 //!   [`Queue`](raddle_core::Queue) or a [`PortAgent`](raddle_core::PortAgent) cost a second event, the end of
 //!   transmission.
-//! - State is owned by node or by link, and links are the only contact between nodes, so nodes can be divided among
-//!   threads that meet once in every window of simulated time.
+//! - All state belongs to a node or to a link, and nodes affect each other only over links. So the nodes can be divided
+//!   among threads, which synchronise once per window of simulated time.
 
 mod barrier;
 mod divide;

@@ -3,7 +3,7 @@
 use crate::events::Event;
 use raddle_core::{DropReason, LinkId, NodeId, Observer, Packet, PortId, Report, Time};
 
-/// A call of the observer that is to be made.
+/// A pending call of the observer.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Report { node: NodeId, report: Report },

@@ -18,9 +18,10 @@ pub struct PortSetup {
     /// Queue length in bytes above which the plain FIFO marks an arriving packet with ECN (RFC 3168). The length
     /// includes the arriving packet and the packet in service. `None` marks no packet.
     pub mark_bytes: Option<u64>,
-    /// Queue length in packets above which the plain FIFO marks an arriving packet, counted in the same way.
+    /// Queue length in packets above which the plain FIFO marks an arriving packet with ECN. The length includes the
+    /// arriving packet and the packet in service. `None` marks no packet.
     pub mark_packets: Option<usize>,
-    /// Order and limits other than a plain FIFO's.
+    /// A queue with its own order and limits, instead of the plain FIFO.
     pub queue: Option<Box<dyn Queue>>,
     /// Measures the port and may change its packets. The FIFO of a port with an agent does not count the packet in
     /// service and does not mark packets: marking is left to the agent.
@@ -32,8 +33,8 @@ pub struct PortSetup {
 /// Additional bytes of memory of a port that is not a plain FIFO.
 pub(crate) const BYTES_A_SERVED_PORT: usize = size_of::<Special>();
 
-/// Histogram of a port's queue length at packet arrivals: the i-th number counts the packets that found fewer than
-/// `2^i` bytes and at least half of that. The length includes the arriving packet and the packet in service.
+/// Histogram of a port's queue length at packet arrivals. The i-th number counts the packets that found at least
+/// `2^(i-1)` and fewer than `2^i` bytes. The length includes the arriving packet and the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueDepths(pub [u64; 40]);
 
@@ -69,11 +70,12 @@ pub(crate) struct Port {
     /// The port at the far end.
     pub(crate) to_port: PortId,
     pub(crate) up: bool,
-    /// True if each departure is an event of its own.
+    /// True if each departure is a separate event.
     pub(crate) is_served: bool,
     /// True if the link leads to another partition.
     pub(crate) is_remote: bool,
-    /// True if departures are kept in a [`Special::ledger`]: under cut-through the wire does not know them.
+    /// True if departures are kept in a [`Special::ledger`], because under cut-through the wire does not know the
+    /// departures.
     pub(crate) has_ledger: bool,
     /// True if the departure of a packet may still be unsettled when the packet arrives at the far end.
     pub(crate) settles_late: bool,
@@ -86,7 +88,7 @@ pub(crate) struct Port {
 pub(crate) struct Class {
     pub(crate) delay: Duration,
     rate: Rate,
-    /// Picoseconds a byte, or zero if that is not a whole number.
+    /// Picoseconds per byte, or zero if this is not a whole number.
     ps_per_byte: u64,
     /// The rate of control frames, if it differs from the rate of other frames.
     control_rate: Option<Rate>,
@@ -111,7 +113,7 @@ pub(crate) struct Special {
     pub(crate) noise: Option<LinkNoise>,
 }
 
-/// A packet of which not enough has arrived to forward or deliver it.
+/// An arriving packet of which not enough bits have arrived to forward or deliver the packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Coming {
     /// Time at which enough of the packet will have arrived.
@@ -132,8 +134,8 @@ pub(crate) struct Leaving {
     pub(crate) size: u32,
 }
 
-/// State of a port with two events a packet: the departure is not known when the packet arrives. Fields that every
-/// packet needs are on the first cache line.
+/// State of a port that costs two events per packet, because a packet's departure is not known when the packet arrives.
+/// The fields that every packet needs are on the first cache line.
 #[repr(C)]
 pub(crate) struct Served {
     pub(crate) queue: Box<dyn Queue>,
@@ -155,15 +157,15 @@ pub(crate) struct Served {
     pub(crate) is_heard: bool,
     /// True if flow control holds the neighbour back.
     pub(crate) holds_back: bool,
-    /// Packets that came in by this port, are leaving the node, and still occupy its memory.
+    /// Packets that arrived by this port, are leaving the node, and still occupy the node's memory.
     pub(crate) departures: Vec<Departure>,
     /// Time of the next call to flow control: its timer or a departure. Events for other times are stale.
     pub(crate) wake: Time,
     /// Time at which the host will have taken all bytes that have arrived for it.
     pub(crate) drained_at: Time,
     pub(crate) agent: Option<Box<dyn PortAgent>>,
-    /// Time of the agent's next tick; [`Time::NEVER`] if the agent must be asked for it, [`Time::ZERO`] if the agent
-    /// has no timer.
+    /// Time of the agent's next tick. [`Time::NEVER`] if the agent must be asked for the time; [`Time::ZERO`] if the
+    /// agent has no timer.
     pub(crate) tick: Time,
     /// The packet in service, if the agent or the node must be told when it has left.
     pub(crate) serving: Option<InService>,
@@ -184,7 +186,7 @@ pub(crate) struct InService {
     pub(crate) packet: Option<Packet>,
     pub(crate) class: raddle_core::Class,
     pub(crate) size: u32,
-    /// The port by which the packet came in; `None` if the node sent it.
+    /// The port by which the packet arrived; `None` if the node itself sent it.
     pub(crate) arrival: Option<PortId>,
 }
 
@@ -246,8 +248,8 @@ impl Served {
         state.set_waiting(Bytes(self.waiting));
     }
 
-    /// Frees the memory of packets that have left by `now`. Stops early and returns the packet if flow control sends
-    /// one.
+    /// Frees the memory of packets that have left by `now`. If flow control sends a packet, stops early and returns
+    /// that packet.
     #[inline]
     pub(crate) fn settle_departures(&mut self, now: Time) -> Option<Packet> {
         let control = self.flow_control.as_mut()?;
@@ -299,7 +301,7 @@ impl Class {
         }
     }
 
-    /// Like [`serialisation_of`](Self::serialisation_of), on a link where control frames have a rate of their own.
+    /// Like [`serialisation_of`](Self::serialisation_of), for a link whose control frames have a separate rate.
     #[cold]
     fn serialisation_if_control(&self, rate: Rate, packet: &Packet, size: u32) -> Duration {
         if packet.class() == raddle_core::Class::CONTROL {
@@ -341,7 +343,8 @@ impl Port {
         self.queued + u64::from(size) <= class.limit_bytes && waiting < class.limit_packets
     }
 
-    /// True if a packet that has just joined must be marked with ECN; `waiting` packets were ahead of it.
+    /// True if a packet that has just joined must be marked with ECN. `waiting` is the number of packets ahead of the
+    /// packet.
     #[inline]
     pub(crate) fn marks(&self, waiting: usize, class: &Class) -> bool {
         self.queued > class.mark_bytes || waiting >= class.mark_packets

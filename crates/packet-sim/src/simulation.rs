@@ -37,15 +37,15 @@ pub enum Switching {
 pub struct Config {
     /// Store-and-forward or cut-through.
     pub switching: Switching,
-    /// Failures and repairs. A link that has failed more than once is up when it has been repaired as often.
+    /// Failures and repairs. A link with overlapping failures is up again when each of the failures has been repaired.
     pub changes: Vec<Change>,
     /// Losses and bit errors of links.
     pub errors: LinkErrors,
     /// The run ends at this time, if the fabric has not come to rest before.
     pub time_limit: Option<Time>,
-    /// Count each port's queue length at every packet arrival.
+    /// True if the simulation records a histogram of each port's queue length at packet arrivals.
     pub queue_depths: bool,
-    /// Threads that share the work.
+    /// The number of threads that share the work.
     pub threads: Threads,
 }
 
@@ -66,13 +66,14 @@ pub struct Simulation<O> {
     partitions: Vec<Partition>,
     /// The present division of the fabric.
     division: Arc<Division>,
-    /// The other division, once it is known: among threads if the fabric is undivided now, and undivided otherwise.
+    /// The other of two divisions, once it is known. If the fabric is undivided now, this is the division among
+    /// threads. Otherwise this is the undivided fabric.
     other_division: Option<Arc<Division>>,
     threads: Threads,
-    /// Threads that run at once on this machine.
+    /// Number of threads that this machine can run at once.
     cores: usize,
     chooser: Chooser,
-    /// The part of the run since the chooser was last asked.
+    /// The part of the run that has not been reported to the chooser yet.
     unjudged: Piece,
     /// Peak number of packets in earlier divisions of the fabric.
     peak_packets: usize,
@@ -83,7 +84,7 @@ pub struct Simulation<O> {
     at_limit: bool,
     /// All events before this time have happened.
     until: Time,
-    /// Detects that the fabric is at rest, if its nodes send hellos for ever.
+    /// Detects that the fabric is at rest; only set if nodes send hellos, which never stop.
     rest: Option<Rest>,
     link_slots: usize,
     watchdog: Watchdog,
@@ -99,18 +100,19 @@ fn cores() -> usize {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// Bytes of memory of a directed link and its port, as long as at most one packet at a time travels on the link.
+    /// Bytes of memory of a directed link and its port, if never more than one packet at a time travels on the link.
     pub const BYTES_A_LINK: usize = BYTES_A_LINK;
-    /// Additional bytes of memory of a port with a queue, an agent or flow control of its own, without these parts.
+    /// Additional bytes of memory of a port with a [`Queue`](raddle_core::Queue), an agent or flow control, without
+    /// these parts.
     pub const BYTES_A_SERVED_PORT: usize = BYTES_A_SERVED_PORT;
     /// Bytes of memory that a node takes, without its parts.
     pub const BYTES_A_NODE: usize = BYTES_A_NODE;
     /// Bytes of memory of a packet in flight, including its entry on a link.
     pub const BYTES_A_PACKET: usize = BYTES_A_PACKET + size_of::<Travelling>();
 
-    /// A fabric at rest, before its first flow.
+    /// Creates a fabric at rest, before its first flow.
     ///
-    /// `node` gives each node's parts, `port` each link's queue.
+    /// `node` returns the parts of a node. `port` returns the queueing of a link's egress port.
     #[expect(clippy::missing_panics_doc, reason = "`go_on` always returns true")]
     pub fn new(
         topology: &Arc<Topology>,
@@ -124,8 +126,8 @@ impl<O: Observer> Simulation<O> {
             .expect("`go_on` always returns true")
     }
 
-    /// Like [`new`](Self::new), but calls `go_on` at every node and returns `None` if it says to stop: a large fabric
-    /// takes seconds.
+    /// Like [`new`](Self::new), but calls `go_on` at every node, and returns `None` if `go_on` stops the set-up. The
+    /// set-up of a large fabric takes seconds.
     pub fn set_up(
         topology: &Arc<Topology>,
         node: impl FnMut(NodeId) -> Parts,
@@ -175,13 +177,13 @@ impl<O: Observer> Simulation<O> {
         })
     }
 
-    /// Runs until the fabric is at rest, the time limit is reached, or `check`, called now and then, says stop.
-    /// Returns true if the run ended without `check` stopping it.
+    /// Runs until the fabric is at rest, the time limit is reached, or `check` stops the run. `check` is called at
+    /// intervals. Returns true if `check` did not stop the run.
     pub fn run(&mut self, check: impl FnMut(&Progress) -> ControlFlow<()>) -> bool {
         self.run_until(Time::NEVER, check) == Reached::End
     }
 
-    /// Like [`run`](Self::run), but takes only events before `until`. A later call can take the rest.
+    /// Like [`run`](Self::run), but processes only events before `until`. A later call can process later events.
     pub fn run_until(&mut self, until: Time, mut check: impl FnMut(&Progress) -> ControlFlow<()>) -> Reached {
         // Events at the limit itself still happen.
         let limit = self.time_limit.map_or(Time::NEVER, |limit| limit + Duration::from_ps(1));
@@ -261,7 +263,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Runs each partition on a thread of its own.
+    /// Runs each partition on a separate thread.
     fn run_together(&mut self, end: Time, check: &mut impl FnMut(&Progress) -> ControlFlow<()>) -> Ended {
         let (observer, chooser) = (&mut self.observer, &mut self.chooser);
         let mut heard = Vec::new();
@@ -306,11 +308,11 @@ impl<O: Observer> Simulation<O> {
             Some(division) if division.parts() > 1 => {
                 events.min(simulated.as_ps() / division.lookahead().as_ps() + 1)
             }
-            _ => u64::MAX, // not known: nothing speaks for threads yet
+            _ => u64::MAX, // not known: then the chooser sees no gain from several threads
         }
     }
 
-    /// Divides the fabric among threads if one thread runs it, and joins it for one thread otherwise.
+    /// Divides the fabric among threads if one thread runs it. Otherwise joins all partitions for one thread.
     fn divide(&mut self) {
         let started = wall_clock();
         self.peak_packets = self.peak_packets_inside();
@@ -334,7 +336,7 @@ impl<O: Observer> Simulation<O> {
         totals
     }
 
-    /// Threads that share the work now.
+    /// Number of threads that share the work now.
     pub fn threads(&self) -> usize {
         self.partitions.len()
     }
@@ -356,8 +358,8 @@ impl<O: Observer> Simulation<O> {
         depths
     }
 
-    /// Counters of flow control for each link that has it, in order of [`LinkId`]. They belong to the port that the
-    /// link leaves.
+    /// Counters of flow control for each link with flow control, in order of [`LinkId`]. The counters are those of the
+    /// link's egress port.
     pub fn flow_control(&self) -> Vec<(LinkId, FlowControlAccount)> {
         let now = self.now();
         let mut accounts: Vec<_> =
@@ -366,17 +368,17 @@ impl<O: Observer> Simulation<O> {
         accounts
     }
 
-    /// A cycle of links, each of which has waited for the next since the last call. Such a link is paused, has packets
-    /// to send, and has sent none since the last call, because the memory at its far end is full of packets that wait
-    /// only for such links. Only a failure would ever resolve the cycle. Call this at intervals much longer than a
-    /// pause.
+    /// Returns a deadlock: a cycle of links, each of which has waited for the next since the last call. Such a link is
+    /// paused, has packets to send, and has sent no packet since the last call, because the memory at its far end is
+    /// full of packets that wait only for links in the same state. Only a failure would ever resolve the cycle. Call
+    /// this at intervals much longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())
     }
 
-    /// Bytes that wait or are in service at the port that a link leaves, now or at the time up to which the simulation
-    /// was [run](Self::run_until).
+    /// Bytes that wait or are in service at a link's egress port, at the time up to which the simulation was
+    /// [run](Self::run_until).
     pub fn queued(&mut self, link: LinkId) -> u64 {
         let now = self.until;
         self.partitions.iter_mut().find_map(|partition| partition.queued(link, now)).unwrap_or(0)

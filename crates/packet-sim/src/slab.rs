@@ -1,4 +1,4 @@
-//! Packets in the fabric, in reused slots named by `u32`.
+//! The memory for packets in the fabric. Slots are reused and identified by a `u32`.
 
 use raddle_core::{Packet, PortId, Time, prefetch};
 
@@ -19,7 +19,7 @@ impl Origin {
     pub(crate) const HERE: Self = Self { port: None, bound: NOWHERE };
 }
 
-/// A packet that was taken out of its slot, with the slot's data about it.
+/// A packet that was taken out of its slot, with the data that the slot kept about the packet.
 #[derive(Debug, Clone)]
 pub(crate) struct Parcel {
     pub(crate) packet: Packet,
@@ -43,7 +43,7 @@ struct Slot(Option<Packet>);
 /// Panic message: every slot in use holds a packet.
 const PRESENT: &str = "a packet in flight";
 
-/// Bytes of memory that a packet takes.
+/// Memory of a packet in bytes.
 pub(crate) const BYTES_A_PACKET: usize = size_of::<Slot>();
 
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ impl Slab {
         self.slots[slot as usize].0.as_mut().expect(PRESENT)
     }
 
-    /// Inserts a packet with the data that another slot kept about it.
+    /// Inserts a packet that was taken out of another slot, with the data that the slot kept about the packet.
     pub(crate) fn put(&mut self, parcel: Parcel) -> u32 {
         let is_plain = parcel.is_plain();
         let Parcel { packet, origin, tail } = parcel;
@@ -105,7 +105,7 @@ impl Slab {
         slot
     }
 
-    /// Removes a packet with its slot's data about it.
+    /// Removes a packet, and returns it with the data that the slot kept about the packet.
     pub(crate) fn take(&mut self, slot: u32) -> Parcel {
         Parcel { packet: self.remove(slot), origin: self.origin(slot), tail: self.tail(slot) }
     }
@@ -153,7 +153,7 @@ impl Slab {
         self.slots.len() - self.free.len()
     }
 
-    /// Most packets ever in the fabric at once.
+    /// Peak number of packets in the fabric.
     pub(crate) fn peak(&self) -> usize {
         self.slots.len()
     }

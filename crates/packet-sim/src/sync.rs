@@ -1,11 +1,12 @@
-//! The primitives of the barrier. The barrier's test (`tests/barrier.rs`) replaces them by loom's.
+//! The synchronisation primitives of the barrier. The barrier's test (`tests/barrier.rs`) replaces this module by one
+//! with loom's primitives.
 
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(crate) use std::thread::panicking;
 
-/// Number of spins before a waiting thread sleeps: some 50 us, about the time that it takes to wake a thread.
+/// Number of spins before a waiting thread sleeps. They take about 50 us, which is about the time to wake a thread.
 pub(crate) const SPINS: u32 = 2_000;
 
 #[cfg(test)]
@@ -13,7 +14,7 @@ mod tests {
     use super::*;
     use crate::barrier::{Barrier, Broken};
 
-    /// With a core for each thread the threads spin; with one core they sleep.
+    /// With one core per thread, waiting threads spin. With one core in total, waiting threads sleep.
     #[test]
     fn no_thread_is_a_round_ahead() {
         const THREADS: usize = 4;

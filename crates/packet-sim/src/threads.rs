@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 /// Number of threads that share a run. The result is the same for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// This many threads, or fewer if few nodes are apart in time. 0 counts as 1.
+    /// This many threads, or fewer if links without delay join too many nodes. 0 counts as 1.
     Always(usize),
     /// Up to this many threads while they are faster than one thread, otherwise one thread.
     UpTo(usize),
-    /// One thread and several threads in turn, for random periods: tests that the number makes no difference.
+    /// One thread and several threads in turn, for random periods. Tests use this to check that the number of threads
+    /// does not affect the result.
     Drawn {
         /// Number of threads in the periods with several threads.
         threads: usize,
@@ -30,7 +31,7 @@ impl Default for Threads {
 }
 
 impl Threads {
-    /// Most threads at once.
+    /// Maximum number of threads.
     #[must_use]
     pub fn at_most(self) -> usize {
         let (Self::Always(threads) | Self::UpTo(threads) | Self::Drawn { threads, .. }) = self;
@@ -76,7 +77,8 @@ pub(crate) enum Chooser {
 
 /// Number of events that one thread processes between two decisions, about one or two milliseconds.
 const EVENTS_A_PIECE: u64 = 1 << 14;
-/// Random turns have 1, 2, 4, … events or windows, up to these powers of two.
+/// With [`Threads::Drawn`], the length of a period is a random power of two. These are the limits of the exponent, in
+/// events on one thread and in windows on several threads.
 const EVENTS_A_TURN: u64 = 9;
 const WINDOWS_A_TURN: u64 = 4;
 
@@ -139,33 +141,34 @@ impl Chooser {
     }
 }
 
-/// Least cost of a window for each of several threads: the barrier and a check for mail. Serves to rule out a trial.
+/// Minimum cost of a window for each of several threads: the barrier and a check for mail. It is used to decide that a
+/// trial cannot pay off.
 const MEETING_NS: f64 = 500.0;
-/// Speedup that several threads must promise before a trial starts, and reach in the trial.
+/// Speedup that must be possible with several threads before a trial starts, and that the trial must reach.
 const WORTH_IT: f64 = 1.1;
-/// Promised speedup from which the first trial need not wait long.
+/// Possible speedup above which the wait before the first trial is short.
 const PROMISING: f64 = 1.5;
-/// Time over which costs are compared.
+/// Length of the slices of a run whose costs are compared.
 const SLICE: Duration = Duration::from_millis(2);
 /// The wait before a trial, as a multiple of the trial's possible cost. The wait doubles after each failed trial.
 const WAIT: u32 = 50;
-/// The same for a trial that promises much, if no trial has failed.
+/// The wait, as the same multiple, if the possible speedup is at least [`PROMISING`] and no trial has failed.
 const SHORT_WAIT: u32 = 30;
 const MOST_DOUBLINGS: u32 = 4;
-/// Number of the last slices on one thread of which the cheapest counts.
+/// The cost on one thread is the cost of the cheapest of this many last slices.
 const RECENT: usize = 8;
 /// Number of slices in a trial of one thread.
 const TRIAL_OF_ONE: usize = 3;
-/// Greatest number of slices in a trial of several threads. One good slice ends the trial; if it was luck, `PATIENCE`
-/// soon runs out.
+/// Maximum number of slices in a trial of several threads. The first good slice ends the trial successfully. If that
+/// slice was an exception, `PATIENCE` soon returns the run to one thread.
 const TRIAL_OF_SEVERAL: usize = 4;
 /// Time that several threads may lose against one thread before the run returns to one thread.
 const PATIENCE: Duration = Duration::from_millis(4);
 
 /// Compares the cost of an event on one thread and on several threads, and keeps the cheaper way.
 ///
-/// One thread is judged by its best slice of late, several by their mean: a slice is slow because something else ran on
-/// a core, which hurts threads that wait for each other most.
+/// One thread is judged by its best recent slice, several threads by the mean of their slices. The reason is that other
+/// processes on a core make a slice slow, and this harms threads that wait for each other most.
 #[derive(Debug)]
 pub(crate) struct Measured {
     /// Threads that run at once.
@@ -174,17 +177,17 @@ pub(crate) struct Measured {
     together: bool,
     /// True if the present number of threads is on trial.
     on_trial: bool,
-    /// The value of `on_trial` after the change that was asked for.
+    /// The value of `on_trial` after the next change of the number of threads.
     next_on_trial: bool,
     /// The present slice up to now.
     slice: Piece,
     /// Slices since the last change.
     slices: usize,
-    /// Costs of the last slices on one thread, in nanoseconds an event.
+    /// Costs of the last slices on one thread, in nanoseconds per event.
     recent: VecDeque<f64>,
-    /// The least of them.
+    /// The minimum of `recent`.
     alone: f64,
-    /// Cost of the last slice on several threads.
+    /// Cost of the last slice on several threads, in nanoseconds per event.
     shared: f64,
     /// Time that several threads have lost against one thread, in nanoseconds.
     behind: f64,
@@ -192,7 +195,7 @@ pub(crate) struct Measured {
     change: Duration,
     /// Cost of the last trial, if it failed.
     loss: Duration,
-    /// Time since the last trial, or the start.
+    /// Time since the last trial, or since the start if there was no trial.
     since: Duration,
     /// Number of failed trials in a row.
     in_vain: u32,
@@ -219,7 +222,7 @@ impl Measured {
         }
     }
 
-    /// Records a piece of the run. Returns true if the run should now change.
+    /// Records a piece of the run. Returns true if the number of threads should now change.
     fn ran(&mut self, piece: Piece) -> bool {
         self.since += piece.took;
         self.slice.add(piece);
@@ -306,13 +309,13 @@ impl Measured {
         self.since >= wait * self.loss.max(2 * (self.change + SLICE))
     }
 
-    /// The present number of threads has won its trial.
+    /// Keeps the present number of threads, which has won its trial.
     fn keep(&mut self) {
         (self.on_trial, self.behind, self.in_vain) = (false, 0.0, 0);
         (self.loss, self.since) = (Duration::ZERO, Duration::ZERO);
     }
 
-    /// The present number of threads has lost; `loss` is the cost of the trial.
+    /// Records that the present number of threads has lost its trial. `loss` is the cost of the trial.
     fn fail(&mut self, loss: Duration) {
         self.in_vain += 1;
         (self.loss, self.since) = (loss + 2 * self.change, Duration::ZERO);
@@ -325,7 +328,7 @@ enum Next {
     Stay,
     /// Change the number of threads on trial.
     Trial,
-    /// Change the number of threads for good.
+    /// Change the number of threads without a trial.
     Change,
 }
 
@@ -347,12 +350,12 @@ mod tests {
     #[derive(Default)]
     struct Told {
         took: Duration,
-        /// Time that threads took beyond what one would have, changes included.
+        /// Time that the run took beyond the time on one thread, including the changes of the number of threads.
         lost: Duration,
         changes: u32,
     }
 
-    /// Runs for the given time.
+    /// Simulates a run that lasts the given time on one thread.
     fn run(chooser: &mut Measured, machine: Machine, time: Duration) -> Told {
         let Machine { alone_ns, together_ns, events_a_window } = machine;
         let mut told = Told::default();
@@ -419,7 +422,7 @@ mod tests {
     fn one_thread_goes_on_when_others_need_the_cores() {
         let mut chooser = measured();
         run(&mut chooser, FAST, Duration::from_secs(1));
-        // A thread has lost its core: every window takes milliseconds.
+        // A thread has lost its core, so every window takes much longer.
         let told = run(&mut chooser, Machine { together_ns: 2_000, ..FAST }, Duration::from_millis(100));
         assert!(!chooser.together && told.changes == 1, "{chooser:?}");
         assert!(told.lost < Duration::from_millis(20), "{:?}", told.lost);

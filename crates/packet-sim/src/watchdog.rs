@@ -3,7 +3,7 @@
 use raddle_core::LinkId;
 use rustc_hash::FxHashMap;
 
-/// Remembers which ports were held at the last look.
+/// Remembers which ports were paused with waiting packets at the last call of [`look`](Self::look).
 #[derive(Debug, Default)]
 pub(crate) struct Watchdog {
     /// Ports that had packets to send and were paused, with the number of packets that had left each port.
@@ -11,9 +11,9 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Looks again. `held` are the ports that have packets to send and are paused; `waits` returns the pairs of links
-    /// of which the first one's packets wait for the second. Returns a cycle of links that have been held since the
-    /// last look and have sent no packet.
+    /// Checks for a deadlock. `held` has the ports that have packets to send and are paused. `waits` returns pairs of
+    /// links: packets that arrived over the first link wait for the second. Returns a cycle of links that have been
+    /// held since the last call and have sent no packet since then.
     pub(crate) fn look(
         &mut self,
         held: FxHashMap<LinkId, u64>,
@@ -26,8 +26,8 @@ impl Watchdog {
     }
 }
 
-/// The edges between links from which every path leads to stuck links only. If any packet in a memory can still leave,
-/// to a host or over a link that is not stuck, the memory will be freed some day.
+/// Returns the edges between links from which every path leads only to stuck links. If any packet in a memory can still
+/// leave, to a host or over a link that is not stuck, then the memory will eventually be freed.
 fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> Vec<(LinkId, LinkId)> {
     loop {
         let mut sources: Vec<LinkId> = edges.iter().map(|&(link, _)| link).collect();
@@ -44,7 +44,8 @@ fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> 
     }
 }
 
-/// A cycle of a graph given by its edges: the one that the walk from the lowest link along the first edges runs into.
+/// Returns a cycle of a graph given by its edges. The function starts at the lowest link, always follows the first
+/// edge, and returns the cycle that this walk reaches.
 fn cycle(mut edges: Vec<(LinkId, LinkId)>) -> Option<Vec<LinkId>> {
     edges.sort_unstable();
     edges.dedup();

@@ -1,13 +1,14 @@
-//! Partitions on threads of their own, in step (conservative synchronisation in windows: Nicol, J. ACM 40(2), 1993).
+//! Runs each partition on a separate thread, in step (conservative synchronisation in windows: Nicol, J. ACM 40(2),
+//! 1993).
 //!
-//! Every link between partitions has a delay. If a window is no longer than the least of these delays, its events
+//! Every link between partitions has a delay. If a window is not longer than the smallest of these delays, its events
 //! affect other partitions only after the window. In a window every thread processes its partition's events. Then all
-//! threads meet at a barrier and take in the packets from other partitions. The next window begins with the earliest
-//! event of any partition. A failure always begins a window: by then the partition at a link's far end knows all
-//! packets that are on the link.
+//! threads meet at a barrier and receive the packets from other partitions. The next window begins with the earliest
+//! event of any partition. Every failure begins a new window, so that the partition at a link's far end already knows
+//! all packets that are on the link.
 //!
-//! Two sets of mailboxes are used in turn, so that one meeting a window is enough: no thread fills a mailbox that
-//! another thread may still be emptying.
+//! Two sets of mailboxes are used in turn. So one meeting per window is enough: no thread fills a mailbox that another
+//! thread may still be emptying.
 
 use crate::barrier::{Barrier, Broken};
 use crate::events::Event;
@@ -33,7 +34,7 @@ pub(crate) struct Windows<'a> {
 struct Boxes {
     /// Indexed by partition.
     desks: Vec<Desk>,
-    /// The first partition's thread sets this to end the run.
+    /// Set by the thread of the first partition to end the run.
     stop: AtomicBool,
     /// A mailbox for each pair of partitions.
     mail: Vec<Vec<Mutex<Vec<Mail>>>>,
@@ -51,31 +52,31 @@ struct Desk {
 }
 
 impl Boxes {
-    /// A count of all partitions.
+    /// Returns the sum of a counter over all partitions.
     fn sum(&self, of: fn(&Desk) -> &AtomicU64) -> u64 {
         self.desks.iter().map(|desk| of(desk).load(Ordering::Relaxed)).sum()
     }
 }
 
-/// The reason why partitions no longer run.
+/// The reason why the partitions have stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// No event is left before the end.
     End,
     /// The caller stopped the run.
     Stopped,
-    /// The fabric is to be divided otherwise.
+    /// The fabric must be divided in another way.
     Divide,
 }
 
-/// All partitions between two windows.
+/// A view of all partitions between two windows.
 pub(crate) struct Look<'a> {
     boxes: &'a Boxes,
     now: Time,
 }
 
 impl Look<'_> {
-    /// Events taken since the start of the run.
+    /// Number of events processed since the start of the run.
     pub(crate) fn events(&self) -> u64 {
         self.boxes.sum(|desk| &desk.events)
     }
@@ -99,7 +100,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Windows<'a> {
-    /// For `parts` partitions on a machine with `cores` cores.
+    /// Creates the shared state of `parts` partitions on a machine with `cores` cores.
     pub(crate) fn new(
         parts: usize,
         cores: usize,
@@ -115,8 +116,8 @@ impl<'a> Windows<'a> {
         Self { barrier: Barrier::new(parts, cores), lookahead, end, changes, boxes: [boxes(), boxes()] }
     }
 
-    /// Runs the partitions until none has an event before the end, or until `watch`, called after every window, returns
-    /// a reason to stop. The first partition runs on this thread. Returns the reason for the end.
+    /// Runs the partitions until no partition has an event before the end, or until `watch` returns a reason to stop.
+    /// `watch` is called after every window. The first partition runs on this thread. Returns the reason for the end.
     pub(crate) fn run(
         &self,
         partitions: &mut [Partition],
@@ -141,13 +142,13 @@ impl<'a> Windows<'a> {
             match result {
                 Ok(true) => why.filter(|&why| why == Ended::Divide).unwrap_or(Ended::End),
                 Ok(false) => why.expect("a reason to stop"),
-                // The scope panics.
+                // A thread has panicked, so the scope panics too, and this value is never used.
                 Err(Broken) => Ended::Stopped,
             }
         })
     }
 
-    /// Runs one partition. Returns whether the end was reached, rather than being stopped.
+    /// Runs one partition. Returns true if the end was reached, and false if the run was stopped.
     fn work(
         &self,
         partition: &mut Partition,

@@ -2,18 +2,18 @@
 
 use raddle_core::{Time, prefetch};
 
-/// A packet accepted by a port and not yet arrived at the link's far end.
+/// A packet that a port has accepted and that has not arrived at the link's far end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Travelling {
-    /// Arrival time of its last bit, or of its header under cut-through.
+    /// Arrival time of the packet's last bit, or of the packet's header under cut-through.
     pub(crate) arrives: Time,
     pub(crate) slot: u32,
     pub(crate) size: u32,
 }
 
-/// A link: the node at its far end, and its packets in order of departure, which is the order of arrival. The packet
-/// that arrives next is stored outside the buffer, so that a link that seldom has two packets at once never touches the
-/// buffer. The buffer grows to the peak number of packets.
+/// A link: the node at its far end, and its packets in order of departure, which is also the order of arrival. The
+/// packet that arrives next is stored outside the ring buffer, so that a link with at most one packet at a time never
+/// touches the ring buffer. The ring buffer grows to the peak number of packets.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Wire {
@@ -25,7 +25,7 @@ pub(crate) struct Wire {
     len: u32,
     /// Number of packets, counted from the front, that are known to have left the port.
     left: u32,
-    /// The node at the far end; nonsense if it belongs to another partition.
+    /// The index of the node at the far end; meaningless if that node belongs to another partition.
     pub(crate) to_node: u32,
 }
 
@@ -78,7 +78,8 @@ impl Wire {
         self.head = 0;
     }
 
-    /// Removes the packet that arrives next. Returns it, and true if it was not known to have left the port.
+    /// Removes the packet that arrives next. Returns the packet, and true if the packet was not known to have left the
+    /// port.
     #[inline]
     pub(crate) fn pop_front(&mut self) -> Option<(Travelling, bool)> {
         let packet = *self.front()?;
@@ -92,7 +93,7 @@ impl Wire {
         Some((packet, unknown))
     }
 
-    /// Removes the next packet if it is known to have left the port.
+    /// Removes the packet that arrives next, if the packet is known to have left the port.
     #[inline]
     pub(crate) fn pop_left(&mut self) -> Option<Travelling> {
         if self.left == 0 {
@@ -101,7 +102,8 @@ impl Wire {
         self.pop_front().map(|(packet, _)| packet)
     }
 
-    /// The bytes of packets that arrive by `arrived` and were not known to have left: from now on they are.
+    /// Records that all packets that arrive by `arrived` have left the port. Returns the bytes of those packets that
+    /// were not known to have left before.
     #[inline]
     pub(crate) fn settle(&mut self, arrived: Time) -> u64 {
         let mut bytes = 0;
@@ -133,7 +135,7 @@ impl Wire {
         }
     }
 
-    /// Packets not known to have left.
+    /// Number of packets that are not known to have left the port.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
         (self.len - self.left) as usize
@@ -163,7 +165,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a deque: any mix of pushes, pops and settlements.
+        /// Compares a wire with a deque under any mix of pushes, pops and calls of `settle`.
         #[test]
         fn a_link_is_a_queue(steps in prop::collection::vec(0_u32..4, 1..300)) {
             let (mut wire, mut model, mut left) = (Wire::default(), VecDeque::new(), 0);

@@ -1,6 +1,7 @@
 //! Runs the barrier's source, compiled with loom's atomics and locks, through the interleavings of two and three
-//! threads. No thread is a round ahead. Every thread reads what all threads wrote before. No thread sleeps for ever. A
-//! thread that will never come frees the others.
+//! threads. The tests check that no thread is a round ahead, that each thread sees all writes that other threads made
+//! before the barrier, and that no thread sleeps for ever. If a thread fails and will never reach the barrier, the
+//! other threads must be released.
 
 #[path = "../src/barrier.rs"]
 #[expect(dead_code, reason = "threads of loom do not panic, so nothing guards them")]
@@ -41,7 +42,8 @@ fn check(threads: usize, cores: usize, preemptions: usize, work: fn(usize, &Barr
     });
 }
 
-/// Relaxed loads may be stale in loom, unless the barrier orders them after the stores.
+/// Checks the order of memory accesses. Loom may return stale values for relaxed loads, unless the barrier orders the
+/// loads after the stores.
 fn rounds(me: usize, barrier: &Barrier, rounds: &[AtomicUsize]) {
     for round in 1..=2 {
         rounds[me].store(round, Ordering::Relaxed);

@@ -42,7 +42,7 @@ impl Place {
         (self.first_link + u32::from(port.0)) as usize
     }
 
-    /// The port before a link.
+    /// The port at which a link starts.
     pub(super) fn port(self, link: usize) -> PortId {
         PortId::of(link - self.first_link as usize)
     }
@@ -54,8 +54,8 @@ pub(super) struct Outbox {
     pub(super) mail: Vec<Vec<Mail>>,
     /// Arrival time of the first entry.
     pub(super) first: Time,
-    /// True if this partition keeps copies of packets for other partitions until the packets have left, since a link
-    /// may fail before.
+    /// True if this partition keeps a copy of each packet for another partition until the packet has left its port,
+    /// because the link may fail before.
     pub(super) keeps_copies: bool,
 }
 

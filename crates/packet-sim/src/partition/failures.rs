@@ -50,8 +50,8 @@ impl Partition {
         self.fabric.log.step = 0;
     }
 
-    /// Restarts flow control at both ends of links that have come up again, since earlier frames of flow control are
-    /// void.
+    /// Restarts flow control at both ends of links that have come up again, because earlier flow control frames have no
+    /// effect any more.
     fn restore(&mut self, here: &[usize]) {
         let both = |&link: &usize| [link, self.fabric.links.ports[link].reverse as usize];
         let mut ports: Vec<usize> = here.iter().flat_map(both).collect();
@@ -84,8 +84,8 @@ impl Partition {
         }
     }
 
-    /// Drops the packets that have left the port. Adds packets that have not left it to `waiting`, if the port is in
-    /// this partition too.
+    /// Drops the packets that have left the port. If the port is in this partition too, adds the packets that have not
+    /// left the port to `waiting`.
     fn cut_far_end(&mut self, link: usize, from: NodeId, out: PortId, waiting: &mut Vec<u32>) {
         let from_is_here = self.is_here(from);
         let Self { nodes, fabric, .. } = self;
@@ -152,7 +152,8 @@ impl Partition {
                     if let Some(agent) = &mut served.agent {
                         agent.left(now, class, size);
                     }
-                    // Under cut-through its first bits may have passed the far end. The whole packet is then forwarded.
+                    // Under cut-through, the packet's first bits may already have passed the far end. The whole packet
+                    // is then forwarded.
                     past = packet.filter(|_| waiting.is_empty()).map(|packet| (packet, arrival));
                 }
                 while let Some(slot) = served.queue.pop(now, Paused::NONE) {

@@ -8,8 +8,8 @@ use crate::slab::NOWHERE;
 use raddle_core::{Bytes, Class, FlowControlAccount, LinkId, Node, Packet, PortId, Time};
 
 impl Fabric {
-    /// Charges a packet that arrived by `arrival` to the node's memory. The packet occupies it while it is queued or,
-    /// if its transmission has begun, until it `leaves`.
+    /// Charges a packet that arrived by the port `arrival` to the node's memory. The packet occupies the memory while
+    /// it is queued or, if its transmission has begun, until the time `leaves`.
     #[inline]
     pub(super) fn occupy(
         &mut self,
@@ -54,8 +54,8 @@ impl Fabric {
         }
     }
 
-    /// Charges a packet for the node's host, which arrived by `arrival`. The host removes packets from the node's
-    /// memory at a rate of its own.
+    /// Charges a packet for the node's host to the node's memory. The packet arrived by the port `arrival`. The host
+    /// frees the memory at the drain rate of flow control.
     pub(super) fn drain(&mut self, node: &mut Node<Self>, arrival: PortId, class: Class, size: u32) {
         let (now, link) = (self.now, node.place().link(arrival));
         let Some(rate) = self.links.flow_control(link).and_then(|control| control.drain_rate()) else {
@@ -231,7 +231,7 @@ impl Partition {
             waiting.resize(waiting.len().max(slot as usize + 1), false);
             waiting[slot as usize] = true;
         }
-        // If a packet is on its way to another partition, this partition has a copy at most.
+        // For a packet that travels to another partition, this partition has at most a copy.
         let on_the_way = links.ports.iter().filter(|port| outbox.keeps_copies || !port.is_remote);
         let on_the_way = on_the_way.flat_map(|port| port.wire.all()).map(|packet| packet.slot);
         let remote = links.ports.iter().zip(&links.specials).filter(|(port, _)| port.is_remote);

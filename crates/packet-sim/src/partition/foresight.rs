@@ -1,19 +1,19 @@
 //! Prefetches the data of the next events while the present event is processed. It affects speed only.
 //!
-//! An arrival reads a chain of data: its port points to the packet and the node, the node to its parts, these and the
-//! packet to the egress port, and the egress port to its queue. Each link of the chain is prefetched when the data that
-//! points to it should have arrived.
+//! An arrival follows a chain of pointers: from the port to the packet and the node, from the node to its parts, from
+//! the parts and the packet to the egress port, and from the egress port to its queue. Each element of the chain is
+//! prefetched when the element that points to it should have arrived in the cache.
 
 use super::Partition;
 use crate::events::{Event, Kind};
 use raddle_core::{prefetch, prefetch_whole};
 
 impl Partition {
-    /// A new bucket of events begins.
+    /// Prefetches data for the next bucket when a bucket of events begins.
     pub(super) fn foresee_bucket(&self) {
         for event in self.fabric.events.following() {
             let index = event.index() as usize;
-            // The index of a wake-up is a node's; to prefetch an unrelated port does no harm.
+            // The index of a wake-up is the index of a node. Prefetching an unrelated port then does no harm.
             if let Some(port) = self.fabric.links.ports.get(index) {
                 port.foresee();
             }
@@ -51,7 +51,7 @@ impl Partition {
         }
     }
 
-    /// An event is about to be taken.
+    /// Prefetches data for the following events when an event is about to be taken.
     #[inline]
     pub(super) fn foresee_next(&mut self) {
         if let Some(link) = self.guess.take() {

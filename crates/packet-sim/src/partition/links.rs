@@ -3,7 +3,7 @@
 use crate::port::{Class, Port, QueueDepths, Served, Special};
 use raddle_core::{LinkFlowControl, LinkId, PortState};
 
-/// The links of a partition, in the order of their ids: those that leave its nodes, and those that end there.
+/// The links that start or end in a partition, in the order of their ids.
 #[derive(Default)]
 pub(super) struct Links {
     pub(super) ids: Vec<LinkId>,
@@ -18,12 +18,12 @@ pub(super) struct Links {
     pub(super) depths: Vec<QueueDepths>,
 }
 
-/// Bytes of memory that a link takes.
+/// Memory of a link in bytes.
 pub(crate) const BYTES_A_LINK: usize =
     size_of::<Port>() + size_of::<PortState>() + size_of::<Option<Box<Special>>>() + size_of::<LinkId>();
 
 impl Links {
-    /// No links yet, with room for `links` links.
+    /// Creates an empty list with room for `links` links.
     pub(super) fn with_capacity(links: usize) -> Self {
         Self {
             ids: Vec::with_capacity(links),

@@ -1,9 +1,9 @@
 //! A part of the fabric with its own clock and event queue. It processes events in order and passes packets along the
 //! pipeline of each node. A run on one thread has one partition.
 //!
-//! A partition holds its nodes, the links that leave them, and the far ends of links from other partitions, where
-//! packets arrive. Its nodes and links have their own indices, in the order of their ids. Ties between events are
-//! therefore resolved in the same order in every partition.
+//! A partition holds its nodes, the links that start at these nodes, and the far ends of links from other partitions.
+//! Nodes and links have an index in their partition, in the order of their ids. Ties between events are therefore
+//! resolved in the same order for every division of the fabric.
 
 mod errors;
 mod fabric;
@@ -31,7 +31,7 @@ use fabric::Fabric;
 use raddle_core::{Change, Class, HoldKey, LinkId, LinkStats, Node, NodeId, Queued, Time, Totals};
 use std::sync::Arc;
 
-/// Bytes of memory that a node takes, beside its parts.
+/// Memory of a node in bytes, without its parts.
 pub(crate) const BYTES_A_NODE: usize = size_of::<Node<Fabric>>();
 
 pub(crate) struct Partition {
@@ -47,12 +47,12 @@ pub(crate) struct Partition {
     inspects: bool,
     /// Reused memory for the keys that simultaneous credits free.
     freed: Vec<HoldKey>,
-    /// The port by which the event after the next will probably send a packet on.
+    /// The port by which a packet of the event after the next will probably leave.
     guess: Option<u32>,
 }
 
 impl Partition {
-    /// Processes events before `end`, at most `most` of them. Returns true if no event is left before `end`.
+    /// Processes at most `most` events before `end`. Returns true if no event is left before `end`.
     pub(crate) fn run(&mut self, end: Time, most: u64) -> bool {
         for _ in 0..most {
             if self.fabric.events.turn(end) {
@@ -79,15 +79,15 @@ impl Partition {
         &self.fabric.totals
     }
 
-    /// Time of the next event here, or of the first arrival in another partition among the packets sent there since the
-    /// last call.
+    /// Returns the earlier of two times: the time of the next event in this partition, and the first arrival in another
+    /// partition of a packet that was sent since the last call.
     pub(crate) fn next_event(&mut self) -> Time {
         let elsewhere = std::mem::replace(&mut self.fabric.outbox.first, Time::NEVER);
         self.fabric.events.next_time().unwrap_or(Time::NEVER).min(elsewhere)
     }
 
-    /// True if no packet moves and no event is due here, except hellos of topology discovery and ticks of ports'
-    /// agents.
+    /// True if no packet moves in this partition, and no events are pending except those of topology discovery and
+    /// ticks of port agents.
     pub(crate) fn is_still(&self) -> bool {
         let is_idle = |event: Event| matches!(event.kind(), Kind::Tick | Kind::Wake | Kind::PortTick);
         self.fabric.events.all().all(is_idle) && self.nodes.iter().all(Node::is_at_rest)
@@ -156,7 +156,7 @@ impl Partition {
         self.fabric.log = log;
     }
 
-    /// An event, named by the ids of the whole fabric.
+    /// Returns the event with an id of the whole fabric instead of an index in this partition.
     fn name(&self, event: Event) -> Event {
         let index = event.index();
         let id = match event.kind() {
@@ -216,7 +216,7 @@ impl Partition {
         let fabric = &mut self.fabric;
         let port = &mut fabric.links.ports[link as usize];
         if port.wire.front().is_none_or(|head| head.arrives != at) {
-            return; // the link has failed meanwhile
+            return; // the link has failed since the event was scheduled
         }
         let Some((travelled, unknown)) = port.wire.pop_front() else { return };
         if let Some(head) = port.wire.front() {
@@ -241,11 +241,11 @@ impl Partition {
         node.arrived(fabric, travelled.slot, in_port);
     }
 
-    /// Enough of the packet that is arriving over a link has arrived.
+    /// Processes an arriving packet of which enough bits have arrived to forward or deliver the packet.
     fn enough_has_come(&mut self, link: u32) {
         let Self { nodes, fabric, .. } = self;
         let now = fabric.now;
-        // If the time differs, the link has failed meanwhile.
+        // If the time differs, the link has failed since the event was scheduled.
         let special = fabric.links.specials[link as usize].as_mut();
         let Some(Coming { slot, out, .. }) =
             special.and_then(|special| special.coming.take_if(|coming| coming.until == now))

@@ -10,7 +10,7 @@ use crate::port::{Departure, InService, Served};
 use crate::slab::Origin;
 use raddle_core::{Admit, Bytes, Credit, DropReason, Duration, LinkId, Node, PortId, Time};
 
-/// Least delay of a credit, so that no credit arrives in the instant in which it was sent.
+/// Minimum delay of a credit, so that no credit arrives at the instant at which it was sent.
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Fabric {
@@ -162,7 +162,8 @@ impl Fabric {
         }
     }
 
-    /// Records that the queue of a served port has given up a packet. Returns the packet's ingress port.
+    /// Records that the queue of a served port has removed a packet without sending it. Returns the packet's ingress
+    /// port.
     fn give_up(&mut self, node: &mut Node<Self>, link: usize, slot: u32) -> Option<PortId> {
         let packet = self.slab.get(slot);
         let (class, size) = (packet.class(), packet.size);
@@ -175,7 +176,7 @@ impl Fabric {
         arrival
     }
 
-    /// Tells the agent that a packet that it has seen join will not wait at the port.
+    /// Tells the agent that a packet that had joined the queue has left the queue without being sent.
     fn agent_forgets(&mut self, link: usize, slot: u32) {
         let (now, packet) = (self.now, self.slab.get(slot));
         let (class, size) = (packet.class(), packet.size);
@@ -184,8 +185,8 @@ impl Fabric {
         }
     }
 
-    /// Passes a trimmed packet, which joins as a new packet, to the agent of a served port. Returns true if the host
-    /// must be polled, because of a packet that the agent sends.
+    /// Passes a trimmed packet, which joins the queue as a new packet, to the agent of a served port. Returns true if
+    /// the host must be polled, because the agent has sent a packet.
     fn meet_agent_again(&mut self, node: &mut Node<Self>, link: usize, slot: u32) -> bool {
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
         let agent = served.and_then(|served| served.agent.as_mut());
@@ -204,7 +205,8 @@ impl Fabric {
         }
     }
 
-    /// Begins the next transmission of a served port, if the port is idle and a packet waits that is not paused.
+    /// Begins the next transmission of a served port, if the port is idle and a packet of a class that is not paused
+    /// waits.
     pub(super) fn serve_next(&mut self, node: &Node<Self>, link: usize) {
         let now = self.now;
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
@@ -267,7 +269,7 @@ impl Fabric {
         }
     }
 
-    /// Bytes that wait or are in service at a port, at `now`: before the next event.
+    /// Bytes that wait or are in service at a port at `now`. `now` must be before the next event.
     fn queued(&mut self, index: usize, now: Time) -> u64 {
         let served = self.links.specials[index].as_ref().and_then(|special| special.served.as_ref());
         if let Some(served) = served {
@@ -284,7 +286,7 @@ impl Fabric {
         self.links.ports[index].queued
     }
 
-    /// The index of the node, in this partition, that a link leaves.
+    /// The index in this partition of the node at which a link starts.
     pub(super) fn owner(&self, link: u32) -> usize {
         self.links.ports[self.links.ports[link as usize].reverse as usize].wire.to_node as usize
     }
@@ -344,7 +346,7 @@ impl Partition {
         let Self { nodes, fabric, .. } = self;
         let (now, index) = (fabric.now, link as usize);
         let served = fabric.links.specials[index].as_mut().and_then(|special| special.served.as_mut());
-        // If the time differs, the link has failed meanwhile.
+        // If the time differs, the link has failed since the event was scheduled.
         let Some(served) = served.filter(|served| served.is_due && served.free_at == now) else { return };
         served.is_due = false;
         let node = &mut nodes[served.node as usize];
@@ -362,8 +364,8 @@ impl Partition {
         }
     }
 
-    /// Bytes that wait or are in service at the port that a link leaves, if it is here, at `now`: before the next
-    /// event.
+    /// Bytes that wait or are in service at a link's egress port at `now`; `None` if the port is in another partition.
+    /// `now` must be before the next event.
     pub(crate) fn queued(&mut self, link: LinkId, now: Time) -> Option<u64> {
         let from = self.fabric.topology.link(link)?.from;
         let index = self.fabric.links.index(link).filter(|_| self.is_here(from))?;

@@ -1,4 +1,4 @@
-//! Builds partitions: for a fabric at rest, or for a running fabric whose nodes and links are divided anew.
+//! Builds partitions: for a fabric at rest, or for a running fabric that is divided in another way.
 
 use super::Partition;
 use super::fabric::{Fabric, Outbox, Place};
@@ -29,7 +29,7 @@ pub(crate) struct Plan {
     pub(crate) forwarded: bool,
 }
 
-/// The partitions of a fabric at rest, before its first flow; `None` if `go_on` says to stop.
+/// Builds the partitions of a fabric at rest, before its first flow. Returns `None` if `go_on` stops the set-up.
 pub(crate) fn at_rest(
     plan: &Plan,
     division: &Arc<Division>,
@@ -83,7 +83,7 @@ pub(super) struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    /// Partitions without nodes and links at time `now`, before which all events have happened.
+    /// Creates partitions without nodes and links at time `now`. All events before `now` have happened.
     pub(super) fn new(plan: &'a Plan, division: &'a Arc<Division>, now: Time) -> Self {
         let partitions = (0..division.parts()).map(|number| Partition::empty(plan, division, number, now));
         let classes = (0..division.parts()).map(|_| FxHashMap::default()).collect();
@@ -99,17 +99,17 @@ impl<'a> Assembly<'a> {
         Place { id, index: self.division.place(id), first_link, ports }
     }
 
-    /// The memory of packets at a node.
+    /// The memory for packets in the partition of a node.
     pub(super) fn slab(&mut self, node: NodeId) -> &mut Slab {
         &mut self.partitions[self.division.home(node)].fabric.slab
     }
 
-    /// Adds a node, in the order of ids.
+    /// Adds a node. Nodes must be added in the order of their ids.
     pub(super) fn node(&mut self, node: Node<Fabric>) {
         self.partitions[self.division.home(node.place().id)].nodes.push(node);
     }
 
-    /// Adds a link that leaves a node, in the order of ids.
+    /// Adds a link that starts at the node `from`. Links must be added in the order of their ids.
     pub(super) fn link(&mut self, id: LinkId, from: NodeId, mut whole: Whole) {
         let division = self.division;
         let here = division.home(from);
@@ -120,7 +120,7 @@ impl<'a> Assembly<'a> {
         whole.put_far_end(&mut self.partitions[there].fabric, far, self.now);
     }
 
-    /// Adds a port for one end of a link, with nothing in it. Returns its place.
+    /// Adds an empty port for one end of a link. Returns the port's index in the partition.
     fn place(&mut self, number: usize, id: LinkId, from: NodeId, whole: &Whole) -> usize {
         let (plan, division) = (self.plan, self.division);
         let link = plan.topology.link(id);

@@ -99,8 +99,8 @@ impl Fabric {
         port.wire.len()
     }
 
-    /// Sets a packet aside that is still arriving by the port `arrival`, until enough of it has arrived to deliver it,
-    /// or to send it by `out`.
+    /// Sets a packet aside that is still arriving by the port `arrival`. The packet waits until enough of it has
+    /// arrived to deliver it or to send it by the port `out`.
     #[cold]
     pub(super) fn let_come(
         &mut self,
@@ -119,8 +119,8 @@ impl Fabric {
         self.events.push(Event::new(until, Kind::Tail, link));
     }
 
-    /// Puts a packet on the link behind a port, from `start` on. Returns the time at which its last bit leaves. Under
-    /// cut-through this is not before the last bit has arrived.
+    /// Puts a packet on the link behind a port. The transmission begins at `start`. Returns the time at which the
+    /// packet's last bit leaves. Under cut-through, the last bit does not leave before it has arrived.
     #[allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
     pub(super) fn launch(&mut self, link: usize, slot: u32, start: Time) -> Time {
         let port = &mut self.links.ports[link];
@@ -185,7 +185,7 @@ impl Fabric {
     }
 }
 
-/// Marks a packet with ECN. Out of line, so that the code for other packets stays short.
+/// Marks a packet with ECN. The function is not inlined, so that the common path without a mark stays short.
 #[cold]
 fn mark(packet: &mut Packet) {
     packet.mark_congestion();

@@ -1,8 +1,8 @@
 //! The state of a link, its port and its packets between two events, independent of the division of the fabric.
 //!
-//! If a link leads to another partition, the near end holds the port and the packets that have not left it, and the far
-//! end holds the packets that travel. If both ends are in one partition, one wire serves both ends. A whole link has
-//! the state from which either form can be made.
+//! If a link leads to another partition, the near end holds the port and the packets that have not left the port, and
+//! the far end holds the packets that have left. If both ends are in one partition, one wire serves both ends. A
+//! [`Whole`] holds the complete state of a link. It can be created from either form and turned into either form.
 
 use super::Partition;
 use super::fabric::Fabric;
@@ -22,9 +22,9 @@ pub(super) struct Whole {
     pub(super) state: PortState,
     stats: LinkStats,
     depths: QueueDepths,
-    /// The slots of its packets have no meaning here.
+    /// The slot numbers in this state are invalid while the link is outside a partition.
     special: Special,
-    /// The packets in the port's queue, in the queue's order of visits.
+    /// The packets in the port's queue, in the order of [`Queue::for_each_slot`](raddle_core::Queue::for_each_slot).
     waiting: Vec<Parcel>,
     /// The packet that is still arriving at the far end.
     coming: Option<Parcel>,
@@ -60,7 +60,8 @@ impl Whole {
         }
     }
 
-    /// Takes a link, which leaves the node `from`, out of partitions that have taken all events up to `now`.
+    /// Takes the link that starts at the node `from` out of the partitions, which have processed all events up to
+    /// `now`.
     pub(super) fn take(
         partitions: &mut [Partition],
         division: &Division,
@@ -113,12 +114,13 @@ impl Whole {
         Self { class, state, stats, depths, special, waiting, coming, wire }
     }
 
-    /// True if each departure is an event of its own.
+    /// True if each departure is a separate event.
     pub(super) fn is_served(&self) -> bool {
         self.special.served.is_some()
     }
 
-    /// Puts the near end into a partition that has taken all events up to `now`. The link leaves `node` there.
+    /// Puts the link's near end into a partition that has processed all events up to `now`. The link starts at the node
+    /// with the index `node` in that partition.
     pub(super) fn put_near_end(&mut self, fabric: &mut Fabric, place: usize, node: u32, now: Time) {
         let Self { class, state, .. } = *self;
         let Fabric { slab, links, outbox, .. } = fabric;
@@ -180,7 +182,8 @@ impl Whole {
         }
     }
 
-    /// Puts the far end into a partition that has taken all events up to `now`, after the near end.
+    /// Puts the link's far end into a partition that has processed all events up to `now`. Call this after
+    /// [`put_near_end`](Self::put_near_end).
     pub(super) fn put_far_end(self, fabric: &mut Fabric, place: usize, now: Time) {
         let Special { credits, mut coming, noise, .. } = self.special;
         let Fabric { slab, links, .. } = fabric;
@@ -212,7 +215,7 @@ impl OnTheWire {
 
 impl Fabric {
     /// Removes the records of packets that have left a port by `now`. If the link leads to another partition, also
-    /// removes the copies of the packets that have not left it. Returns the copies' origins, in order.
+    /// removes the copies of the packets that have not left the port. Returns the copies' origins, in order.
     fn take_copies(&mut self, link: usize, now: Time) -> Vec<Origin> {
         let Port { has_ledger, is_remote, .. } = self.links.ports[link];
         if has_ledger {
@@ -234,7 +237,8 @@ impl Fabric {
     }
 }
 
-/// Divides a fabric again, between two events: before a time of which no event has been processed.
+/// Divides a running fabric in another way, between two instants: the partitions have processed either all or none of
+/// the events of any instant.
 pub(crate) fn regroup(
     mut old: Vec<Partition>,
     plan: &Plan,

@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const PERIOD: Duration = Duration::from_us(50);
 
-/// What nodes were told: the node, the link, and the link's state.
+/// The notifications that nodes received: the node, the link, and the link's new state.
 type Told = Arc<Mutex<Vec<(NodeId, LinkId, bool)>>>;
 
-/// Records what it is told about links.
+/// A forwarder that records the notifications about links.
 struct Listener(NodeId, Told);
 
 impl Forwarder for Listener {
@@ -29,7 +29,8 @@ impl Forwarder for Listener {
     }
 }
 
-/// Runs a chain of six nodes until the run ends. Returns the end time, the totals, and what nodes were told.
+/// Runs a chain of six nodes until the run ends. Returns the end time, the totals, and the notifications that nodes
+/// received.
 fn run(
     says_hello: bool,
     changes: Vec<Change>,
@@ -52,7 +53,7 @@ fn run(
     assert_eq!(ended, (simulation.now(), simulation.totals()), "and stays there");
     let totals = Totals { events: 0, ..ended.1 };
     let mut told = std::mem::take(&mut *told.lock().unwrap_or_else(PoisonError::into_inner));
-    told.sort_unstable(); // threads write in any order
+    told.sort_unstable(); // the order depends on the threads
     (ended.0, totals, told)
 }
 

@@ -23,7 +23,7 @@ struct Numbered {
     rigid: bool,
 }
 
-/// Bytes of the header.
+/// Size of the header in bytes.
 const HEADER: u32 = PREFIX as u32 + 9;
 
 impl ExtensionHeader for Numbered {
@@ -66,20 +66,21 @@ impl HeaderInfo for Numbered {
     }
 }
 
-/// An observation at a node, with its time in ns.
+/// An observation at a node. Times are in ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Seen {
-    /// A host received a packet: its time, its number and its bytes.
+    /// A host received a packet: time, packet number, and size in bytes.
     Got(u64, u32, u32),
-    /// The host in the middle is told that its port dropped a packet.
+    /// The engine told the host of the middle node that a port dropped a packet: time, packet number, port, reason.
     Lost(u64, u32, PortId, DropReason),
-    /// The host is polled. The value is the time at which its second port will have sent all of its packets, in ns.
+    /// The host of the middle node was polled. The value is the time at which the node's second port will have sent all
+    /// its packets.
     Drains(u64),
 }
 
 type Log = Arc<Mutex<Vec<Seen>>>;
 
-/// Sends one packet of 1,500 bytes per flow. The packet of a flow of 1,499 bytes is rigid.
+/// A host that sends one packet per flow, of the flow's size. A packet of 1,499 bytes is rigid: it cannot be trimmed.
 struct Toy {
     outbox: VecDeque<Packet>,
     log: Log,
@@ -125,7 +126,7 @@ impl Host for Toy {
     }
 }
 
-/// The middle node forwards to port 1, and the last node delivers.
+/// A forwarder of the line: the middle node forwards by port 1, and the last node delivers.
 struct Onward(NodeId);
 
 impl Forwarder for Onward {
@@ -149,7 +150,7 @@ struct Two {
 enum Policy {
     /// The queue drops its oldest packet.
     EvictFirst,
-    /// The queue trims its newest packet; every second time, the arriving packet.
+    /// The queue trims its newest packet and the arriving packet in turn.
     Trim { newcomer: bool },
 }
 
@@ -184,7 +185,7 @@ impl Queue for Two {
     }
 }
 
-/// Counts bytes that have arrived and not left: at the agent of a port, or in flow control's memory.
+/// Counts the bytes that have arrived and have not left, as seen by a port's agent or by flow control.
 #[derive(Clone, Default)]
 struct Meter(Arc<Mutex<(i64, i64)>>);
 
@@ -196,7 +197,7 @@ impl Meter {
         assert!(count.0 >= 0, "more has gone than has come");
     }
 
-    /// Bytes now present, and their peak.
+    /// Returns the present number of bytes, and the peak.
     fn read(&self) -> (i64, i64) {
         *self.0.lock().expect("no panic")
     }
@@ -263,8 +264,8 @@ fn line() -> Arc<Topology> {
     Arc::new(builder.build(Shape::General))
 }
 
-/// Sends packets with these payloads at once over the line, whose slow port has that policy. Returns the observations
-/// and the totals.
+/// Sends packets of these sizes at once over the line. The queue of the slow port follows `policy`. Returns the
+/// observations and the totals.
 fn run(policy: Policy, sizes: &[u64]) -> (Vec<Seen>, raddle_packet_sim::Totals) {
     let topology = line();
     let log = Log::default();
@@ -297,8 +298,7 @@ fn run(policy: Policy, sizes: &[u64]) -> (Vec<Seen>, raddle_packet_sim::Totals) 
     assert_eq!(agent.read().0, 0, "nothing waits");
     let log = log.lock().expect("no panic").clone();
     let got = log.iter().map(|seen| if let Seen::Got(.., size) = seen { i64::from(*size) } else { 0 });
-    // This flow control never pauses. It learns late of packets that have left by the port, and at once of dropped
-    // packets.
+    // This flow control never pauses. The engine reports drops to it at once, but departures late.
     assert_eq!(memory.read().0, got.sum::<i64>(), "what was lost takes no memory");
     (log, totals)
 }
@@ -306,7 +306,8 @@ fn run(policy: Policy, sizes: &[u64]) -> (Vec<Seen>, raddle_packet_sim::Totals) 
 const OUT: PortId = PortId(1);
 const FULL: DropReason = DropReason::QueueFull;
 
-/// Packets arrive every 1,200 ns from 1,300 ns on. They leave every 12,000 ns; the first begins at 1,300 ns.
+/// The first packet arrives at the slow port at 1,300 ns, and one more every 1,200 ns. The slow port begins to send the
+/// first packet at 1,300 ns, and one more every 12,000 ns.
 #[test]
 fn a_queue_gives_up_packets_that_wait_for_others() {
     let (seen, totals) = run(Policy::EvictFirst, &[1_500; 5]);
@@ -319,7 +320,7 @@ fn a_queue_gives_up_packets_that_wait_for_others() {
     assert_eq!((totals.drops.queue_full, totals.trimmed), (2, 0));
 }
 
-/// A header of 12 bytes takes 96 ns.
+/// A trimmed packet is a header of 12 bytes, which takes 96 ns on the slow link.
 #[test]
 fn a_queue_cuts_packets_to_their_headers() {
     let (seen, totals) =

@@ -1,4 +1,4 @@
-//! The pipeline on fabrics small enough for calculation by hand.
+//! Tests of the packet pipeline on fabrics small enough for calculation by hand.
 
 use raddle_core::{
     Admit, Bytes, Credit, DropReason, Duration, Forwarder, HoldKey, LinkErrors, LinkId, NodeId, Packet,
@@ -64,7 +64,8 @@ fn store_and_forward_waits_for_the_last_bit_at_every_hop() {
     let flows = vec![flow(0, 0, 3, 1_500, Time::ZERO), flow(1, 0, 3, 1_500, Time::ZERO)];
     let run = run(&chain(4), fifo, flows, Config { queue_depths: true, ..Config::default() });
     assert_eq!(arrivals(&run), [(ns(3 * 1_300), 0), (ns(3 * 1_300 + 1_200), 1)]);
-    // The first packet found only itself: 1,500 B, below 2^11. The second found 3,000 B, below 2^12.
+    // Queue lengths include the arriving packet. The first packet found 1,500 B, which is below 2^11. The second packet
+    // found 3,000 B, which is below 2^12.
     let depths = run.simulation.queue_depths()[0].1.0;
     assert_eq!((depths[11], depths[12], depths.iter().sum()), (1, 1, 2_u64));
     assert_eq!(run.simulation.totals().packet_hops, 6);
@@ -103,7 +104,8 @@ fn a_full_queue_drops_the_newcomer() {
     }
 }
 
-/// Forwards rightward. Whenever a packet is sent, records the backlog of port 0 and the room that is left there.
+/// A forwarder that forwards to the right. For each packet it records the waiting bytes and the remaining room of
+/// port 0.
 struct Looks {
     rightward: Rightward,
     seen: Arc<Mutex<Vec<(Bytes, Bytes)>>>,
@@ -134,7 +136,7 @@ fn ports_report_queued_bytes_and_free_space() {
             forwarder: Some(Box::new(Looks { rightward: Rightward(id), seen: Arc::clone(&seen) })),
             ..Parts::default()
         };
-        // The third packet arrives when half of the first has left.
+        // The third packet arrives when half of the first packet has left.
         let flows = [(0, 0), (1, 0), (2, 600)].map(|(id, at)| flow(id, 0, 1, 1_500, ns(at))).to_vec();
         let mut simulation = Simulation::new(&chain(2), node, port, flows, Config::default(), ());
         simulation.run(|_| ControlFlow::Continue(()));
@@ -149,7 +151,7 @@ fn ports_report_queued_bytes_and_free_space() {
     assert_eq!(seen_with(of_its_own), expected.map(|(waiting, room)| (Bytes(waiting), Bytes(room))));
 }
 
-/// Forwards rightward, and sends a packet of its own to the right at 2, 4 and 6 us.
+/// A forwarder that forwards to the right, and also originates a packet to the right at 2, 4 and 6 us.
 struct Beacon {
     rightward: Rightward,
     due: Time,
@@ -183,7 +185,7 @@ impl Forwarder for Beacon {
     }
 }
 
-/// Ticks 1 us after a packet that finds the agent at rest, and again 1 us later.
+/// An agent without a tick scheduled schedules two ticks for a packet: 1 us and 2 us after the packet.
 struct Twice {
     due: Time,
     log: Arc<Mutex<Vec<Time>>>,
@@ -234,8 +236,8 @@ fn forwarders_and_agents_tick_when_they_want_to_and_no_longer() {
     assert!(simulation.run(|_| ControlFlow::Continue(())));
     let arrivals = [2_500, 4_500, 6_500].map(|at| (ns(at), 7));
     assert_eq!(*received.lock().expect("no panic"), arrivals);
-    // The packet at 4 us finds the agent at rest again, since a tick comes before a packet that a node sends at the
-    // same time.
+    // When the packet of 4 us joins, the agent has no tick scheduled: at equal times, ticks of agents come before
+    // packets that a node sends.
     let ticks = [3_000, 4_000, 5_000, 6_000, 7_000, 8_000].map(ns);
     assert_eq!(*log.lock().expect("no panic"), ticks);
     // Three ticks of the node, six of the agent, three arrivals and three ends of transmissions.
@@ -251,7 +253,7 @@ fn a_link_loses_packets_in_flight_and_new_packets_while_it_is_down() {
     flows.push(flow(3, 0, 1, 1_500, ns(5_000)));
     flows.push(flow(4, 0, 1, 1_500, ns(9_000)));
     let run = run(&chain(2), fifo, flows, Config { changes, ..Config::default() });
-    // Changes come before other events of the same time, so the last packet finds the link up.
+    // Changes of links come before other events of the same time, so the link is up for the last packet.
     assert_eq!(arrivals(&run), [(ns(1_300), 0), (ns(10_300), 4)]);
     assert_eq!(run.simulation.totals().dropped, 3);
 }
@@ -281,7 +283,7 @@ fn a_noisy_link_loses_some_packets_and_damages_others_and_nothing_else_does() {
     assert_eq!(run.simulation.totals().packet_hops, (2_000 - lost + 2_000 - losses.len()) as u64);
 }
 
-/// Serves the packet with the highest number first.
+/// A queue that serves the packet with the highest number first.
 #[derive(Default)]
 struct HighestFirst(Vec<(u32, u32, u32)>);
 
@@ -316,7 +318,8 @@ fn a_queue_of_its_own_decides_the_order_of_service() {
     assert_eq!(run.simulation.link_stats()[0].peak_queue, 6_000);
 }
 
-/// Forwards rightward with one credit per link: a packet leaves only when the previous packet has left the next node.
+/// A forwarder that forwards to the right with one credit per link. A packet leaves only after the previous packet has
+/// left the next node.
 struct OneCredit {
     rightward: Rightward,
     credit: bool,
@@ -354,7 +357,7 @@ impl Forwarder for OneCredit {
     }
 }
 
-/// A plain FIFO as a queue of its own.
+/// A FIFO that implements [`raddle_core::Queue`], instead of the engine's plain FIFO.
 #[derive(Default)]
 struct Plain(VecDeque<(u32, u32)>);
 
@@ -377,7 +380,7 @@ impl Queue for Plain {
     }
 }
 
-/// Sends packets without a port, so that the forwarder chooses it.
+/// A host that sends packets without a port, so that the forwarder chooses the port.
 struct Undecided(Toy);
 
 impl raddle_core::Host for Undecided {

@@ -1,5 +1,6 @@
-//! Everything that can be seen of a run is the same on any number of threads, and in pieces: on random fabrics, with
-//! packets that wander by what ports look like, ties in time at every turn, and links that fail and recover.
+//! Tests that all observable results of a run are the same for any number of threads, and if the run is split into
+//! several calls. The fabrics are random, packets choose their ports by the state of the ports, many events have equal
+//! times, and links fail and recover.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -18,7 +19,8 @@ use raddle_topology::{Builder, Shape, Topology};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Answers some packets at once, others at a round time; reports every one.
+/// A host that answers some packets at once and other packets at a round time, so that many events have equal times. It
+/// reports every packet.
 struct Echo {
     node: NodeId,
     stream: Stream,
@@ -75,13 +77,14 @@ impl Host for Echo {
     }
 }
 
-/// Forwards packets by the port that is free first, until they reach their destination or are lost.
+/// A forwarder that sends each packet by the port that becomes free first, until the packet reaches its destination or
+/// is lost.
 struct Wander {
     node: NodeId,
     stream: Stream,
     /// True if the forwarder holds some packets until a neighbour has sent other packets on.
     holds: bool,
-    /// Time at which the forwarder sends a packet of its own.
+    /// Time at which the forwarder originates a packet.
     tick: Time,
     sends: bool,
 }
@@ -136,7 +139,8 @@ impl Forwarder for Wander {
     }
 }
 
-/// Writes into packets how often it has ticked: twice after a packet that finds it at rest.
+/// A port agent that writes its number of ticks into packets. If no tick is scheduled when a packet joins, the agent
+/// schedules two ticks.
 struct Ticker {
     ticks: u32,
     due: Time,
@@ -170,7 +174,7 @@ impl PortAgent for Ticker {
     }
 }
 
-/// Serves the packet that came last first.
+/// A queue that serves the newest packet first.
 #[derive(Default)]
 struct LastFirst(Vec<(u32, u32)>);
 
@@ -193,7 +197,7 @@ impl Queue for LastFirst {
     }
 }
 
-/// Writes down all that it hears.
+/// An observer that records all events as text.
 #[derive(Debug, Default, PartialEq)]
 struct Scribe(Vec<String>);
 
@@ -219,12 +223,12 @@ impl Observer for Scribe {
 struct Case {
     /// Each node's link to an earlier node; the number is the link's delay in units of 100 ns.
     tree: Vec<(usize, u64)>,
-    /// Further links.
+    /// Additional links.
     more: Vec<(usize, usize, u64)>,
     /// Start (in units of 100 ns), source, destination, size.
     flows: Vec<(u64, usize, usize, u64)>,
-    /// Failures: a node, the time of its links' failure, the duration, and the delay until nodes know; times in units
-    /// of 100 ns.
+    /// Failures: a node whose links fail, the start of the failure, the duration, and the delay until nodes know of the
+    /// failure. Times are in units of 100 ns.
     failures: Vec<(usize, u64, u64, u64)>,
     cut_through: bool,
     /// True if ports have queues that are not plain FIFOs.
@@ -234,12 +238,12 @@ struct Case {
     /// True if forwarders and the agents of ports tick.
     ticks: bool,
     limit: Option<usize>,
-    /// Loss and corruption, in percent.
+    /// Probabilities of loss and of corruption, in percent.
     errors: (u8, u8),
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    // The index of a node; greater values wrap around.
+    // The index of a node. Values beyond the last node wrap around.
     let index = || 0..1_000_usize;
     (
         prop::collection::vec((index(), 0..4_u64), 1..24),
@@ -255,7 +259,7 @@ fn case() -> impl Strategy<Value = Case> {
         })
 }
 
-/// A fixed number of threads, or one thread and several threads in turn.
+/// Draws a thread setting: a fixed number of threads, or a run that alternates between one thread and several threads.
 fn threads() -> impl Strategy<Value = Threads> {
     (2..9_usize, prop::option::of(any::<u64>())).prop_map(|(threads, seed)| match seed {
         Some(seed) => Threads::Drawn { threads, seed },
@@ -321,7 +325,7 @@ struct Seen {
     inside: usize,
 }
 
-/// Runs a case; `pieces` of it at a time.
+/// Runs a case. If `pieces` is true, the run is split into several calls.
 fn run(case: &Case, threads: Threads, pieces: bool) -> (Seen, usize) {
     let topology = case.topology();
     let config = Config {
@@ -385,7 +389,7 @@ proptest! {
     }
 }
 
-/// A chain of nodes, each of which sends to both ends.
+/// A chain of nodes in which each node sends to both ends.
 fn chain() -> Case {
     Case {
         tree: (0..12).map(|earlier| (earlier, 1)).collect(),
@@ -417,7 +421,8 @@ fn a_run_by_turns_changes_the_number_of_threads() {
     assert_eq!(seen, [1, 3], "threads at the end of a run");
 }
 
-/// A node in the middle fails at many different moments of transmissions, just after the fabric was divided.
+/// A node in the middle of the chain fails at many different moments during transmissions, while the number of threads
+/// changes.
 #[test]
 fn failures_amid_changes_of_threads_lose_the_same() {
     for cut_through in [false, true] {
@@ -450,7 +455,7 @@ fn packets_that_forwarders_hold_keep_their_place_amid_changes_of_threads() {
     }
 }
 
-/// A program that panics at a given time, on a host that does nothing.
+/// A program that panics, on a host that does nothing.
 struct Bomb;
 
 impl Application for Bomb {
@@ -471,7 +476,7 @@ impl Host for Bomb {
     }
 }
 
-/// Covers a panic on any thread, while the other threads spin or, if there are more threads than cores, sleep.
+/// A panic on any thread must end the run. The other threads then spin or, if there are more threads than cores, sleep.
 #[test]
 fn a_panic_ends_the_run() {
     let topology = chain().topology();
