@@ -95,7 +95,7 @@ impl Division {
 
 /// Divides a Clos network by its pods (by its edge switches if there is one pod), and returns the part of each node.
 /// Every part then has the same number of nodes of each level; growing does not find such a division. Returns `None` if
-/// the number of pods is not a multiple of the number of parts, or if a link has no delay.
+/// the pods cannot be divided evenly among the parts, if a link has no delay, or if the fabric is no Clos network.
 fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
     let &Shape::Clos(size) = topology.shape() else { return None };
     let units = if size.pods > 1 { size.pods } else { size.edges };
@@ -228,7 +228,7 @@ impl Growing {
                 },
             };
             if side[group as usize] != Side::Rest || reached != gain[group as usize] {
-                continue; // joined, or listed again with a better gain
+                continue; // the group has joined, or is listed again with a better gain
             }
             side[group as usize] = Side::Grown;
             grown += self.load[group as usize].max(1);

@@ -152,7 +152,7 @@ const PROMISING: f64 = 1.5;
 const SLICE: Duration = Duration::from_millis(2);
 /// The wait before a trial, as a multiple of the trial's possible cost. The wait doubles after each failed trial.
 const WAIT: u32 = 50;
-/// The wait, as the same multiple, if the possible speedup is at least [`PROMISING`] and no trial has failed.
+/// Replaces `WAIT` if the possible speedup is at least `PROMISING` and no trial has failed.
 const SHORT_WAIT: u32 = 30;
 const MOST_DOUBLINGS: u32 = 4;
 /// The cost on one thread is the cost of the cheapest of this many last slices.
@@ -355,7 +355,7 @@ mod tests {
         changes: u32,
     }
 
-    /// Simulates a run that lasts the given time on one thread.
+    /// Simulates a run of the duration `time`.
     fn run(chooser: &mut Measured, machine: Machine, time: Duration) -> Told {
         let Machine { alone_ns, together_ns, events_a_window } = machine;
         let mut told = Told::default();

@@ -23,7 +23,7 @@ const ADDRESS: &str = "RADDLE_RDMA_ADDRESS";
 const PROVIDER: &str = "RADDLE_RDMA_PROVIDER";
 const PACKETS: &str = "RADDLE_RDMA_PACKETS";
 
-/// Time limit of the receiving process.
+/// Time limit of every wait in these tests. A test that waits longer fails.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 const MOST_BYTES: u32 = 256;

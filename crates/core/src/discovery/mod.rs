@@ -12,7 +12,7 @@
 //!   link is down unless the states of both its directions are up.
 //! - **Catching up.** A hello carries a digest of all link states that its sender knows. A neighbour with another
 //!   digest answers with all link states that it knows, at most once per period. Nodes that were separated thus catch
-//!   up, and lost link states are sent again. These are few: a link that has never changed has no link state.
+//!   up, and lost link states are sent again. There are few link states: a link that has never changed has none.
 //!
 //! Within ten periods without a change or a loss, all nodes of a component know the state of each link with an end in
 //! the component. They learn nothing new about other links.

@@ -104,8 +104,8 @@ fn a_full_queue_drops_the_newcomer() {
     }
 }
 
-/// A forwarder that forwards to the right. For each packet it records the waiting bytes and the remaining room of
-/// port 0.
+/// A forwarder that forwards to the right. For each packet that its own host sends, it records the waiting bytes and
+/// the remaining room of port 0.
 struct Looks {
     rightward: Rightward,
     seen: Arc<Mutex<Vec<(Bytes, Bytes)>>>,
