@@ -142,7 +142,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         match word.as_str() {
             "--threads" => threads = words.next(),
             "--measure" => only_measure = true,
-            "--bench" => {} // passed by cargo
+            "--bench" => {} // cargo passes this argument
             name => chosen.push(work(name).ok_or_else(|| {
                 let names: Vec<_> = WORKS.iter().map(|work| work.name).collect();
                 format!("no work is called `{name}`; there are {}", names.join(", "))

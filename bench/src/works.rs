@@ -26,7 +26,8 @@ pub struct Work {
     /// Simulated times between which instructions are counted, about half a million packet-hops apart. `None` if the
     /// count would take too long.
     pub counted: Option<[Duration; 2]>,
-    /// The name of a transport of the registry, and of a routing of the registry or of the transport itself.
+    /// The names of a transport and of a routing. The transport is in the registry; the routing is in the
+    /// registry or belongs to the transport.
     scheme: [&'static str; 2],
     /// Limit of an egress queue in packets; `None` is unbounded.
     queue_packets: Option<usize>,

@@ -3,7 +3,8 @@
 use raddle_wire::id;
 
 id! {
-    /// A port of one node. Packets leave by it, and packets of the reverse direction arrive by it.
+    /// A port of one node. The node sends packets of a link by the port, and receives the packets of the
+    /// link's reverse direction by the same port.
     PortId(u16)
 }
 id! {

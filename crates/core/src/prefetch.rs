@@ -1,6 +1,6 @@
 //! Prefetch hints to the processor.
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 const LINE: usize = 64;
 
 /// Prefetches the first cache line of `place`, which is about to be read. Does nothing on targets without prefetch.

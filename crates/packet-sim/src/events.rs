@@ -182,7 +182,7 @@ impl EventQueue {
         self.wheel[(bucket % BUCKETS) as usize].iter().map(move |&entry| self.event(bucket, entry))
     }
 
-    /// The event that follows `distance` events after the next event, if it is already in the current bucket.
+    /// The event `distance` places after the next event, if it is already in the current bucket.
     #[inline]
     pub(crate) fn ahead(&self, distance: usize) -> Option<Event> {
         let i = self.serving.len().checked_sub(distance + 1)?;

@@ -51,7 +51,8 @@ impl QueueDepths {
     }
 }
 
-/// A port and its link, on two cache lines. A hop mostly reads the first line and mostly writes the second.
+/// A port and its link, on two cache lines. The processing of a hop mostly reads the first line and mostly
+/// writes the second line.
 #[repr(C, align(128))]
 pub(crate) struct Port {
     /// Packets that the port has accepted (for a served port: packets whose transmission has begun). If the link leads
@@ -74,8 +75,7 @@ pub(crate) struct Port {
     pub(crate) is_served: bool,
     /// True if the link leads to another partition.
     pub(crate) is_remote: bool,
-    /// True if departures are kept in a [`Special::ledger`], because under cut-through the wire does not know the
-    /// departures.
+    /// True if a packet may arrive at the far end before `queued` has been reduced by the packet's size.
     pub(crate) has_ledger: bool,
     /// True if the departure of a packet may still be unsettled when the packet arrives at the far end.
     pub(crate) settles_late: bool,
@@ -129,7 +129,8 @@ pub(crate) struct Leaving {
     /// Time at which the last bit leaves the port.
     pub(crate) sent: Time,
     pub(crate) arrives: Time,
-    /// On a link to another partition: the slot of this partition's copy of the packet, if there is a copy.
+    /// The slot of this partition's copy of the packet, if the link leads to another partition and there is
+    /// a copy.
     pub(crate) slot: u32,
     pub(crate) size: u32,
 }
@@ -148,7 +149,8 @@ pub(crate) struct Served {
     pub(crate) in_service: u32,
     /// Index of the port's node.
     pub(crate) node: u32,
-    /// True if a packet that finds the queue empty may bypass it.
+    /// True if an end-of-transmission event is pending. Such an event is needed only if a packet waits, or
+    /// if the agent or the node must be told of the departure.
     pub(crate) may_pass: bool,
     /// True if an event stands for the end of the transmission: only if a packet waits, or if the agent or the node
     /// must be told of the departure.
@@ -181,8 +183,8 @@ pub(crate) struct Departure {
 
 /// A packet in service whose departure must be reported to the agent or the node.
 pub(crate) struct InService {
-    /// A copy for the node, if the node is told of departures: under cut-through the packet's header may already have
-    /// left the next node.
+    /// A copy of the packet for the node, if the node is told of departures. Under cut-through the packet
+    /// itself may already have left the next node.
     pub(crate) packet: Option<Packet>,
     pub(crate) class: raddle_core::Class,
     pub(crate) size: u32,
@@ -331,7 +333,7 @@ impl Port {
         prefetch(&self.stats);
     }
 
-    /// Brings `queued` of a port without ledger up to `now`.
+    /// Brings `queued` of a port without a ledger up to `now`.
     #[inline]
     pub(crate) fn settle(&mut self, now: Time, class: &Class) {
         self.queued -= self.wire.settle(now + class.delay);

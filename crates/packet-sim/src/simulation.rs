@@ -37,7 +37,8 @@ pub enum Switching {
 pub struct Config {
     /// Store-and-forward or cut-through.
     pub switching: Switching,
-    /// Failures and repairs. A link with overlapping failures is up again when each of the failures has been repaired.
+    /// Failures and repairs. A link with overlapping failures is down until the last of these failures is
+    /// repaired.
     pub changes: Vec<Change>,
     /// Losses and bit errors of links.
     pub errors: LinkErrors,
@@ -66,8 +67,8 @@ pub struct Simulation<O> {
     partitions: Vec<Partition>,
     /// The present division of the fabric.
     division: Arc<Division>,
-    /// The other of two divisions, once it is known. If the fabric is undivided now, this is the division among
-    /// threads. Otherwise this is the undivided fabric.
+    /// The division to which the run changes next, once it has been computed. If the fabric is undivided
+    /// now, this is the division among threads. Otherwise this is the undivided fabric.
     other_division: Option<Arc<Division>>,
     threads: Threads,
     /// Number of threads that this machine can run at once.
@@ -80,7 +81,7 @@ pub struct Simulation<O> {
     /// Times at which links fail or recover, in order.
     changes: Vec<Time>,
     time_limit: Option<Time>,
-    /// True if the limit was reached before the fabric came to rest.
+    /// True if the time limit was reached before the fabric came to rest.
     at_limit: bool,
     /// All events before this time have happened.
     until: Time,
@@ -183,7 +184,7 @@ impl<O: Observer> Simulation<O> {
         self.run_until(Time::NEVER, check) == Reached::End
     }
 
-    /// Like [`run`](Self::run), but processes only events before `until`. A later call can process later events.
+    /// The run includes the events at the time limit itself.
     pub fn run_until(&mut self, until: Time, mut check: impl FnMut(&Progress) -> ControlFlow<()>) -> Reached {
         // Events at the limit itself still happen.
         let limit = self.time_limit.map_or(Time::NEVER, |limit| limit + Duration::from_ps(1));
@@ -295,7 +296,8 @@ impl<O: Observer> Simulation<O> {
         ended
     }
 
-    /// The number of windows into which threads would divide a piece of a run.
+    /// The number of windows that several threads would need for a part of the run that spans `simulated`
+    /// and has `events` events.
     fn windows(&mut self, simulated: Duration, events: u64) -> u64 {
         if self.other_division.is_none() && self.chooser.asks_for_windows() {
             let division = Division::new(&self.plan.topology, self.threads.at_most());
@@ -308,7 +310,7 @@ impl<O: Observer> Simulation<O> {
             Some(division) if division.parts() > 1 => {
                 events.min(simulated.as_ps() / division.lookahead().as_ps() + 1)
             }
-            _ => u64::MAX, // not known: then the chooser sees no gain from several threads
+            _ => u64::MAX, // unknown: with so many windows, the chooser expects no gain from several threads
         }
     }
 
@@ -323,7 +325,7 @@ impl<O: Observer> Simulation<O> {
         self.chooser.changed(started.elapsed());
     }
 
-    /// The time of the last event, or the limit if events are left beyond it.
+    /// The time of the last event, or the time limit if later events are pending.
     pub fn now(&self) -> Time {
         let last = self.partitions.iter().map(Partition::now).max().unwrap_or(Time::ZERO);
         if self.at_limit { self.time_limit.unwrap_or(last) } else { last }

@@ -26,8 +26,9 @@ impl Watchdog {
     }
 }
 
-/// Returns the edges between links from which every path leads only to stuck links. If any packet in a memory can still
-/// leave, to a host or over a link that is not stuck, then the memory will eventually be freed.
+/// Returns the edges between links from which every path leads only to stuck links. If any packet in a
+/// node's memory can still leave, to a host or over a link that is not stuck, that memory will eventually be
+/// freed.
 fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> Vec<(LinkId, LinkId)> {
     loop {
         let mut sources: Vec<LinkId> = edges.iter().map(|&(link, _)| link).collect();

@@ -31,8 +31,8 @@ pub struct FlowRecord {
     pub reorder_peak_packets: u32,
     /// Number of retransmitted packets.
     pub retransmissions: u32,
-    /// Mean sending rate in bit/s, from the start until the sender was done. The rate counts as line rate until it is
-    /// first set. `None` if the rate was never set.
+    /// Mean sending rate in bit/s, from the start until the sender was done. Until the rate is first set,
+    /// the mean uses line rate. `None` if the rate was never set.
     pub average_rate_bps: Option<f64>,
 }
 

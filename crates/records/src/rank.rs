@@ -7,7 +7,7 @@ use crate::{Cell, Column, Row};
 pub struct RankRecord {
     /// The rank's number.
     pub rank: u32,
-    /// The host on which it ran.
+    /// The host on which the rank ran.
     pub node: u32,
     /// Time at which the rank's program ended. `None` if the program did not end.
     pub finished_ps: Option<u64>,

@@ -7,11 +7,11 @@ use crate::{Cell, Column, Row};
 pub struct ThroughputRecord {
     /// The flow.
     pub flow: u32,
-    /// Start of the interval.
+    /// End of the interval, or the end of the run if the run ended earlier.
     pub from_ps: u64,
     /// End of the interval. For the last interval: the end of the run if it is earlier.
     pub to_ps: u64,
-    /// Number of the flow's packets that arrived, in order or not. A packet arrives with its last bit.
+    /// Number of the flow's packets whose last bit arrived in the interval, whatever their order.
     pub arrived_packets: u64,
     /// Application bytes of the arrived packets.
     pub arrived_bytes: u64,

@@ -21,7 +21,7 @@ struct Load {
 #[derive(Debug, Clone)]
 struct Known {
     assignment: Vec<u8>,
-    /// One per class.
+    /// The loads of the flows of each class.
     loads: Vec<Load>,
 }
 

@@ -81,7 +81,7 @@ pub struct Problem {
     places: Vec<Place>,
     sparse: Vec<(u32, f32)>,
     dense: Vec<f32>,
-    /// For each link, the end of its flows in `users`.
+    /// For each link, the index in `users` at which the link's entries end.
     user_ends: Vec<u32>,
     /// For each link, the flows and protocols whose sparse rows use it.
     users: Vec<(u32, u8)>,

@@ -62,7 +62,7 @@ pub enum Effect {
     Link {
         /// Both directions of the link, in ascending order.
         links: [LinkId; 2],
-        /// Their new state.
+        /// True if the link is now up.
         up: bool,
     },
 }
@@ -104,7 +104,7 @@ pub struct Discovery {
     first_link: LinkId,
     period: Duration,
     next_tick: Time,
-    /// Delay of the last tick.
+    /// Delay of the last tick after its scheduled time.
     lag: Duration,
     /// Indexed by port; `None` for a port without a link.
     neighbours: Vec<Option<Neighbour>>,
@@ -120,9 +120,10 @@ impl Discovery {
     pub const PERIOD: Duration = Duration::from_ms(1);
     /// Number of whole periods without any packet after which a link is down (specifications/live.md §4).
     pub const MISSES: u8 = 3;
-    /// Number of periods without a change or a loss after which all nodes of a component agree. It takes three misses,
-    /// up to two periods until both ends have ticked, two hellos until both ends know that they hear each other, and
-    /// one to catch up. The rest is for the delay of the packets.
+    /// Number of periods without a change or a loss after which all nodes of a component agree. The sum of:
+    /// three missed periods, up to two periods until both ends have ticked, two periods of hellos until both
+    /// ends know that they hear each other, and one period to catch up. The other two periods cover the
+    /// delays of packets.
     pub const SETTLES: u64 = 10;
 
     /// Creates the part of a node with `ports` ports. Port `i` has the link `first_link` + `i`.

@@ -34,9 +34,10 @@ pub struct Node<R: Runtime> {
     program: Option<Box<Program>>,
     discovery: Option<Box<Discovery>>,
     place: R::Place,
-    /// The current wake-up time; other wake-ups are outdated.
+    /// The requested wake-up time; a wake-up at another time is outdated.
     wake: Time,
-    /// The time of the current tick of the forwarder or of topology discovery; other ticks are outdated.
+    /// The requested time of the next tick of the forwarder or of topology discovery; a tick at another time
+    /// is outdated.
     tick: Time,
     /// Packets that the forwarder holds, in order of arrival.
     held: Vec<Held<R::Slot>>,

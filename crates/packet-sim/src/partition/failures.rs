@@ -6,8 +6,9 @@ use crate::slab::NOWHERE;
 use raddle_core::{Bytes, Change, DropReason, NodeId, Paused, PortId};
 use raddle_topology::Link;
 
-/// Number of a failure's first step that concerns a node. The order of steps does not depend on the partitions: first
-/// the losses on links, by link, then the reactions of nodes, by node.
+/// Number of the first step of a failure that belongs to a node. Earlier steps are losses on links, in order
+/// of link; later steps are reactions of nodes, in order of node. The order of steps does not depend on the
+/// division into partitions.
 const FIRST_NODE_STEP: u64 = 1 << 32;
 
 impl Partition {
@@ -84,8 +85,8 @@ impl Partition {
         }
     }
 
-    /// Drops the packets that have left the port. If the port is in this partition too, adds the packets that have not
-    /// left the port to `waiting`.
+    /// Processes a failure at the link's far end: drops the packets that have left the port. If the port is
+    /// in this partition too, adds the packets that have not left the port to `waiting`.
     fn cut_far_end(&mut self, link: usize, from: NodeId, out: PortId, waiting: &mut Vec<u32>) {
         let from_is_here = self.is_here(from);
         let Self { nodes, fabric, .. } = self;
@@ -93,7 +94,7 @@ impl Partition {
         let (to_node, to_port) = (port.wire.to_node, port.to_port);
         let left_by_now = fabric.now + fabric.links.classes[port.class as usize].delay;
         for packet in port.wire.clear() {
-            // Under cut-through the last bit may leave long after the first.
+            // Under cut-through, the last bit of a packet may leave long after the first bit.
             let tail = if fabric.header.is_some() { fabric.slab.tail(packet.slot) } else { packet.arrives };
             if tail <= left_by_now {
                 fabric.lose_on_link(from, Some(out), link, packet.slot, DropReason::LinkDown);
@@ -111,12 +112,12 @@ impl Partition {
         }
     }
 
-    /// Drops the packets that have not left the port.
+    /// Processes a failure at the link's near end: drops the packets that have not left the port.
     fn cut_near_end(&mut self, link: usize, out: PortId, mut waiting: Vec<u32>) {
         let Self { nodes, fabric, .. } = self;
         let node = &mut nodes[fabric.owner(u32::try_from(link).expect("link ids fit 28 bits"))];
         let now = fabric.now;
-        // Packets that occupy the node's memory until they are dropped.
+        // Dropped packets that still occupy the node's memory.
         let mut inside = Vec::new();
         let mut past = None;
         let port = &mut fabric.links.ports[link];
@@ -127,7 +128,7 @@ impl Partition {
                 if packet.arrives > left_by_now {
                     waiting.push(packet.slot);
                 } else {
-                    fabric.slab.remove(packet.slot); // the packet itself is on the link
+                    fabric.slab.remove(packet.slot); // this is a copy: the packet itself is on the link
                 }
             }
         }
@@ -140,7 +141,8 @@ impl Partition {
                 if packet.sent > now && packet.arrives >= now {
                     waiting.push(packet.slot);
                 } else {
-                    fabric.slab.remove(packet.slot); // the packet itself is on the link or has arrived
+                    // This is a copy: the packet itself is on the link or has arrived.
+                    fabric.slab.remove(packet.slot);
                 }
             }
             if let Some(served) = &mut special.served {

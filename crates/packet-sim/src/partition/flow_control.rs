@@ -123,7 +123,8 @@ impl Fabric {
         true
     }
 
-    /// Serves a port again if some class is no longer paused.
+    /// Reads the paused classes from a link's flow control. If some class is no longer paused, serves the
+    /// port again.
     fn pauses_changed(&mut self, node: &mut Node<Self>, link: usize) {
         let Some(control) = self.links.flow_control(link) else { return };
         let (paused, before) = (control.paused(), self.links.states[link].paused);
@@ -136,7 +137,7 @@ impl Fabric {
         }
     }
 
-    /// Recomputes the time at which a port will have sent all waiting packets, which a pause has delayed.
+    /// After a pause, recomputes the time at which a port will have sent all waiting packets.
     fn expect_departures(&mut self, link: usize) {
         let now = self.now;
         let Some(served) = self.links.served(link) else { return };
@@ -231,7 +232,7 @@ impl Partition {
             waiting.resize(waiting.len().max(slot as usize + 1), false);
             waiting[slot as usize] = true;
         }
-        // For a packet that travels to another partition, this partition has at most a copy.
+        // If a packet travels to another partition, this partition holds at most a copy of the packet.
         let on_the_way = links.ports.iter().filter(|port| outbox.keeps_copies || !port.is_remote);
         let on_the_way = on_the_way.flat_map(|port| port.wire.all()).map(|packet| packet.slot);
         let remote = links.ports.iter().zip(&links.specials).filter(|(port, _)| port.is_remote);

@@ -1,4 +1,5 @@
-//! Ports that do not know a packet's departure when it is queued, and credits between neighbours.
+//! Ports that do not know a packet's departure time when the packet is queued, and credits between
+//! neighbours.
 
 #![allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
 
@@ -88,8 +89,8 @@ impl Fabric {
         due
     }
 
-    /// Carries out the queue's answers about a packet until the queue takes or drops the packet. Returns true if the
-    /// host must be polled, because a packet was lost.
+    /// Asks the queue again and again what to drop or trim, until the queue takes or drops the packet.
+    /// Returns true if the host must be polled, because a packet was lost.
     #[cold]
     fn make_room(
         &mut self,
@@ -176,7 +177,7 @@ impl Fabric {
         arrival
     }
 
-    /// Tells the agent that a packet that had joined the queue has left the queue without being sent.
+    /// Tells the agent that a packet has left the queue without being sent.
     fn agent_forgets(&mut self, link: usize, slot: u32) {
         let (now, packet) = (self.now, self.slab.get(slot));
         let (class, size) = (packet.class(), packet.size);

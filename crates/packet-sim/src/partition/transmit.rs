@@ -119,8 +119,9 @@ impl Fabric {
         self.events.push(Event::new(until, Kind::Tail, link));
     }
 
-    /// Puts a packet on the link behind a port. The transmission begins at `start`. Returns the time at which the
-    /// packet's last bit leaves. Under cut-through, the last bit does not leave before it has arrived.
+    /// Puts a packet on the link behind a port. The transmission begins at `start`. Returns the time at
+    /// which the packet's last bit leaves. Under cut-through, the last bit leaves only after it has arrived
+    /// at the node.
     #[allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
     pub(super) fn launch(&mut self, link: usize, slot: u32, start: Time) -> Time {
         let port = &mut self.links.ports[link];

@@ -1,10 +1,9 @@
 //! Dependencies between links with flow control: a check before a run that no cycle of links can deadlock.
 //!
 //! A packet that arrived over a link keeps its buffer until its egress link sends it. A link therefore
-//! depends on each link that its packets may take next. All destinations of these packets count. If the
-//! dependencies have no cycle, paused links cannot deadlock. If the dependencies have a cycle, paused links
-//! can deadlock (Dally and Seitz, "Deadlock-Free Message Routing in Multiprocessor Interconnection Networks",
-//! 1987).
+//! depends on each link that its packets may take next, whatever their destinations. If the dependencies
+//! have no cycle, paused links cannot deadlock. If the dependencies have a cycle, paused links can deadlock
+//! (Dally and Seitz, "Deadlock-Free Message Routing in Multiprocessor Interconnection Networks", 1987).
 //!
 //! No path continues beyond a node with a single link, so no cycle leads through such a node.
 //!

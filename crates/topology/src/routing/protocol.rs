@@ -18,14 +18,15 @@ pub enum Tie {
 /// the weights that the sampler implies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// Random packet spraying: at each hop, uniform among the ports that lead one hop closer (Dixit et al., INFOCOM
-    /// 2013).
+    /// Random packet spraying: at each hop, each port that leads one hop closer has the same probability
+    /// (Dixit et al., INFOCOM 2013).
     Rps,
-    /// Uniform among all shortest paths.
+    /// All shortest paths have the same probability.
     RpsPath,
     /// Dimension order, lowest dimension first. On a torus this is destination-tag routing.
     Dor(Tie),
-    /// Valiant: minimal to a waypoint uniform among all hosts, then minimal to the destination.
+    /// Valiant: a shortest path to a waypoint, drawn uniformly among all hosts, then a shortest path to the
+    /// destination.
     Vlb,
     /// Weighted locality-aware: randomized local balance of Singh et al. (SPAA 2002). Tori only.
     Wlb,

@@ -25,8 +25,8 @@ type Valiant = (Box<[f64]>, Box<[f64]>);
 #[derive(Debug)]
 pub(super) struct Torus {
     grid: Grid,
-    /// Coordinates of each node, one byte per dimension. The coordinates of 32 x 32 x 32 nodes fit in a
-    /// core's cache.
+    /// Coordinates of each node, one byte per dimension. The coordinates of 32 x 32 x 32 nodes fit in the
+    /// cache of a processor core.
     coordinates: Vec<u8>,
     /// Per dimension, `moved[s * k + x]` is the dimension's stride times `(x + s) mod k`.
     moved: Vec<Vec<u32>>,
@@ -403,8 +403,8 @@ impl Torus {
                 out.push((LinkId::of(at.index() * ports + port.index()), next));
             });
         };
-        // Each link between the two nodes is visited once, so the function needs no array over the whole
-        // torus.
+        // Each link on the paths between the two nodes is visited once, so the function needs no array over
+        // the whole torus.
         let mut row = Vec::new();
         spread(NodeId(0), dst, split, &mut closer, |link, weight| row.extend(entry(link.index(), weight)));
         row.sort_unstable_by_key(|&(node, port, _)| (node, port));

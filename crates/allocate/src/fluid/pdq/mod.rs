@@ -3,8 +3,8 @@
 //!
 //! A flow gets the capacity that all more critical flows leave on its links, at most the maximum rate at
 //! which the flow can send. If the flow would get less than a hundredth of its maximum rate, the flow is
-//! paused. A flow is more critical than another by, in this order: a lower class, an earlier deadline, a
-//! smaller [`Measure`], an earlier arrival.
+//! paused. Of two flows, the more critical flow is the flow with the lower class; among flows of equal
+//! class, the flow with the earlier deadline; then the smaller [`Measure`]; then the earlier arrival.
 //!
 //! # Cost
 //! Work is done only where the schedule changes, in order of criticality ([repair]). A paused flow is listed
@@ -92,12 +92,13 @@ pub struct Criticality {
     vacant: Vec<u32>,
     /// Parts of the schedule that may be wrong, the most critical first.
     doubts: BinaryHeap<Reverse<(Key, Doubt)>>,
-    /// Times at which flows are to be examined.
+    /// Times at which flows must be examined.
     looks: Looks,
     probes: Probes,
-    /// Flows whose rate may differ from the last reported rate, each once.
+    /// Flows whose rate may differ from the last reported rate, each listed once.
     touched: Vec<u32>,
-    /// Lower bound of the link capacity that any flow has needed to be allowed to send, bit/s.
+    /// Buffer for the flows that [`Criticality::doubt_after`] queues, kept between calls to save
+    /// allocations.
     least_left_bps: f64,
     /// Working memory for less critical flows.
     later: Vec<u32>,
@@ -144,9 +145,9 @@ struct Member {
     /// Incremented when scheduled looks at the flow become outdated.
     version: u32,
     live: bool,
-    /// True if the flow's probes are counted on its links.
+    /// True if the flow is queued in `Criticality::doubts`.
     probes: bool,
-    /// True if the flow is among the doubts.
+    /// True if the flow is listed in `Criticality::touched`.
     doubted: bool,
     /// True if the flow is among the touched flows.
     touched: bool,
@@ -263,7 +264,8 @@ impl Criticality {
             self.flows[slot as usize].touched = false;
             self.flows[slot as usize].live
         });
-        // All rates are set first, because looks compare them.
+        // All rates are set before the first look is scheduled, because a look depends on the rates of
+        // several flows.
         for &slot in &touched {
             let flow = &mut self.flows[slot as usize];
             let kept = flow.row.iter().map(|&(link, _)| self.links[link as usize].probed.kept);

@@ -12,8 +12,8 @@ use std::ops::Bound;
 pub(super) enum Doubt {
     /// The rate of this flow.
     Flow(u32),
-    /// The first of the flows that wait at this link, because the link has capacity left. The next waiting
-    /// flow follows.
+    /// The first of the flows that wait at this link, because the link has capacity left. If capacity is
+    /// left after this flow, the next waiting flow is queued.
     Waiting(u32),
 }
 
