@@ -206,7 +206,7 @@ fn table() -> Outcome<()> {
                 WORKS
                     .iter()
                     .find(|work| work.name == name)
-                    .ok_or_else(|| format!("no work is called `{name}`"))?,
+                    .ok_or_else(|| format!("there is no workload `{name}`"))?,
             ),
         }
     }
@@ -226,7 +226,7 @@ fn table() -> Outcome<()> {
     Ok(())
 }
 
-#[expect(clippy::print_stderr, reason = "a benchmark says what is wrong")]
+#[expect(clippy::print_stderr, reason = "a benchmark prints its errors")]
 fn main() -> ExitCode {
     if std::env::args().any(|word| word == "--spin") {
         spin();

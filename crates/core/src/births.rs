@@ -55,8 +55,11 @@ impl Births {
         start: Time,
         mut stream: Stream,
     ) -> Self {
-        assert!(rate > Rate::ZERO && line > Rate::ZERO && frame > Bytes(0), "frames of a size at a rate");
-        assert_ne!(process, Process::OnOff { burst: 0 }, "a burst has a frame");
+        assert!(
+            rate > Rate::ZERO && line > Rate::ZERO && frame > Bytes(0),
+            "rates and the frame size must be greater than 0"
+        );
+        assert_ne!(process, Process::OnOff { burst: 0 }, "the mean burst must be at least 1 frame");
         let rate = rate.min(line);
         let load = rate.as_bps_f64() / line.as_bps_f64();
         let slot = line.time_for(frame);

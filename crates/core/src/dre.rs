@@ -53,9 +53,9 @@ impl Dre {
     /// If the period is zero, `alpha` is not in `0.001..=1`, or `bits` not in `1..=7`.
     #[must_use]
     pub fn new(period: Duration, alpha: f64, bits: u32) -> Self {
-        assert!(period > Duration::ZERO, "a register decays every so often");
-        assert!((0.001..=1.0).contains(&alpha), "a register loses a share of itself, not {alpha}");
-        assert!((1..=7).contains(&bits), "a load is a few bits, not {bits}");
+        assert!(period > Duration::ZERO, "the period of a register must be greater than 0");
+        assert!((0.001..=1.0).contains(&alpha), "`alpha` must be 0.001 to 1 (got {alpha})");
+        assert!((1..=7).contains(&bits), "`bits` must be 1 to 7 (got {bits})");
         let kept = 1.0 - alpha;
         let factors = std::iter::successors(Some(kept), |factor| Some(factor * kept));
         Self {

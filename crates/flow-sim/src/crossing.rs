@@ -48,7 +48,7 @@ impl Crossing {
         let (mut bottleneck, mut most) = (0.0_f64, 0.0_f64);
         let (mut out, mut back) = (0.0, 0.0);
         for &(id, share) in row {
-            let link_of = |id| topology.link(id).expect("flows cross links that are there");
+            let link_of = |id| topology.link(id).expect("flows cross only existing links");
             let (link, reverse) = (link_of(id), link_of(topology.reverse(id)));
             let share = f64::from(share);
             let head = link.rate.time_for(data);

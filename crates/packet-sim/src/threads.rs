@@ -40,7 +40,7 @@ impl Threads {
 }
 
 /// The wall clock.
-#[expect(clippy::disallowed_methods, reason = "it decides which threads compute a result, not the result")]
+#[expect(clippy::disallowed_methods, reason = "the clock affects only the choice of threads, not the result")]
 pub(crate) fn wall_clock() -> Instant {
     Instant::now()
 }

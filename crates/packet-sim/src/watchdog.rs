@@ -76,7 +76,7 @@ mod tests {
         let circle = [(0, 1), (1, 3), (3, 4), (4, 1)];
         assert_eq!(found(&circle), Some([1, 3, 4].map(LinkId).to_vec()));
         let way_out = [(0, 1), (1, 3), (3, 4), (4, 1), (4, 2), (2, 5)];
-        assert_eq!(found(&way_out), None, "link 5 leads to a host that has stopped, and may go on");
+        assert_eq!(found(&way_out), None, "link 5 leads to a host, so its packets can still leave");
     }
 
     #[test]

@@ -332,7 +332,7 @@ mod tests {
         recorder.retransmitted(DST, KEY, 9);
         recorder.retransmitted(SRC, key(3), 9);
         let rest: Vec<_> = recorder.finish(at(25)).iter().map(|record| record.retransmissions).collect();
-        assert_eq!(rest, [7, 2, 7], "a closed flow keeps what its sender said");
+        assert_eq!(rest, [7, 2, 7], "a closed flow keeps the number that its sender reported");
     }
 
     #[test]

@@ -27,8 +27,8 @@ impl Row for ThroughputRecord {
     const TABLE: &'static str = "throughput";
     const COLUMNS: &'static [Column] = &[
         Column::integer("flow", "number of the flow, in the order of arrival"),
-        Column::integer("from_ps", "begin of the interval"),
-        Column::integer("to_ps", "end of the interval, or of the run if that is earlier"),
+        Column::integer("from_ps", "start of the interval"),
+        Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer("arrived_packets", "packets of the flow that arrived completely, in any order"),
         Column::integer("arrived_bytes", "application bytes in these packets"),
         Column::integer(
@@ -43,8 +43,8 @@ impl Row for ThroughputRecord {
         .nullable(),
         Column::integer(
             "port_changes",
-            "how often a packet of the flow left a switch by another port than the packet before it, overtaken \
-             packets excluded",
+            "how often a packet of the flow left a switch by a port other than the port of the flow's previous \
+             packet, without overtaken packets",
         ),
     ];
 

@@ -110,7 +110,7 @@ impl Topology {
     /// If the length of `relays` is not the number of nodes.
     #[must_use]
     pub(crate) fn with_relays(self, relays: Vec<Relay>) -> Self {
-        assert_eq!(relays.len(), self.node_count(), "one a node");
+        assert_eq!(relays.len(), self.node_count(), "`relays` must have one entry per node");
         Self { relays, ..self }
     }
 

@@ -253,7 +253,11 @@ impl Incremental {
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
         for &(link, weight) in &self.flows[slot].row {
             let link = &mut self.links[link as usize];
-            let at = link.uses.iter().position(|using| using.flow == flow).expect("it is on its links");
+            let at = link
+                .uses
+                .iter()
+                .position(|using| using.flow == flow)
+                .expect("the flow is listed at each of its links");
             link.uses.swap_remove(at);
             link.weight -= weight;
             link.room += i128::from(weight);

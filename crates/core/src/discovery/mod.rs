@@ -135,7 +135,7 @@ impl Discovery {
     /// If the period is zero.
     #[must_use]
     pub fn new(cables: Cables, first_link: LinkId, ports: usize, period: Duration, begins: Time) -> Self {
-        assert!(period > Duration::ZERO, "hellos need time between them");
+        assert!(period > Duration::ZERO, "the hello period must be greater than 0");
         let alive = Neighbour { is_heard: true, misses: 0, is_up: true, is_told: false };
         let link = |port: usize| LinkId::of(first_link.index() + port);
         let neighbours = (0..ports).map(|port| cables.other(link(port)).map(|_| alive)).collect();

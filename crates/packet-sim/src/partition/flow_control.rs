@@ -100,7 +100,7 @@ impl Fabric {
     /// Sends a frame of flow control to the neighbour at the other end of a link.
     #[cold]
     fn tell(&mut self, node: &mut Node<Self>, link: usize, packet: Packet) {
-        debug_assert_eq!(packet.class(), Class::CONTROL, "what flow control says is never held back");
+        debug_assert_eq!(packet.class(), Class::CONTROL, "flow control frames are never paused");
         if let Some(served) = self.links.served(link) {
             served.holds_back = served.flow_control.as_ref().is_some_and(|control| control.holds_back());
         }
@@ -149,7 +149,7 @@ impl Fabric {
         self.links.states[link].set_drains_at(port.free_at);
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
     fn set_flow_control_wake(&mut self, link: usize) {
         let Some(served) = self.links.served(link) else { return };
         let Some(control) = &served.flow_control else { return };

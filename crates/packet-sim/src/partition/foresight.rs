@@ -110,7 +110,7 @@ impl Partition {
     /// Prefetches the port by which the arriving packet will probably leave, or the data that its host will read.
     /// Returns the port.
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
     fn foresee_egress(&self, arrival: Event) -> Option<u32> {
         let wire = &self.fabric.links.ports[arrival.index() as usize].wire;
         let (node, packet) = (&self.nodes[wire.to_node as usize], self.fabric.slab.get(wire.front()?.slot));

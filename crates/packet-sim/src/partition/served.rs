@@ -1,7 +1,7 @@
 //! Ports that do not know a packet's departure time when the packet is queued, and credits between
 //! neighbours.
 
-#![allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+#![allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
 
 use super::Partition;
 use super::fabric::Fabric;
@@ -39,7 +39,7 @@ impl Fabric {
         let (class, size) = (packet.class(), packet.size);
         let Some(served) = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut())
         else {
-            unreachable!("the caller has looked")
+            unreachable!("the caller has checked that the port is served")
         };
         let origin = Origin { port: arrival, bound: link as u32 };
         let is_free = served.free_at <= now && !served.is_due && served.waiting == 0;
@@ -245,7 +245,7 @@ impl Fabric {
         let sent = self.launch(link, slot, self.now);
         if let Some(served) = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
             let serving = heard_of || served.agent.is_some();
-            debug_assert!(!served.is_heard, "what was served before has been taken");
+            debug_assert!(!served.is_heard, "the previous packet in service has been taken");
             if serving {
                 served.is_heard = true;
                 served.serving = Some(InService { packet: copy, class, size, arrival });
@@ -336,9 +336,9 @@ impl Partition {
             return;
         };
         let Some(agent) = &mut served.agent else { return };
-        debug_assert_eq!(served.tick, now, "an agent has one tick to come");
+        debug_assert_eq!(served.tick, now, "an agent has at most one scheduled tick");
         agent.tick(now, &links.states[index]);
-        debug_assert!(agent.next_tick() > now, "a tick is to come");
+        debug_assert!(agent.next_tick() > now, "the next tick must be in the future");
         expect_tick(served, index, events);
     }
 

@@ -173,7 +173,7 @@ impl Whole {
                 }
             }
         }
-        port.free_at = state.drains_at().expect("the engine always knows");
+        port.free_at = state.drains_at().expect("the packet engine always knows when a port drains");
         port.stats = self.stats;
         links.states[place] = state;
         if let Some(depths) = links.depths.get_mut(place) {
@@ -277,6 +277,9 @@ pub(crate) fn regroup(
         node.move_to(place, |slot| *slot = here.put(there.take(*slot)));
         assembly.node(node);
     }
-    assert!(old.iter().all(|partition| partition.fabric.slab.live() == 0), "every packet is somewhere");
+    assert!(
+        old.iter().all(|partition| partition.fabric.slab.live() == 0),
+        "every packet has moved to a new partition"
+    );
     assembly.finish(&flows, totals)
 }

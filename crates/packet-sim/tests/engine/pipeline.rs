@@ -290,7 +290,9 @@ struct HighestFirst(Vec<(u32, u32, u32)>);
 
 impl Queue for HighestFirst {
     fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
-        let raddle_core::Header::Tcp(segment) = &packet.header else { panic!("toys speak TCP") };
+        let raddle_core::Header::Tcp(segment) = &packet.header else {
+            panic!("toy hosts send only TCP packets")
+        };
         self.0.push((segment.seq, slot, packet.size));
         self.0.sort_unstable();
         Admit::Take

@@ -50,18 +50,22 @@ const NAMES: [(&str, Protocol, &str); 10] = [
         Protocol::Rps,
         "random packet spraying: at each hop, a random port on a shortest path (Dixit et al., INFOCOM 2013)",
     ),
-    ("rps_path", Protocol::RpsPath, "each packet takes a random one of all shortest paths"),
+    (
+        "rps_path",
+        Protocol::RpsPath,
+        "each packet takes a random shortest path; all shortest paths have the same probability",
+    ),
     (
         "dor",
         Protocol::Dor(Tie::Split),
         "dimension order, lowest dimension first; if both directions of a ring are equally far, each packet draws \
-         one",
+         a direction",
     ),
     (
         "dor_parity",
         Protocol::Dor(Tie::Parity),
         "dimension order, lowest dimension first; if both directions of a ring are equally far, up from even \
-         coordinates and down from odd ones",
+         coordinates and down from odd coordinates",
     ),
     (
         "dor_plus",
@@ -71,14 +75,14 @@ const NAMES: [(&str, Protocol, &str); 10] = [
     (
         "vlb",
         Protocol::Vlb,
-        "Valiant load balancing: each packet takes a shortest path to a random host, and one from there to the \
-         destination",
+        "Valiant load balancing: each packet takes a shortest path to a random host, and from there a \
+         shortest path to the destination",
     ),
     (
         "wlb",
         Protocol::Wlb,
         "weighted locality-aware, tori only: randomized local balance, which takes the short direction of a ring \
-         more often than the long one (Singh et al., SPAA 2002)",
+         more often than the long direction (Singh et al., SPAA 2002)",
     ),
     (
         "wlb_hop",
@@ -86,7 +90,7 @@ const NAMES: [(&str, Protocol, &str); 10] = [
         "like wlb, but with a random port within the chosen box at each hop instead of a waypoint",
     ),
     ("romm", Protocol::Romm, "wlb restricted to shortest paths, tori only (Nesson and Johnsson, SPAA 1995)"),
-    ("ecmp", Protocol::Ecmp, "each flow takes one of the shortest paths, drawn by the flow's key"),
+    ("ecmp", Protocol::Ecmp, "each flow takes one shortest path, selected by a hash of the flow's key"),
 ];
 
 impl Protocol {

@@ -184,7 +184,7 @@ impl Torus {
                 self.break_ties(&mut ways, rng);
                 self.by_waypoint(ways, rng, out);
             }
-            Protocol::Ecmp => panic!("the caller draws a flow's path by `rps`"),
+            Protocol::Ecmp => panic!("the caller must draw the path of an ECMP flow by `rps`"),
         }
     }
 
@@ -380,7 +380,7 @@ impl Torus {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "nodes and ports fit, and a weight needs no more digits"
+        reason = "nodes and ports fit, and an `f32` is precise enough for a weight"
     )]
     fn row_from_zero(&self, protocol: Protocol, offset: u32) -> Box<[Entry]> {
         let ports = 2 * self.dims().len();
@@ -442,7 +442,7 @@ impl Torus {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "nodes and ports fit, and a weight needs no more digits"
+        reason = "nodes and ports fit, and an `f32` is precise enough for a weight"
     )]
     fn valiant_weights(&self, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
         let (scattered, gathered) = self.valiant.get_or_init(|| self.valiant_from_zero());

@@ -120,7 +120,7 @@ struct Link {
 
 /// A flow.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a property of the flow of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is an independent property of the flow")]
 struct Member {
     class: u8,
     due: Time,
@@ -174,7 +174,7 @@ impl Criticality {
     /// Creates a policy without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64], rules: Rules) -> Self {
-        debug_assert!(rules.least_share > SAME, "rounding is no rate");
+        debug_assert!(rules.least_share > SAME, "`least_share` must be greater than rounding errors");
         let link = |&bps: &f64| Link { capacity_bps: bps, line_bps: bps, ..Link::default() };
         Self {
             rules,
