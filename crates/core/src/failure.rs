@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn a_link_with_two_failures_is_up_when_both_are_repaired() {
         let changes = vec![
-            change(1, &[0], false, 0),       // a node at one end of that link fails
-            change(2, &[0, 1, 2], false, 0), // a node at an end of that link
+            change(1, &[0], false, 0),       // a link fails
+            change(2, &[0, 1, 2], false, 0), // a node at one end of that link fails
             change(3, &[0], true, 0),
             change(4, &[0, 1, 2], true, 0),
         ];

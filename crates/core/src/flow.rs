@@ -41,9 +41,9 @@ pub struct Flow {
     pub app_rate: Option<Rate>,
     /// The process by which the application produces the bytes at its rate.
     pub process: Process,
-    /// Share relative to other flows of its class, 1 to 255.
-    pub weight: u8,
     /// Weight of the flow's share of the bandwidth, relative to other flows of its class: 1 to 255.
+    pub weight: u8,
+    /// Priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
     /// Deadline, as the time after the start by which the flow should be complete; `None` if the flow has no deadline.
     pub deadline: Option<Duration>,

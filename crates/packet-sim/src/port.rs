@@ -75,9 +75,10 @@ pub(crate) struct Port {
     pub(crate) is_served: bool,
     /// True if the link leads to another partition.
     pub(crate) is_remote: bool,
-    /// True if a packet may arrive at the far end before `queued` has been reduced by the packet's size.
+    /// True if departures are kept in a [`Special::ledger`], because under cut-through the wire does not know the
+    /// departures.
     pub(crate) has_ledger: bool,
-    /// True if the departure of a packet may still be unsettled when the packet arrives at the far end.
+    /// True if a packet may arrive at the far end before `queued` has been reduced by the packet's size.
     pub(crate) settles_late: bool,
     /// True if the far end forwards no packets, so that packets arrive there with their last bit.
     pub(crate) ends_here: bool,
@@ -149,11 +150,10 @@ pub(crate) struct Served {
     pub(crate) in_service: u32,
     /// Index of the port's node.
     pub(crate) node: u32,
+    /// True if a packet that finds the queue empty may bypass it.
+    pub(crate) may_pass: bool,
     /// True if an end-of-transmission event is pending. Such an event is needed only if a packet waits, or
     /// if the agent or the node must be told of the departure.
-    pub(crate) may_pass: bool,
-    /// True if an event stands for the end of the transmission: only if a packet waits, or if the agent or the node
-    /// must be told of the departure.
     pub(crate) is_due: bool,
     /// True if `serving` is set.
     pub(crate) is_heard: bool,

@@ -184,9 +184,9 @@ impl<O: Observer> Simulation<O> {
         self.run_until(Time::NEVER, check) == Reached::End
     }
 
-    /// The run includes the events at the time limit itself.
+    /// Like [`run`](Self::run), but processes only events before `until`. A later call can process later events.
     pub fn run_until(&mut self, until: Time, mut check: impl FnMut(&Progress) -> ControlFlow<()>) -> Reached {
-        // Events at the limit itself still happen.
+        // The run includes the events at the time limit itself.
         let limit = self.time_limit.map_or(Time::NEVER, |limit| limit + Duration::from_ps(1));
         let end = limit.min(until);
         while let Some(mut rest) = self.rest.filter(|rest| rest.next_look() <= end) {

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 /// Number of threads that share a run. The result is the same for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// At most this many threads while they are faster than one thread; one thread otherwise.
+    /// This many threads. The number is smaller if the fabric cannot be divided into so many parts, because
+    /// links without delay join too many nodes. 0 means 1.
     Always(usize),
-    /// Up to this many threads while they are faster than one thread, otherwise one thread.
+    /// At most this many threads while they are faster than one thread; one thread otherwise.
     UpTo(usize),
     /// One thread and several threads in turn, for random periods. Tests use this to check that the number of threads
     /// does not affect the result.
@@ -143,35 +144,43 @@ impl Chooser {
     }
 }
 
+/// Minimum overhead of a window on each of several threads, in nanoseconds: the barrier and a check for
+/// mail. It is used to rule out trials that cannot pay off.
+const MEETING_NS: f64 = 500.0;
 /// Minimum speedup of several threads over one thread. A trial starts only if this speedup is possible, and
 /// succeeds only if it is reached.
-const MEETING_NS: f64 = 500.0;
-/// Possible speedup from which the wait before the first trial is short.
 const WORTH_IT: f64 = 1.1;
-/// Possible speedup above which the wait before the first trial is short.
+/// Possible speedup from which the wait before the first trial is short.
 const PROMISING: f64 = 1.5;
 /// Length of the slices of a run whose costs are compared.
 const SLICE: Duration = Duration::from_millis(2);
+/// The wait before a trial, as a multiple of the time that the trial may cost. The wait doubles after each
+/// failed trial.
+const WAIT: u32 = 50;
 /// The shorter wait before the first trial, in the same unit as `WAIT`. It applies if the possible speedup
 /// is at least `PROMISING`.
-const WAIT: u32 = 50;
-/// Number of recent slices on one thread. The cheapest of these slices gives the cost on one thread.
 const SHORT_WAIT: u32 = 30;
 const MOST_DOUBLINGS: u32 = 4;
-/// The cost on one thread is the cost of the cheapest of this many last slices.
+/// Number of recent slices on one thread. The cheapest of these slices gives the cost on one thread.
 const RECENT: usize = 8;
 /// Number of slices in a trial of one thread.
 const TRIAL_OF_ONE: usize = 3;
+/// Maximum number of slices in a trial of several threads. One slice that reaches the speedup `WORTH_IT`
+/// ends the trial with success. If later slices are slow, the run soon returns to one thread (see
+/// `PATIENCE`).
+const TRIAL_OF_SEVERAL: usize = 4;
 /// Excess of the time on several threads over the estimated time on one thread. If the excess is larger, the
 /// run returns to one thread.
-const TRIAL_OF_SEVERAL: usize = 4;
-/// Time that several threads may lose against one thread before the run returns to one thread.
 const PATIENCE: Duration = Duration::from_millis(4);
 
-/// Number of threads that run at once when the work is shared.
+/// Compares the cost of an event on one thread and on several threads, and keeps the cheaper way.
+///
+/// The cost on one thread is that of its cheapest recent slice, because other processes on the core only
+/// make a slice slower. The cost on several threads includes this disturbance: threads that wait for each
+/// other suffer most from it.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    /// Threads that run at once.
+    /// Number of threads that run at once when the work is shared.
     threads: usize,
     /// True if several threads run now.
     together: bool,

@@ -7,9 +7,9 @@ use crate::{Cell, Column, Row};
 pub struct ThroughputRecord {
     /// The flow.
     pub flow: u32,
-    /// End of the interval, or the end of the run if the run ended earlier.
+    /// Start of the interval.
     pub from_ps: u64,
-    /// End of the interval. For the last interval: the end of the run if it is earlier.
+    /// End of the interval, or the end of the run if the run ended earlier.
     pub to_ps: u64,
     /// Number of the flow's packets whose last bit arrived in the interval, whatever their order.
     pub arrived_packets: u64,

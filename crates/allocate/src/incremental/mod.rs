@@ -126,9 +126,9 @@ struct Member {
     demand_bps: f64,
     /// The flow's links, each with the flow's weight times its traversals.
     row: Vec<(u32, u64)>,
-    /// True if the flow is listed in `Incremental::touched`.
+    /// The last reported rate, bit/s.
     reported_bps: f64,
-    /// True if the flow is among the touched flows.
+    /// True if the flow is listed in `Incremental::touched`.
     touched: bool,
 }
 

@@ -8,7 +8,7 @@ use raddle_core::Stream;
 /// Log-linear learning and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogLinear {
-    /// If the utility of one protocol exceeds the utility of another by this share of the initial utility, the first protocol is
+    /// If one protocol's utility exceeds another protocol's by this share of the initial utility, it is
     /// chosen e (2.718) times as often.
     pub temperature: f64,
     /// Number of choices. Each choice of a flow evaluates every protocol except the flow's present one.

@@ -140,8 +140,7 @@ impl Partition {
                 if packet.sent > now && packet.arrives >= now {
                     waiting.push(packet.slot);
                 } else {
-                    // This is a copy: the packet itself is on the link or has arrived.
-                    fabric.slab.remove(packet.slot);
+                    fabric.slab.remove(packet.slot); // a copy: the packet itself is on the link or has arrived
                 }
             }
             if let Some(served) = &mut special.served {

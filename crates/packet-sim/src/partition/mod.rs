@@ -45,10 +45,11 @@ pub(crate) struct Partition {
     division: Arc<Division>,
     /// True if a port has an agent or a link has noise.
     inspects: bool,
+    /// Buffer for the keys of held packets that simultaneous credits free. It is kept between calls to save
+    /// allocations.
+    freed: Vec<HoldKey>,
     /// The port by which the packet of a later event will probably leave; it is prefetched when the next
     /// event is taken.
-    freed: Vec<HoldKey>,
-    /// The port by which a packet of the event after the next will probably leave.
     guess: Option<u32>,
 }
 

@@ -51,19 +51,19 @@ pub struct Reservation {
     /// Links whose flows or capacity changed, each listed once. The flows on these links update their
     /// requests.
     disturbed: Vec<u32>,
-    /// Links whose grants were examined in this call of `settle`, each listed once.
+    /// Flows whose grants may be wrong, each listed once, in order of arrival.
     doubts: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Links whose grants were examined in this settle, each listed once.
+    /// Links whose grants were examined in this call of `settle`, each listed once.
     visited: Vec<u32>,
-    /// Flows with deadlines whose rates may differ from the last reported rates, each once.
+    /// Flows with deadlines whose rates may differ from the last reported rates, each listed once.
     touched: Vec<u32>,
 }
 
-/// The flow's remaining work. In a free slot, its deadline is [`Time::NEVER`].
+/// A flow. If it has no deadline, only `row` is up to date.
 #[derive(Debug, Clone)]
 struct Member {
     order: u64,
-    /// In a free slot, the deadline of the work is [`Time::NEVER`].
+    /// The flow's remaining work. In a free slot, its deadline is [`Time::NEVER`].
     work: Work,
     /// The maximum rate at which the flow can send, bit/s. Infinity if this rate is not below the rate of the
     /// flow's links.
@@ -73,11 +73,11 @@ struct Member {
     /// True if the flow's grant is less than its request. The flow's links then count the flow in
     /// `Link::short`.
     short: bool,
-    /// True if the flow is listed in `Reservation::doubts`, or gives up.
+    /// Time from which the flow can no longer meet its deadline at its current rate.
     late_at: Time,
-    /// True if the flow is listed in `Reservation::touched`.
+    /// True if the flow is listed in `Reservation::doubts`, or gives up.
     doubted: bool,
-    /// True if the flow is among the touched flows.
+    /// True if the flow is listed in `Reservation::touched`.
     touched: bool,
     row: Vec<(u32, f32)>,
 }

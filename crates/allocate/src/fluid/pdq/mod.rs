@@ -97,10 +97,11 @@ pub struct Criticality {
     probes: Probes,
     /// Flows whose rate may differ from the last reported rate, each listed once.
     touched: Vec<u32>,
+    /// Lower bound of the free link capacity that a flow needs before it may send, over all flows so far,
+    /// bit/s.
+    least_left_bps: f64,
     /// Buffer for the flows that [`Criticality::doubt_after`] queues, kept between calls to save
     /// allocations.
-    least_left_bps: f64,
-    /// Working memory for less critical flows.
     later: Vec<u32>,
 }
 
@@ -145,11 +146,11 @@ struct Member {
     /// Incremented when scheduled looks at the flow become outdated.
     version: u32,
     live: bool,
-    /// True if the flow is queued in `Criticality::doubts`.
+    /// True if the flow's probes are counted on its links.
     probes: bool,
-    /// True if the flow is listed in `Criticality::touched`.
+    /// True if the flow is queued in `Criticality::doubts`.
     doubted: bool,
-    /// True if the flow is among the touched flows.
+    /// True if the flow is listed in `Criticality::touched`.
     touched: bool,
     row: Vec<(u32, f32)>,
 }
