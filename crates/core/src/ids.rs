@@ -12,6 +12,7 @@ id! {
     LinkId(u32)
 }
 id! {
-    /// A flow of the workload, in order of start. Known to the sender's host and to the records, not to the wire.
+    /// A flow of the workload, in order of start. Only the sender's host and the records use this number;
+    /// packets do not carry it.
     FlowId(u32)
 }

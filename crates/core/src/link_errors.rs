@@ -44,7 +44,7 @@ impl LinkErrors {
 pub enum Fate {
     /// The packet arrives unchanged.
     Whole,
-    /// The packet does not arrive, and no node is told.
+    /// The packet does not arrive, and no node is notified.
     Lost,
     /// The packet arrives with one bit flipped.
     Damaged,

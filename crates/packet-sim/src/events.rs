@@ -320,8 +320,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the queue with a heap: any mix of pushes (never into the past), pops and looks ahead gives the same
-        /// events.
+        /// Compares the queue with a heap: any sequence of pushes (never into the past), pops and calls of
+        /// `ahead` gives the same events.
         #[test]
         fn pops_in_order(
             links in 1_usize..10_000,

@@ -136,8 +136,8 @@ pub(crate) struct Leaving {
     pub(crate) size: u32,
 }
 
-/// State of a port that costs two events per packet, because a packet's departure is not known when the packet arrives.
-/// The fields that every packet needs are on the first cache line.
+/// State of a port that costs two events per packet, because a packet's departure time is not known when the
+/// packet is queued. The fields that every packet needs are on the first cache line.
 #[repr(C)]
 pub(crate) struct Served {
     pub(crate) queue: Box<dyn Queue>,

@@ -103,10 +103,10 @@ fn cores() -> usize {
 impl<O: Observer> Simulation<O> {
     /// Bytes of memory of a directed link and its port, if never more than one packet at a time travels on the link.
     pub const BYTES_A_LINK: usize = BYTES_A_LINK;
-    /// Additional bytes of memory of a port with a [`Queue`](raddle_core::Queue), an agent or flow control, without
-    /// these parts.
+    /// Additional bytes of memory of a port with a [`Queue`](raddle_core::Queue), an agent or flow control.
+    /// The memory of these three parts themselves is not included.
     pub const BYTES_A_SERVED_PORT: usize = BYTES_A_SERVED_PORT;
-    /// Bytes of memory that a node takes, without its parts.
+    /// Bytes of memory of a node. The memory of its parts (host, forwarder and so on) is not included.
     pub const BYTES_A_NODE: usize = BYTES_A_NODE;
     /// Bytes of memory of a packet in flight, including its entry on a link.
     pub const BYTES_A_PACKET: usize = BYTES_A_PACKET + size_of::<Travelling>();
@@ -370,10 +370,10 @@ impl<O: Observer> Simulation<O> {
         accounts
     }
 
-    /// Returns a deadlock: a cycle of links, each of which has waited for the next since the last call. Such a link is
-    /// paused, has packets to send, and has sent no packet since the last call, because the memory at its far end is
-    /// full of packets that wait only for links in the same state. Only a failure would ever resolve the cycle. Call
-    /// this at intervals much longer than a pause.
+    /// Returns a deadlock: a cycle of links, each of which has waited for the next link since the last call.
+    /// Such a link is paused, has packets to send, and has sent no packet since the last call, because the
+    /// memory at its far end is full of packets that wait only for links in the same state. Only a failure
+    /// would ever resolve the cycle. Call this at intervals much longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())

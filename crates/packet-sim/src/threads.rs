@@ -150,15 +150,15 @@ const MEETING_NS: f64 = 500.0;
 /// Minimum speedup of several threads over one thread. A trial starts only if this speedup is possible, and
 /// succeeds only if it is reached.
 const WORTH_IT: f64 = 1.1;
-/// Possible speedup from which the wait before the first trial is short.
+/// Possible speedup at and above which the wait before a trial may be `SHORT_WAIT`.
 const PROMISING: f64 = 1.5;
 /// Length of the slices of a run whose costs are compared.
 const SLICE: Duration = Duration::from_millis(2);
 /// The wait before a trial, as a multiple of the time that the trial may cost. The wait doubles after each
 /// failed trial.
 const WAIT: u32 = 50;
-/// The shorter wait before the first trial, in the same unit as `WAIT`. It applies if the possible speedup
-/// is at least `PROMISING`.
+/// The shorter wait before a trial, in the same unit as `WAIT`. It applies if the possible speedup is at
+/// least `PROMISING` and no trial has failed since the last successful trial.
 const SHORT_WAIT: u32 = 30;
 const MOST_DOUBLINGS: u32 = 4;
 /// Number of recent slices on one thread. The cheapest of these slices gives the cost on one thread.

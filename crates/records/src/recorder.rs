@@ -39,7 +39,7 @@ struct Live {
     record: FlowRecord,
     start: Time,
     rate: Rate,
-    /// Time at which `rate` was set or last accounted for.
+    /// Time up to which `area` includes the rate.
     paced_at: Time,
     paced: bool,
     /// Integral of the rate from the start to `paced_at`, in bit/s times ps.

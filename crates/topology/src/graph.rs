@@ -44,7 +44,7 @@ pub enum Shape {
     General,
 }
 
-/// Tells whether a node forwards packets that neither start nor end there.
+/// Tells whether a node forwards packets of other nodes: packets that neither start nor end at the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relay {
     /// The node forwards such packets.

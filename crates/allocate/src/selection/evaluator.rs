@@ -17,7 +17,7 @@ struct Load {
     dense: Vec<f64>,
 }
 
-/// An assignment with known loads.
+/// An assignment, and the loads of its flows on the links.
 #[derive(Debug, Clone)]
 struct Known {
     assignment: Vec<u8>,

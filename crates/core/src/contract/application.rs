@@ -20,7 +20,8 @@ pub enum Request {
         /// The stream.
         flow: FlowId,
     },
-    /// No request now; poll again at this time, or after the host's next report. [`Time::NEVER`] is [`Request::Idle`].
+    /// No request now; poll again at this time, or after the host's next report. [`Time::NEVER`] means the
+    /// same as [`Request::Idle`].
     WakeAt(Time),
     /// No request until the host's next report.
     Idle,

@@ -160,7 +160,7 @@ pub trait Host: Send {
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
 
     /// True if the host supports [streams](Flow::is_stream). Such a host also reports the progress of every flow,
-    /// stream or not, by [`Report::Acked`] and [`Report::InOrder`]. Queried occasionally, but not for each packet.
+    /// stream or not, by [`Report::Acked`] and [`Report::InOrder`]. The engine queries this occasionally, but not for each packet.
     fn carries_streams(&self) -> bool {
         false
     }

@@ -90,7 +90,8 @@ struct Neighbour {
 }
 
 impl Neighbour {
-    /// True if this node has recently heard the neighbour; its hellos then report this.
+    /// True if this node has recently received a packet from the neighbour; the node's hellos then report
+    /// this.
     fn hears(self) -> bool {
         self.misses < Discovery::MISSES
     }

@@ -315,7 +315,7 @@ fn a_queue_gives_up_packets_that_wait_for_others() {
     let (seen, totals) = run(Policy::EvictFirst, &[1_500; 5]);
     let polled = [Seen::Drains(1_300 + 3 * 12_000)];
     let lost = |at, number| [Seen::Lost(at, number, OUT, FULL), polled[0]];
-    // The fourth packet finds two waiting packets.
+    // When the fourth packet arrives, two packets wait.
     let losses = [lost(1_300 + 3 * 1_200, 1), lost(1_300 + 4 * 1_200, 2)].concat();
     let got = [(13_400, 0), (25_400, 3), (37_400, 4)].map(|(at, number)| Seen::Got(at, number, 1_500));
     assert_eq!(seen, [losses, got.to_vec()].concat());

@@ -53,7 +53,8 @@ pub struct Clos {
     size: ClosSize,
     /// Per level, the first node above it.
     end: [u32; 4],
-    /// Per level, a node's number of ports down, which come first, and of ports up.
+    /// Per level, the number of a node's ports that lead down. These are the node's first ports; the other
+    /// ports lead up.
     down: [u32; 4],
     up: [u32; 4],
 }

@@ -45,7 +45,7 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
     let switches: usize = next("the number of switches")?.number("a number of switches")?;
     let count = next("the number of links")?;
     let links: usize = count.number("a number of links")?;
-    // This check also prevents a short file from claiming all memory.
+    // Without this check, a short file with a large number of nodes could use up all memory.
     if nodes / 2 > links.min(words.len()) {
         return Err(
             first.error(format!("the topology of {nodes} nodes is not connected: there are too few links"))

@@ -157,7 +157,7 @@ impl Reservation {
         }
     }
 
-    /// Marks all grants of a link after the last passed grant as doubtful.
+    /// Marks as doubtful all grants of a link that come after the last grant that `settle` has passed.
     fn doubt_after(&mut self, link: u32) {
         let link = &mut self.links[link as usize];
         if std::mem::replace(&mut link.doubted, true) {

@@ -143,7 +143,7 @@ struct Member {
     probes_per_s: u64,
     /// The link at which the flow waits; [`NONE`] if it sends or is new.
     waits_at: u32,
-    /// Incremented when scheduled looks at the flow become outdated.
+    /// Incremented when scheduled examinations of the flow become outdated.
     version: u32,
     live: bool,
     /// True if the flow's probes are counted on its links.
@@ -252,7 +252,8 @@ impl Criticality {
         self.vacant.push(flow);
     }
 
-    /// Computes the rates that remain after probes, reports the changes, and updates the looks that depend on them.
+    /// Computes the rates that remain after probes, reports the changes, and schedules the next examinations
+    /// of the flows concerned.
     fn report(&mut self, now: Time, changes: &mut Changes) {
         self.probes.recount(&mut self.links);
         while let Some(link) = self.probes.pop_changed() {
@@ -265,8 +266,8 @@ impl Criticality {
             self.flows[slot as usize].touched = false;
             self.flows[slot as usize].live
         });
-        // All rates are set before the first look is scheduled, because a look depends on the rates of
-        // several flows.
+        // All rates are set before any examination is scheduled, because the time of an examination depends
+        // on the rates of several flows.
         for &slot in &touched {
             let flow = &mut self.flows[slot as usize];
             let kept = flow.row.iter().map(|&(link, _)| self.links[link as usize].probed.kept);
@@ -314,8 +315,8 @@ impl Fluid for Criticality {
             self.flows.push(member.clone());
             u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
         });
-        // Keep this state of the slot's previous flow: `version` makes its looks outdated, and it may be among the
-        // touched flows.
+        // Keep this state of the slot's previous flow: `version` makes that flow's scheduled examinations
+        // outdated, and `touched` may list the slot.
         let before = &mut self.flows[slot as usize];
         let (version, touched, mut row) = (before.version, before.touched, std::mem::take(&mut before.row));
         row.extend_from_slice(flow.row);

@@ -148,7 +148,7 @@ impl Criticality {
         }
     }
 
-    /// Changes a flow's criticality: the flow leaves its old position and is examined in the new one.
+    /// Changes a flow's criticality: the flow leaves its old position and is examined in the new position.
     pub(super) fn rekey(&mut self, now: Time, flow: u32, change: impl FnOnce(&mut super::Member)) {
         self.stop(now, flow);
         change(&mut self.flows[flow as usize]);

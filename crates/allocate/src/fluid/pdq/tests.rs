@@ -184,7 +184,7 @@ fn job() -> impl Strategy<Value = Job> {
         proptest::collection::btree_map(0..6_u32, prop_oneof![3 => Just(1.0_f32), 1 => 0.2..1.0_f32], 1..4);
     let due = prop_oneof![2 => Just(None), 1 => (0.001..0.05_f64).prop_map(Some), 1 => Just(Some(0.03))];
     let demand = prop_oneof![3 => Just(f64::INFINITY), 1 => 1e8..2e9_f64];
-    // Some sizes and arrivals are equal.
+    // Some flows have equal sizes or equal arrival times.
     let size = prop_oneof![Just(1e6), 1e5..2e7_f64];
     let arrival = prop_oneof![2 => Just(0.0), 1 => 0.0..0.03_f64];
     (arrival, size, due, demand, 50..400_u64, row).prop_map(
