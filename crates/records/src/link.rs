@@ -1,4 +1,4 @@
-//! Records of the traffic on links and of queues.
+//! Records of the traffic on links, and of queue lengths.
 
 use crate::{Cell, Column, Row};
 

@@ -76,7 +76,7 @@ pub trait Fluid {
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64);
 
     /// Computes the rates at `now`, and adds to `changes` the rates that differ from the last reported
-    /// rates. Returns the time at which the rates change next if no flow arrives or leaves before that time;
-    /// `None` if the rates stay the same until a flow arrives or leaves.
+    /// rates. Returns the time at which the rates may change next if no flow arrives or leaves before that
+    /// time; `None` if the rates stay the same until a flow arrives or leaves.
     fn settle(&mut self, now: Time, changes: &mut Changes) -> Option<Time>;
 }

@@ -159,8 +159,9 @@ pub trait Host: Send {
     /// host returns [`Output::WakeAt`] or [`Output::Idle`].
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
 
-    /// True if the host supports [streams](Flow::is_stream). Such a host also reports the progress of every flow,
-    /// stream or not, by [`Report::Acked`] and [`Report::InOrder`]. The engine queries this occasionally, but not for each packet.
+    /// True if the host supports [streams](Flow::is_stream). Such a host also reports the progress of every
+    /// flow, stream or not, by [`Report::Acked`] and [`Report::InOrder`]. The engine queries this from time
+    /// to time, but not for each packet.
     fn carries_streams(&self) -> bool {
         false
     }
