@@ -40,7 +40,7 @@ book:
 	$(TOOLS)/bin/mdbook build docs --dest-dir ../target/book 2>&1 | tee target/book.log
 	! grep -q "WARN\|ERROR" target/book.log
 
-# Instructions a packet-hop of each work, against bench/budgets.txt. Needs valgrind.
+# Compares the instructions per packet-hop of each workload with bench/budgets.txt. Needs valgrind.
 instructions:
 	cargo run -p raddle-bench --bin instructions --profile count --locked
 

@@ -92,7 +92,7 @@ fn table() -> Outcome<()> {
     Ok(())
 }
 
-#[expect(clippy::print_stderr, reason = "a benchmark says what is wrong")]
+#[expect(clippy::print_stderr, reason = "a benchmark prints its errors")]
 fn main() -> ExitCode {
     match table() {
         Ok(()) => ExitCode::SUCCESS,

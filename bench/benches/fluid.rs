@@ -101,7 +101,7 @@ impl<P: Fluid> Flows<'_, P> {
         self.policy.settle(now, &mut self.changes);
     }
 
-    /// Stores the rates that the last settle reported. Returns the number of these rates.
+    /// Stores the rates that the last call of `settle` reported. Returns the number of these rates.
     fn note(&mut self) -> usize {
         for &(slot, rate) in &self.changes.rates {
             self.rates[slot] = rate;
@@ -177,7 +177,7 @@ fn measure(name: &str, policy: impl Fluid, tree: &FatTree, count: usize, deadlin
 }
 
 fn main() {
-    // About one flow per host, then about ten flows per host.
+    // The first three cases have about one flow per host, the other three about ten flows per host.
     for (half, count) in [(8, 1_000), (14, 5_000), (37, 100_000), (4, 1_000), (6, 5_000), (17, 100_000)] {
         let tree = FatTree { half };
         let links = vec![RATE_BPS; tree.slots()];

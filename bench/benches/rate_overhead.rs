@@ -1,10 +1,10 @@
-//! Measures the time of R2C2's rate computations on one core, as a share of the interval rho between two computations
-//! (the paper's Fig. 8).
+//! Measures the time of R2C2's rate computations on one core, as a share of the interval rho between two
+//! computations (Costa et al., SIGCOMM 2015, Fig. 8).
 //!
-//! Both traces run on an 8x8x8 torus at 10 Gbps with RPS and one new flow per microsecond. The first trace is set-up S
-//! with Pareto flow sizes (mean 100 KB). The second has flows of 10 MB. It ends after 500 flows, because at that load
-//! the number of active flows would grow without bound. The benchmark checks that the rates of all algorithms agree to
-//! 1e-9.
+//! Both traces run on an 8x8x8 torus at 10 Gbps with RPS and one new flow per microsecond. The first trace
+//! is set-up S with Pareto flow sizes (mean 100 KB). The second trace has flows of 10 MB. It ends after 500
+//! flows, because at that load the number of active flows would grow without bound. The benchmark checks
+//! that the rates of all algorithms agree to 1e-9.
 
 use raddle_core::{Bytes, Duration, Rate};
 use raddle_lab::analysis::rate_overhead::{Algorithm, Replay, Samples};

@@ -6,7 +6,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
 
 #[path = "../../crates/live/src/rack/ring.rs"]
-#[expect(dead_code, reason = "rings need not tell here how full they are")]
+#[expect(dead_code, reason = "this benchmark does not use all functions of rings")]
 mod ring;
 
 mod sync {

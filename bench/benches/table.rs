@@ -142,10 +142,10 @@ fn run() -> Result<(), Box<dyn Error>> {
         match word.as_str() {
             "--threads" => threads = words.next(),
             "--measure" => only_measure = true,
-            "--bench" => {} // passed by cargo
+            "--bench" => {} // cargo passes this argument
             name => chosen.push(work(name).ok_or_else(|| {
                 let names: Vec<_> = WORKS.iter().map(|work| work.name).collect();
-                format!("no work is called `{name}`; there are {}", names.join(", "))
+                format!("there is no workload `{name}`; the workloads are {}", names.join(", "))
             })?),
         }
     }
@@ -167,7 +167,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-#[expect(clippy::print_stderr, reason = "a benchmark says what is wrong")]
+#[expect(clippy::print_stderr, reason = "a benchmark prints its errors")]
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,

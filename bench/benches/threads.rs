@@ -1,9 +1,9 @@
 //! Compares the default number of threads with one thread, on ten workloads from 12 to 4,096 nodes. The comparison is
 //! made twice: without other load on the machine, and with busy processes running beside the benchmark.
 //!
-//! `cargo bench -p raddle-bench --bench threads [-- WORK..] [--busy N] [--pairs N]`. Each row shows medians over pairs
-//! of runs. A pair is a run on one thread and a run with the default; their order alternates between pairs. The
-//! benchmark starts the busy processes itself, and they end with it.
+//! `cargo bench -p raddle-bench --bench threads [-- WORK..] [--busy N] [--pairs N]`. Each row shows medians
+//! over pairs of runs. A pair is a run on one thread and a run with the default; their order alternates
+//! between pairs. The benchmark starts the busy processes itself, and they end when the benchmark ends.
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
@@ -165,7 +165,8 @@ impl Busy {
         let program = std::env::current_exe()?;
         let mut busy = Self(Vec::new());
         for _ in 0..processes {
-            // The child reads its standard input, which ends when this process ends. So the child never outlives it.
+            // The child reads its standard input, which ends when this process ends. The child therefore
+            // never outlives this process.
             busy.0.push(Command::new(&program).arg("--spin").stdin(Stdio::piped()).spawn()?);
         }
         Ok(busy)
@@ -200,12 +201,12 @@ fn table() -> Outcome<()> {
         match word.as_str() {
             "--busy" => busy = number()?.parse()?,
             "--pairs" => pairs = number()?.parse()?,
-            "--bench" => {} // passed by cargo
+            "--bench" => {} // cargo passes this argument
             name => chosen.push(
                 WORKS
                     .iter()
                     .find(|work| work.name == name)
-                    .ok_or_else(|| format!("no work is called `{name}`"))?,
+                    .ok_or_else(|| format!("there is no workload `{name}`"))?,
             ),
         }
     }
@@ -225,7 +226,7 @@ fn table() -> Outcome<()> {
     Ok(())
 }
 
-#[expect(clippy::print_stderr, reason = "a benchmark says what is wrong")]
+#[expect(clippy::print_stderr, reason = "a benchmark prints its errors")]
 fn main() -> ExitCode {
     if std::env::args().any(|word| word == "--spin") {
         spin();

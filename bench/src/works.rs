@@ -26,7 +26,8 @@ pub struct Work {
     /// Simulated times between which instructions are counted, about half a million packet-hops apart. `None` if the
     /// count would take too long.
     pub counted: Option<[Duration; 2]>,
-    /// The name of a transport of the registry, and of a routing of the registry or of the transport itself.
+    /// The names of a transport and of a routing. The transport is in the registry; the routing is in the
+    /// registry or belongs to the transport.
     scheme: [&'static str; 2],
     /// Limit of an egress queue in packets; `None` is unbounded.
     queue_packets: Option<usize>,
@@ -52,7 +53,7 @@ pub const WORKS: &[Work] = &[
     },
     Work {
         name: "fat-tree-16",
-        summary: "1,024 hosts, likewise",
+        summary: "1,024 hosts, TCP NewReno + ECMP, a permutation of long flows",
         warm_up: Duration::from_us(2_000),
         end: Duration::from_us(5_000),
         counted: Some([Duration::from_us(100), Duration::from_us(200)]),
@@ -64,7 +65,7 @@ pub const WORKS: &[Work] = &[
     },
     Work {
         name: "expeditus",
-        summary: "fat-tree-8 with Expeditus: links are measured, paths looked up by flow",
+        summary: "128 hosts, TCP + Expeditus, a permutation of long flows: switches measure links and keep a path for each flow",
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(24_000),
         counted: Some([Duration::from_us(1_000), Duration::from_us(1_500)]),
@@ -76,7 +77,7 @@ pub const WORKS: &[Work] = &[
     },
     Work {
         name: "torus",
-        summary: "8x8x8 torus, R2C2 + RPS, uniform at 50% load",
+        summary: "8x8x8 torus, R2C2 + RPS, uniform traffic at 50% load",
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(24_000),
         counted: None,
@@ -88,7 +89,7 @@ pub const WORKS: &[Work] = &[
     },
     Work {
         name: "torus-4",
-        summary: "4x4x4 torus, likewise, at 33% load",
+        summary: "4x4x4 torus, R2C2 + RPS, uniform traffic at 33% load",
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(64_000),
         counted: Some([Duration::from_us(4_000), Duration::from_us(8_000)]),
@@ -100,7 +101,7 @@ pub const WORKS: &[Work] = &[
     },
     Work {
         name: "setup-s",
-        summary: "8x8x8 torus, R2C2 + RPS, a flow a microsecond: most packet-hops are broadcasts",
+        summary: "8x8x8 torus, R2C2 + RPS, one new flow per microsecond: most packet-hops are broadcasts",
         warm_up: Duration::from_us(2_000),
         end: Duration::from_us(20_000),
         counted: Some([Duration::from_us(400), Duration::from_us(900)]),
@@ -112,7 +113,7 @@ pub const WORKS: &[Work] = &[
     },
     Work {
         name: "incast",
-        summary: "one switch, TCP NewReno, 64 hosts send 32 KB each to one, every 2 ms",
+        summary: "one switch, TCP NewReno; every 2 ms, 64 hosts send 32 KB each to one host",
         warm_up: Duration::from_us(200_000),
         end: Duration::from_us(2_000_000),
         counted: Some([Duration::from_us(50_000), Duration::from_us(200_000)]),
@@ -124,7 +125,7 @@ pub const WORKS: &[Work] = &[
     },
     Work {
         name: "pfq",
-        summary: "8x8x8 torus, PFQ: lossless, two events and a credit a hop, uniform at 50% load",
+        summary: "8x8x8 torus, PFQ, uniform traffic at 50% load: lossless, two events and a credit per hop",
         warm_up: Duration::from_us(1_000),
         end: Duration::from_us(5_000),
         counted: Some([Duration::from_us(300), Duration::from_us(700)]),
@@ -136,7 +137,7 @@ pub const WORKS: &[Work] = &[
     },
     Work {
         name: "lossless",
-        summary: "8-ary 3-tree, PFC + D-mod-k: cut-through, two events a hop, a permutation at 90% load",
+        summary: "8-ary 3-tree, PFC + D-mod-k, a permutation at 90% load: cut-through, two events per hop",
         warm_up: Duration::from_us(500),
         end: Duration::from_us(2_500),
         counted: Some([Duration::from_us(300), Duration::from_us(550)]),
@@ -148,7 +149,7 @@ pub const WORKS: &[Work] = &[
     },
     Work {
         name: "lossless-random",
-        summary: "likewise, every frame by ports up drawn at random",
+        summary: "8-ary 3-tree, PFC, a permutation at 90% load: each frame goes up by random ports",
         warm_up: Duration::from_us(500),
         end: Duration::from_us(2_500),
         counted: Some([Duration::from_us(300), Duration::from_us(550)]),
@@ -160,7 +161,7 @@ pub const WORKS: &[Work] = &[
     },
     Work {
         name: "lossless-tree",
-        summary: "2-ary 7-tree of 128 hosts (Crisan et al., Figure 7), likewise, at random",
+        summary: "2-ary 7-tree of 128 hosts (Crisan et al., Figure 7), PFC, a permutation at 90% load: each frame goes up by random ports",
         warm_up: Duration::from_us(500),
         end: Duration::from_us(4_500),
         counted: None,

@@ -108,7 +108,7 @@ fn compare(work: &Work, only: Option<&str>) {
         }
         let seconds = start.elapsed().as_secs_f64();
         assert_eq!(*expected.get_or_insert(hash), hash, "{name} gives other events");
-        println!("  {name:13} {:6.1} ns an event", seconds * 1e9 / (repeats * pops) as f64);
+        println!("  {name:13} {:6.1} ns per event", seconds * 1e9 / (repeats * pops) as f64);
     }
 }
 

@@ -1,11 +1,12 @@
-//! Guards the packet engine's speed on machines whose clocks are too noisy. Valgrind counts the instructions per
-//! packet-hop of each workload, and the counts are compared with the budgets in `bench/budgets.txt`.
+//! Checks the packet engine's speed, also on machines on which run times vary too much for a comparison.
+//! Valgrind counts the instructions per packet-hop of each workload, and the counts are compared with the
+//! budgets in `bench/budgets.txt`.
 //!
 //! `make instructions` prints a table, and fails if a workload exceeds its budget by more than a margin.
-//! `make bench-baseline` writes the counts as the new budgets. Each workload runs for a shorter and a longer simulated
-//! time, in two processes. The difference of the two counts is used, so that the cost of set-up cancels. Repeated runs
-//! of one binary give the same count. Another compiler or C library may change the count a little; the margin allows
-//! for that.
+//! `make bench-baseline` writes the counts as the new budgets. Each workload runs for a shorter and a longer
+//! simulated time, in two processes. The difference of the two counts is used, so that the cost of set-up
+//! cancels. Repeated runs of one binary give the same count. Another compiler or C library may change the
+//! count a little, which the margin allows.
 
 use raddle_bench::works::{WORKS, Work, work};
 use raddle_core::Duration;
@@ -18,7 +19,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// The relative difference that is allowed between a count and its budget.
 const MARGIN: f64 = 0.03;
 const BUDGETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/budgets.txt");
-const HEADER: &str = "# Instructions a packet-hop, by work. `make bench-baseline` writes this file, `make instructions` checks it.";
+const HEADER: &str = "# Instructions per packet-hop of each workload. `make bench-baseline` writes this file, and `make instructions` checks it.";
 
 /// Starts a run of this program under valgrind.
 fn start(work: &Work, limit: Duration) -> Outcome<Child> {
@@ -61,14 +62,15 @@ fn budgets() -> Outcome<BTreeMap<String, f64>> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let budget = |line: &str| {
         let (name, budget) =
-            line.split_once(' ').ok_or_else(|| format!("{BUDGETS}: no budget in `{line}`"))?;
-        work(name).ok_or_else(|| format!("{BUDGETS}: no work is called `{name}`"))?;
+            line.split_once(' ').ok_or_else(|| format!("{BUDGETS}: the line `{line}` has no budget"))?;
+        work(name).ok_or_else(|| format!("{BUDGETS}: there is no workload `{name}`"))?;
         Ok((name.to_owned(), budget.trim().parse()?))
     };
     lines.map(budget).collect()
 }
 
-/// Counts the instructions of all workloads. Returns true if every workload keeps its budget.
+/// Prints each workload's instructions per packet-hop and its budget. Returns true if every workload has a
+/// budget and exceeds this budget by at most [`MARGIN`].
 #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 fn check() -> Outcome<bool> {
     let budgets = budgets()?;
@@ -77,9 +79,11 @@ fn check() -> Outcome<bool> {
     for (work, times) in counted() {
         let counted = count(work, times)?;
         let verdict = match budgets.get(work.name) {
-            None => "has no budget: run `make bench-baseline`",
+            None => "no budget: run `make bench-baseline`",
             Some(budget) if counted > budget * (1.0 + MARGIN) => "OVER BUDGET",
-            Some(budget) if counted < budget * (1.0 - MARGIN) => "well below: run `make bench-baseline`",
+            Some(budget) if counted < budget * (1.0 - MARGIN) => {
+                "well below the budget: run `make bench-baseline`"
+            }
             Some(_) => "",
         };
         let budget = budgets.get(work.name).copied();
@@ -97,14 +101,14 @@ fn write() -> Outcome<()> {
     Ok(std::fs::write(BUDGETS, text)?)
 }
 
-#[expect(clippy::print_stdout, reason = "the counting process reads it")]
+#[expect(clippy::print_stdout, reason = "the counting process reads the output")]
 fn run(name: &str, limit: &str) -> Outcome<()> {
-    let work = work(name).ok_or("no such work")?;
+    let work = work(name).ok_or("there is no such workload")?;
     println!("{}", work.run(Duration::from_ps(limit.parse()?)).totals().packet_hops);
     Ok(())
 }
 
-#[expect(clippy::print_stderr, reason = "a benchmark says what is wrong")]
+#[expect(clippy::print_stderr, reason = "a benchmark prints its errors")]
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -17,8 +17,7 @@ pub enum Violation {
         /// The flow.
         flow: usize,
     },
-    /// A flow's rate could rise without lowering the rate of a flow that has less, because no full link
-    /// limits the flow.
+    /// No full link limits the flow: its rate could rise, and only rates of flows that have more would fall.
     NoBottleneck {
         /// The flow.
         flow: usize,

@@ -32,7 +32,8 @@ use raddle_core::Rate;
 
 /// An algorithm that allocates rates.
 pub trait Allocate {
-    /// Sets `rates`, in bit/s and `flows`' order. `links` holds the usable capacity of each link slot, in bit/s.
+    /// Sets `rates`, in bit/s and in the order of `flows`. `links` holds the usable capacity of each link
+    /// slot, in bit/s.
     ///
     /// Equal inputs give bit-identical results; callers put flows in an order that all nodes share. A flow that uses no
     /// link gets its demand.

@@ -1,5 +1,5 @@
-//! Worked examples, and comparisons of the reference with the efficient variants. Oracle O5, a linear program, is in
-//! `crates/lab/tests/agreement`.
+//! Worked examples, and comparisons of the reference with the efficient variants. The comparison with a
+//! linear program (specifications/r2c2.md §12, oracle O5) is in `crates/lab/tests/agreement`.
 
 use super::*;
 use proptest::prelude::*;
@@ -60,7 +60,8 @@ fn assert_rates(specs: &[Spec], links: &[f64], expected: &[f64]) {
     }
 }
 
-/// The network of Fig. 4: links 1->4, 3->4, 1->3, 2->3 with capacities 1, 1, 2, 2.
+/// The network of Costa et al., SIGCOMM 2015, Fig. 4: links 1->4, 3->4, 1->3, 2->3 with capacities 1, 1, 2,
+/// 2.
 const FIG4: [f64; 4] = [1.0, 1.0, 2.0, 2.0];
 
 fn f1(weight: f64, class: u8) -> Spec {

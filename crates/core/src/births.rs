@@ -4,16 +4,17 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 
 /// An endless iterator over the birth times of the frames of one flow or of one host, in order.
 ///
-/// A slot is the time that one frame takes at line rate, and the load is the share of slots that have a frame. Poisson
-/// births occur at any time. Births of the constant process have equal distances. Births of the other processes occur
-/// at the starts of slots. Except for Poisson, the first slot begins at a random phase.
+/// A slot is the time that one frame takes at line rate, and the load is the share of slots that have a
+/// frame. Poisson births occur at any time. Births of the constant process are evenly spaced. Births of the
+/// other processes occur at the starts of slots. Except for Poisson, the first slot begins at a random
+/// phase.
 ///
 /// | process | slots between a frame and the next |
 /// |---|---|
 /// | constant | 1 / load, exactly |
 /// | Bernoulli | geometric, mean 1 / load |
 /// | Poisson | exponential, mean 1 / load, not whole |
-/// | on/off | one within a burst, whose length is geometric; bursts begin after a silence, geometric too, that makes the load |
+/// | on/off | one within a burst; between bursts, a silence whose mean gives the load. The lengths of bursts and silences are geometric |
 ///
 /// Silences of a Markov chain last at least one slot. If the load requires a shorter mean silence, some silences are
 /// omitted, and two bursts appear as one.
@@ -25,13 +26,14 @@ pub struct Births {
     /// Load as a share of the line rate, at most 1.
     load: f64,
     frame: Bytes,
-    /// The rate at which a frame lasts one tick: the line rate, or the rate of the frames if they are evenly spaced.
+    /// The rate at which one frame takes one tick. For the constant process this is the mean rate, so each
+    /// frame takes one tick; otherwise it is the line rate, so a tick is a slot.
     tick: Rate,
     /// Number of ticks since `begin`, including the tick of the last birth.
     ticks: u64,
     begin: Time,
-    /// True if the process begins within a burst. The probability is that of a Markov chain in its steady state. The
-    /// rest of a burst has the same distribution as a whole burst.
+    /// True if the process begins within a burst, which happens with the probability of a Markov chain in
+    /// its steady state. The rest of that burst has the same length distribution as a whole burst.
     midway: bool,
     /// Number of frames of the current burst that are still to come.
     left: u64,
@@ -39,8 +41,8 @@ pub struct Births {
 }
 
 impl Births {
-    /// Frames of `frame` bytes from `start` on, with the mean rate `rate`; a rate above the line rate counts as the
-    /// line rate.
+    /// Creates the births of frames of `frame` bytes from `start` on, with the mean rate `rate`. A rate
+    /// above the line rate is reduced to the line rate.
     ///
     /// # Panics
     /// If a rate, the size or the mean burst is zero.
@@ -53,8 +55,11 @@ impl Births {
         start: Time,
         mut stream: Stream,
     ) -> Self {
-        assert!(rate > Rate::ZERO && line > Rate::ZERO && frame > Bytes(0), "frames of a size at a rate");
-        assert_ne!(process, Process::OnOff { burst: 0 }, "a burst has a frame");
+        assert!(
+            rate > Rate::ZERO && line > Rate::ZERO && frame > Bytes(0),
+            "rates and the frame size must be greater than 0"
+        );
+        assert_ne!(process, Process::OnOff { burst: 0 }, "the mean burst must be at least 1 frame");
         let rate = rate.min(line);
         let load = rate.as_bps_f64() / line.as_bps_f64();
         let slot = line.time_for(frame);
@@ -152,7 +157,8 @@ mod tests {
 
     #[test]
     fn constant_births_do_not_drift() {
-        // 30% of 10 Gbps: a frame every 4 us. At 7/9 of that rate the gap is not a whole number of ps.
+        // At 30% of 10 Gbps, the gap is one slot / 0.3 = 1.2 us / 0.3 = 4 us. At the rate below, the gap is
+        // not a whole number of picoseconds.
         assert!(gaps(Process::Constant, 30, 1_000).iter().all(|&gap| gap == 4_000_000));
         let rate = Rate::from_bps(7_000_000_001);
         let stream = Stream::new(1, 0, "births");
@@ -194,7 +200,7 @@ mod tests {
 
     #[test]
     fn bursts_and_silences_of_a_chain_have_their_means() {
-        // Bursts of 20 frames at 40%: silences of 30 slots.
+        // Bursts of 20 slots make 40% of all slots, so the mean silence is 20 * (1 / 0.4 - 1) = 30 slots.
         let gaps = gaps(ON_OFF, 40, 400_000);
         let silences: Vec<u64> = gaps.iter().filter(|&&gap| gap > SLOT).map(|gap| gap / SLOT - 1).collect();
         let burst = gaps.len() as f64 / silences.len() as f64;
@@ -219,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_chain_begins_as_one_that_has_run_for_long() {
-        // At 45%, 45% of runs have a frame in the first slot.
+        // At a load of 45%, the first slot has a frame in 45% of the runs: 900 of 2,000.
         let first = |seed| births(ON_OFF, 45, seed).next().unwrap().as_ps() < 1_000_000_000 + SLOT;
         let busy = (0..2_000).filter(|&seed| first(seed)).count();
         assert!(busy.abs_diff(900) < 70, "{busy}");

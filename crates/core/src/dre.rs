@@ -42,7 +42,8 @@ impl Default for DreRegister {
     }
 }
 
-/// A register that has decayed to this share of its value counts as empty: less than a byte out of a gigabyte.
+/// A register that has decayed to this share of its value is set to zero: less than one byte of a gigabyte
+/// would remain.
 const NEGLIGIBLE: f64 = 1e-9;
 
 impl Dre {
@@ -52,9 +53,9 @@ impl Dre {
     /// If the period is zero, `alpha` is not in `0.001..=1`, or `bits` not in `1..=7`.
     #[must_use]
     pub fn new(period: Duration, alpha: f64, bits: u32) -> Self {
-        assert!(period > Duration::ZERO, "a register decays every so often");
-        assert!((0.001..=1.0).contains(&alpha), "a register loses a share of itself, not {alpha}");
-        assert!((1..=7).contains(&bits), "a load is a few bits, not {bits}");
+        assert!(period > Duration::ZERO, "the period of a register must be greater than 0");
+        assert!((0.001..=1.0).contains(&alpha), "`alpha` must be 0.001 to 1 (got {alpha})");
+        assert!((1..=7).contains(&bits), "`bits` must be 1 to 7 (got {bits})");
         let kept = 1.0 - alpha;
         let factors = std::iter::successors(Some(kept), |factor| Some(factor * kept));
         Self {
@@ -107,7 +108,7 @@ impl Dre {
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn scaled_load(&self, register: &DreRegister, now: Time, rate: Rate, times: (u64, u64)) -> u8 {
-        // Bytes of a register at line rate: C · tau.
+        // Number of bytes in the register at line rate: C · tau.
         let full = rate.as_bps_f64() * self.tau / 8.0;
         let held = self.bytes(register, now) * times.0 as f64 * self.levels;
         // A cast from a float saturates. A link without a rate is fully loaded as soon as it has carried a packet.
@@ -149,7 +150,7 @@ mod tests {
         register
     }
 
-    /// Oracle §11.1, first line.
+    /// Checks levels and decay (specifications/expeditus.md §11.1, first line).
     #[test]
     fn oracle_11_1_levels() {
         let dre = paper();
@@ -161,7 +162,7 @@ mod tests {
         assert_eq!([31_249, 31_250, 20 * 1_518].map(load), [0, 1, 0]);
     }
 
-    /// Constants §2.2: bytes per level for each rate, period and alpha.
+    /// Checks the bytes per level for each rate, period and alpha (specifications/expeditus.md §2).
     #[test]
     fn oracle_2_2_level_widths() {
         let mbps = |mbps: u64| Rate::from_bps(mbps * 1_000_000);
@@ -179,7 +180,8 @@ mod tests {
         }
     }
 
-    /// The loads observed over time at a steady share of line rate: frames of 1,518 B, 1,538 B on the wire.
+    /// Returns the loads observed over time if packets are paced at the rate `share` of line rate. A frame
+    /// has 1,518 B in the register and takes 1,538 B on the wire.
     fn steady(dre: &Dre, share: f64) -> BTreeSet<u8> {
         let gap = 1_538.0 * 8.0 / (share * 10e9) * 1e12;
         let mut register = DreRegister::default();
@@ -195,7 +197,7 @@ mod tests {
         seen
     }
 
-    /// Oracle §11.1, second line.
+    /// Checks the loads at steady rates (specifications/expeditus.md §11.1, second line).
     #[test]
     fn oracle_11_1_steady_rates() {
         let expected: [(f64, &[u8]); 10] = [
@@ -219,8 +221,8 @@ mod tests {
         }
     }
 
-    /// Oracle §11.1, third line: a step from idle to full rate and back. Full rate is 25,000 B per period, counted as
-    /// one packet at the end of the period.
+    /// Checks a step from idle to full rate and back (specifications/expeditus.md §11.1, third line). Full
+    /// rate is 25,000 B per period, counted as one packet at the end of the period.
     #[test]
     fn oracle_11_1_steps() {
         let dre = paper();
@@ -238,7 +240,7 @@ mod tests {
         assert_eq!([7, 6, 5, 4, 3, 2, 1].map(below), [2, 3, 5, 7, 10, 14, 20].map(Some));
     }
 
-    /// Oracle §11.3, the side that scales before it rounds.
+    /// Checks loads that are scaled before they are rounded (specifications/expeditus.md §11.3, "prescale").
     #[test]
     fn oracle_11_3_prescale() {
         let dre = paper();

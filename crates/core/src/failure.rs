@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 pub struct Change {
     /// Time of the change. Packets that are queued for a failing link or travel over it are lost.
     pub at: Time,
-    /// The links; a node's failure is the failure of all links to and from it.
+    /// The links that change. If a node fails, these are all links to and from the node.
     pub links: Vec<LinkId>,
-    /// Their new state.
+    /// True if the links come up.
     pub up: bool,
     /// Time until topology discovery has told every node.
     pub discovery: Duration,
@@ -27,9 +27,10 @@ struct History {
 }
 
 impl Change {
-    /// The changes in order of time, each with only those links whose state really changes. If failures of a link
-    /// overlap, the link is down from the first failure to the last repair. Nodes learn of a link's changes in the
-    /// order in which they happen, so a quick discovery waits for an earlier slow one.
+    /// The changes in order of time, each with only those links whose state really changes. If failures of a
+    /// link overlap, the link is down from the first failure to the last repair. Nodes learn of a link's
+    /// changes in the order of the changes: a fast discovery waits until the slower discovery of an earlier
+    /// change is complete.
     #[must_use]
     pub fn effective(mut changes: Vec<Self>) -> Vec<Self> {
         // If one failure of a link begins at the instant at which another failure ends, the link stays down.
@@ -74,8 +75,8 @@ mod tests {
     #[test]
     fn a_link_with_two_failures_is_up_when_both_are_repaired() {
         let changes = vec![
-            change(1, &[0], false, 0),       // a link
-            change(2, &[0, 1, 2], false, 0), // a node at an end of that link
+            change(1, &[0], false, 0),       // a link fails
+            change(2, &[0, 1, 2], false, 0), // a node at one end of that link fails
             change(3, &[0], true, 0),
             change(4, &[0, 1, 2], true, 0),
         ];

@@ -6,15 +6,15 @@ use crate::{Bytes, Duration, FlowId, NodeId, Rate, Time};
 /// (specifications/cee.md §6.1). [`Births`](crate::Births) defines each process in slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Process {
-    /// Frames at equal distances.
+    /// Evenly spaced frames.
     #[default]
     Constant,
     /// Frames with exponential gaps.
     Poisson,
     /// Each slot of one frame at line rate contains a frame with the same probability.
     Bernoulli,
-    /// Bursts at line rate with a geometric number of frames, and silences of the length that results in the rate
-    /// (Markov).
+    /// Bursts at line rate with a geometric number of frames, and silences whose mean length gives the
+    /// application's rate (Markov).
     OnOff {
         /// Mean number of frames per burst.
         burst: u32,
@@ -27,7 +27,7 @@ pub enum Process {
 /// when it has them, and [closes](crate::Input::Close) the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
-    /// The flow's place in the workload.
+    /// The flow's number in the workload, in order of start.
     pub id: FlowId,
     /// Sender.
     pub src: NodeId,
@@ -37,11 +37,11 @@ pub struct Flow {
     pub size: Bytes,
     /// Time at which the application hands the flow to the transport.
     pub start: Time,
-    /// The rate at which the application produces the bytes; `None` if all are available at the start.
+    /// The rate at which the application produces the bytes; `None` if all bytes are available at the start.
     pub app_rate: Option<Rate>,
     /// The process by which the application produces the bytes at its rate.
     pub process: Process,
-    /// Share relative to other flows of its class, 1 to 255.
+    /// Weight of the flow's share of the bandwidth, relative to other flows of its class: 1 to 255.
     pub weight: u8,
     /// Priority class, 0 to 15; class 0 is served first.
     pub priority: u8,

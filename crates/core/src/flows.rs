@@ -62,7 +62,7 @@ impl From<Arc<[Flow]>> for Flows {
     /// # Panics
     /// If the flows are not in order of start, or not in order of their ids.
     fn from(flows: Arc<[Flow]>) -> Self {
-        assert!(flows.is_sorted_by(follows), "flows come in order of start, which is that of their ids");
+        assert!(flows.is_sorted_by(follows), "flows must be in order of start, and in order of their ids");
         Self { count: flows.len(), all: Coming(Pass::Listed(flows, 0)) }
     }
 }
@@ -178,7 +178,7 @@ impl Queued {
     pub fn take_if(&mut self, wanted: impl FnOnce(&Flow) -> bool) -> Option<Flow> {
         let flow = self.next.filter(wanted)?;
         self.next = self.coming.next();
-        debug_assert!(self.next.is_none_or(|next| follows(&flow, &next)), "flows come in order of start");
+        debug_assert!(self.next.is_none_or(|next| follows(&flow, &next)), "flows must be in order of start");
         Some(flow)
     }
 }
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "flows come in order of start")]
+    #[should_panic(expected = "flows must be in order of start")]
     fn a_list_out_of_order_is_refused() {
         let _ = Flows::from(vec![flow(1), flow(0)]);
     }

@@ -3,7 +3,8 @@
 use raddle_wire::id;
 
 id! {
-    /// A port of one node. Packets leave by it, and packets of the reverse direction arrive by it.
+    /// A port of one node. The node sends packets of a link by the port, and receives the packets of the
+    /// link's reverse direction by the same port.
     PortId(u16)
 }
 id! {
@@ -11,6 +12,7 @@ id! {
     LinkId(u32)
 }
 id! {
-    /// A flow of the workload, in order of start. Known to the sender's host and to the records, not to the wire.
+    /// A flow of the workload, in order of start. Only the sender's host and the records use this number;
+    /// packets do not carry it.
     FlowId(u32)
 }

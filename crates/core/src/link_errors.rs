@@ -17,7 +17,7 @@ pub struct LinkErrors {
     pub corruption: f64,
     /// The links that lose and damage packets; `None` for all links.
     pub links: Option<BTreeSet<LinkId>>,
-    /// Time from which no errors happen; `None` if they never end.
+    /// Time from which no more errors happen; `None` if errors never end.
     pub until: Option<Time>,
     /// The headers with which receivers decode damaged packets.
     pub decoders: Decoders,
@@ -44,7 +44,7 @@ impl LinkErrors {
 pub enum Fate {
     /// The packet arrives unchanged.
     Whole,
-    /// The packet does not arrive, and no node is told.
+    /// The packet does not arrive, and no node is notified.
     Lost,
     /// The packet arrives with one bit flipped.
     Damaged,

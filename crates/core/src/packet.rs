@@ -9,7 +9,7 @@ use std::ops::Range;
 pub struct Packet {
     /// Bytes on the wire, headers included.
     pub size: u32,
-    /// The tag by which the switches of a load balancer inform each other, if there is one.
+    /// The tag by which the switches of a load balancer inform each other; [`Shim::None`] if the packet has no tag.
     pub shim: Shim,
     /// The header, which determines all other properties of the packet.
     pub header: Header,
@@ -33,7 +33,7 @@ impl Packet {
     /// `size` bytes.
     ///
     /// # Panics
-    /// As [`Header::encode`].
+    /// In the same cases as [`Header::encode`].
     pub fn encode(&self, out: &mut Vec<u8>) {
         let end = out.len() + self.size as usize;
         self.shim.encode(out);
@@ -48,7 +48,7 @@ impl Packet {
     /// [`Error::Invalid`] if the header announces another payload length.
     ///
     /// # Panics
-    /// As [`Header::encode`].
+    /// In the same cases as [`Header::encode`].
     pub fn encode_with(&self, body: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         let end = out.len() + self.size as usize;
         self.shim.encode(out);
@@ -77,10 +77,10 @@ impl Packet {
     /// Decodes a packet. Also returns the range of its payload in `bytes`, for a runtime that keeps payloads.
     ///
     /// # Errors
-    /// As [`decode`](Self::decode).
+    /// In the same cases as [`decode`](Self::decode).
     ///
     /// # Panics
-    /// As [`decode`](Self::decode).
+    /// In the same cases as [`decode`](Self::decode).
     pub fn decode_with(bytes: &[u8], decoders: &Decoders) -> Result<(Self, Range<usize>), Error> {
         let size = u32::try_from(bytes.len()).expect("a packet's size fits 32 bits");
         let shim = Shim::decode(bytes)?;
@@ -105,8 +105,8 @@ impl Packet {
         (whole == size as usize).then_some(Self { size, shim, header })
     }
 
-    /// Appends the bytes in front of the payload to `out`. They must not depend on the payload:
-    /// [`HeaderInfo::covers_payload`].
+    /// Appends the bytes in front of the payload to `out`. These bytes must not depend on the payload
+    /// ([`HeaderInfo::covers_payload`] must be false).
     #[inline]
     pub fn encode_front(&self, out: &mut Vec<u8>) {
         self.shim.encode(out);
@@ -241,7 +241,8 @@ mod tests {
 
     #[test]
     fn a_packet_stays_within_its_memory_budget() {
-        // Packets fit in a cache line; 96 B per packet in flight are allowed, including its ring entry.
+        // A packet fits in a cache line. With its entry in the link's ring buffer, a packet in flight may
+        // take at most 96 B.
         assert_eq!(size_of::<Packet>(), 64);
     }
 }

@@ -1,6 +1,6 @@
 //! Prefetch hints to the processor.
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 const LINE: usize = 64;
 
 /// Prefetches the first cache line of `place`, which is about to be read. Does nothing on targets without prefetch.
@@ -30,7 +30,7 @@ pub fn prefetch_lines<T: ?Sized>(place: &T, lines: usize) {
 #[inline(always)]
 fn ask_for(place: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    #[expect(unsafe_code, reason = "the only way to ask")]
+    #[expect(unsafe_code, reason = "the prefetch intrinsic is unsafe")]
     // SAFETY: a prefetch is a hint. It reads and writes nothing that a program could see, and cannot fault.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

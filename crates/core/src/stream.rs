@@ -78,8 +78,8 @@ impl Stream {
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn geometric(&mut self, mean: f64) -> u64 {
         debug_assert!(mean >= 1.0, "a success takes a trial");
-        // If success is certain, the divisor is -inf and the quotient 0. A cast of too large a quotient gives the
-        // largest value.
+        // If success is certain, the divisor is -inf and the quotient is 0. The cast to an integer saturates
+        // if the quotient is too large.
         let failures = libm::log1p(-self.unit()) / libm::log1p(-mean.recip());
         (failures as u64).saturating_add(1)
     }

@@ -64,7 +64,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
 pub fn row<'a, const N: usize>(words: &[Word<'a>], columns: [&str; N]) -> Result<[Word<'a>; N], Misread> {
     words.try_into().map_err(|_| {
         let columns = columns.join(" ");
-        words[0].error(format!("{} columns where there should be {N}: {columns}", words.len()))
+        words[0].error(format!("the number of columns must be {N} (got {}): {columns}", words.len()))
     })
 }
 
@@ -98,7 +98,7 @@ mod tests {
             "line 2, column 3: `x` is not a count"
         );
         let error = row(&[word, word], ["size"]).unwrap_err().to_string();
-        assert_eq!(error, "line 2, column 3: 2 columns where there should be 1: size");
+        assert_eq!(error, "line 2, column 3: the number of columns must be 1 (got 2): size");
     }
 
     #[test]

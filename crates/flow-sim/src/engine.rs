@@ -111,8 +111,8 @@ impl Simulation {
     /// Runs until no flow is left, the time limit is reached, or `check`, called at intervals, stops the run. Returns
     /// true if `check` did not stop the run.
     ///
-    /// `report` gets the reports that a packet engine's hosts would make about each flow, with the times of these
-    /// reports. A report's time may be later than that of the next report.
+    /// `report` gets the reports that a packet engine's hosts would make about each flow, with the times of
+    /// these reports. A report's time may be later than the time of the next report.
     pub fn run(
         &mut self,
         report: &mut dyn FnMut(Time, NodeId, Report),
@@ -141,7 +141,7 @@ impl Simulation {
         }
     }
 
-    /// The time of the last report, or the limit if events are left after it.
+    /// The time of the last report, or the time limit if later events are pending.
     #[must_use]
     pub fn now(&self) -> Time {
         self.latest.max(self.now)
@@ -360,7 +360,8 @@ impl Simulation {
         }
     }
 
-    /// Queues the flow for the time at which it is due, unless an earlier entry exists. An early entry does no harm.
+    /// Queues the flow for the time at which it is due, unless an earlier entry exists. An entry that is too
+    /// early is queued again for the right time when it is reached.
     fn queue(&mut self, place: u32) {
         let live = self.live[place as usize].as_mut().expect("a flow");
         if live.due < live.queued {
@@ -370,7 +371,7 @@ impl Simulation {
     }
 }
 
-/// A flow's name in reports.
+/// A flow's key in reports.
 fn key(flow: &Flow) -> FlowKey {
     FlowKey(flow.id.0.into())
 }

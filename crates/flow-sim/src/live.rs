@@ -13,7 +13,8 @@ pub(crate) struct Live {
     pub(crate) slot: Option<u32>,
     /// Time of the flow's valid entry in the heap; [`Time::NEVER`] if there is none.
     pub(crate) queued: Time,
-    /// Time at which the flow ends at its present rate, or begins.
+    /// Time at which the flow begins to send. Once the flow sends: the time at which it ends at its present
+    /// rate.
     pub(crate) due: Time,
     /// Time at which `left` was valid.
     since: Time,
@@ -54,7 +55,7 @@ impl Live {
         self.left = self.left(now);
         (self.since, self.rate) = (now, rate);
         self.due = if rate > 0.0 {
-            // Casts saturate, so an endless flow is never due.
+            // The cast of a float saturates, so a flow with rate 0 is never due.
             now + Duration::from_ps((self.left / rate * PS_PER_S).ceil() as u64)
         } else {
             Time::NEVER

@@ -103,7 +103,7 @@ fn oracle_13_2_lone_flow_across_the_tree() {
     assert_near(done, 1.2635, 5e-4);
 }
 
-/// Fair sharing of three flows of one, two and three units.
+/// Three flows of one, two and three units share a link fairly (specifications/pdq.md §13, oracle 6).
 #[test]
 fn oracle_13_6_fair_sharing_ends_at_3_5_6() {
     // A unit takes 100 ms, so the time of one packet on the second link hardly matters.
@@ -126,8 +126,8 @@ fn the_fct_of_a_lone_flow_is_the_time_of_its_packets() {
 
 #[test]
 fn a_later_flow_gets_half_of_the_link_until_it_ends() {
-    // 1 MB is alone for 4 ms, then has half of the rate until the other flow's 125 KB are sent, and is then alone
-    // again.
+    // The flow of 1 MB is alone for 4 ms, then has half of the rate until the other flow's 125 KB are sent,
+    // and is then alone again.
     let flows = [flow(0, 0, 2, 1_000_000, 0.0), flow(1, 1, 2, 125_000, 4.0)];
     let ends = ends(bare_star(3), &flows, Config { framing: BARE, ..CONFIG });
     assert_near(ends[1].0, 6.0, 0.01);
@@ -150,7 +150,7 @@ fn links_count_the_packets_of_the_flows_that_crossed_them() {
     let mut simulation = simulation(star(3), &flows, CONFIG);
     run(&mut simulation, 2);
     let crossed = |packets, bytes| LinkLoad { packets, bytes };
-    // Links 0 to 2 leave the hosts; the others leave the switch.
+    // Links 0 to 2 start at the hosts; the other links start at the switch.
     let expected = [
         crossed(3.0, 3_120.0),
         crossed(1.0, 140.0),
@@ -174,7 +174,8 @@ fn a_time_limit_leaves_flows_on_their_way() {
     assert_near(simulation.loads()[0].bytes, 31_250.0, 1e-3);
 }
 
-/// The flow is sent by the limit and would be delivered after it, so the run continues to the limit.
+/// The sender has sent the whole flow before the limit, but the delivery would be after the limit. So the
+/// run continues to the limit.
 #[test]
 fn a_run_whose_last_delivery_comes_after_its_limit_ends_at_the_limit() {
     let flows = [flow(0, 0, 1, 1_460, 0.0)];
@@ -184,7 +185,7 @@ fn a_run_whose_last_delivery_comes_after_its_limit_ends_at_the_limit() {
     assert_eq!(simulation.now(), ms(0.04));
 }
 
-/// One packet in a hundred crosses a link that is a thousand times slower than the other.
+/// One packet in a hundred crosses a link that is a thousand times slower than the first link.
 #[test]
 fn a_slow_link_that_few_packets_cross_makes_no_flow_faster_than_propagation() {
     let topology = builders::dumbbell(1, 1, GBPS, Rate::from_bps(1_000_000), HOP).unwrap();

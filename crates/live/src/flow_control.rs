@@ -133,7 +133,7 @@ pub(crate) trait ControlLinks: Serve {
         if let Some(packet) = told
             && self.ports(node.place()).get(port).up
         {
-            debug_assert_eq!(packet.class(), Class::CONTROL, "what flow control says is never held back");
+            debug_assert_eq!(packet.class(), Class::CONTROL, "flow control frames are never paused");
             node.send(self, packet, Some(port));
         }
         self.expect_control(link);

@@ -1,8 +1,9 @@
 //! A barrier for threads that meet every few microseconds. A waiting thread spins for about the time that it takes to
 //! wake a thread, and then sleeps.
 //!
-//! With this limit, waiting costs at most twice as much as the better of always spinning and always sleeping (Karlin et
-//! al., SOSP 1991). If a waited-for thread has no core, the waiting thread soon sleeps and frees a core.
+//! With this limit, a wait costs at most twice as much as the cheaper of the two pure strategies, always to
+//! spin and always to sleep (Karlin et al., SOSP 1991). If some thread has no core, a waiting thread soon
+//! sleeps and frees its core.
 
 use crate::sync::{
     AtomicBool, AtomicU32, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError, SPINS, panicking,
@@ -26,7 +27,7 @@ pub(crate) struct Barrier {
     wake: Condvar,
 }
 
-/// The error of a wait if a thread has panicked.
+/// The error that [`Barrier::wait`] returns if a thread has panicked.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
 
@@ -98,7 +99,8 @@ impl Barrier {
         self.asleep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a guard that a thread holds while it works: it breaks the barrier if the thread panics.
+    /// Returns a guard that a thread holds while it works. If the thread panics, the guard breaks the
+    /// barrier.
     pub(crate) fn guard(&self) -> Guard<'_> {
         Guard(self)
     }

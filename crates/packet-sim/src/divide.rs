@@ -1,10 +1,10 @@
 //! Divides a fabric among threads into parts of about equal load. Few links connect the parts, and each of these links
 //! has a delay.
 //!
-//! The method is recursive bisection. One half grows from a node at the rim. Each step adds the node that reduces the
-//! border most, until the half has its share of the load (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput.
-//! 20(1), 1998). A node's load is the sum of its links' rates, with a higher weight at hosts. A Clos network is divided
-//! by pods if that gives equal parts.
+//! The method is recursive bisection. One half grows from a node at the rim. Each step adds the node that
+//! most reduces the rate of the links between the halves, until the half has its share of the load (greedy
+//! graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998). A node's load is the sum of its
+//! links' rates, with a higher weight at hosts. A Clos network is divided by pods if that gives equal parts.
 
 use raddle_core::{Duration, LinkId, NodeId, PortId};
 use raddle_topology::{Clos, Shape, Topology};
@@ -23,8 +23,8 @@ pub(crate) struct Division {
 }
 
 impl Division {
-    /// Divides the fabric into at most `parts` parts. The number of parts is smaller if links without delay join too
-    /// many nodes.
+    /// Divides the fabric into at most `parts` parts. Nodes that are joined by links without delay stay in
+    /// one part, so the division may have fewer parts than `parts`.
     pub(crate) fn new(topology: &Topology, parts: usize) -> Self {
         let home = match parts {
             0 | 1 => vec![0; topology.node_count()],
@@ -93,9 +93,10 @@ impl Division {
     }
 }
 
-/// Divides a Clos network by its pods (by its edge switches if there is one pod), and returns the part of each node.
-/// Every part then has the same number of nodes of each level; growing does not find such a division. Returns `None` if
-/// the pods cannot be divided evenly among the parts, if a link has no delay, or if the fabric is no Clos network.
+/// Divides a Clos network by its pods (by its edge switches if there is one pod), and returns the part of
+/// each node. Every part then has the same number of nodes of each level; recursive bisection does not find
+/// such a division. Returns `None` if the pods cannot be divided evenly among the parts, if a link has no
+/// delay, or if the fabric is no Clos network.
 fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
     let &Shape::Clos(size) = topology.shape() else { return None };
     let units = if size.pods > 1 { size.pods } else { size.edges };
@@ -206,8 +207,8 @@ impl Growing {
         for &group in groups {
             side[group as usize] = Side::Rest;
         }
-        // The reduction of the border if the group joins: the rate of the group's links into the grown half, less the
-        // rate of its other links.
+        // How much the rate of the links between the halves falls if the group joins the growing half: the
+        // rate of the group's links into the growing half, less the rate of its other links.
         let mut gain: Vec<i64> = vec![0; self.load.len()];
         for &group in groups {
             let inside =
@@ -221,14 +222,14 @@ impl Growing {
         while grown < share {
             let (reached, group) = match heap.pop() {
                 Some((reached, std::cmp::Reverse(group))) => (reached, group),
-                // No group that is left has a link to the grown half.
+                // No remaining group has a link to the growing half.
                 None => match seeds.find(|&&seed| side[seed as usize] == Side::Rest) {
                     Some(&seed) => (gain[seed as usize], seed),
                     None => break,
                 },
             };
             if side[group as usize] != Side::Rest || reached != gain[group as usize] {
-                continue; // the group has joined, or is listed again with a better gain
+                continue; // stale entry: the group has joined the half, or another entry has its new gain
             }
             side[group as usize] = Side::Grown;
             grown += self.load[group as usize].max(1);
@@ -265,8 +266,9 @@ mod tests {
     #[test]
     fn parts_are_of_about_equal_load_and_few_links_are_cut() {
         let rates = ClosRates { host: RATE, uplink: RATE, core: RATE };
-        // A plane cuts a torus of 8x8x8 twice, 128 links each; half of a fat-tree's pods have 128 links to cores
-        // elsewhere.
+        // Directed links cut by a division into two halves. Torus of 8x8x8: two planes of 64 links in two
+        // directions each, 256 in total. Fat-tree with k = 8: each of the 8 pods has 8 uplinks to the cores
+        // in the other half, in two directions, 128 in total.
         let fabrics = [(torus(&[8, 8, 8], RATE, DELAY), 256), (fat_tree(8, rates, DELAY), 128)];
         for (topology, most_cut) in fabrics {
             let topology = topology.expect("valid sizes");

@@ -10,7 +10,7 @@ pub enum Step {
     Push {
         /// The event's time, in picoseconds.
         time: u64,
-        /// The event's kind and its link, node or change; breaks ties.
+        /// The event's kind and the index of its link, node or change. Orders events of equal time.
         target: u32,
     },
     /// The next event is removed.

@@ -182,7 +182,7 @@ impl EventQueue {
         self.wheel[(bucket % BUCKETS) as usize].iter().map(move |&entry| self.event(bucket, entry))
     }
 
-    /// The event that follows `distance` events after the next event, if it is already in the current bucket.
+    /// The event `distance` places after the next event, if it is already in the current bucket.
     #[inline]
     pub(crate) fn ahead(&self, distance: usize) -> Option<Event> {
         let i = self.serving.len().checked_sub(distance + 1)?;
@@ -320,8 +320,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the queue with a heap: any mix of pushes (never into the past), pops and looks ahead gives the same
-        /// events.
+        /// Compares the queue with a heap: any sequence of pushes (never into the past), pops and calls of
+        /// `ahead` gives the same events.
         #[test]
         fn pops_in_order(
             links in 1_usize..10_000,

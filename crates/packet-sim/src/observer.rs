@@ -3,7 +3,7 @@
 use crate::events::Event;
 use raddle_core::{DropReason, LinkId, NodeId, Observer, Packet, PortId, Report, Time};
 
-/// A pending call of the observer.
+/// A call of the observer that the engine has yet to make.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Report { node: NodeId, report: Report },
@@ -46,7 +46,8 @@ impl Log {
 /// Passes the entries of all partitions to the observer, in the order in which a single partition would have logged
 /// them.
 pub(crate) fn tell<O: Observer>(observer: &mut O, all: &mut Vec<(Event, u64, Heard)>) {
-    // Each partition's entries are in order; a step of an event happens in one partition.
+    // A step of an event happens in one partition, and each partition's entries are in order. The sort is
+    // stable, so it keeps the order of entries within a step.
     all.sort_by_key(|&(event, step, _)| (event, step));
     for (event, _, heard) in all.drain(..) {
         match heard {

@@ -51,7 +51,8 @@ impl QueueDepths {
     }
 }
 
-/// A port and its link, on two cache lines. A hop mostly reads the first line and mostly writes the second.
+/// A port and its link, on two cache lines. The processing of a hop mostly reads the first line and mostly
+/// writes the second line.
 #[repr(C, align(128))]
 pub(crate) struct Port {
     /// Packets that the port has accepted (for a served port: packets whose transmission has begun). If the link leads
@@ -77,7 +78,7 @@ pub(crate) struct Port {
     /// True if departures are kept in a [`Special::ledger`], because under cut-through the wire does not know the
     /// departures.
     pub(crate) has_ledger: bool,
-    /// True if the departure of a packet may still be unsettled when the packet arrives at the far end.
+    /// True if a packet may arrive at the far end before `queued` has been reduced by the packet's size.
     pub(crate) settles_late: bool,
     /// True if the far end forwards no packets, so that packets arrive there with their last bit.
     pub(crate) ends_here: bool,
@@ -129,13 +130,14 @@ pub(crate) struct Leaving {
     /// Time at which the last bit leaves the port.
     pub(crate) sent: Time,
     pub(crate) arrives: Time,
-    /// On a link to another partition: the slot of this partition's copy of the packet, if there is a copy.
+    /// The slot of this partition's copy of the packet, if the link leads to another partition and there is
+    /// a copy.
     pub(crate) slot: u32,
     pub(crate) size: u32,
 }
 
-/// State of a port that costs two events per packet, because a packet's departure is not known when the packet arrives.
-/// The fields that every packet needs are on the first cache line.
+/// State of a port that costs two events per packet, because a packet's departure time is not known when the
+/// packet is queued. The fields that every packet needs are on the first cache line.
 #[repr(C)]
 pub(crate) struct Served {
     pub(crate) queue: Box<dyn Queue>,
@@ -150,8 +152,8 @@ pub(crate) struct Served {
     pub(crate) node: u32,
     /// True if a packet that finds the queue empty may bypass it.
     pub(crate) may_pass: bool,
-    /// True if an event stands for the end of the transmission: only if a packet waits, or if the agent or the node
-    /// must be told of the departure.
+    /// True if an end-of-transmission event is pending. Such an event is needed only if a packet waits, or
+    /// if the agent or the node must be told of the departure.
     pub(crate) is_due: bool,
     /// True if `serving` is set.
     pub(crate) is_heard: bool,
@@ -181,8 +183,8 @@ pub(crate) struct Departure {
 
 /// A packet in service whose departure must be reported to the agent or the node.
 pub(crate) struct InService {
-    /// A copy for the node, if the node is told of departures: under cut-through the packet's header may already have
-    /// left the next node.
+    /// A copy of the packet for the node, if the node is told of departures. Under cut-through the packet
+    /// itself may already have left the next node.
     pub(crate) packet: Option<Packet>,
     pub(crate) class: raddle_core::Class,
     pub(crate) size: u32,
@@ -331,7 +333,7 @@ impl Port {
         prefetch(&self.stats);
     }
 
-    /// Brings `queued` of a port without ledger up to `now`.
+    /// Brings `queued` of a port without a ledger up to `now`.
     #[inline]
     pub(crate) fn settle(&mut self, now: Time, class: &Class) {
         self.queued -= self.wire.settle(now + class.delay);

@@ -37,7 +37,8 @@ pub enum Switching {
 pub struct Config {
     /// Store-and-forward or cut-through.
     pub switching: Switching,
-    /// Failures and repairs. A link with overlapping failures is up again when each of the failures has been repaired.
+    /// Failures and repairs. A link with overlapping failures is down until the last of these failures is
+    /// repaired.
     pub changes: Vec<Change>,
     /// Losses and bit errors of links.
     pub errors: LinkErrors,
@@ -66,8 +67,8 @@ pub struct Simulation<O> {
     partitions: Vec<Partition>,
     /// The present division of the fabric.
     division: Arc<Division>,
-    /// The other of two divisions, once it is known. If the fabric is undivided now, this is the division among
-    /// threads. Otherwise this is the undivided fabric.
+    /// The division to which the run changes next, once it has been computed. If the fabric is undivided
+    /// now, this is the division among threads. Otherwise this is the undivided fabric.
     other_division: Option<Arc<Division>>,
     threads: Threads,
     /// Number of threads that this machine can run at once.
@@ -80,7 +81,7 @@ pub struct Simulation<O> {
     /// Times at which links fail or recover, in order.
     changes: Vec<Time>,
     time_limit: Option<Time>,
-    /// True if the limit was reached before the fabric came to rest.
+    /// True if the time limit was reached before the fabric came to rest.
     at_limit: bool,
     /// All events before this time have happened.
     until: Time,
@@ -102,10 +103,10 @@ fn cores() -> usize {
 impl<O: Observer> Simulation<O> {
     /// Bytes of memory of a directed link and its port, if never more than one packet at a time travels on the link.
     pub const BYTES_A_LINK: usize = BYTES_A_LINK;
-    /// Additional bytes of memory of a port with a [`Queue`](raddle_core::Queue), an agent or flow control, without
-    /// these parts.
+    /// Additional bytes of memory of a port with a [`Queue`](raddle_core::Queue), an agent or flow control.
+    /// The memory of these three parts themselves is not included.
     pub const BYTES_A_SERVED_PORT: usize = BYTES_A_SERVED_PORT;
-    /// Bytes of memory that a node takes, without its parts.
+    /// Bytes of memory of a node. The memory of its parts (host, forwarder and so on) is not included.
     pub const BYTES_A_NODE: usize = BYTES_A_NODE;
     /// Bytes of memory of a packet in flight, including its entry on a link.
     pub const BYTES_A_PACKET: usize = BYTES_A_PACKET + size_of::<Travelling>();
@@ -185,7 +186,7 @@ impl<O: Observer> Simulation<O> {
 
     /// Like [`run`](Self::run), but processes only events before `until`. A later call can process later events.
     pub fn run_until(&mut self, until: Time, mut check: impl FnMut(&Progress) -> ControlFlow<()>) -> Reached {
-        // Events at the limit itself still happen.
+        // The run includes the events at the time limit itself.
         let limit = self.time_limit.map_or(Time::NEVER, |limit| limit + Duration::from_ps(1));
         let end = limit.min(until);
         while let Some(mut rest) = self.rest.filter(|rest| rest.next_look() <= end) {
@@ -295,7 +296,8 @@ impl<O: Observer> Simulation<O> {
         ended
     }
 
-    /// The number of windows into which threads would divide a piece of a run.
+    /// The number of windows that several threads would need for a part of the run that spans `simulated`
+    /// and has `events` events.
     fn windows(&mut self, simulated: Duration, events: u64) -> u64 {
         if self.other_division.is_none() && self.chooser.asks_for_windows() {
             let division = Division::new(&self.plan.topology, self.threads.at_most());
@@ -308,7 +310,7 @@ impl<O: Observer> Simulation<O> {
             Some(division) if division.parts() > 1 => {
                 events.min(simulated.as_ps() / division.lookahead().as_ps() + 1)
             }
-            _ => u64::MAX, // not known: then the chooser sees no gain from several threads
+            _ => u64::MAX, // unknown: with so many windows, the chooser expects no gain from several threads
         }
     }
 
@@ -323,7 +325,7 @@ impl<O: Observer> Simulation<O> {
         self.chooser.changed(started.elapsed());
     }
 
-    /// The time of the last event, or the limit if events are left beyond it.
+    /// The time of the last event, or the time limit if later events are pending.
     pub fn now(&self) -> Time {
         let last = self.partitions.iter().map(Partition::now).max().unwrap_or(Time::ZERO);
         if self.at_limit { self.time_limit.unwrap_or(last) } else { last }
@@ -368,10 +370,10 @@ impl<O: Observer> Simulation<O> {
         accounts
     }
 
-    /// Returns a deadlock: a cycle of links, each of which has waited for the next since the last call. Such a link is
-    /// paused, has packets to send, and has sent no packet since the last call, because the memory at its far end is
-    /// full of packets that wait only for links in the same state. Only a failure would ever resolve the cycle. Call
-    /// this at intervals much longer than a pause.
+    /// Returns a deadlock: a cycle of links, each of which has waited for the next link since the last call.
+    /// Such a link is paused, has packets to send, and has sent no packet since the last call, because the
+    /// memory at its far end is full of packets that wait only for links in the same state. Only a failure
+    /// would ever resolve the cycle. Call this at intervals much longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())

@@ -40,7 +40,7 @@ impl Parcel {
 #[repr(align(64))]
 struct Slot(Option<Packet>);
 
-/// Panic message: every slot in use holds a packet.
+/// Panic message for a slot that should hold a packet and is free.
 const PRESENT: &str = "a packet in flight";
 
 /// Memory of a packet in bytes.
@@ -97,7 +97,7 @@ impl Slab {
         let is_plain = parcel.is_plain();
         let Parcel { packet, origin, tail } = parcel;
         let slot = self.insert(packet);
-        // Most fabrics keep no origins.
+        // In most fabrics `origins` stays empty.
         if !is_plain || (slot as usize) < self.origins.len() {
             self.set_origin(slot, origin);
             self.set_tail(slot, tail);

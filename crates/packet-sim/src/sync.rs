@@ -14,7 +14,8 @@ mod tests {
     use super::*;
     use crate::barrier::{Barrier, Broken};
 
-    /// With one core per thread, waiting threads spin. With one core in total, waiting threads sleep.
+    /// The test runs twice: with one core per thread, where waiting threads spin, and with one core in
+    /// total, where waiting threads sleep.
     #[test]
     fn no_thread_is_a_round_ahead() {
         const THREADS: usize = 4;

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 /// Number of threads that share a run. The result is the same for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// This many threads, or fewer if links without delay join too many nodes. 0 counts as 1.
+    /// This many threads. The number is smaller if the fabric cannot be divided into so many parts, because
+    /// links without delay join too many nodes. 0 means 1.
     Always(usize),
-    /// Up to this many threads while they are faster than one thread, otherwise one thread.
+    /// At most this many threads while they are faster than one thread; one thread otherwise.
     UpTo(usize),
     /// One thread and several threads in turn, for random periods. Tests use this to check that the number of threads
     /// does not affect the result.
@@ -40,16 +41,17 @@ impl Threads {
 }
 
 /// The wall clock.
-#[expect(clippy::disallowed_methods, reason = "it decides which threads compute a result, not the result")]
+#[expect(clippy::disallowed_methods, reason = "the clock affects only the choice of threads, not the result")]
 pub(crate) fn wall_clock() -> Instant {
     Instant::now()
 }
 
-/// A piece of a run.
+/// A measured part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Piece {
     pub(crate) events: u64,
-    /// Windows into which several threads divide the piece, or would divide it.
+    /// Number of windows into which several threads divide this part of the run. If one thread ran it, the
+    /// number that several threads would have needed.
     pub(crate) windows: u64,
     pub(crate) took: Duration,
 }
@@ -77,8 +79,9 @@ pub(crate) enum Chooser {
 
 /// Number of events that one thread processes between two decisions, about one or two milliseconds.
 const EVENTS_A_PIECE: u64 = 1 << 14;
-/// With [`Threads::Drawn`], the length of a period is a random power of two. These are the limits of the exponent, in
-/// events on one thread and in windows on several threads.
+/// With [`Threads::Drawn`], the length of a period is a random power of two. These are the largest
+/// exponents: `EVENTS_A_TURN` for periods of one thread (in events), `WINDOWS_A_TURN` for periods of several
+/// threads (in windows).
 const EVENTS_A_TURN: u64 = 9;
 const WINDOWS_A_TURN: u64 = 4;
 
@@ -141,47 +144,53 @@ impl Chooser {
     }
 }
 
-/// Minimum cost of a window for each of several threads: the barrier and a check for mail. It is used to decide that a
-/// trial cannot pay off.
+/// Minimum overhead of a window on each of several threads, in nanoseconds: the barrier and a check for
+/// mail. It is used to rule out trials that cannot pay off.
 const MEETING_NS: f64 = 500.0;
-/// Speedup that must be possible with several threads before a trial starts, and that the trial must reach.
+/// Minimum speedup of several threads over one thread. A trial starts only if this speedup is possible, and
+/// succeeds only if it is reached.
 const WORTH_IT: f64 = 1.1;
-/// Possible speedup above which the wait before the first trial is short.
+/// Possible speedup at and above which the wait before a trial may be `SHORT_WAIT`.
 const PROMISING: f64 = 1.5;
 /// Length of the slices of a run whose costs are compared.
 const SLICE: Duration = Duration::from_millis(2);
-/// The wait before a trial, as a multiple of the trial's possible cost. The wait doubles after each failed trial.
+/// The wait before a trial, as a multiple of the time that the trial may cost. The wait doubles after each
+/// failed trial.
 const WAIT: u32 = 50;
-/// Replaces `WAIT` if the possible speedup is at least `PROMISING` and no trial has failed.
+/// The shorter wait before a trial, in the same unit as `WAIT`. It applies if the possible speedup is at
+/// least `PROMISING` and no trial has failed since the last successful trial.
 const SHORT_WAIT: u32 = 30;
 const MOST_DOUBLINGS: u32 = 4;
-/// The cost on one thread is the cost of the cheapest of this many last slices.
+/// Number of recent slices on one thread. The cheapest of these slices gives the cost on one thread.
 const RECENT: usize = 8;
 /// Number of slices in a trial of one thread.
 const TRIAL_OF_ONE: usize = 3;
-/// Maximum number of slices in a trial of several threads. The first good slice ends the trial successfully. If that
-/// slice was an exception, `PATIENCE` soon returns the run to one thread.
+/// Maximum number of slices in a trial of several threads. One slice that reaches the speedup `WORTH_IT`
+/// ends the trial with success. If later slices are slow, the run soon returns to one thread (see
+/// `PATIENCE`).
 const TRIAL_OF_SEVERAL: usize = 4;
-/// Time that several threads may lose against one thread before the run returns to one thread.
+/// Excess of the time on several threads over the estimated time on one thread. If the excess is larger, the
+/// run returns to one thread.
 const PATIENCE: Duration = Duration::from_millis(4);
 
 /// Compares the cost of an event on one thread and on several threads, and keeps the cheaper way.
 ///
-/// One thread is judged by its best recent slice, several threads by the mean of their slices. The reason is that other
-/// processes on a core make a slice slow, and this harms threads that wait for each other most.
+/// The cost on one thread is that of its cheapest recent slice, because other processes on the core only
+/// make a slice slower. The cost on several threads includes this disturbance: threads that wait for each
+/// other suffer most from it.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    /// Threads that run at once.
+    /// Number of threads that run at once when the work is shared.
     threads: usize,
     /// True if several threads run now.
     together: bool,
     /// True if the present number of threads is on trial.
     on_trial: bool,
-    /// The value of `on_trial` after the next change of the number of threads.
+    /// The value that `on_trial` gets at the next change of the number of threads.
     next_on_trial: bool,
     /// The present slice up to now.
     slice: Piece,
-    /// Slices since the last change.
+    /// Number of complete slices since the number of threads last changed.
     slices: usize,
     /// Costs of the last slices on one thread, in nanoseconds per event.
     recent: VecDeque<f64>,
@@ -189,7 +198,7 @@ pub(crate) struct Measured {
     alone: f64,
     /// Cost of the last slice on several threads, in nanoseconds per event.
     shared: f64,
-    /// Time that several threads have lost against one thread, in nanoseconds.
+    /// How much longer several threads have taken than one thread would have taken, in nanoseconds.
     behind: f64,
     /// Time that a change of the number of threads takes.
     change: Duration,
@@ -274,7 +283,7 @@ impl Measured {
         self.shared = slice.cost();
         self.behind += slice.took.as_nanos() as f64 - slice.events as f64 * self.alone;
         if self.on_trial {
-            // The first slice starts threads and fills caches.
+            // The first slice cannot win: it includes the time to start the threads and fill their caches.
             if self.slices > 1 && self.shared * WORTH_IT <= self.alone {
                 self.keep();
                 return Next::Stay;
@@ -294,7 +303,7 @@ impl Measured {
         Next::Change
     }
 
-    /// Upper bound of the speedup of several threads, estimated from the work of a window.
+    /// Upper bound of the speedup of several threads, estimated from the work per window.
     fn promise(&self, slice: &Piece) -> f64 {
         let work = self.alone * slice.events as f64 / slice.windows.max(1) as f64;
         work / (work / self.threads as f64 + MEETING_NS)
@@ -326,7 +335,7 @@ impl Measured {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Stay,
-    /// Change the number of threads on trial.
+    /// Change the number of threads, and put the new number on trial.
     Trial,
     /// Change the number of threads without a trial.
     Change,
@@ -432,7 +441,7 @@ mod tests {
     fn one_thread_is_tried_again_where_it_has_become_the_faster() {
         let mut chooser = measured();
         run(&mut chooser, FAST, Duration::from_secs(1));
-        // Several threads are as fast as before.
+        // Several threads are again as fast as before the disturbance.
         run(&mut chooser, Machine { alone_ns: 50, ..FAST }, Duration::from_secs(2));
         assert!(!chooser.together, "{chooser:?}");
     }

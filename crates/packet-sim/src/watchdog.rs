@@ -26,8 +26,9 @@ impl Watchdog {
     }
 }
 
-/// Returns the edges between links from which every path leads only to stuck links. If any packet in a memory can still
-/// leave, to a host or over a link that is not stuck, then the memory will eventually be freed.
+/// Returns the edges between links from which every path leads only to stuck links. If any packet in a
+/// node's memory can still leave, to a host or over a link that is not stuck, that memory will eventually be
+/// freed.
 fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> Vec<(LinkId, LinkId)> {
     loop {
         let mut sources: Vec<LinkId> = edges.iter().map(|&(link, _)| link).collect();
@@ -75,7 +76,7 @@ mod tests {
         let circle = [(0, 1), (1, 3), (3, 4), (4, 1)];
         assert_eq!(found(&circle), Some([1, 3, 4].map(LinkId).to_vec()));
         let way_out = [(0, 1), (1, 3), (3, 4), (4, 1), (4, 2), (2, 5)];
-        assert_eq!(found(&way_out), None, "link 5 leads to a host that has stopped, and may go on");
+        assert_eq!(found(&way_out), None, "link 5 leads to a host, so its packets can still leave");
     }
 
     #[test]

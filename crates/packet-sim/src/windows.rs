@@ -1,14 +1,14 @@
 //! Runs each partition on a separate thread, in step (conservative synchronisation in windows: Nicol, J. ACM 40(2),
 //! 1993).
 //!
-//! Every link between partitions has a delay. If a window is not longer than the smallest of these delays, its events
-//! affect other partitions only after the window. In a window every thread processes its partition's events. Then all
-//! threads meet at a barrier and receive the packets from other partitions. The next window begins with the earliest
-//! event of any partition. Every failure begins a new window, so that the partition at a link's far end already knows
-//! all packets that are on the link.
+//! Every link between partitions has a delay. If a window is not longer than the smallest of these delays,
+//! its events affect other partitions only after the window. In a window every thread processes its
+//! partition's events. Then all threads meet at a barrier and receive the packets from other partitions. The
+//! next window begins with the earliest event of any partition. Every failure begins a new window. At the
+//! failure, the partition at the link's far end therefore already has all packets that are on the link.
 //!
-//! Two sets of mailboxes are used in turn. So one meeting per window is enough: no thread fills a mailbox that another
-//! thread may still be emptying.
+//! Two sets of mailboxes are used in turn, so no thread fills a mailbox that another thread is still
+//! emptying. One barrier per window is therefore enough.
 
 use crate::barrier::{Barrier, Broken};
 use crate::events::Event;
@@ -32,7 +32,7 @@ pub(crate) struct Windows<'a> {
 }
 
 struct Boxes {
-    /// Indexed by partition.
+    /// One desk per partition.
     desks: Vec<Desk>,
     /// Set by the thread of the first partition to end the run.
     stop: AtomicBool,
@@ -180,8 +180,8 @@ impl<'a> Windows<'a> {
             }
             let next = boxes.desks.iter().map(|desk| desk.next_event.load(Ordering::Relaxed)).min();
             let next = Time::from_ps(next.expect("a fabric has a part"));
-            // Only the thread of the first partition decides. The other threads learn of the decision after the next
-            // meeting.
+            // Only the thread of the first partition decides. The other threads learn of the decision after
+            // the next barrier.
             stop = after(boxes, next);
             if next >= self.end {
                 return Ok(true);
@@ -193,6 +193,6 @@ impl<'a> Windows<'a> {
             let change = self.changes.get(change).copied().unwrap_or(Time::NEVER);
             partition.run((next + self.lookahead).min(self.end).min(change), u64::MAX);
         }
-        unreachable!("turns never end")
+        unreachable!("the loop over windows ends only by a return")
     }
 }

@@ -18,12 +18,12 @@ pub(crate) struct Travelling {
 #[repr(C)]
 pub(crate) struct Wire {
     front: Travelling,
-    /// The other packets, in a ring whose size is a power of two or zero.
+    /// The packets after the first packet, in a ring buffer whose size is a power of two or zero.
     rest: Box<[Travelling]>,
     head: u32,
     /// Total number of packets.
     len: u32,
-    /// Number of packets, counted from the front, that are known to have left the port.
+    /// Number of packets at the front that are recorded as having left the port.
     left: u32,
     /// The index of the node at the far end; meaningless if that node belongs to another partition.
     pub(crate) to_node: u32,
@@ -78,8 +78,8 @@ impl Wire {
         self.head = 0;
     }
 
-    /// Removes the packet that arrives next. Returns the packet, and true if the packet was not known to have left the
-    /// port.
+    /// Removes the packet that arrives next. Returns the packet and a flag. The flag is true if the packet's
+    /// departure from the port was not recorded yet.
     #[inline]
     pub(crate) fn pop_front(&mut self) -> Option<(Travelling, bool)> {
         let packet = *self.front()?;
@@ -93,7 +93,7 @@ impl Wire {
         Some((packet, unknown))
     }
 
-    /// Removes the packet that arrives next, if the packet is known to have left the port.
+    /// Removes the packet that arrives next, if its departure from the port has been recorded.
     #[inline]
     pub(crate) fn pop_left(&mut self) -> Option<Travelling> {
         if self.left == 0 {
@@ -102,8 +102,8 @@ impl Wire {
         self.pop_front().map(|(packet, _)| packet)
     }
 
-    /// Records that all packets that arrive by `arrived` have left the port. Returns the bytes of those packets that
-    /// were not known to have left before.
+    /// Records the departure from the port of all packets that arrive at the far end no later than
+    /// `arrived`. Returns the total size in bytes of the packets whose departure is newly recorded.
     #[inline]
     pub(crate) fn settle(&mut self, arrived: Time) -> u64 {
         let mut bytes = 0;
@@ -118,7 +118,7 @@ impl Wire {
         bytes
     }
 
-    /// Prefetches the packet after the next, which will be read soon.
+    /// Prefetches the second packet on the link, which will be read soon.
     #[inline]
     pub(crate) fn foresee_second(&self) {
         if self.len > 1 {
@@ -126,7 +126,8 @@ impl Wire {
         }
     }
 
-    /// Prefetches the place of the next packet to be added.
+    /// Prefetches the places of the first packet whose departure is not recorded, and of the next packet to
+    /// be added.
     #[inline]
     pub(crate) fn foresee_last(&self) {
         if self.len > 1 {
@@ -135,7 +136,7 @@ impl Wire {
         }
     }
 
-    /// Number of packets that are not known to have left the port.
+    /// Number of packets whose departure from the port is not recorded yet.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
         (self.len - self.left) as usize

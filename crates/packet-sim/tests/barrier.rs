@@ -1,7 +1,7 @@
-//! Runs the barrier's source, compiled with loom's atomics and locks, through the interleavings of two and three
-//! threads. The tests check that no thread is a round ahead, that each thread sees all writes that other threads made
-//! before the barrier, and that no thread sleeps for ever. If a thread fails and will never reach the barrier, the
-//! other threads must be released.
+//! Runs the barrier's source, compiled with loom's atomics and locks, through the interleavings of two and
+//! three threads. The tests check that no thread is one round of the barrier ahead of another, that each
+//! thread sees all writes that other threads made before the barrier, and that no thread sleeps forever. If
+//! a thread fails and will never reach the barrier, the other threads must be released.
 
 #[path = "../src/barrier.rs"]
 #[expect(dead_code, reason = "threads of loom do not panic, so nothing guards them")]
@@ -14,7 +14,8 @@ mod sync {
     pub(crate) use std::sync::PoisonError;
     pub(crate) use std::thread::panicking;
 
-    /// Each spin is one more point at which loom may switch threads.
+    /// Number of spins before a waiting thread sleeps. It is small, because loom may switch threads at each
+    /// spin.
     pub(crate) const SPINS: u32 = 1;
 }
 
@@ -23,8 +24,8 @@ use loom::sync::Arc;
 use loom::thread;
 use sync::{AtomicUsize, Ordering};
 
-/// Runs `work` on `threads` threads through all interleavings with at most `preemptions` preemptions. `cores` decides
-/// whether threads spin. Loom fails if threads sleep for ever.
+/// Runs `work` on `threads` threads through all interleavings with at most `preemptions` preemptions.
+/// `cores` decides whether threads spin. Loom fails if a thread sleeps forever.
 fn check(threads: usize, cores: usize, preemptions: usize, work: fn(usize, &Barrier, &[AtomicUsize])) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);

@@ -30,7 +30,7 @@ pub enum RecordsError {
         /// The reason why the file is not complete.
         why: &'static str,
     },
-    /// The file has another schema version.
+    /// The file's schema version is not [`SCHEMA_VERSION`](crate::SCHEMA_VERSION).
     #[error(
         "{}: the table has schema version {found}, and this version of Raddle reads {}",
         path.display(),

@@ -31,8 +31,8 @@ pub struct FlowRecord {
     pub reorder_peak_packets: u32,
     /// Number of retransmitted packets.
     pub retransmissions: u32,
-    /// Mean sending rate in bit/s, from the start until the sender was done. The rate counts as line rate until it is
-    /// first set. `None` if the rate was never set.
+    /// Mean sending rate in bit/s, from the start until the sender was done. Until the rate is first set,
+    /// the mean uses line rate. `None` if the rate was never set.
     pub average_rate_bps: Option<f64>,
 }
 
@@ -127,15 +127,15 @@ impl Row for FlowRecord {
         Column::integer("src", "sending node"),
         Column::integer("dst", "receiving node"),
         Column::integer("size_bytes", "application bytes"),
-        Column::integer("start_ps", "time from the begin of the run until the flow was handed to the transport"),
+        Column::integer("start_ps", "time from the start of the run until the flow was handed to the transport"),
         Column::integer("fct_ps", "time from the flow's start to the delivery of its last byte in order; empty if \
                          unfinished")
             .nullable(),
         Column::float("fct_ns", "fct_ps in nanoseconds").nullable(),
         Column::integer(
             "sender_done_ps",
-            "time from the flow's start until the sender knows that the flow is done, or until it has sent the last \
-             byte if it never knows",
+            "time from the flow's start until the sender knew that all bytes were delivered; if the transport never \
+             tells the sender, until the sender has sent the last byte",
         )
         .nullable(),
         Column::integer("ideal_fct_ps", "FCT of the flow if it were alone on its best path, headers included"),
@@ -143,15 +143,15 @@ impl Row for FlowRecord {
         Column::float("goodput_bps", "application bits over FCT").nullable(),
         Column::integer("hops", "links on the flow's shortest path"),
         Column::integer("reorder_peak_packets", "largest number of packets that waited at the receiver for an \
-                         earlier one"),
+                         earlier packet"),
         Column::integer("retransmissions", "number of retransmitted packets"),
         Column::float(
             "average_rate_bps",
-            "time average of the rate set for the sender, with line rate until it was first set; empty if it was \
-             never set",
+            "time average of the rate set for the sender, with line rate until a rate was first set; empty if no \
+             rate was set",
         )
         .nullable(),
-        Column::integer("deadline_ps", "deadline of the flow, counted from its start; empty if it has none")
+        Column::integer("deadline_ps", "time from the flow's start to its deadline; empty if the flow has no deadline")
             .nullable(),
     ];
     const ADDED: usize = 1;

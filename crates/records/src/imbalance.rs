@@ -37,7 +37,7 @@ impl Row for ImbalanceRecord {
         Column::integer("at_ps", "end of the interval"),
         Column::float(
             "imbalance",
-            "(most - least) / mean of the bytes, headers included, that its uplinks sent in the interval",
+            "(most - least) / mean of the bytes, headers included, that the switch's uplinks sent in the interval",
         ),
     ];
 

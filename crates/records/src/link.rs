@@ -1,4 +1,4 @@
-//! Records of the traffic on links and of queues.
+//! Records of the traffic on links, and of queue lengths.
 
 use crate::{Cell, Column, Row};
 
@@ -75,10 +75,10 @@ impl Row for QueueRecord {
         Column::integer("link", "number of the directed link behind the port"),
         Column::integer(
             "below_bytes",
-            "upper bound of the queue length with the new packet: a power of two, exclusive; the lower bound is \
-             half of it",
+            "exclusive upper bound of the queue length, the joining packet included: a power of two; the lower \
+             bound is half of the upper bound",
         ),
-        Column::integer("packets", "packets that joined the queue at such a length"),
+        Column::integer("packets", "packets that joined a queue of this length"),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {

@@ -48,7 +48,7 @@ impl Quantiles {
     }
 
     /// Adds a value of the sample. Every pass must add the same values, in any order.
-    #[allow(clippy::cast_possible_truncation, reason = "only the last digit is wanted")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast keeps the bits of one digit")]
     pub fn add(&mut self, value: f64) {
         debug_assert!(value >= 0.0, "{value} has bits in the order of values");
         let bits = value.to_bits();

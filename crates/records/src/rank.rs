@@ -7,7 +7,7 @@ use crate::{Cell, Column, Row};
 pub struct RankRecord {
     /// The rank's number.
     pub rank: u32,
-    /// The host on which it ran.
+    /// The host on which the rank ran.
     pub node: u32,
     /// Time at which the rank's program ended. `None` if the program did not end.
     pub finished_ps: Option<u64>,
@@ -26,16 +26,16 @@ impl Row for RankRecord {
         Column::integer("node", "host on which the rank ran"),
         Column::integer(
             "finished_ps",
-            "time from the begin of the run to the end of the rank's program; empty if it did not finish",
+            "time from the start of the run to the end of the rank's program; empty if the program did not end",
         )
         .nullable(),
-        Column::integer("computed_ps", "total time that the rank computed"),
+        Column::integer("computed_ps", "total computing time of the rank"),
         Column::integer(
             "sent_messages",
             "messages that the rank sent, including messages to itself, but without requests to send and their \
              answers",
         ),
-        Column::integer("sent_bytes", "their bytes"),
+        Column::integer("sent_bytes", "bytes of the messages in sent_messages"),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct Ideal {
     /// FCT of the flow alone on its best path.
     pub fct: Duration,
-    /// Number of links on its shortest path.
+    /// Number of links on the flow's shortest path.
     pub hops: u32,
     /// The rate at which the sender sends until a report sets its rate.
     pub line_rate: Rate,
@@ -39,7 +39,7 @@ struct Live {
     record: FlowRecord,
     start: Time,
     rate: Rate,
-    /// Time at which `rate` was set or last accounted for.
+    /// Time up to which `area` includes the rate.
     paced_at: Time,
     paced: bool,
     /// Integral of the rate from the start to `paced_at`, in bit/s times ps.
@@ -166,7 +166,7 @@ impl Recorder {
         }
     }
 
-    /// Adds a live flow. If a live flow already has its key, returns the record of that earlier flow.
+    /// Adds a live flow. If another live flow already has this key, returns the record of that earlier flow.
     fn begin(&mut self, key: FlowKey, flow: &Flow) -> Option<FlowRecord> {
         let replaced = self.live.insert(key, Live::new(flow, (self.ideal)(flow)));
         replaced.map(|live| self.hand_out(live.record))
@@ -177,8 +177,8 @@ impl Recorder {
         record
     }
 
-    /// Ends the run at `now`. Returns the remaining records, sorted by id: those of all flows that had started and
-    /// whose records were not returned before.
+    /// Ends the run at `now`. Returns the records that were not returned before, of all flows that had
+    /// started, sorted by id.
     pub fn finish(&mut self, now: Time) -> Vec<FlowRecord> {
         let live = std::mem::take(&mut self.live).into_values().map(|mut live| {
             if live.record.sender_done_ps.is_none() {
@@ -332,7 +332,7 @@ mod tests {
         recorder.retransmitted(DST, KEY, 9);
         recorder.retransmitted(SRC, key(3), 9);
         let rest: Vec<_> = recorder.finish(at(25)).iter().map(|record| record.retransmissions).collect();
-        assert_eq!(rest, [7, 2, 7], "a closed flow keeps what its sender said");
+        assert_eq!(rest, [7, 2, 7], "a closed flow keeps the number that its sender reported");
     }
 
     #[test]

@@ -80,8 +80,9 @@ pub fn cdf(sorted: &[f64]) -> Vec<(f64, f64)> {
     points
 }
 
-/// Sorts points (x, y) by x and divides them into up to `count` bins with equal numbers of points. For each bin,
-/// returns its median x (the lower of two) and its sorted ys. Bins with the same median x are merged.
+/// Sorts points (x, y) by x and divides them into up to `count` bins with equal numbers of points. For each
+/// bin, returns its median x (for an even number of points, the lower of the two middle values) and its
+/// sorted ys. Bins with the same median x are merged.
 #[must_use]
 pub fn equal_count_bins(mut points: Vec<(f64, f64)>, count: usize) -> Vec<(f64, Vec<f64>)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -142,12 +143,14 @@ mod tests {
     #[test]
     fn the_margin_is_of_the_mean() {
         assert_eq!([margin(&[]), margin(&[1.0])], [None, None]);
-        // The mean is 2 and the standard deviation is 1, so the margin is 4.303 / sqrt(3).
+        // The mean is 2, the standard deviation is 1, and t is 4.303 (2 degrees of freedom), so the margin
+        // is 4.303 * 1 / sqrt(3).
         let three = margin(&[1.0, 2.0, 3.0]).unwrap();
         assert!((three - 2.484).abs() < 0.001, "{three}");
         let many: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
         let of_many = margin(&many).unwrap();
-        // The standard deviation is 0.5025, and t is 1.984.
+        // The standard deviation is 0.5025 and t is 1.984, so the margin of the 100 values is 1.984 * 0.5025
+        // / sqrt(100) = 0.0997.
         assert!((of_many - 0.0997).abs() < 0.0002, "{of_many}");
     }
     use proptest::prelude::*;

@@ -9,9 +9,9 @@ pub struct ThroughputRecord {
     pub flow: u32,
     /// Start of the interval.
     pub from_ps: u64,
-    /// End of the interval. For the last interval: the end of the run if it is earlier.
+    /// End of the interval, or the end of the run if the run ended earlier.
     pub to_ps: u64,
-    /// Number of the flow's packets that arrived, in order or not. A packet arrives with its last bit.
+    /// Number of the flow's packets whose last bit arrived in the interval, whatever their order.
     pub arrived_packets: u64,
     /// Application bytes of the arrived packets.
     pub arrived_bytes: u64,
@@ -27,8 +27,8 @@ impl Row for ThroughputRecord {
     const TABLE: &'static str = "throughput";
     const COLUMNS: &'static [Column] = &[
         Column::integer("flow", "number of the flow, in the order of arrival"),
-        Column::integer("from_ps", "begin of the interval"),
-        Column::integer("to_ps", "end of the interval, or of the run if that is earlier"),
+        Column::integer("from_ps", "start of the interval"),
+        Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer("arrived_packets", "packets of the flow that arrived completely, in any order"),
         Column::integer("arrived_bytes", "application bytes in these packets"),
         Column::integer(
@@ -43,8 +43,8 @@ impl Row for ThroughputRecord {
         .nullable(),
         Column::integer(
             "port_changes",
-            "how often a packet of the flow left a switch by another port than the packet before it, overtaken \
-             packets excluded",
+            "how often a packet of the flow left a switch by a port other than the port of the flow's previous \
+             packet, without overtaken packets",
         ),
     ];
 

@@ -65,25 +65,28 @@ impl TotalsRecord {
 impl Row for TotalsRecord {
     const TABLE: &'static str = "totals";
     const COLUMNS: &'static [Column] = &[
-        Column::integer("data_packets", "data packets, counted once for every link that they were sent over"),
+        Column::integer(
+            "data_packets",
+            "data packets; a packet is counted once for each link that it crossed",
+        ),
         Column::integer("data_bytes", "bytes of these data packets, headers included"),
         Column::integer(
             "ack_packets",
             "transport packets without application bytes, counted in the same way",
         ),
-        Column::integer("ack_bytes", "their bytes"),
+        Column::integer("ack_bytes", "bytes of the packets in ack_packets"),
         Column::integer(
             "event_packets",
             "packets with flow events, broadcast or to a controller, counted in the \
                          same way",
         ),
-        Column::integer("event_bytes", "their bytes"),
+        Column::integer("event_bytes", "bytes of the packets in event_packets"),
         Column::integer(
             "notice_packets",
             "packets with notices of dropped broadcasts or a controller's rates, \
                          counted in the same way",
         ),
-        Column::integer("notice_bytes", "their bytes"),
+        Column::integer("notice_bytes", "bytes of the packets in notice_packets"),
         Column::integer("drops_queue_full", "packets lost to full queues"),
         Column::integer("drops_link_down", "packets lost to links that were down"),
         Column::integer("drops_no_route", "packets for which the forwarder had no route"),

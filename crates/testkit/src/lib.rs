@@ -15,7 +15,7 @@ pub fn registry() -> &'static Registry {
     &BUILTIN
 }
 
-/// The defaults of `parameters`, with these values replaced.
+/// The defaults of `parameters`, except for the parameters that `values` sets.
 #[must_use]
 pub fn settings(parameters: &'static [Parameter], values: &[(&str, Value)]) -> Settings {
     let mut settings = Settings::defaults(parameters);

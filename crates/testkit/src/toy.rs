@@ -53,7 +53,7 @@ impl Host for Toy {
                 self.outbox.push_back(packet(flow.src, flow.dst, flow.id.0, size));
             }
             Input::Packet { packet, .. } => {
-                let Header::Tcp(segment) = &packet.header else { panic!("toys speak TCP") };
+                let Header::Tcp(segment) = &packet.header else { panic!("toy hosts send only TCP packets") };
                 self.received.lock().expect("no panic elsewhere").push((now, segment.seq));
             }
             _ => {}

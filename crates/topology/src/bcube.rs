@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn oracle_12_sizes_of_bcube() {
-        // Columns: n, k, servers, switches, ports of a server.
+        // Columns: n, and the servers and switches of BCube(n, 1), whose servers have two ports.
         let dual = [(4, 16, 8), (8, 64, 16), (11, 121, 22), (12, 144, 24)];
         let rows = dual.map(|(n, servers, switches)| (n, 1, servers, switches, 2));
         for (n, k, servers, switches, ports) in rows.into_iter().chain([(2, 3, 16, 32, 4), (5, 0, 5, 1, 1)]) {

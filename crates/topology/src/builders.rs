@@ -32,7 +32,7 @@ pub enum BuildError {
         parents: usize,
     },
     /// A switch is to have more ports to other switches than there are other switches.
-    #[error("a switch has {degree} ports to other switches, and there are only {others} other switches")]
+    #[error("a switch cannot have {degree} ports to other switches: there are only {others} other switches")]
     Degree {
         /// Ports of a switch that lead to other switches.
         degree: u32,
@@ -50,7 +50,7 @@ pub enum BuildError {
         degree: u32,
     },
     /// A link's rate is zero.
-    #[error("a link's rate must not be zero")]
+    #[error("a link's rate must be greater than 0")]
     ZeroRate,
 }
 

@@ -44,7 +44,7 @@ pub enum Shape {
     General,
 }
 
-/// Tells whether a node forwards packets that neither start nor end there.
+/// Tells whether a node forwards packets of other nodes: packets that neither start nor end at the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relay {
     /// The node forwards such packets.
@@ -110,7 +110,7 @@ impl Topology {
     /// If the length of `relays` is not the number of nodes.
     #[must_use]
     pub(crate) fn with_relays(self, relays: Vec<Relay>) -> Self {
-        assert_eq!(relays.len(), self.node_count(), "one a node");
+        assert_eq!(relays.len(), self.node_count(), "`relays` must have one entry per node");
         Self { relays, ..self }
     }
 

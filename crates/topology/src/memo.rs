@@ -66,6 +66,6 @@ mod tests {
             made
         };
         assert_eq!([get(0), get(1), get(2), get(3), get(0), get(3)], [1, 2, 3, 4, 4, 4]);
-        assert_eq!([get(4), get(4), get(0)], [5, 5, 6], "the fifth has put out the others");
+        assert_eq!([get(4), get(4), get(0)], [5, 5, 6], "the fifth array has displaced the other arrays");
     }
 }

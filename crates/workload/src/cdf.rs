@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(error("0 0\n\n10 x"), "line 3, column 4: `x` is not a probability");
         assert_eq!(
             error("0 0\n10"),
-            "line 2, column 1: 1 columns where there should be 2: bytes probability"
+            "line 2, column 1: the number of columns must be 2 (got 1): bytes probability"
         );
         assert_eq!(
             error("0 0\n20 50\n10 100"),

@@ -124,7 +124,9 @@ mod tests {
         let error = |text| read_hpcc(text, &star(4)).unwrap_err().to_string();
         assert_eq!(error(""), "line 1, column 1: the number of flows is missing");
         assert_eq!(error("2\n0 1 3 100 1 0"), "line 1, column 1: the file announces 2 flows, but has 1");
-        assert!(error("1\n0 1 3 100 1").starts_with("line 2, column 1: 5 columns where there should be 6"));
+        assert!(
+            error("1\n0 1 3 100 1").starts_with("line 2, column 1: the number of columns must be 6 (got 5)")
+        );
         assert_eq!(error("1\n0 9 3 100 1 0"), "line 2, column 3: node 9 is not a host of the topology");
         assert_eq!(error("1\n4 1 3 100 1 0"), "line 2, column 1: node 4 is not a host of the topology");
         assert_eq!(error("1\n1 1 3 100 1 0"), "line 2, column 3: node 1 cannot send to itself");

@@ -26,9 +26,11 @@ use std::sync::Arc;
 pub const ROUTING: Routing = Routing {
     info: Info {
         name: "two-choices",
-        summary: "Each packet by the better one of two random next hops, by its own queues and what neighbours report",
+        summary: "Sends each packet by the better of two random next hops: less wait in the queues here and there",
         source: "Mitzenmacher, IEEE Transactions on Parallel and Distributed Systems 12(10), 2001",
-        differs: &["a queue is judged with the longest one behind it, which its switch reports"],
+        differs: &[
+            "a next hop is judged by the queue in front of it plus the longest queue that the next hop reports",
+        ],
         view: View::Local,
         parameters: &Parameters::LIST,
     },

@@ -1,5 +1,5 @@
-//! The report that a switch sends to its neighbours: how long a packet that arrives now would wait in its longest
-//! queue.
+//! The report that a switch sends to its neighbours: how long a packet that arrives now would wait in the
+//! switch's longest queue.
 //!
 //! ```text
 //! offset 0       3       7      11

@@ -3,7 +3,8 @@
 use super::stop::Stop;
 use super::{Incremental, Use};
 
-/// Number of guesses of the stop at which a link is full. After these guesses, this stop is found by sorting.
+/// Maximum number of guesses of the stop at which a link is full. If no guess is right, the stop is found by
+/// sorting.
 const GUESSES: u32 = 3;
 
 impl Incremental {

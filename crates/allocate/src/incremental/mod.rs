@@ -86,7 +86,7 @@ pub struct Incremental {
     refill_from: Stop,
     /// Working memory.
     refill: Refill,
-    /// Flows whose rate may differ from the last reported rate, each once.
+    /// Flows whose rate may differ from the last reported rate, each listed once.
     touched: Vec<u32>,
 }
 
@@ -98,13 +98,14 @@ struct Link {
     /// Remaining capacity, less the [`NOTHING_BITS`] share and the rounding of a level. If this is not negative and no
     /// flow stops here, the link cannot be full.
     room: i128,
-    /// Total weight of all its flows.
+    /// Total weight of all flows on the link.
     weight: u64,
     /// Total weight of the flows that a refill has not stopped yet.
     rising: u64,
-    /// Number of flows whose rate this link limits.
+    /// Number of flows that stop at this link: the link limits their rates.
     stopping: u32,
-    /// Lower bound of the stops of flows that stop at this link; valid only if there are such flows.
+    /// No flow that stops at this link has a stop before this value. The value is valid only if `stopping`
+    /// is not 0.
     full: Stop,
     /// The link's current entry in `doubts`, or [`Stop::NONE`]; other entries are outdated.
     doubt: Stop,
@@ -127,7 +128,7 @@ struct Member {
     row: Vec<(u32, u64)>,
     /// The last reported rate, bit/s.
     reported_bps: f64,
-    /// True if the flow is among the touched flows.
+    /// True if the flow is listed in `Incremental::touched`.
     touched: bool,
 }
 
@@ -185,8 +186,8 @@ impl Incremental {
         self.unit_bps
     }
 
-    /// Adds a flow, as [`Flows::push`](crate::Flows::push) does. Returns its slot, which belongs to the flow
-    /// until the flow is removed. To change a flow, remove the flow and add it again.
+    /// Adds a flow, as [`Flows::push`](crate::Flows::push) does. Returns the flow's slot, which belongs to
+    /// the flow until the flow is removed. To change a flow, remove the flow and add it again.
     ///
     /// Weight times traversals is stored in multiples of 2^-40; its sum over a link must stay below 2^24. A flow's rate
     /// divided by its weight must stay below 2^12 times the largest capacity.
@@ -252,7 +253,11 @@ impl Incremental {
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
         for &(link, weight) in &self.flows[slot].row {
             let link = &mut self.links[link as usize];
-            let at = link.uses.iter().position(|using| using.flow == flow).expect("it is on its links");
+            let at = link
+                .uses
+                .iter()
+                .position(|using| using.flow == flow)
+                .expect("the flow is listed at each of its links");
             link.uses.swap_remove(at);
             link.weight -= weight;
             link.room += i128::from(weight);

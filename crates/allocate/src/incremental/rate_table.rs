@@ -71,6 +71,6 @@ mod tests {
         assert_eq!(rates(&[2, 3, 5]), [1.0, 1.0, 1.0]);
         assert_eq!(rates(&[1, 3, 4, 8]), [1.0, 1.0, 0.5, 0.5]);
         assert_eq!(rates(&[1]), [2.0]);
-        assert_eq!(inserted, [2, 3, 5, 1, 4, 8], "what stays is not inserted again");
+        assert_eq!(inserted, [2, 3, 5, 1, 4, 8], "flows of the previous table are not inserted again");
     }
 }

@@ -1,4 +1,4 @@
-//! Refill: water-filling from a stop on. Used when a repair would take longer.
+//! Refill: water-filling that starts at a given stop. It is used when a repair would take longer.
 //!
 //! As in [`WaterFill`](crate::WaterFill), links wait in a heap by the level at which they would be full, and
 //! are examined again when they reach the top of the heap. The refill computes with the same integers as the
@@ -132,7 +132,8 @@ impl Incremental {
     /// be full at this level of the class.
     fn full_if_no_more_freeze(&self, slot: u32, class: u8, level: u64) -> Stop {
         let link = &self.links[slot as usize];
-        // At level 0 the class has used nothing, so the remaining capacity is what earlier classes leave.
+        // At level 0 the class has used nothing, so the remaining capacity is the capacity that earlier
+        // classes leave.
         let left = link.left().unsigned_abs();
         let nothing = level == 0 && !self.is_first(class) && left < link.nothing();
         full_at(slot, class, if nothing { 0 } else { left }, link.rising)

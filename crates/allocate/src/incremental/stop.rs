@@ -12,7 +12,7 @@ const DEMAND: u32 = u32::MAX;
 pub(super) struct Stop(u128);
 
 impl Stop {
-    /// A value after all stops.
+    /// A value that is ordered after all stops.
     pub(super) const NONE: Self = Self(u128::MAX);
 
     /// Returns the stop at which a link is full.
@@ -25,7 +25,7 @@ impl Stop {
         Self::link(class, level, DEMAND)
     }
 
-    /// Returns a value after all stops of a class.
+    /// Returns a value that is ordered after all stops of a class.
     pub(super) fn never(class: u8) -> Self {
         Self::demand(class, u64::MAX)
     }

@@ -60,7 +60,8 @@ impl Way {
     }
 }
 
-/// Inserts all flows at once and returns the bits of their rates. Only repairs compute these rates.
+/// Inserts all flows at once and returns the bits of their rates. The rates are computed by repairs, without
+/// a refill.
 fn from_scratch<'a>(flows: impl Iterator<Item = &'a Spec>, links: &[f64]) -> Vec<u64> {
     let mut incremental = Incremental::new(links);
     Way::Repair.choose(&mut incremental);
@@ -70,7 +71,7 @@ fn from_scratch<'a>(flows: impl Iterator<Item = &'a Spec>, links: &[f64]) -> Vec
 }
 
 proptest! {
-    /// Each step removes some flows, adds others, and settles, in each [`Way`].
+    /// Each step removes some flows, adds other flows, and calls `settle`, with each [`Way`].
     #[test]
     fn history_leaves_no_trace(
         links in capacities(),

@@ -17,9 +17,10 @@ pub struct Task {
     pub due: f64,
 }
 
-/// Returns which tasks meet their deadlines if the largest possible number of tasks does (Moore and Hodgson).
-/// All tasks are available at time 0. Tasks that cannot be on time are discarded, and the accepted tasks are
-/// served in order of deadlines. Among equal tasks, the earlier one is kept.
+/// Selects a largest possible set of tasks that all meet their deadlines (Moore and Hodgson), and returns
+/// for each task whether it is in the set. All tasks are available at time 0. Tasks that cannot be on time
+/// are discarded, and the accepted tasks are served in order of deadlines. Among equal tasks, the task with
+/// the lower index is kept.
 #[must_use]
 pub fn most_on_time(tasks: &[Task]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();
@@ -31,7 +32,7 @@ pub fn most_on_time(tasks: &[Task]) -> Vec<bool> {
     for next in order {
         let Task { work, due } = tasks[next];
         on_time[next] = true;
-        // A non-negative number and its bits have the same order.
+        // Non-negative floats have the same order as their bits, read as integers.
         taken.push((work.to_bits(), next));
         end += work;
         // The tolerance keeps rounding errors from making a task late.

@@ -75,8 +75,8 @@ fn shortest_remaining_first_interrupts() {
     assert!(shortest_remaining_first(&[]).is_empty());
 }
 
-/// The flows of specification §10 on a link of 1 Gbps: sizes are uniform, and deadlines are exponential with
-/// a minimum of 3 ms.
+/// The flows of specifications/pdq.md §10 on a link of 1 Gbps: sizes are uniform, and deadlines are
+/// exponential with a minimum of 3 ms.
 struct Queries {
     mean_kb: f64,
     mean_due_ms: f64,
@@ -141,7 +141,7 @@ fn optimum(tasks: &[Task]) -> usize {
 }
 
 /// Returns the largest number of tasks on time if packet headers take capacity, and if set-up and
-/// acknowledgement add 0.37 ms to each flow (specification §13, oracle 13).
+/// acknowledgement add 0.37 ms to each flow (specifications/pdq.md §13, oracle 13).
 fn optimum_after_start_up(tasks: &[Task]) -> usize {
     const LATENCY_MS: f64 = 0.37;
     const EFFICIENCY: f64 = 1_460.0 / 1_500.0;

@@ -17,11 +17,11 @@ struct Load {
     dense: Vec<f64>,
 }
 
-/// An assignment with known loads.
+/// An assignment, and the loads of its flows on the links.
 #[derive(Debug, Clone)]
 struct Known {
     assignment: Vec<u8>,
-    /// One per class.
+    /// The loads of the flows of each class.
     loads: Vec<Load>,
 }
 

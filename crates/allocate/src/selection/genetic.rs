@@ -102,8 +102,9 @@ impl Search for Genetic {
 }
 
 impl Genetic {
-    /// Creates the first generation: the present assignment, the uniform assignments, and random assignments,
-    /// each drawn with its own bias.
+    /// Creates the first generation: the present assignment, the uniform assignments, and random
+    /// assignments. For each random assignment, first the probability that a bit of a gene is 1 is drawn,
+    /// and then the bits.
     #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn first_generation(
         &self,

@@ -41,7 +41,7 @@ use raddle_core::Stream;
 pub enum Utility {
     /// The sum of all rates, bit/s.
     Aggregate,
-    /// The lowest rate of any flow relative to its weight, bit/s: the tail.
+    /// The lowest rate of any flow relative to its weight, bit/s.
     Minimum,
     /// The sum over tenants of the square root of the tenant's total rate in bit/s. The square root makes a
     /// tenant's utility grow more slowly at higher rates.

@@ -81,7 +81,7 @@ pub struct Problem {
     places: Vec<Place>,
     sparse: Vec<(u32, f32)>,
     dense: Vec<f32>,
-    /// For each link, the end of its flows in `users`.
+    /// For each link, the index in `users` at which the link's entries end.
     user_ends: Vec<u32>,
     /// For each link, the flows and protocols whose sparse rows use it.
     users: Vec<(u32, u8)>,
@@ -154,7 +154,10 @@ impl Problem {
         let mut row = Vec::new();
         for i in 0..problem.flows.len() {
             let flow = problem.flows[i];
-            assert!(flow.weight > 0.0 && flow.demand_bps >= 0.0, "flow {i} has a weight and a demand");
+            assert!(
+                flow.weight > 0.0 && flow.demand_bps >= 0.0,
+                "flow {i} must have a weight above 0 and a demand of at least 0"
+            );
             for &protocol in protocols {
                 row.clear();
                 row_of(&flow, protocol, &mut row);
@@ -168,7 +171,7 @@ impl Problem {
         Ok(problem)
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "a share needs no more digits")]
+    #[allow(clippy::cast_possible_truncation, reason = "an `f32` is precise enough for a share")]
     fn keep(&mut self, row: &mut [(u32, f32)]) {
         for (_, weight) in row.iter_mut() {
             *weight = ((f64::from(*weight) / GRAIN).round() * GRAIN) as f32;

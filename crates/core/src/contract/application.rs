@@ -5,8 +5,8 @@ use crate::{Bytes, Flow, FlowId, Report, Time};
 /// The next request of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// Open a flow from this host. Until the host has [named](Report::Opened) the flow, no other flow from this host
-    /// may have the same number.
+    /// Open a flow from this host. Until the host has reported the flow's key ([`Report::Opened`]), no other
+    /// flow from this host may have the same number.
     Open(Flow),
     /// Append bytes to a [stream](Flow::is_stream) that the program has opened and not closed.
     Append {
@@ -20,7 +20,8 @@ pub enum Request {
         /// The stream.
         flow: FlowId,
     },
-    /// No request now; poll again at this time, or after the host's next report. [`Time::NEVER`] is [`Request::Idle`].
+    /// No request now; poll again at this time, or after the host's next report. [`Time::NEVER`] means the
+    /// same as [`Request::Idle`].
     WakeAt(Time),
     /// No request until the host's next report.
     Idle,

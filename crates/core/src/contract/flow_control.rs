@@ -60,6 +60,6 @@ pub struct FlowControlAccount {
     pub paused: Duration,
     /// Maximum number of bytes that packets from this port occupied in the node's memory.
     pub peak_memory: u64,
-    /// Packets for which there was no room left. In lossless Ethernet this must never happen.
+    /// Packets for which the node's memory had no room left. In lossless Ethernet this must never happen.
     pub overflows: u64,
 }

@@ -76,7 +76,7 @@ pub trait Forwarder: Send {
         None
     }
 
-    /// True if the forwarder must be told of packets that have [departed](Self::departed). Queried once.
+    /// True if the forwarder must be told of packets that have [departed](Self::departed). The node queries this once.
     fn hears_of_departures(&self) -> bool {
         false
     }

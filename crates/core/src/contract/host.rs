@@ -48,7 +48,7 @@ pub enum Input<'a> {
     Link {
         /// The directed link.
         link: LinkId,
-        /// Its new state.
+        /// True if the link is now up.
         up: bool,
     },
 }
@@ -80,12 +80,12 @@ pub enum Report {
     Opened {
         /// The flow.
         flow: FlowId,
-        /// The flow's name on the wire.
+        /// The flow's key on the wire.
         key: FlowKey,
     },
     /// The receiver has delivered the flow's last byte in order.
     Delivered {
-        /// The flow's name on the wire.
+        /// The flow's key on the wire.
         key: FlowKey,
         /// Maximum number of packets that waited at the receiver for an earlier packet.
         reorder_peak: u32,
@@ -93,14 +93,14 @@ pub enum Report {
     /// The sender knows that the flow is complete. If its transport has no acknowledgements: the sender has sent the last
     /// byte.
     Closed {
-        /// The flow's name on the wire.
+        /// The flow's key on the wire.
         key: FlowKey,
         /// Number of retransmissions.
         retransmissions: u32,
     },
     /// The sender set the flow's rate.
     Paced {
-        /// The flow's name on the wire.
+        /// The flow's key on the wire.
         key: FlowKey,
         /// The new rate.
         rate: Rate,
@@ -108,7 +108,7 @@ pub enum Report {
     /// The sender no longer needs the flow's bytes before `to`: the receiver has acknowledged them, or the transport has no
     /// retransmissions. Hosts that [carry streams](Host::carries_streams) report this at every advance.
     Acked {
-        /// The flow's name on the wire.
+        /// The flow's key on the wire.
         key: FlowKey,
         /// Number of bytes from the start of the flow.
         to: Bytes,
@@ -116,15 +116,16 @@ pub enum Report {
     /// The receiver has the flow's bytes before `to`, and the application may read them in order. Hosts that [carry
     /// streams](Host::carries_streams) report this at every advance, and before [`Delivered`](Self::Delivered).
     InOrder {
-        /// The flow's name on the wire.
+        /// The flow's key on the wire.
         key: FlowKey,
         /// Number of bytes from the start of the flow.
         to: Bytes,
     },
-    /// The receiver's progress in a flow at the last multiple of the reporting interval. Reported when more of the flow
-    /// arrives, so the last such report may be missing.
+    /// The receiver's progress in a flow at the last multiple of the reporting interval. The host makes this
+    /// report when more of the flow arrives, so no report follows the flow's last bytes if the interval ends
+    /// later.
     Progress {
-        /// The flow's name on the wire.
+        /// The flow's key on the wire.
         key: FlowKey,
         /// Bytes delivered in order.
         in_order: Bytes,
@@ -134,7 +135,7 @@ pub enum Report {
     /// The program on this host begins a flow that is not in the workload's list. The node reports this instead of
     /// [`Opened`](Self::Opened).
     Began {
-        /// The flow's name on the wire.
+        /// The flow's key on the wire.
         key: FlowKey,
         /// Receiver.
         dst: NodeId,
@@ -158,8 +159,9 @@ pub trait Host: Send {
     /// host returns [`Output::WakeAt`] or [`Output::Idle`].
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
 
-    /// True if the host supports [streams](Flow::is_stream). Such a host also reports the progress of every flow,
-    /// stream or not, by [`Report::Acked`] and [`Report::InOrder`]. Queried occasionally, but not for each packet.
+    /// True if the host supports [streams](Flow::is_stream). Such a host also reports the progress of every
+    /// flow, stream or not, by [`Report::Acked`] and [`Report::InOrder`]. The engine queries this from time
+    /// to time, but not for each packet.
     fn carries_streams(&self) -> bool {
         false
     }

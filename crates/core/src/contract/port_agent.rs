@@ -16,7 +16,8 @@ pub trait PortAgent: Send {
     /// The port begins to send a packet.
     fn dequeue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
 
-    /// True if the agent has a timer; otherwise [`next_tick`](Self::next_tick) is never called. Queried once.
+    /// True if the agent has a timer; otherwise [`next_tick`](Self::next_tick) is never called. The engine
+    /// queries this once.
     fn has_timer(&self) -> bool {
         false
     }

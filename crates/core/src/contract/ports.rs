@@ -40,7 +40,7 @@ pub struct PortState {
 }
 
 impl PortState {
-    /// The value of the limit and the room of a queue that is not limited in bytes.
+    /// The limit, and the room, of a queue that has no limit in bytes.
     pub const UNLIMITED: Bytes = Bytes(u64::MAX);
 
     /// An empty port that is not paused and has no limit in bytes. Its runtime knows when its queue drains. The port is
@@ -126,7 +126,8 @@ impl PortState {
     #[must_use]
     #[inline]
     pub fn waiting(&self, now: Time) -> Bytes {
-        // While a port is paused its queue does not drain, and only the count of waiting bytes is right.
+        // While a port is paused, its queue does not drain. The time `drains_at` is then too early, and only
+        // the count of waiting bytes is right.
         match self.drains_at() {
             Some(at) => self.waiting.max(self.rate.bytes_in(at.since(now))),
             None => self.waiting,

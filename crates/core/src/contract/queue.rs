@@ -33,7 +33,7 @@ pub trait Queue: Send {
     fn bytes(&self) -> Bytes;
 
     /// Maximum number of bytes that may wait, if the queue has such a limit. Parts see this limit in the port's state.
-    /// Queried once.
+    /// The engine queries this once.
     fn limit(&self) -> Option<Bytes> {
         None
     }
@@ -48,7 +48,7 @@ pub trait Queue: Send {
     }
 
     /// True if an empty queue has no state and refuses no packet. A packet that finds the port idle and is not paused
-    /// may then leave at once and bypass the queue. Queried once.
+    /// may then leave at once and bypass the queue. The engine queries this once.
     fn may_be_passed(&self) -> bool {
         false
     }

@@ -12,7 +12,7 @@ const MOST_MISSED: u32 = 1 << 24;
 pub(super) enum Age {
     /// The state is newer.
     Newer,
-    /// The state is the known state, or older.
+    /// The state is the known state of the link, or an older state.
     Known,
     /// The link does not exist, or the sequence number is invalid.
     Absurd,

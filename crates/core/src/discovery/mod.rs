@@ -62,7 +62,7 @@ pub enum Effect {
     Link {
         /// Both directions of the link, in ascending order.
         links: [LinkId; 2],
-        /// Their new state.
+        /// True if the link is now up.
         up: bool,
     },
 }
@@ -90,7 +90,8 @@ struct Neighbour {
 }
 
 impl Neighbour {
-    /// True if this node has recently heard the neighbour; its hellos then report this.
+    /// True if this node has recently received a packet from the neighbour; the node's hellos then report
+    /// this.
     fn hears(self) -> bool {
         self.misses < Discovery::MISSES
     }
@@ -104,7 +105,7 @@ pub struct Discovery {
     first_link: LinkId,
     period: Duration,
     next_tick: Time,
-    /// Delay of the last tick.
+    /// Delay of the last tick after its scheduled time.
     lag: Duration,
     /// Indexed by port; `None` for a port without a link.
     neighbours: Vec<Option<Neighbour>>,
@@ -120,9 +121,10 @@ impl Discovery {
     pub const PERIOD: Duration = Duration::from_ms(1);
     /// Number of whole periods without any packet after which a link is down (specifications/live.md §4).
     pub const MISSES: u8 = 3;
-    /// Number of periods without a change or a loss after which all nodes of a component agree. It takes three misses,
-    /// up to two periods until both ends have ticked, two hellos until both ends know that they hear each other, and
-    /// one to catch up. The rest is for the delay of the packets.
+    /// Number of periods without a change or a loss after which all nodes of a component agree. The sum of:
+    /// three missed periods, up to two periods until both ends have ticked, two periods of hellos until both
+    /// ends know that they hear each other, and one period to catch up. The other two periods cover the
+    /// delays of packets.
     pub const SETTLES: u64 = 10;
 
     /// Creates the part of a node with `ports` ports. Port `i` has the link `first_link` + `i`.
@@ -134,7 +136,7 @@ impl Discovery {
     /// If the period is zero.
     #[must_use]
     pub fn new(cables: Cables, first_link: LinkId, ports: usize, period: Duration, begins: Time) -> Self {
-        assert!(period > Duration::ZERO, "hellos need time between them");
+        assert!(period > Duration::ZERO, "the hello period must be greater than 0");
         let alive = Neighbour { is_heard: true, misses: 0, is_up: true, is_told: false };
         let link = |port: usize| LinkId::of(first_link.index() + port);
         let neighbours = (0..ports).map(|port| cables.other(link(port)).map(|_| alive)).collect();

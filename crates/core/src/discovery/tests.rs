@@ -294,7 +294,7 @@ fn at(period: u64) -> Time {
 fn a_period_in_which_the_node_was_late_is_no_miss() {
     let mut node = alone();
     let ports = Ports(&PORTS);
-    node.tick(at(1), &ports); // neighbours count as heard at the start
+    node.tick(at(1), &ports); // at the start, every neighbour is marked as heard
     for due in [2, 3] {
         node.tick(at(due), &ports);
     }

@@ -34,9 +34,10 @@ pub struct Node<R: Runtime> {
     program: Option<Box<Program>>,
     discovery: Option<Box<Discovery>>,
     place: R::Place,
-    /// The current wake-up time; other wake-ups are outdated.
+    /// The requested wake-up time; a wake-up at another time is outdated.
     wake: Time,
-    /// The time of the current tick of the forwarder or of topology discovery; other ticks are outdated.
+    /// The requested time of the next tick of the forwarder or of topology discovery; a tick at another time
+    /// is outdated.
     tick: Time,
     /// Packets that the forwarder holds, in order of arrival.
     held: Vec<Held<R::Slot>>,
@@ -419,10 +420,7 @@ impl<R: Runtime> Node<R> {
 
     /// Carries out the forwarder's decision. Returns true if the host is due a poll.
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "every hop does this, and hands a packet over by its bytes otherwise"
-    )]
+    #[expect(clippy::inline_always, reason = "every hop calls this, and a call would copy the packet")]
     fn follow(&mut self, runtime: &mut R, verdict: Verdict, slot: R::Slot, arrival: Option<PortId>) -> bool {
         match verdict {
             Verdict::Forward(port) => runtime.enqueue(self, slot, arrival, port),
@@ -499,7 +497,7 @@ impl<R: Runtime> Node<R> {
     fn expect_tick(&mut self, runtime: &mut R) {
         let at = self.next_tick();
         if at < self.tick {
-            debug_assert!(at > runtime.now(), "a tick is to come");
+            debug_assert!(at > runtime.now(), "the next tick must be in the future");
             self.tick = at;
             runtime.tick_at(&self.place, at);
         }

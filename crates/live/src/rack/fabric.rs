@@ -134,10 +134,7 @@ pub(super) struct Fabric {
 impl Fabric {
     /// Decodes the packet of a ring entry. Checks the entry first, because another process may have written anything.
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "every hop does this, and hands a packet over by its bytes otherwise"
-    )]
+    #[expect(clippy::inline_always, reason = "every hop calls this, and a call would copy the packet")]
     pub(super) fn open(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         if self.is_slot(entry) {
             self.read(entry)
@@ -154,10 +151,7 @@ impl Fabric {
 
     /// Decodes the packet in a slot, from its first cache line if that suffices.
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "every hop does this, and hands a packet over by its bytes otherwise"
-    )]
+    #[expect(clippy::inline_always, reason = "every hop calls this, and a call would copy the packet")]
     fn read(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         let front = self.slots.front(entry.slot);
         let front = &front[..LINE.min(entry.len as usize)];
@@ -227,7 +221,7 @@ impl Fabric {
     /// Schedules the arrival of a packet at `due` on an incoming link, unless an earlier arrival on that link is
     /// already scheduled.
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
     pub(super) fn expect(&mut self, incoming: usize, due: Time) {
         if !self.is_expected[incoming] {
             self.is_expected[incoming] = true;

@@ -19,7 +19,7 @@ pub(crate) struct Fabric {
     pub(super) slab: Slab,
     pub(super) topology: Arc<Topology>,
     pub(super) outbox: Outbox,
-    /// True if a link has flow control.
+    /// True if any link of the partition has flow control.
     pub(super) controls: bool,
     pub(super) log: Log,
     pub(super) totals: Totals,
@@ -50,12 +50,13 @@ impl Place {
 
 /// Packets and credits for other partitions.
 pub(super) struct Outbox {
-    /// Indexed by partition.
+    /// One list of mail per destination partition.
     pub(super) mail: Vec<Vec<Mail>>,
-    /// Arrival time of the first entry.
+    /// Earliest arrival time of the mail that was added since the last call of
+    /// [`Partition::next_event`](super::Partition::next_event).
     pub(super) first: Time,
-    /// True if this partition keeps a copy of each packet for another partition until the packet has left its port,
-    /// because the link may fail before.
+    /// True if this partition keeps a copy of each packet for another partition until the packet has left
+    /// its port, because the link may fail before that time.
     pub(super) keeps_copies: bool,
 }
 
@@ -67,7 +68,8 @@ impl Fabric {
         self.outbox.mail[there as usize].push(Mail { link, arrives, content });
     }
 
-    /// Drops a packet on a link. `out` is the node's port that the packet has left, if it has left one.
+    /// Drops a packet on a link. `node` and `out` are the node and the port that the observer is told; `out`
+    /// is `None` if the packet is lost at its arrival at `node`.
     pub(super) fn lose_on_link(
         &mut self,
         node: NodeId,

@@ -6,8 +6,9 @@ use crate::slab::NOWHERE;
 use raddle_core::{Bytes, Change, DropReason, NodeId, Paused, PortId};
 use raddle_topology::Link;
 
-/// Number of a failure's first step that concerns a node. The order of steps does not depend on the partitions: first
-/// the losses on links, by link, then the reactions of nodes, by node.
+/// Number of the first step of a failure that belongs to a node. Earlier steps are losses on links, in order
+/// of link; later steps are reactions of nodes, in order of node. The order of steps does not depend on the
+/// division into partitions.
 const FIRST_NODE_STEP: u64 = 1 << 32;
 
 impl Partition {
@@ -31,7 +32,7 @@ impl Partition {
                 let far = port.wire.to_node;
                 let near = links.ports[port.reverse as usize].wire.to_node;
                 let Link { from, to, .. } =
-                    *self.fabric.topology.link(links.ids[link]).expect("links fail, ports do not");
+                    *self.fabric.topology.link(links.ids[link]).expect("a failed link exists");
                 [(self.is_here(from), near), (self.is_here(to), far)]
             };
             let mut nodes: Vec<u32> =
@@ -59,7 +60,7 @@ impl Partition {
         ports.dedup();
         for link in ports {
             let id = self.fabric.links.ids[link];
-            let from = self.fabric.topology.link(id).expect("links fail, ports do not").from;
+            let from = self.fabric.topology.link(id).expect("a failed link exists").from;
             if self.is_here(from) && self.fabric.links.ports[link].up {
                 self.fabric.log.step = 2 * u64::from(id.0);
                 let owner = self.fabric.owner(u32::try_from(link).expect("link ids fit 28 bits"));
@@ -71,8 +72,7 @@ impl Partition {
     /// Drops all packets on a failed link, for each end of the link that is in this partition.
     fn cut(&mut self, link: usize) {
         let id = self.fabric.links.ids[link];
-        let Link { from, from_port, to, .. } =
-            *self.fabric.topology.link(id).expect("links fail, ports do not");
+        let Link { from, from_port, to, .. } = *self.fabric.topology.link(id).expect("a failed link exists");
         let mut waiting = Vec::new();
         self.fabric.log.step = 2 * u64::from(id.0);
         if self.is_here(to) {
@@ -84,8 +84,8 @@ impl Partition {
         }
     }
 
-    /// Drops the packets that have left the port. If the port is in this partition too, adds the packets that have not
-    /// left the port to `waiting`.
+    /// Processes a failure at the link's far end: drops the packets that have left the port. If the port is
+    /// in this partition too, adds the packets that have not left the port to `waiting`.
     fn cut_far_end(&mut self, link: usize, from: NodeId, out: PortId, waiting: &mut Vec<u32>) {
         let from_is_here = self.is_here(from);
         let Self { nodes, fabric, .. } = self;
@@ -93,7 +93,7 @@ impl Partition {
         let (to_node, to_port) = (port.wire.to_node, port.to_port);
         let left_by_now = fabric.now + fabric.links.classes[port.class as usize].delay;
         for packet in port.wire.clear() {
-            // Under cut-through the last bit may leave long after the first.
+            // Under cut-through, the last bit of a packet may leave long after the first bit.
             let tail = if fabric.header.is_some() { fabric.slab.tail(packet.slot) } else { packet.arrives };
             if tail <= left_by_now {
                 fabric.lose_on_link(from, Some(out), link, packet.slot, DropReason::LinkDown);
@@ -111,12 +111,12 @@ impl Partition {
         }
     }
 
-    /// Drops the packets that have not left the port.
+    /// Processes a failure at the link's near end: drops the packets that have not left the port.
     fn cut_near_end(&mut self, link: usize, out: PortId, mut waiting: Vec<u32>) {
         let Self { nodes, fabric, .. } = self;
         let node = &mut nodes[fabric.owner(u32::try_from(link).expect("link ids fit 28 bits"))];
         let now = fabric.now;
-        // Packets that occupy the node's memory until they are dropped.
+        // Dropped packets that still occupy the node's memory.
         let mut inside = Vec::new();
         let mut past = None;
         let port = &mut fabric.links.ports[link];
@@ -127,7 +127,7 @@ impl Partition {
                 if packet.arrives > left_by_now {
                     waiting.push(packet.slot);
                 } else {
-                    fabric.slab.remove(packet.slot); // the packet itself is on the link
+                    fabric.slab.remove(packet.slot); // this is a copy: the packet itself is on the link
                 }
             }
         }
@@ -140,7 +140,7 @@ impl Partition {
                 if packet.sent > now && packet.arrives >= now {
                     waiting.push(packet.slot);
                 } else {
-                    fabric.slab.remove(packet.slot); // the packet itself is on the link or has arrived
+                    fabric.slab.remove(packet.slot); // a copy: the packet itself is on the link or has arrived
                 }
             }
             if let Some(served) = &mut special.served {

@@ -100,7 +100,7 @@ impl Fabric {
     /// Sends a frame of flow control to the neighbour at the other end of a link.
     #[cold]
     fn tell(&mut self, node: &mut Node<Self>, link: usize, packet: Packet) {
-        debug_assert_eq!(packet.class(), Class::CONTROL, "what flow control says is never held back");
+        debug_assert_eq!(packet.class(), Class::CONTROL, "flow control frames are never paused");
         if let Some(served) = self.links.served(link) {
             served.holds_back = served.flow_control.as_ref().is_some_and(|control| control.holds_back());
         }
@@ -123,7 +123,8 @@ impl Fabric {
         true
     }
 
-    /// Serves a port again if some class is no longer paused.
+    /// Reads the paused classes from a link's flow control. If some class is no longer paused, serves the
+    /// port again.
     fn pauses_changed(&mut self, node: &mut Node<Self>, link: usize) {
         let Some(control) = self.links.flow_control(link) else { return };
         let (paused, before) = (control.paused(), self.links.states[link].paused);
@@ -136,7 +137,7 @@ impl Fabric {
         }
     }
 
-    /// Recomputes the time at which a port will have sent all waiting packets, which a pause has delayed.
+    /// After a pause, recomputes the time at which a port will have sent all waiting packets.
     fn expect_departures(&mut self, link: usize) {
         let now = self.now;
         let Some(served) = self.links.served(link) else { return };
@@ -148,7 +149,7 @@ impl Fabric {
         self.links.states[link].set_drains_at(port.free_at);
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
     fn set_flow_control_wake(&mut self, link: usize) {
         let Some(served) = self.links.served(link) else { return };
         let Some(control) = &served.flow_control else { return };
@@ -231,7 +232,7 @@ impl Partition {
             waiting.resize(waiting.len().max(slot as usize + 1), false);
             waiting[slot as usize] = true;
         }
-        // For a packet that travels to another partition, this partition has at most a copy.
+        // If a packet travels to another partition, this partition holds at most a copy of the packet.
         let on_the_way = links.ports.iter().filter(|port| outbox.keeps_copies || !port.is_remote);
         let on_the_way = on_the_way.flat_map(|port| port.wire.all()).map(|packet| packet.slot);
         let remote = links.ports.iter().zip(&links.specials).filter(|(port, _)| port.is_remote);

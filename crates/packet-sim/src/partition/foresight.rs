@@ -13,7 +13,8 @@ impl Partition {
     pub(super) fn foresee_bucket(&self) {
         for event in self.fabric.events.following() {
             let index = event.index() as usize;
-            // The index of a wake-up is the index of a node. Prefetching an unrelated port then does no harm.
+            // The index of a wake-up event is a node's index, not a port's. Prefetching an unrelated port
+            // does no harm.
             if let Some(port) = self.fabric.links.ports.get(index) {
                 port.foresee();
             }
@@ -109,7 +110,7 @@ impl Partition {
     /// Prefetches the port by which the arriving packet will probably leave, or the data that its host will read.
     /// Returns the port.
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
     fn foresee_egress(&self, arrival: Event) -> Option<u32> {
         let wire = &self.fabric.links.ports[arrival.index() as usize].wire;
         let (node, packet) = (&self.nodes[wire.to_node as usize], self.fabric.slab.get(wire.front()?.slot));

@@ -45,9 +45,11 @@ pub(crate) struct Partition {
     division: Arc<Division>,
     /// True if a port has an agent or a link has noise.
     inspects: bool,
-    /// Reused memory for the keys that simultaneous credits free.
+    /// Buffer for the keys of held packets that simultaneous credits free. It is kept between calls to save
+    /// allocations.
     freed: Vec<HoldKey>,
-    /// The port by which a packet of the event after the next will probably leave.
+    /// The port by which the packet of a later event will probably leave; it is prefetched when the next
+    /// event is taken.
     guess: Option<u32>,
 }
 
@@ -200,7 +202,7 @@ impl Partition {
             Kind::Wake => self.nodes[index as usize].woken(&mut self.fabric),
             Kind::Flow => self.start_flows(),
             Kind::Change | Kind::Discovery => {
-                // Every partition processes such an event, but it counts only once.
+                // Every partition processes such an event, but only the first partition counts it.
                 self.fabric.totals.events -= u64::from(self.number > 0);
                 if event.kind() == Kind::Change {
                     self.change(index as usize);
@@ -241,7 +243,7 @@ impl Partition {
         node.arrived(fabric, travelled.slot, in_port);
     }
 
-    /// Processes an arriving packet of which enough bits have arrived to forward or deliver the packet.
+    /// Processes an arriving packet when enough of its bits have arrived to forward or deliver the packet.
     fn enough_has_come(&mut self, link: u32) {
         let Self { nodes, fabric, .. } = self;
         let now = fabric.now;

@@ -1,6 +1,7 @@
-//! Ports that do not know a packet's departure when it is queued, and credits between neighbours.
+//! Ports that do not know a packet's departure time when the packet is queued, and credits between
+//! neighbours.
 
-#![allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+#![allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
 
 use super::Partition;
 use super::fabric::Fabric;
@@ -38,7 +39,7 @@ impl Fabric {
         let (class, size) = (packet.class(), packet.size);
         let Some(served) = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut())
         else {
-            unreachable!("the caller has looked")
+            unreachable!("the caller has checked that the port is served")
         };
         let origin = Origin { port: arrival, bound: link as u32 };
         let is_free = served.free_at <= now && !served.is_due && served.waiting == 0;
@@ -88,8 +89,8 @@ impl Fabric {
         due
     }
 
-    /// Carries out the queue's answers about a packet until the queue takes or drops the packet. Returns true if the
-    /// host must be polled, because a packet was lost.
+    /// Asks the queue again and again what to drop or trim, until the queue takes or drops the packet.
+    /// Returns true if the host must be polled, because a packet was lost.
     #[cold]
     fn make_room(
         &mut self,
@@ -176,7 +177,7 @@ impl Fabric {
         arrival
     }
 
-    /// Tells the agent that a packet that had joined the queue has left the queue without being sent.
+    /// Tells the agent that a packet has left the queue without being sent.
     fn agent_forgets(&mut self, link: usize, slot: u32) {
         let (now, packet) = (self.now, self.slab.get(slot));
         let (class, size) = (packet.class(), packet.size);
@@ -244,7 +245,7 @@ impl Fabric {
         let sent = self.launch(link, slot, self.now);
         if let Some(served) = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
             let serving = heard_of || served.agent.is_some();
-            debug_assert!(!served.is_heard, "what was served before has been taken");
+            debug_assert!(!served.is_heard, "the previous packet in service has been taken");
             if serving {
                 served.is_heard = true;
                 served.serving = Some(InService { packet: copy, class, size, arrival });
@@ -335,9 +336,9 @@ impl Partition {
             return;
         };
         let Some(agent) = &mut served.agent else { return };
-        debug_assert_eq!(served.tick, now, "an agent has one tick to come");
+        debug_assert_eq!(served.tick, now, "an agent has at most one scheduled tick");
         agent.tick(now, &links.states[index]);
-        debug_assert!(agent.next_tick() > now, "a tick is to come");
+        debug_assert!(agent.next_tick() > now, "the next tick must be in the future");
         expect_tick(served, index, events);
     }
 

@@ -167,7 +167,7 @@ impl<'a> Assembly<'a> {
     /// them.
     pub(super) fn event(&mut self, event: Event) {
         let (time, kind, id) = (event.time(), event.kind(), event.index());
-        let link = || self.plan.topology.link(LinkId(id)).expect("events are about links, not ports");
+        let link = || self.plan.topology.link(LinkId(id)).expect("an event's port has a link");
         let number = match kind {
             Kind::Change | Kind::Discovery => {
                 self.partitions.iter_mut().for_each(|partition| partition.fabric.events.push(event));

@@ -110,18 +110,19 @@ impl Fabric {
         until: Time,
         out: Option<PortId>,
     ) {
-        let port = arrival.expect("a packet still coming in has come by a port");
+        let port = arrival.expect("a packet that is still arriving has an ingress port");
         let link = self.links.ports[place.link(port)].reverse;
         self.slab.set_origin(slot, Origin { port: arrival, bound: NOWHERE });
         let coming = &mut self.links.specials[link as usize].get_or_insert_default().coming;
-        debug_assert!(coming.is_none(), "one packet after the other comes by a link");
+        debug_assert!(coming.is_none(), "packets arrive one after another over a link");
         *coming = Some(Coming { until, slot, out });
         self.events.push(Event::new(until, Kind::Tail, link));
     }
 
-    /// Puts a packet on the link behind a port. The transmission begins at `start`. Returns the time at which the
-    /// packet's last bit leaves. Under cut-through, the last bit does not leave before it has arrived.
-    #[allow(clippy::cast_possible_truncation, reason = "links are counted in `u32`")]
+    /// Puts a packet on the link behind a port. The transmission begins at `start`. Returns the time at
+    /// which the packet's last bit leaves. Under cut-through, the last bit leaves only after it has arrived
+    /// at the node.
+    #[allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
     pub(super) fn launch(&mut self, link: usize, slot: u32, start: Time) -> Time {
         let port = &mut self.links.ports[link];
         let class = &self.links.classes[port.class as usize];

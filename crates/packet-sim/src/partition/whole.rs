@@ -34,7 +34,8 @@ pub(super) struct Whole {
 /// A packet that was put on a link and has not arrived.
 struct OnTheWire {
     arrives: Time,
-    /// The packet, with its origin at the port and the arrival time of its last bit at the far end.
+    /// The packet. Its origin is the origin at the port, and its tail is the arrival time of its last bit at
+    /// the far end.
     parcel: Parcel,
 }
 
@@ -60,8 +61,8 @@ impl Whole {
         }
     }
 
-    /// Takes the link that starts at the node `from` out of the partitions, which have processed all events up to
-    /// `now`.
+    /// Removes a link from its partitions and returns its complete state. The link starts at the node
+    /// `from`. The partitions have processed all events up to `now`.
     pub(super) fn take(
         partitions: &mut [Partition],
         division: &Division,
@@ -153,7 +154,8 @@ impl Whole {
                 port.queued = bytes(&mut ledger.iter().map(|leaving| leaving.size));
             }
             if port.is_remote {
-                // Packets that are no longer on the wire have their first bits at the far end, so they need no copy.
+                // The ledger may have more packets than the wire: the first bits of the other packets have
+                // arrived at the far end, so these packets need no copy.
                 for (leaving, on_the_wire) in ledger.iter_mut().rev().zip(self.wire.iter().rev()) {
                     leaving.slot = slab.put(on_the_wire.parcel.clone());
                 }
@@ -171,7 +173,7 @@ impl Whole {
                 }
             }
         }
-        port.free_at = state.drains_at().expect("the engine always knows");
+        port.free_at = state.drains_at().expect("the packet engine always knows when a port drains");
         port.stats = self.stats;
         links.states[place] = state;
         if let Some(depths) = links.depths.get_mut(place) {
@@ -248,7 +250,7 @@ pub(crate) fn regroup(
     let now = old.iter().map(Partition::now).max().unwrap_or(Time::ZERO);
     let mut assembly = Assembly::new(plan, to, now);
     for partition in &old {
-        // Every partition has the events of links' changes, so those of one partition are enough.
+        // Changes of links are queued in every partition, so they are taken only from the first partition.
         let events =
             partition.fabric.events.all().filter(|event| partition.number == 0 || !event.is_everywhere());
         events.for_each(|event| assembly.event(partition.name(event)));
@@ -275,6 +277,9 @@ pub(crate) fn regroup(
         node.move_to(place, |slot| *slot = here.put(there.take(*slot)));
         assembly.node(node);
     }
-    assert!(old.iter().all(|partition| partition.fabric.slab.live() == 0), "every packet is somewhere");
+    assert!(
+        old.iter().all(|partition| partition.fabric.slab.live() == 0),
+        "every packet has moved to a new partition"
+    );
     assembly.finish(&flows, totals)
 }

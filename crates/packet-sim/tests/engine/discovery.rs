@@ -72,7 +72,7 @@ fn hellos_end_with_the_period_in_which_all_else_has_ended() {
     let flows = vec![flow(0, 1, 0, 1_500, Time::ZERO + PERIOD * 7 / 2)];
     let (now, totals, told) = run(true, vec![], flows.clone(), Threads::Always(1));
     assert!((Time::ZERO + PERIOD * 3..Time::ZERO + PERIOD * 4).contains(&now), "{now}");
-    // Four periods, five links and both directions give 40 hellos; the packet is the 41st.
+    // Hellos: 4 periods * 5 links * 2 directions = 40. The data packet is the 41st packet.
     assert_eq!((totals.sent, totals.delivered, totals.packet_hops), (41, 41, 41));
     assert_eq!(told, []);
     let (now, totals, _) = run(false, vec![], flows, Threads::Always(1));

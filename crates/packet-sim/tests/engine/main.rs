@@ -1,4 +1,4 @@
-//! The packet engine on fabrics small enough to work out by hand, and on random ones.
+//! Tests of the packet engine on fabrics small enough for calculation by hand, and on random fabrics.
 
 mod discovery;
 mod make_room;

@@ -185,7 +185,8 @@ impl Queue for Two {
     }
 }
 
-/// Counts the bytes that have arrived and have not left, as seen by a port's agent or by flow control.
+/// Counts the bytes that have arrived and have not left, as seen by a port's agent or by flow control: the
+/// present number and the peak.
 #[derive(Clone, Default)]
 struct Meter(Arc<Mutex<(i64, i64)>>);
 
@@ -298,7 +299,8 @@ fn run(policy: Policy, sizes: &[u64]) -> (Vec<Seen>, raddle_packet_sim::Totals) 
     assert_eq!(agent.read().0, 0, "nothing waits");
     let log = log.lock().expect("no panic").clone();
     let got = log.iter().map(|seen| if let Seen::Got(.., size) = seen { i64::from(*size) } else { 0 });
-    // This flow control never pauses. The engine reports drops to it at once, but departures late.
+    // This flow control never pauses. The engine tells it of drops at once, but has not yet told it of
+    // departures.
     assert_eq!(memory.read().0, got.sum::<i64>(), "what was lost takes no memory");
     (log, totals)
 }
@@ -306,14 +308,14 @@ fn run(policy: Policy, sizes: &[u64]) -> (Vec<Seen>, raddle_packet_sim::Totals) 
 const OUT: PortId = PortId(1);
 const FULL: DropReason = DropReason::QueueFull;
 
-/// The first packet arrives at the slow port at 1,300 ns, and one more every 1,200 ns. The slow port begins to send the
-/// first packet at 1,300 ns, and one more every 12,000 ns.
+/// The first packet arrives at the slow port at 1,300 ns, and another packet arrives every 1,200 ns. The
+/// slow port begins to send the first packet at 1,300 ns, and another packet every 12,000 ns.
 #[test]
 fn a_queue_gives_up_packets_that_wait_for_others() {
     let (seen, totals) = run(Policy::EvictFirst, &[1_500; 5]);
     let polled = [Seen::Drains(1_300 + 3 * 12_000)];
     let lost = |at, number| [Seen::Lost(at, number, OUT, FULL), polled[0]];
-    // The fourth packet finds two waiting packets.
+    // When the fourth packet arrives, two packets wait.
     let losses = [lost(1_300 + 3 * 1_200, 1), lost(1_300 + 4 * 1_200, 2)].concat();
     let got = [(13_400, 0), (25_400, 3), (37_400, 4)].map(|(at, number)| Seen::Got(at, number, 1_500));
     assert_eq!(seen, [losses, got.to_vec()].concat());
@@ -325,8 +327,8 @@ fn a_queue_gives_up_packets_that_wait_for_others() {
 fn a_queue_cuts_packets_to_their_headers() {
     let (seen, totals) =
         run(Policy::Trim { newcomer: false }, &[1_500, 1_500, 1_500, 1_500, 1_500, 1_500, 1_499]);
-    // The fourth packet trims the third. The fifth is trimmed itself. The sixth trims the fourth. The last packet is
-    // rigid.
+    // When the fourth packet arrives, the queue trims the third packet. The fifth packet is trimmed itself.
+    // When the sixth packet arrives, the queue trims the fourth packet. The last packet is rigid.
     let rigid = [Seen::Lost(1_300 + 6 * 1_200, 6, OUT, FULL), Seen::Drains(1_300 + 3 * 12_000 + 3 * 96)];
     let headers = [(13_496, 2), (13_592, 4), (13_688, 3)].map(|(at, number)| Seen::Got(at, number, HEADER));
     let whole = |at, number| Seen::Got(at, number, 1_500);

@@ -136,7 +136,7 @@ fn ports_report_queued_bytes_and_free_space() {
             forwarder: Some(Box::new(Looks { rightward: Rightward(id), seen: Arc::clone(&seen) })),
             ..Parts::default()
         };
-        // The third packet arrives when half of the first packet has left.
+        // The third packet arrives when half of the first packet has left the port.
         let flows = [(0, 0), (1, 0), (2, 600)].map(|(id, at)| flow(id, 0, 1, 1_500, ns(at))).to_vec();
         let mut simulation = Simulation::new(&chain(2), node, port, flows, Config::default(), ());
         simulation.run(|_| ControlFlow::Continue(()));
@@ -236,8 +236,8 @@ fn forwarders_and_agents_tick_when_they_want_to_and_no_longer() {
     assert!(simulation.run(|_| ControlFlow::Continue(())));
     let arrivals = [2_500, 4_500, 6_500].map(|at| (ns(at), 7));
     assert_eq!(*received.lock().expect("no panic"), arrivals);
-    // When the packet of 4 us joins, the agent has no tick scheduled: at equal times, ticks of agents come before
-    // packets that a node sends.
+    // When the packet of 4 us joins, the agent has just used its last scheduled tick: at equal times, an
+    // agent's tick comes before a packet that a node sends. The agent therefore schedules two new ticks.
     let ticks = [3_000, 4_000, 5_000, 6_000, 7_000, 8_000].map(ns);
     assert_eq!(*log.lock().expect("no panic"), ticks);
     // Three ticks of the node, six of the agent, three arrivals and three ends of transmissions.
@@ -248,7 +248,8 @@ fn forwarders_and_agents_tick_when_they_want_to_and_no_longer() {
 fn a_link_loses_packets_in_flight_and_new_packets_while_it_is_down() {
     let change = |at, up| Change { at: ns(at), links: vec![LinkId(0)], up, discovery: Duration::ZERO };
     let changes = vec![change(2_450, false), change(9_000, true)];
-    // The first packet is delivered at 1,300. At 2,450 the second is on the link, and the third is queued.
+    // The first packet is delivered at 1,300 ns. At 2,450 ns the second packet is on the link, and the third
+    // packet is queued.
     let mut flows: Vec<_> = (0..3).map(|id| flow(id, 0, 1, 1_500, Time::ZERO)).collect();
     flows.push(flow(3, 0, 1, 1_500, ns(5_000)));
     flows.push(flow(4, 0, 1, 1_500, ns(9_000)));
@@ -279,7 +280,7 @@ fn a_noisy_link_loses_some_packets_and_damages_others_and_nothing_else_does() {
     let links = run.simulation.link_stats();
     assert_eq!(links[0].drops, losses.len() as u64);
     assert!(links[1..].iter().all(|link| link.drops == 0));
-    // A lost packet does not count as a packet-hop; a damaged one does.
+    // A lost packet is not counted as a packet-hop; a damaged packet is counted.
     assert_eq!(run.simulation.totals().packet_hops, (2_000 - lost + 2_000 - losses.len()) as u64);
 }
 
@@ -289,7 +290,9 @@ struct HighestFirst(Vec<(u32, u32, u32)>);
 
 impl Queue for HighestFirst {
     fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
-        let raddle_core::Header::Tcp(segment) = &packet.header else { panic!("toys speak TCP") };
+        let raddle_core::Header::Tcp(segment) = &packet.header else {
+            panic!("toy hosts send only TCP packets")
+        };
         self.0.push((segment.seq, slot, packet.size));
         self.0.sort_unstable();
         Admit::Take
@@ -409,9 +412,9 @@ fn credits_hold_packets_back_and_return_after_one_link_delay() {
     let flows: Vec<_> = (0..3).map(|id| flow(id, 0, 2, 1_500, Time::ZERO)).collect();
     let mut simulation = Simulation::new(&topology, node, port, flows, Config::default(), ());
     simulation.run(|_| ControlFlow::Continue(()));
-    // 1,300 ns to the middle node, 1,200 ns until the packet has left there, and 100 ns for the credit: one packet in
-    // 2,600 ns. The middle node's own credit returns 100 ns after the delivery at 2,600 ns, before the next packet
-    // arrives there at 3,900 ns.
+    // Time per packet = 1,300 ns to the middle node + 1,200 ns until the packet has left it + 100 ns for the
+    // credit = 2,600 ns. The middle node gets its own credit 100 ns after the delivery at 2,600 ns, before
+    // the next packet arrives there at 3,900 ns.
     let log = received.lock().expect("no panic").clone();
     assert_eq!(log, [(ns(2_600), 0), (ns(5_200), 1), (ns(7_800), 2)]);
     assert_eq!(simulation.packets_inside(), 0);

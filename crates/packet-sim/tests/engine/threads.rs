@@ -19,8 +19,8 @@ use raddle_topology::{Builder, Shape, Topology};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A host that answers some packets at once and other packets at a round time, so that many events have equal times. It
-/// reports every packet.
+/// A host that answers some packets at once and other packets at the next multiple of 1 us, so that many
+/// events have equal times. It reports every packet.
 struct Echo {
     node: NodeId,
     stream: Stream,

@@ -94,7 +94,7 @@ impl PcapngWriter {
     ///
     /// # Panics
     /// If the packet cannot be [encoded](Packet::encode), or the bytes do not match the packet.
-    #[allow(clippy::cast_possible_truncation, reason = "a time is written in two halves")]
+    #[allow(clippy::cast_possible_truncation, reason = "a timestamp is written as two 32-bit halves")]
     pub fn push(
         &mut self,
         sent: Time,

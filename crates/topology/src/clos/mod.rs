@@ -53,7 +53,8 @@ pub struct Clos {
     size: ClosSize,
     /// Per level, the first node above it.
     end: [u32; 4],
-    /// Per level, a node's number of ports down, which come first, and of ports up.
+    /// Per level, the number of a node's ports that lead down. These are the node's first ports; the other
+    /// ports lead up.
     down: [u32; 4],
     up: [u32; 4],
 }
@@ -261,9 +262,9 @@ impl Clos {
         }
     }
 
-    /// Implements [`Clos::ways`] for a switch as destination. On one side of `at`, all neighbours are equally
-    /// close to `to`, except one neighbour that shares a coordinate with `to`. The closer neighbours are
-    /// therefore all neighbours of the side, only this neighbour, or none.
+    /// Implements [`Clos::ways`] for a switch as destination. On one side of `at` (up or down), all
+    /// neighbours are equally close to `to`, except one neighbour that shares a coordinate with `to`. The
+    /// closer neighbours are therefore all neighbours of the side, only this neighbour, or none.
     fn ways_to_switch(&self, at: NodeId, level: usize, to: NodeId) -> Ways {
         let (left, there) = (self.distance(at, to), self.level(to));
         let closer = |port| self.distance(self.neighbour(at, level, port), to) < left;
@@ -298,7 +299,7 @@ impl Clos {
         }
     }
 
-    /// Returns one of the ports of [`Clos::productive`]; `None` if there are not such a ports. `pick` gets the
+    /// Returns one of the ports of [`Clos::productive`]; `None` if there is no such port. `pick` gets the
     /// number of ports and returns an index.
     pub(crate) fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
         let [down, up] = self.ways(at, to);

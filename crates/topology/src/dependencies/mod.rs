@@ -1,10 +1,9 @@
 //! Dependencies between links with flow control: a check before a run that no cycle of links can deadlock.
 //!
 //! A packet that arrived over a link keeps its buffer until its egress link sends it. A link therefore
-//! depends on each link that its packets may take next. All destinations of these packets count. If the
-//! dependencies have no cycle, paused links cannot deadlock. If the dependencies have a cycle, paused links
-//! can deadlock (Dally and Seitz, "Deadlock-Free Message Routing in Multiprocessor Interconnection Networks",
-//! 1987).
+//! depends on each link that its packets may take next, whatever their destinations. If the dependencies
+//! have no cycle, paused links cannot deadlock. If the dependencies have a cycle, paused links can deadlock
+//! (Dally and Seitz, "Deadlock-Free Message Routing in Multiprocessor Interconnection Networks", 1987).
 //!
 //! No path continues beyond a node with a single link, so no cycle leads through such a node.
 //!
@@ -38,7 +37,7 @@ pub fn cycle(
 /// If the cycle is empty, or if one of its ports has no link.
 #[must_use]
 pub fn describe(topology: &Topology, cycle: &[LinkId]) -> String {
-    let from = |&id: &LinkId| topology.link(id).expect("links wait, ports do not").from;
+    let from = |&id: &LinkId| topology.link(id).expect("a port on a cycle has a link").from;
     let around = cycle.iter().chain(&cycle[..1]);
     around.map(|id| from(id).to_string()).collect::<Vec<_>>().join("->")
 }
@@ -165,7 +164,8 @@ impl<'a> Dependencies<'a> {
             walk.ports = ports;
         }
         for &id in &walk.links {
-            let onward = walk.first[self.topology.link(id).expect("one that was followed").to.index()];
+            let onward =
+                walk.first[self.topology.link(id).expect("the walk has followed this link").to.index()];
             let here = &mut self.bits[self.first[id.index()]..self.first[id.index() + 1]];
             here.iter_mut().zip(&walk.bits[onward..]).for_each(|(bits, onward)| *bits |= onward);
         }

@@ -55,7 +55,7 @@ impl Hops {
         &self.histogram
     }
 
-    /// Returns the hops between the two hosts that are farthest apart; unconnected pairs do not count.
+    /// Returns the hops between the two hosts that are farthest apart; unconnected pairs are ignored.
     #[must_use]
     pub fn diameter(&self) -> usize {
         self.histogram.len().saturating_sub(1)

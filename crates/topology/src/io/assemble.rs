@@ -35,7 +35,7 @@ pub(super) enum Element {
     Edge(usize),
 }
 
-/// Greatest number of ports of a fabric. Without this limit, a short file could claim all memory.
+/// Greatest number of ports of a fabric. Without this limit, a short file could use up all memory.
 const MOST_PORTS: usize = 1 << 24;
 
 /// The ports of a node that are in use.

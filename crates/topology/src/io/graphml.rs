@@ -118,7 +118,9 @@ impl Document {
             }
             ("graphml", "graph") => {
                 if self.graph_at.replace(at).is_some() {
-                    return Err(Problem::Syntax("a second `graph`".to_owned()));
+                    return Err(Problem::Syntax(
+                        "a file with two elements `graph` is not supported".to_owned(),
+                    ));
                 }
                 if needed(tag, "edgedefault")? == "directed" {
                     return Err(Problem::Directed);
@@ -142,8 +144,12 @@ impl Document {
                     return Err(Problem::Syntax(format!("the file declares no key `{}`", self.key)));
                 }
             }
-            ("node" | "edge", "graph") => return Err(Problem::Syntax("a nested `graph`".to_owned())),
-            ("graph", "hyperedge") => return Err(Problem::Syntax("a `hyperedge`".to_owned())),
+            ("node" | "edge", "graph") => {
+                return Err(Problem::Syntax("a nested `graph` is not supported".to_owned()));
+            }
+            ("graph", "hyperedge") => {
+                return Err(Problem::Syntax("a `hyperedge` is not supported".to_owned()));
+            }
             _ => {}
         }
         self.open.push(name.to_owned());

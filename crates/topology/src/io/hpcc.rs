@@ -45,7 +45,7 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
     let switches: usize = next("the number of switches")?.number("a number of switches")?;
     let count = next("the number of links")?;
     let links: usize = count.number("a number of links")?;
-    // This check also prevents a short file from claiming all memory.
+    // Without this check, a short file with a large number of nodes could use up all memory.
     if nodes / 2 > links.min(words.len()) {
         return Err(
             first.error(format!("the topology of {nodes} nodes is not connected: there are too few links"))
@@ -96,8 +96,12 @@ fn quantity(word: &Word<'_>, what: &str, base: impl Fn(&str) -> Option<u64>) -> 
     let unit_at = word.text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.text.len());
     let (number, unit) = word.text.split_at(unit_at);
     let scale = base(unit).ok_or_else(|| word.error(format!("`{}` is not {what}", word.text)))?;
-    scaled(number, scale)
-        .ok_or_else(|| word.error(format!("`{}` is not exactly representable as {what}", word.text)))
+    scaled(number, scale).ok_or_else(|| {
+        word.error(format!(
+            "`{}` must be a whole number of bits per second or of picoseconds, from 0 to 2^64 - 1",
+            word.text
+        ))
+    })
 }
 
 /// Returns the number of bits per second of one of ns-3's units of rate.
@@ -193,11 +197,11 @@ mod tests {
         );
         assert_eq!(
             link("0 2 1Gbps 0.0001ns 0"),
-            "line 3, column 11: `0.0001ns` is not exactly representable as a time such as 1us"
+            "line 3, column 11: `0.0001ns` must be a whole number of bits per second or of picoseconds, from 0 to 2^64 - 1"
         );
         assert_eq!(
             link("0 2 1Gbps -1us 0"),
-            "line 3, column 11: `-1us` is not exactly representable as a time such as 1us"
+            "line 3, column 11: `-1us` must be a whole number of bits per second or of picoseconds, from 0 to 2^64 - 1"
         );
     }
 

@@ -193,8 +193,8 @@ fn graphml_errors_say_where() {
             "line 4, column 14: the file declares no key `no`",
         ),
         (document("<node id='a'>&no;</node>"), "line 4, column 14: unknown XML entity `no`"),
-        (document("<hyperedge/>"), "line 4, column 1: a `hyperedge`"),
-        (document("<node id='a'><graph/></node>"), "line 4, column 14: a nested `graph`"),
+        (document("<hyperedge/>"), "line 4, column 1: a `hyperedge` is not supported"),
+        (document("<node id='a'><graph/></node>"), "line 4, column 14: a nested `graph` is not supported"),
     ];
     for (text, expected) in cases {
         assert_eq!(read_graphml(&text).unwrap_err().to_string(), expected, "{text}");

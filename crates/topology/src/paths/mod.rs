@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub enum Choice {
     /// The shortest paths, selected hop by hop as in flow-level ECMP.
     Ecmp,
-    /// The `k` shortest loopless paths with equal probability. If more paths have the same number of links
-    /// than are needed, the paths among them are drawn at random (Yen, 1971).
+    /// The `k` shortest loopless paths with equal probability. If more paths are equally long than are
+    /// needed to reach `k`, a random choice of these paths is used (Yen, 1971).
     KShortest {
         /// Number of paths, at least 1.
         k: u32,

@@ -13,9 +13,10 @@ impl Routing {
     /// order. A capacity is the sum of the paths' bottleneck rates, in bit/s. Clears `out` first. If the destination
     /// has only one link, that link is left out, since all paths end with it.
     ///
-    /// Each path counts as if no other path shared its links. A switch that has lost half of its uplinks
-    /// therefore counts half, even if the remaining uplinks could fill the link to this switch. The reason is
-    /// that other traffic also needs the remaining uplinks. The search visits all nodes on the paths.
+    /// The capacity of each path is computed as if no other path shared its links. A switch that has lost
+    /// half of its uplinks therefore has half the capacity, even if the remaining uplinks could carry all
+    /// traffic of the link to this switch. The reason is that other traffic also needs the remaining
+    /// uplinks. The search visits all nodes on the paths.
     pub fn capacities(&self, at: NodeId, to: NodeId, out: &mut Vec<(PortId, u128)>) {
         let mut links = self.topology().links_from(to);
         let end = match (links.next(), links.next()) {

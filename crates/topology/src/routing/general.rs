@@ -121,7 +121,7 @@ impl General {
         load
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "a weight needs no more digits")]
+    #[allow(clippy::cast_possible_truncation, reason = "an `f32` is precise enough for a weight")]
     pub(super) fn weights(&self, protocol: Protocol, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
         match protocol {
             Protocol::Rps | Protocol::RpsPath => {

@@ -18,14 +18,15 @@ pub enum Tie {
 /// the weights that the sampler implies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// Random packet spraying: at each hop, uniform among the ports that lead one hop closer (Dixit et al., INFOCOM
-    /// 2013).
+    /// Random packet spraying: at each hop, each port that leads one hop closer has the same probability
+    /// (Dixit et al., INFOCOM 2013).
     Rps,
-    /// Uniform among all shortest paths.
+    /// All shortest paths have the same probability.
     RpsPath,
     /// Dimension order, lowest dimension first. On a torus this is destination-tag routing.
     Dor(Tie),
-    /// Valiant: minimal to a waypoint uniform among all hosts, then minimal to the destination.
+    /// Valiant: a shortest path to a waypoint, drawn uniformly among all hosts, then a shortest path to the
+    /// destination.
     Vlb,
     /// Weighted locality-aware: randomized local balance of Singh et al. (SPAA 2002). Tori only.
     Wlb,
@@ -49,18 +50,22 @@ const NAMES: [(&str, Protocol, &str); 10] = [
         Protocol::Rps,
         "random packet spraying: at each hop, a random port on a shortest path (Dixit et al., INFOCOM 2013)",
     ),
-    ("rps_path", Protocol::RpsPath, "each packet takes a random one of all shortest paths"),
+    (
+        "rps_path",
+        Protocol::RpsPath,
+        "each packet takes a random shortest path; all shortest paths have the same probability",
+    ),
     (
         "dor",
         Protocol::Dor(Tie::Split),
         "dimension order, lowest dimension first; if both directions of a ring are equally far, each packet draws \
-         one",
+         a direction",
     ),
     (
         "dor_parity",
         Protocol::Dor(Tie::Parity),
         "dimension order, lowest dimension first; if both directions of a ring are equally far, up from even \
-         coordinates and down from odd ones",
+         coordinates and down from odd coordinates",
     ),
     (
         "dor_plus",
@@ -70,14 +75,14 @@ const NAMES: [(&str, Protocol, &str); 10] = [
     (
         "vlb",
         Protocol::Vlb,
-        "Valiant load balancing: each packet takes a shortest path to a random host, and one from there to the \
-         destination",
+        "Valiant load balancing: each packet takes a shortest path to a random host, and from there a \
+         shortest path to the destination",
     ),
     (
         "wlb",
         Protocol::Wlb,
         "weighted locality-aware, tori only: randomized local balance, which takes the short direction of a ring \
-         more often than the long one (Singh et al., SPAA 2002)",
+         more often than the long direction (Singh et al., SPAA 2002)",
     ),
     (
         "wlb_hop",
@@ -85,7 +90,7 @@ const NAMES: [(&str, Protocol, &str); 10] = [
         "like wlb, but with a random port within the chosen box at each hop instead of a waypoint",
     ),
     ("romm", Protocol::Romm, "wlb restricted to shortest paths, tori only (Nesson and Johnsson, SPAA 1995)"),
-    ("ecmp", Protocol::Ecmp, "each flow takes one of the shortest paths, drawn by the flow's key"),
+    ("ecmp", Protocol::Ecmp, "each flow takes one shortest path, selected by a hash of the flow's key"),
 ];
 
 impl Protocol {

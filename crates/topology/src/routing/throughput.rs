@@ -76,7 +76,7 @@ fn destinations(grid: &Grid, pattern: Pattern, src: NodeId) -> Vec<(NodeId, f64)
             to[0] = (to[0] + dims[0] / 2 - 1) % dims[0];
             vec![(node(&to), 1.0)]
         }
-        Pattern::WorstCase => panic!("the worst case is another permutation for each link"),
+        Pattern::WorstCase => panic!("the worst case has a different permutation for each link"),
     }
 }
 
@@ -112,7 +112,8 @@ fn worst_case(routing: &Routing, protocol: Protocol, grid: &Grid) -> f64 {
 /// Returns the weight of the heaviest perfect matching of a complete bipartite graph (Hungarian algorithm,
 /// O(n^3)).
 fn heaviest_matching(n: usize, weights: &[f64]) -> f64 {
-    // Rows and columns count from 1; an augmenting path starts at column 0. Costs are negated weights.
+    // Rows and columns are numbered from 1; an augmenting path starts at column 0. Costs are negated
+    // weights.
     let mut row_price = vec![0.0; n + 1];
     let mut column_price = vec![0.0; n + 1];
     let mut row_of = vec![0; n + 1];

@@ -25,8 +25,8 @@ type Valiant = (Box<[f64]>, Box<[f64]>);
 #[derive(Debug)]
 pub(super) struct Torus {
     grid: Grid,
-    /// Coordinates of each node, one byte per dimension. The coordinates of 32 x 32 x 32 nodes fit in a
-    /// core's cache.
+    /// Coordinates of each node, one byte per dimension. The coordinates of 32 x 32 x 32 nodes fit in the
+    /// cache of a processor core.
     coordinates: Vec<u8>,
     /// Per dimension, `moved[s * k + x]` is the dimension's stride times `(x + s) mod k`.
     moved: Vec<Vec<u32>>,
@@ -184,7 +184,7 @@ impl Torus {
                 self.break_ties(&mut ways, rng);
                 self.by_waypoint(ways, rng, out);
             }
-            Protocol::Ecmp => panic!("the caller draws a flow's path by `rps`"),
+            Protocol::Ecmp => panic!("the caller must draw the path of an ECMP flow by `rps`"),
         }
     }
 
@@ -380,7 +380,7 @@ impl Torus {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "nodes and ports fit, and a weight needs no more digits"
+        reason = "nodes and ports fit, and an `f32` is precise enough for a weight"
     )]
     fn row_from_zero(&self, protocol: Protocol, offset: u32) -> Box<[Entry]> {
         let ports = 2 * self.dims().len();
@@ -403,8 +403,8 @@ impl Torus {
                 out.push((LinkId::of(at.index() * ports + port.index()), next));
             });
         };
-        // Each link between the two nodes is visited once, so the function needs no array over the whole
-        // torus.
+        // Each link on the paths between the two nodes is visited once, so the function needs no array over
+        // the whole torus.
         let mut row = Vec::new();
         spread(NodeId(0), dst, split, &mut closer, |link, weight| row.extend(entry(link.index(), weight)));
         row.sort_unstable_by_key(|&(node, port, _)| (node, port));
@@ -442,7 +442,7 @@ impl Torus {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "nodes and ports fit, and a weight needs no more digits"
+        reason = "nodes and ports fit, and an `f32` is precise enough for a weight"
     )]
     fn valiant_weights(&self, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
         let (scattered, gathered) = self.valiant.get_or_init(|| self.valiant_from_zero());

@@ -21,7 +21,8 @@ pub struct XgftSize {
     /// m1..mh: number of children of a switch of each level, from below.
     pub children: Vec<u32>,
     /// w1..wh: number of parents of a vertex below each level of switches. w1 is the number of parents of a
-    /// host, and w2 of a switch of level 1. The list has the same length as `children`.
+    /// host, and w2 is the number of parents of a switch of level 1. The list has the same length as
+    /// `children`.
     pub parents: Vec<u32>,
 }
 

@@ -20,25 +20,25 @@ pub(super) struct Link {
     rest: u64,
     /// The link's grants, in order of the flows' arrival.
     pub(super) grants: Vec<Grant>,
-    /// Number of flows on the link whose grant is less than their request. Any of the flow's links may be the
-    /// reason.
+    /// Number of flows on the link whose grant is less than their request. A flow is counted on all of its
+    /// links, whichever link limits its grant.
     short: u32,
-    /// Number and sum of the grants that the current settle has passed, in order of arrival.
+    /// Number and sum of the grants that the current call of `settle` has passed, in order of arrival.
     passed: (usize, u64),
-    /// True if the current settle has marked all later grants of the link as doubtful.
+    /// True if the current call of `settle` has marked all later grants of the link as doubtful.
     pub(super) doubted: bool,
-    /// True if the link is among the visited links.
+    /// True if the link is listed in `Reservation::visited`.
     visited: bool,
-    /// True if the link is among the disturbed links.
+    /// True if the link is listed in `Reservation::disturbed`.
     pub(super) disturbed: bool,
 }
 
-/// A flow with a deadline on a link.
+/// The grant of a flow with a deadline on one link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grant {
     order: u64,
     pub(super) slot: u32,
-    /// The flow's grant on the link.
+    /// Granted capacity.
     has: u64,
 }
 
@@ -49,8 +49,8 @@ impl Link {
         Self { capacity, line_bps, rest: capacity, ..Self::default() }
     }
 
-    /// Returns the capacity that flows with an earlier `order` leave. Within a settle, calls must be in order
-    /// of arrival.
+    /// Returns the capacity that flows with an earlier `order` leave. Within one call of `settle`, these
+    /// calls must be in order of the flows' arrival.
     fn left(&mut self, order: u64) -> u64 {
         let (mut count, mut sum) = self.passed;
         while let Some(grant) = self.grants.get(count).filter(|grant| grant.order < order) {
@@ -115,14 +115,15 @@ impl Reservation {
         self.links[link as usize].capacity = self.units(bps);
     }
 
-    /// Marks a link as examined in this settle.
+    /// Marks a link as examined in this call of `settle`.
     pub(super) fn visit(&mut self, link: u32) {
         if !std::mem::replace(&mut self.links[link as usize].visited, true) {
             self.visited.push(link);
         }
     }
 
-    /// Repairs doubtful grants: each becomes the smaller of the request and the capacity that its links have left.
+    /// Repairs doubtful grants: each grant becomes the smaller of the flow's request and the capacity that
+    /// the flow's links have left.
     pub(super) fn grant(&mut self) {
         while let Some(Reverse((order, slot))) = self.doubts.pop() {
             let row = std::mem::take(&mut self.flows[slot as usize].row);
@@ -156,7 +157,7 @@ impl Reservation {
         }
     }
 
-    /// Marks all grants of a link after the last passed grant as doubtful.
+    /// Marks as doubtful all grants of a link that come after the last grant that `settle` has passed.
     fn doubt_after(&mut self, link: u32) {
         let link = &mut self.links[link as usize];
         if std::mem::replace(&mut link.doubted, true) {

@@ -2,9 +2,9 @@
 //! Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specification of PDQ, §6 and §11).
 //!
 //! A flow with a deadline asks for the rate at which it would just meet the deadline. In order of arrival,
-//! each flow is granted its request, or the capacity that its links have left if this is less ([grants]). In
+//! each flow gets a grant: its request, or less if its links have less capacity left ([grants]). In
 //! addition, all flows, with deadlines or without, get max-min fair shares of the remaining capacity. A flow
-//! that would need more than it can send gives up (quenching).
+//! gives up if it needs a higher rate than it can send (quenching).
 //!
 //! # Times of requests
 //! The rate that a flow needs changes continuously while the flow sends faster or slower than this rate. A
@@ -48,13 +48,14 @@ pub struct Reservation {
     late: BTreeSet<(Time, u32)>,
     /// Time at which all flows that do not send at the requested rate update their requests.
     refresh_at: Time,
-    /// Links whose flows or capacity changed, each once: the flows on them update their requests.
+    /// Links whose flows or capacity changed, each listed once. The flows on these links update their
+    /// requests.
     disturbed: Vec<u32>,
-    /// Flows whose grants may be wrong, each once, in order of arrival.
+    /// Flows whose grants may be wrong, each listed once, in order of arrival.
     doubts: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Links whose grants were examined in this settle, each once.
+    /// Links whose grants were examined in this call of `settle`, each listed once.
     visited: Vec<u32>,
-    /// Flows with deadlines whose rates may differ from the last reported rates, each once.
+    /// Flows with deadlines whose rates may differ from the last reported rates, each listed once.
     touched: Vec<u32>,
 }
 
@@ -62,20 +63,21 @@ pub struct Reservation {
 #[derive(Debug, Clone)]
 struct Member {
     order: u64,
-    /// In a free slot, the deadline of the work is [`Time::NEVER`].
+    /// The flow's remaining work. In a free slot, its deadline is [`Time::NEVER`].
     work: Work,
     /// The maximum rate at which the flow can send, bit/s. Infinity if this rate is not below the rate of the
     /// flow's links.
     demand_bps: f64,
     asked_bps: f64,
     granted_bps: f64,
-    /// True if the flow's links count the flow as short: its grant is less than its request.
+    /// True if the flow's grant is less than its request. The flow's links then count the flow in
+    /// `Link::short`.
     short: bool,
     /// Time from which the flow can no longer meet its deadline at its current rate.
     late_at: Time,
-    /// True if the flow is among the doubts, or gives up.
+    /// True if the flow is listed in `Reservation::doubts`, or gives up.
     doubted: bool,
-    /// True if the flow is among the touched flows.
+    /// True if the flow is listed in `Reservation::touched`.
     touched: bool,
     row: Vec<(u32, f32)>,
 }
@@ -153,7 +155,8 @@ impl Reservation {
         }
     }
 
-    /// Computes a flow's request, unless it was already computed in this settle, or makes the flow give up.
+    /// Computes a flow's request, unless it was already computed in this call of `settle`. The flow gives up
+    /// if its request is too high.
     fn ask_for(&mut self, now: Time, slot: u32, changes: &mut Changes) {
         let flow = &mut self.flows[slot as usize];
         if std::mem::replace(&mut flow.doubted, true) {

@@ -117,7 +117,8 @@ fn without_deadlines_it_is_max_min() {
 
 #[test]
 fn a_flow_that_would_need_more_than_there_is_gives_up() {
-    // The first flow uses the whole link until 3 s. The second needs 2 s alone, but its deadline is at 4 s.
+    // The first flow uses the whole link until 3 s. The second flow needs 2 s even if it is alone, so it
+    // cannot meet its deadline at 4 s.
     let jobs = [Job::new(3.0, &[0]).due(3.0), Job::new(2.0, &[0]).due(4.0)];
     assert_eq!(ends(&[1.0], &jobs)[1], None);
     assert_eq!(ends(&[1.0], &[Job::new(3.0, &[0]).due(2.0)]), [None]);

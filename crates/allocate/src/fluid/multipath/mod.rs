@@ -31,9 +31,9 @@ pub struct Subflows {
     vacant: Vec<u32>,
     /// The flow of each subflow slot in `schedule`.
     parents: Vec<u32>,
-    /// Times at which flows are to be examined.
+    /// Times at which flows must be examined, with the slots of these flows.
     looks: BTreeSet<(Time, u32)>,
-    /// Flows whose subflows may have changed, each once.
+    /// Flows whose subflows may have changed, each listed once.
     touched: Vec<u32>,
     /// Working memory: the changes of the schedule, and the path of a subflow.
     changes: Changes,
@@ -46,7 +46,8 @@ struct Parent {
     work: Work,
     /// Slots of its subflows; empty for a free slot.
     subflows: Vec<usize>,
-    /// Time at which a subflow ends before others, or at which the flow can no longer meet its deadline.
+    /// Time at which one subflow ends before the flow's other subflows, or at which the flow can no longer
+    /// meet its deadline.
     look_at: Time,
     touched: bool,
 }
@@ -102,7 +103,7 @@ impl Subflows {
             let mut subflows = std::mem::take(&mut flow.subflows);
             let done =
                 |of: usize| self.schedule.remaining_bits(now, of) <= self.schedule.rate_bps(of) * DONE_S;
-            // The last subflow ends with the flow.
+            // The flow's last subflow is not removed here: it ends together with the flow.
             let last = subflows.iter().copied().find(|&of| !done(of)).unwrap_or(subflows[0]);
             let gone: Vec<usize> = subflows.iter().copied().filter(|&of| of != last && done(of)).collect();
             subflows.retain(|of| !gone.contains(of));

@@ -6,14 +6,14 @@ use raddle_core::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Minimum time between two looks if no flow arrives or leaves between them. This is far below the reaction
-/// time of switches.
+/// Minimum time between two examinations of the schedule if no flow arrives or leaves between them. This
+/// time is far below the reaction time of switches.
 const LEAST_GAP: Duration = Duration::from_us(1);
 
 const PS_PER_S: f64 = 1e12;
 
-/// Scheduled looks at flows, the earliest first. A look is outdated if its flow has changed since the look
-/// was scheduled.
+/// Scheduled examinations of flows, the earliest first. An entry is outdated if its flow has changed since
+/// the entry was added.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Looks(BinaryHeap<Reverse<Look>>);
 
@@ -28,9 +28,9 @@ struct Look {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ForWhat {
-    /// The flow can no longer meet its deadline.
+    /// From this time on, the flow can no longer meet its deadline.
     GiveUp,
-    /// The flow has sent another step.
+    /// The flow has sent another step of bits ([`Measure::Sent`]).
     Step,
     /// This flow and another sending flow on a common link become equally critical, so one overtakes the
     /// other.
@@ -38,7 +38,7 @@ enum ForWhat {
 }
 
 impl Criticality {
-    /// Handles the looks that are due by now.
+    /// Examines the flows that are due by now.
     pub(super) fn look(&mut self, now: Time, changes: &mut Changes) {
         while let Some(&Reverse(look)) = self.looks.0.peek()
             && look.at <= now
@@ -67,7 +67,7 @@ impl Criticality {
         }
     }
 
-    /// Returns the time of the next look.
+    /// Returns the time at which a flow must be examined next; `None` if there is no such time.
     pub(super) fn next_look(&mut self, now: Time) -> Option<Time> {
         const FEW: usize = 64;
         if self.looks.0.len() > 4 * (self.flows.len() - self.vacant.len()) + FEW {
@@ -97,7 +97,7 @@ impl Criticality {
         }
     }
 
-    /// Schedules the next look at a flow, under the assumption that the flow keeps its current rate.
+    /// Schedules the next examination of a flow, under the assumption that the flow keeps its current rate.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn look_later(&mut self, now: Time, flow: u32) {
         let member = &mut self.flows[flow as usize];
@@ -133,7 +133,8 @@ impl Criticality {
     }
 
     /// Returns the seconds until the less critical of two sending flows overtakes the more critical flow.
-    /// `None` if class or deadline decide their order, if this never happens, or if a flow ends before.
+    /// `None` if their classes or deadlines decide the order, if the flow never overtakes, or if one of the
+    /// flows ends earlier.
     fn passing_s(&self, now: Time, one: u32, other: u32) -> Option<f64> {
         let (mut first, mut second) = (&self.flows[one as usize], &self.flows[other as usize]);
         if (first.class, first.due) != (second.class, second.due) {

@@ -3,8 +3,8 @@
 //!
 //! A flow gets the capacity that all more critical flows leave on its links, at most the maximum rate at
 //! which the flow can send. If the flow would get less than a hundredth of its maximum rate, the flow is
-//! paused. A flow is more critical than another by, in this order: a lower class, an earlier deadline, a
-//! smaller [`Measure`], an earlier arrival.
+//! paused. Of two flows, the more critical flow is the flow with the lower class; among flows of equal
+//! class, the flow with the earlier deadline; then the smaller [`Measure`]; then the earlier arrival.
 //!
 //! # Cost
 //! Work is done only where the schedule changes, in order of criticality ([repair]). A paused flow is listed
@@ -92,14 +92,16 @@ pub struct Criticality {
     vacant: Vec<u32>,
     /// Parts of the schedule that may be wrong, the most critical first.
     doubts: BinaryHeap<Reverse<(Key, Doubt)>>,
-    /// Times at which flows are to be examined.
+    /// Times at which flows must be examined.
     looks: Looks,
     probes: Probes,
-    /// Flows whose rate may differ from the last reported rate, each once.
+    /// Flows whose rate may differ from the last reported rate, each listed once.
     touched: Vec<u32>,
-    /// Lower bound of the link capacity that any flow has needed to be allowed to send, bit/s.
+    /// Lower bound of the free link capacity that a flow needs before it may send, over all flows so far,
+    /// bit/s.
     least_left_bps: f64,
-    /// Working memory for less critical flows.
+    /// Buffer for the flows that [`Criticality::doubt_after`] queues, kept between calls to save
+    /// allocations.
     later: Vec<u32>,
 }
 
@@ -119,7 +121,7 @@ struct Link {
 
 /// A flow.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a property of the flow of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is an independent property of the flow")]
 struct Member {
     class: u8,
     due: Time,
@@ -141,14 +143,14 @@ struct Member {
     probes_per_s: u64,
     /// The link at which the flow waits; [`NONE`] if it sends or is new.
     waits_at: u32,
-    /// Incremented when scheduled looks at the flow become outdated.
+    /// Incremented when scheduled examinations of the flow become outdated.
     version: u32,
     live: bool,
     /// True if the flow's probes are counted on its links.
     probes: bool,
-    /// True if the flow is among the doubts.
+    /// True if the flow is queued in `Criticality::doubts`.
     doubted: bool,
-    /// True if the flow is among the touched flows.
+    /// True if the flow is listed in `Criticality::touched`.
     touched: bool,
     row: Vec<(u32, f32)>,
 }
@@ -173,7 +175,7 @@ impl Criticality {
     /// Creates a policy without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64], rules: Rules) -> Self {
-        debug_assert!(rules.least_share > SAME, "rounding is no rate");
+        debug_assert!(rules.least_share > SAME, "`least_share` must be greater than rounding errors");
         let link = |&bps: &f64| Link { capacity_bps: bps, line_bps: bps, ..Link::default() };
         Self {
             rules,
@@ -250,7 +252,8 @@ impl Criticality {
         self.vacant.push(flow);
     }
 
-    /// Computes the rates that remain after probes, reports the changes, and updates the looks that depend on them.
+    /// Computes the rates that remain after probes, reports the changes, and schedules the next examinations
+    /// of the flows concerned.
     fn report(&mut self, now: Time, changes: &mut Changes) {
         self.probes.recount(&mut self.links);
         while let Some(link) = self.probes.pop_changed() {
@@ -263,7 +266,8 @@ impl Criticality {
             self.flows[slot as usize].touched = false;
             self.flows[slot as usize].live
         });
-        // All rates are set first, because looks compare them.
+        // All rates are set before any examination is scheduled, because the time of an examination depends
+        // on the rates of several flows.
         for &slot in &touched {
             let flow = &mut self.flows[slot as usize];
             let kept = flow.row.iter().map(|&(link, _)| self.links[link as usize].probed.kept);
@@ -311,8 +315,8 @@ impl Fluid for Criticality {
             self.flows.push(member.clone());
             u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
         });
-        // Keep this state of the slot's previous flow: `version` makes its looks outdated, and it may be among the
-        // touched flows.
+        // Keep this state of the slot's previous flow: `version` makes that flow's scheduled examinations
+        // outdated, and `touched` may list the slot.
         let before = &mut self.flows[slot as usize];
         let (version, touched, mut row) = (before.version, before.touched, std::mem::take(&mut before.row));
         row.extend_from_slice(flow.row);

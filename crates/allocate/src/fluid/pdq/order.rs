@@ -49,7 +49,7 @@ impl Criticality {
     pub(super) fn key(&self, now: Time, flow: u32) -> Key {
         let flow = &self.flows[flow as usize];
         let measure = match self.rules.measure {
-            // A non-negative number and its bits have the same order.
+            // Non-negative floats have the same order as their bits, read as integers.
             Measure::Remaining => flow.alone_s(now).to_bits(),
             Measure::Random { .. } | Measure::Sent { .. } => flow.measure,
         };

@@ -28,7 +28,7 @@ pub(super) struct Probes {
     probe_bits: f64,
     /// Entry i: probes per round trip of the i most critical flows on a link, if all of them were paused.
     sums: Vec<f64>,
-    /// Links whose probes changed, each once.
+    /// Links whose probes changed, each listed once.
     touched: Vec<u32>,
 }
 
@@ -123,7 +123,8 @@ impl Probes {
         self.touched = touched;
     }
 
-    /// Removes and returns one of the links that the last recount kept.
+    /// Removes and returns a link whose capacity for data was changed by the last call of
+    /// [`recount`](Self::recount).
     pub(super) fn pop_changed(&mut self) -> Option<u32> {
         self.touched.pop()
     }

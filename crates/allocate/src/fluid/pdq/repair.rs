@@ -12,8 +12,8 @@ use std::ops::Bound;
 pub(super) enum Doubt {
     /// The rate of this flow.
     Flow(u32),
-    /// The first of the flows that wait at this link, because the link has capacity left. The next waiting
-    /// flow follows.
+    /// The first of the flows that wait at this link, because the link has capacity left. If capacity is
+    /// left after this flow, the next waiting flow is queued.
     Waiting(u32),
 }
 
@@ -148,7 +148,7 @@ impl Criticality {
         }
     }
 
-    /// Changes a flow's criticality: the flow leaves its old position and is examined in the new one.
+    /// Changes a flow's criticality: the flow leaves its old position and is examined in the new position.
     pub(super) fn rekey(&mut self, now: Time, flow: u32, change: impl FnOnce(&mut super::Member)) {
         self.stop(now, flow);
         change(&mut self.flows[flow as usize]);

@@ -70,14 +70,15 @@ fn probes_leave_half_of_a_link() {
 
 #[test]
 fn oracle_13_5_flows_of_a_chain_send_in_parallel_on_disjoint_links() {
-    // F1 is on link a, F2 on a and b, F3 on b. When F1 ends, F3 has less left than F2.
+    // F1 is on link a, F2 on a and b, F3 on b. When F1 ends, F3 has fewer bits left than F2.
     let jobs = [Job::new(8e6, &[0]), Job::new(12e6, &[0, 1]), Job::new(16e6, &[1])];
     assert_ends(&[1e9, 1e9], PLAIN, &jobs, &[0.008, 0.028, 0.016]);
 }
 
 #[test]
 fn a_more_critical_flow_takes_over_at_once() {
-    // Oracle 13-4 without latencies: a flow of 4 MB starts at time 0, and a flow of 100 KB starts at 5 ms.
+    // specifications/pdq.md §13, oracle 4, without latencies: a flow of 4 MB starts at time 0, and a flow of
+    // 100 KB starts at 5 ms.
     let jobs = [Job::new(32e6, &[0]), Job::new(0.8e6, &[0]).at(0.005)];
     assert_ends(&[1e9], PLAIN, &jobs, &[0.0328, 0.0058]);
 }
@@ -127,13 +128,14 @@ fn flows_give_up_when_they_cannot_make_it_alone() {
     assert!((ends[0].expect("complete") - 3.0).abs() < 1e-9);
     let at = given_up_at.expect("it gave up").as_secs_f64();
     assert!((at - 2.0).abs() < 1e-6, "out of reach at 6 - 4 s, given up at {at}");
-    // Specification §13 oracle 10: 1 MB cannot be sent by 5 ms, so the flow does not start.
+    // specifications/pdq.md §13, oracle 10: 1 MB cannot be sent by 5 ms, so the flow does not start.
     assert_eq!(self::ends(&[1e9], Rules::default(), &[Job::new(8.22e6, &[0]).due(0.005)]), [None]);
 }
 
 #[test]
 fn probes_of_paused_flows_take_their_share() {
-    // Specification §1: a 40 B probe every 150 us takes 0.213 % of 1 Gbps.
+    // specifications/pdq.md §1: a probe of 40 B every 150 us takes 40 * 8 / (150e-6 * 1e9) = 0.213 % of 1
+    // Gbps.
     let rate = |probing, count: usize| {
         let mut policy = Criticality::new(&[1e9], Rules { probing, ..PLAIN });
         let jobs: Vec<Job> = (0..count).map(|i| Job::new(1e6 + i as f64, &[0])).collect();
@@ -148,7 +150,7 @@ fn probes_of_paused_flows_take_their_share() {
     };
     assert!((rate(Probing::EveryRtt, 2) - 0.002_133).abs() < 1e-6);
     assert!((rate(Probing::EveryRtt, 101) - 0.213_3).abs() < 1e-4);
-    // Specification §4.3: 100 paused flows send about 5 + 5 ln(n/5) = 20 probes per round trip.
+    // specifications/pdq.md §4.3: n = 100 paused flows send about 5 + 5 ln(n/5) = 20 probes per round trip.
     let suppressed = rate(Probing::Suppressed, 101);
     assert!((suppressed / 0.002_133 - 20.0).abs() < 1.5, "{suppressed}");
     assert!(rate(Probing::Free, 101).abs() < 1e-12);
@@ -182,7 +184,7 @@ fn job() -> impl Strategy<Value = Job> {
         proptest::collection::btree_map(0..6_u32, prop_oneof![3 => Just(1.0_f32), 1 => 0.2..1.0_f32], 1..4);
     let due = prop_oneof![2 => Just(None), 1 => (0.001..0.05_f64).prop_map(Some), 1 => Just(Some(0.03))];
     let demand = prop_oneof![3 => Just(f64::INFINITY), 1 => 1e8..2e9_f64];
-    // Some sizes and arrivals are equal.
+    // Some flows have equal sizes or equal arrival times.
     let size = prop_oneof![Just(1e6), 1e5..2e7_f64];
     let arrival = prop_oneof![2 => Just(0.0), 1 => 0.0..0.03_f64];
     (arrival, size, due, demand, 50..400_u64, row).prop_map(

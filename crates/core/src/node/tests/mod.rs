@@ -75,7 +75,7 @@ fn a_cut_packet_keeps_only_its_header() {
 /// Inputs of the parts and requests to the runtime. Packets are identified by their numbers.
 #[derive(Debug, Clone, PartialEq)]
 enum Seen {
-    // The host:
+    // Calls of the host:
     Started(FlowId),
     Appended(FlowId, Bytes),
     Closed(FlowId),
@@ -85,15 +85,15 @@ enum Seen {
     Corrupted(PortId),
     Link(LinkId, bool),
     Polled,
-    // The program:
+    // Calls of the program:
     Wanted,
     Heard(Report),
-    // The forwarder:
+    // Calls of the forwarder:
     Asked(u32, Option<PortId>),
     Departed(u32, PortId),
     Ticked,
     Told(LinkId, bool),
-    // The runtime:
+    // Calls of the runtime:
     Leaves(u32, Option<PortId>, PortId),
     Lost(u32, Option<PortId>, DropReason),
     Reported(Report),
@@ -151,7 +151,7 @@ struct Verdicts {
     own: VecDeque<(Packet, PortId)>,
     /// Credits that the forwarder gives when it ticks.
     credits: VecDeque<(PortId, Credit)>,
-    /// Time of the forwarder's next tick.
+    /// Times of the forwarder's next ticks, in order.
     ticks: VecDeque<Time>,
     hears_of_departures: bool,
     log: Log,

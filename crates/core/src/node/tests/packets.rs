@@ -48,7 +48,8 @@ fn held_packets_go_on_in_the_order_in_which_they_came() {
     }
     assert_eq!(runtime.log.take().len(), 3, "nothing but three questions");
     assert_eq!(node.held().map(number).collect::<Vec<_>>(), [1, 2, 3]);
-    // Asked again, the forwarder holds packet 1 under the same key once more, and forwards packet 3.
+    // When the forwarder is asked again, it holds packet 1 under the same key once more, and forwards packet
+    // 3.
     let mut freed = Vec::new();
     node.credited(&mut runtime, PortId(2), &credit(3), &mut freed);
     node.retry(&mut runtime, |key| freed.contains(&key));
@@ -99,7 +100,8 @@ fn a_host_is_polled_until_it_wants_nothing_more_now() {
     let flow = Flow::new(FlowId(4), NodeId(0), NodeId(1), Bytes(1), ns(10));
     node.start(&mut runtime, &flow);
     let sends = [Polled, Reported(report), Polled, Asked(1, None), Leaves(1, None, PortId(2))];
-    // A request to wake now causes another poll. A later wake-up ends the round before the second packet is sent.
+    // If the host asks to be woken now, it is polled again. When it asks to be woken later, polling ends,
+    // before the host has sent its second packet.
     let expected = [vec![Started(FlowId(4))], sends.to_vec(), vec![Polled, Polled, WakeAt(30)]].concat();
     assert_eq!(runtime.log.take(), expected);
     assert_eq!((runtime.totals.flows_started, runtime.totals.flows_delivered), (1, 1));
@@ -265,7 +267,8 @@ fn a_forwarder_hears_of_departures_and_answers_the_neighbour() {
     let (mut node, mut runtime) = node(vec![], forwarder);
     assert!(!node.left(&mut runtime, &packet(1), Some(BY)));
     assert_eq!(runtime.log.take(), answer(1));
-    // The node's own packets came from no neighbour, and the host is told when they leave.
+    // The node itself sent packet 2, so no neighbour gets a credit, and the host is told that the packet has
+    // left.
     assert!(node.left(&mut runtime, &packet(2), None));
     assert_eq!(runtime.log.take(), [Sent(2)]);
 }

@@ -68,8 +68,8 @@ fn a_program_is_polled_before_its_host_each_time_and_hears_what_the_host_reports
         vec![Heard(opened(flow.id)), Reported(began)],
         // Flows of the workload keep their number.
         vec![Wanted, Polled, Heard(opened(FlowId(0))), Reported(opened(FlowId(0)))],
-        // If the program asks to be woken now, the program and the host are polled again. Then the earlier of their two
-        // wake-ups counts.
+        // If the program asks to be woken now, the program and the host are polled again. The node then
+        // requests the earlier of their two wake-ups.
         vec![Wanted, Polled, Wanted, Polled, WakeAt(20)],
     ];
     assert_eq!(runtime.log.take(), expected.concat());

@@ -238,7 +238,7 @@ fn allocation(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(runs)
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "a share needs no more digits")]
+#[allow(clippy::cast_possible_truncation, reason = "an `f32` is precise enough for a share")]
 fn split(flow: &mut Section<'_>, links: &[(String, f64)]) -> Result<Vec<(u32, f32)>, Problem> {
     let Some(Item { value: Value::Table(table), .. }) = flow.item(&SPLIT) else {
         return Err(flow.missing(&SPLIT));

@@ -89,7 +89,7 @@ impl Search {
             next += 1;
             let at = at as usize;
             if !self.leads_to(at, to) {
-                continue; // nodes behind this one need another path
+                continue; // `at` does not forward packets, so no path leads through it
             }
             for &from in &self.from[self.first[at] as usize..self.first[at + 1] as usize] {
                 if distance[from as usize] == UNREACHABLE {
@@ -130,8 +130,9 @@ impl Search {
     /// Returns the hops between the two connected `hosts` that are farthest apart. Runs one search per place
     /// and does not store the results.
     pub(super) fn diameter(&self, hosts: &[NodeId]) -> usize {
-        // At most two hosts per place are needed: two, because a leaf node may need a partner at its own
-        // place. Leaf nodes come first, because they are farther away than the place itself.
+        // Two hosts per place are enough: two, because the farthest hosts may be two leaf nodes at one
+        // place. Leaf nodes come first, because they are one hop farther away than their neighbour, which
+        // has the same place.
         let mut ends: Vec<NodeId> = hosts.to_vec();
         ends.sort_by_key(|&host| (self.place(host), !self.leaf[host.index()]));
         let mut ends: Vec<&[NodeId]> = ends.chunk_by(|a, b| self.place(*a) == self.place(*b)).collect();
