@@ -110,13 +110,10 @@ torture:
 claims:
 	cargo run --release --locked -- reproduce --check --out out/claims
 
-# All figures at full scale into the ledger, those left out whose folder is there: days.
+# All figures at full scale, into the ledger: days. If it is interrupted, repeat it: finished figures and runs in out/claims-full are kept.
 claims-full:
 	cargo build --release --locked
-	for figure in $$(target/release/raddle list figures); do \
-	  test -e out/claims-full/$$figure || \
-	  target/release/raddle reproduce $$figure --scale full --out out/claims-full --record papers/ledger.json || test $$? = 1 || exit 1; \
-	done
+	target/release/raddle reproduce $(FIGURES) --scale full --out out/claims-full --record papers/ledger.json
 
 # DCTCP for the TCP of a kernel that lacks it (docs/src/linux-hosts.md). It stays until `make no-dctcp` or a reboot. Needs root.
 dctcp:

@@ -407,17 +407,13 @@ impl Session<'_> {
     ) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
         // An invalid ledger is refused before the runs, which can take hours.
-        let kept = record.map(|path| Ledger::read(path).map(|ledger| (ledger, path))).transpose()?;
+        let record = record.map(|path| Record::begin(path, options.scale)).transpose()?;
         let warned = Warned::new(output, false);
-        let watch =
-            FigureBars { bars: Mutex::default(), renamed: Renamed::default(), warned, quiet: output.quiet };
+        let bars = Mutex::default();
+        let watch = FigureBars { bars, renamed: Renamed::default(), warned, record, quiet: output.quiet };
         let done = figure::reproduce(options, stop, &watch);
         watch.renamed.tell();
         let done = done?;
-        if let Some((mut ledger, path)) = kept {
-            ledger.add(&done.figures, options.scale, ledger::commit(path).as_deref());
-            ledger.write(path)?;
-        }
         let scale = options.scale.name();
         let claims = || done.outcomes().map(|outcome| outcome.json(scale)).collect::<Vec<_>>();
         if !check {
@@ -613,15 +609,38 @@ fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Resu
     Ok(comparison)
 }
 
-/// The progress bars of the figure that runs now.
-struct FigureBars {
+/// The ledger into which a reproduction records each figure when it is complete.
+struct Record<'a> {
+    path: &'a Path,
+    scale: figure::Scale,
+    commit: Option<String>,
+    ledger: Mutex<Ledger>,
+}
+
+impl<'a> Record<'a> {
+    fn begin(path: &'a Path, scale: figure::Scale) -> Result<Self, Error> {
+        let ledger = Mutex::new(Ledger::read(path)?);
+        Ok(Self { path, scale, commit: ledger::commit(path), ledger })
+    }
+
+    fn add(&self, figure: &figure::Reproduced) -> Result<(), Error> {
+        let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        ledger.add(std::slice::from_ref(figure), self.scale, self.commit.as_deref());
+        ledger.write(self.path)
+    }
+}
+
+/// Shows and records the figures of a reproduction.
+struct FigureBars<'a> {
+    /// The progress bars of the figure that runs now.
     bars: Mutex<Option<Bars>>,
     renamed: Renamed,
     warned: Warned,
+    record: Option<Record<'a>>,
     quiet: bool,
 }
 
-impl FigureBars {
+impl FigureBars<'_> {
     fn with(&self, show: impl FnOnce(&Bars)) {
         if let Some(bars) = self.bars.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             show(bars);
@@ -629,7 +648,7 @@ impl FigureBars {
     }
 }
 
-impl figure::Watch for FigureBars {
+impl figure::Watch for FigureBars<'_> {
     fn begin(&self, figure: &str, runs: &[String]) {
         let names: Vec<String> = runs.iter().map(|run| format!("{figure}: {run}")).collect();
         *self.bars.lock().unwrap_or_else(PoisonError::into_inner) = Some(Bars::new(&names, self.quiet));
@@ -650,6 +669,10 @@ impl figure::Watch for FigureBars {
 
     fn renamed(&self, from: &Path, to: &Path) {
         self.renamed.add(from, to);
+    }
+
+    fn reproduced(&self, figure: &figure::Reproduced) -> Result<(), Error> {
+        self.record.iter().try_for_each(|record| record.add(figure))
     }
 
     fn warned(&self, _: &str, warnings: &[Warning]) {

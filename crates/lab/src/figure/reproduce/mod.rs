@@ -14,11 +14,10 @@ use crate::run::{directory, kept_summary};
 use crate::sweep::search::{self, Found};
 use crate::sweep::{self, directories, replicated, slug, sweep};
 use crate::{Error, RunState, SizeClass};
-use raddle_records::{PartFile, write_file};
+use kept::Kept;
+use raddle_records::write_file;
 use raddle_schemes::registry::Registry;
-use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,6 +88,13 @@ pub trait Watch: Sync {
     fn kept(&self, folder: &Path);
     /// A directory was renamed because it holds something other than a figure's results.
     fn renamed(&self, from: &Path, to: &Path);
+    /// A figure is complete.
+    ///
+    /// # Errors
+    /// If the observer cannot keep the figure's results. The reproduction then ends.
+    fn reproduced(&self, _figure: &Reproduced) -> Result<(), Error> {
+        Ok(())
+    }
     /// A run has warnings.
     fn warned(&self, _run: &str, _warnings: &[Warning]) {}
 }
@@ -126,7 +132,8 @@ pub struct Reproduced {
     pub digest: u128,
     /// True if another reproduction gives the same results: no part of the figure runs live or measures time.
     pub repeats: bool,
-    /// Time that the reproduction took on this machine, in seconds.
+    /// Time that the reproduction took on this machine, in seconds. It includes the time that shared runs took when they
+    /// ran.
     pub seconds: f64,
 }
 
@@ -155,8 +162,8 @@ impl Unfinished {
 /// If a selector names no figure, a figure's file is wrong, the contents of a figure's folder may not be replaced, or a
 /// run fails or is stopped.
 pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Result<Reproduction, Error> {
-    let mut session =
-        Session { options, stop, watch, kept: BTreeMap::new(), done: Reproduction::default(), digest: 0 };
+    let kept = if options.force { Kept::default() } else { Kept::earlier(&options.out)? };
+    let mut session = Session { options, stop, watch, kept, done: Reproduction::default(), digest: 0 };
     let renamed = |from: &Path, to: &Path| watch.renamed(from, to);
     let out = Out { path: &options.out, force: options.force, renamed: &renamed, warned: &|_, _| Ok(()) };
     let (files, left_out) = chosen(options)?;
@@ -170,8 +177,9 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
         let mut done = session.reproduce(&file, part.path())?;
         let temporary = part.path().to_owned();
         part.finish(true)?;
-        session.moved(&temporary, &folder);
+        session.kept.moved(&temporary, &folder);
         done.folder = folder;
+        watch.reproduced(&done)?;
         session.done.figures.push(done);
     }
     Ok(session.done)
@@ -228,8 +236,8 @@ struct Session<'a> {
     options: &'a Options,
     stop: &'a AtomicBool,
     watch: &'a dyn Watch,
-    /// The directory of each run, by the inputs of the run. Figures with the same experiment and inputs share a run.
-    kept: BTreeMap<String, PathBuf>,
+    /// The finished runs. Figures with the same experiment and inputs share a run.
+    kept: Kept,
     done: Reproduction,
     /// Digest of the results of the figure that is being reproduced.
     digest: u128,
@@ -261,6 +269,7 @@ impl Session<'_> {
         }
         let unfinished = &self.options.unfinished(file);
         let current = Current { name: file.name(), document, figure, part, unfinished };
+        let mut shared_seconds = 0.0;
         let runs = match compute(document, self.options.threads, self.stop)? {
             Some(_) if self.stop.load(Ordering::Relaxed) => return Err(Error::Interrupted),
             Some(runs) => {
@@ -273,7 +282,7 @@ impl Session<'_> {
                 runs
             }
             None if document.root.get("search").is_some() => self.search(&current)?,
-            None => self.simulate(&current)?,
+            None => self.simulate(&current, &mut shared_seconds)?,
         };
         for (claim, item) in figure.claims.iter().zip(claims) {
             claim.check(item, &runs)?;
@@ -296,7 +305,7 @@ impl Session<'_> {
             outcomes,
             digest: self.digest,
             repeats: !runs.iter().any(is_measured),
-            seconds: begin.elapsed().as_secs_f64(),
+            seconds: shared_seconds + begin.elapsed().as_secs_f64(),
         })
     }
 
@@ -312,7 +321,7 @@ impl Session<'_> {
         }
         // The folder remains if it holds runs of an earlier version of the figure.
         let _ = fs::remove_dir(unfinished);
-        self.moved(unfinished, to);
+        self.kept.moved(unfinished, to);
         Ok(())
     }
 
@@ -334,20 +343,21 @@ impl Session<'_> {
         Ok(cells.into_iter().zip(found).map(run).collect())
     }
 
-    /// Simulates the cells that are not yet simulated, and reads the records of all runs.
-    fn simulate(&mut self, current: &Current<'_>) -> Result<Vec<Run>, Error> {
+    /// Simulates the cells that are not yet simulated, and reads the records of all runs. Adds the seconds of shared runs
+    /// to `shared_seconds`.
+    fn simulate(&mut self, current: &Current<'_>, shared_seconds: &mut f64) -> Result<Vec<Run>, Error> {
         let cells = replicated(current.document.cells()?, current.figure.seeds)?;
         let folder = current.unfinished;
         let places = directories(&cells, folder)?;
         let mut missing = Vec::new();
         let mut origins = Vec::new();
         for (cell, place) in cells.iter().zip(&places) {
-            let inputs = cell.document.prepare()?.origin()?.inputs;
-            match self.kept.get(&inputs) {
-                Some(run) if !place.exists() => copy(run, place)?,
-                _ => missing.push(cell.clone()),
+            let origin = cell.document.prepare()?.origin()?;
+            match self.kept.share(&origin, place)? {
+                Some(seconds) => *shared_seconds += seconds,
+                None => missing.push(cell.clone()),
             }
-            origins.push(inputs);
+            origins.push(origin);
         }
         let names: Vec<String> = missing.iter().map(Cell::name).collect();
         self.watch.begin(&current.name, &names);
@@ -377,14 +387,14 @@ impl Session<'_> {
             return Err(Error::Interrupted);
         }
         let mut runs = Vec::new();
-        for ((cell, run), inputs) in cells.iter().zip(places).zip(origins) {
+        for ((cell, run), origin) in cells.iter().zip(places).zip(origins) {
             self.mix(digest_of_run(&run)?);
             let records = Records::read(&run, current.figure.warm_up)?;
             if current.figure.is_of_finished_flows() {
                 let name = format!("{}: {}", current.name, cell.name());
                 self.done.unfinished.extend(Unfinished::of(name, &records));
             }
-            self.kept.insert(inputs, run);
+            self.kept.add(&origin, run);
             runs.push(Run { labels: cell.labels.clone(), data: Data::Records(records) });
         }
         Ok(runs)
@@ -394,15 +404,6 @@ impl Session<'_> {
     fn mix(&mut self, next: u128) {
         for digest in [&mut self.digest, &mut self.done.digest] {
             *digest = digest.rotate_left(41).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) ^ next;
-        }
-    }
-
-    /// Updates the directories of runs after a folder was renamed.
-    fn moved(&mut self, from: &Path, to: &Path) {
-        for path in self.kept.values_mut() {
-            if let Ok(rest) = path.strip_prefix(from) {
-                *path = to.join(rest);
-            }
         }
     }
 }
@@ -423,18 +424,6 @@ fn digest(text: &str) -> Option<u128> {
     u128::from_str_radix(text, 16).ok()
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
-    fs::create_dir_all(to).map_err(Error::io("create", to))?;
-    for entry in fs::read_dir(from).map_err(Error::io("read", from))? {
-        let entry = entry.map_err(Error::io("read", from))?;
-        let target = to.join(entry.file_name());
-        let mut original = fs::File::open(entry.path()).map_err(Error::io("read", &entry.path()))?;
-        let part = PartFile::create(&target)?;
-        io::copy(&mut original, &mut part.file()).map_err(Error::io("write", &target))?;
-        part.finish()?;
-    }
-    Ok(())
-}
-
+mod kept;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! Reproduces small figures and checks their claims.
 
 use super::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicUsize;
 
 /// An experiment on a rack of 64 nodes.
 const RACK: &str = r#"
@@ -64,7 +65,7 @@ fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>,
     let done = Reproduction::default();
     let stop = &AtomicBool::new(false);
     let mut session =
-        Session { options: &options, stop, watch: &Quiet, kept: BTreeMap::new(), done, digest: 0 };
+        Session { options: &options, stop, watch: &Quiet, kept: Kept::default(), done, digest: 0 };
     let file = File { paper: "test".into(), figure: "fig".into(), path: "fig.toml".into(), text };
     Ok(session.reproduce(&file, &part)?.outcomes)
 }
@@ -446,6 +447,57 @@ fn a_figure_that_runs_only_by_its_own_name_is_left_out_of_its_paper() {
     assert!(files.contains(&"expeditus/fig12".to_owned()) && !files.contains(&"expeditus/fig8".to_owned()));
     assert!(left_out.contains(&"expeditus/fig8".to_owned()), "{left_out:?}");
     assert_eq!(names("expeditus/fig8"), [vec!["expeditus/fig8".to_owned()], vec![]]);
+}
+
+/// Counts the runs that begin and the figures that are complete.
+#[derive(Default)]
+struct Counted {
+    runs: AtomicUsize,
+    figures: AtomicUsize,
+}
+
+impl Watch for Counted {
+    fn begin(&self, _: &str, runs: &[String]) {
+        self.runs.fetch_add(runs.len(), Ordering::Relaxed);
+    }
+    fn progress(&self, _: usize, _: &RunState) {}
+    fn end(&self) {}
+    fn kept(&self, _: &Path) {}
+    fn renamed(&self, _: &Path, _: &Path) {}
+    fn reproduced(&self, _: &Reproduced) -> Result<(), Error> {
+        self.figures.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Two figures differ in their claims only. Each is reproduced in a session of its own.
+#[test]
+fn figures_with_the_same_runs_share_them_also_between_reproductions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, claims: &str| {
+        let head = "[figure]\ntitle = \"A test\"\n";
+        fs::write(folder.path().join(name), format!("{head}{RACK}{INTERVALS}{claims}")).expect("written");
+        folder.path().join(name).display().to_string()
+    };
+    let bound = claim("bound", r#"of = "fct", at = { rho = "0" }"#);
+    let figures = [write("one.toml", ""), write("two.toml", &bound)];
+    let out = folder.path().join("out");
+    let reproduced = |figure: &str, force: bool| {
+        let (counted, options) = (Counted::default(), Options { force, ..options(&[figure], &out) });
+        let done = reproduce(&options, &AtomicBool::new(false), &counted).expect("a figure");
+        assert_eq!(counted.figures.into_inner(), 1);
+        (counted.runs.into_inner(), done.digest, done.figures[0].seconds)
+    };
+    let first = reproduced(&figures[0], false);
+    let second = reproduced(&figures[1], false);
+    assert_eq!([first.0, second.0], [3, 0], "the second figure runs nothing");
+    assert_eq!(first.1, second.1, "copies give the digest of the runs");
+    assert!(second.2 > 0.5 * first.2, "shared runs count with the time that they took: {first:?} {second:?}");
+    // A run whose files have changed is not shared.
+    fs::write(out.join("own/one/runs/0/log.txt"), "changed").expect("written");
+    fs::remove_dir_all(out.join("own/two")).expect("removed");
+    assert_eq!(reproduced(&figures[1], false).0, 1);
+    assert_eq!(reproduced(&figures[1], true).0, 3, "--force runs everything again");
 }
 
 /// The warnings that figures intentionally draw: the figure, the lint, and the reason.

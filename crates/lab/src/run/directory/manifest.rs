@@ -49,13 +49,21 @@ pub(crate) struct Manifest {
     origin: Origin,
     /// True if the results are complete; those of an interrupted run are not.
     complete: bool,
+    /// Wall-clock time from the creation of the directory to its completion, in seconds.
+    #[serde(default)]
+    seconds: f64,
     /// The digest of each file, by its path in the directory with `/` between folders.
     files: BTreeMap<String, String>,
 }
 
 impl Manifest {
     /// Writes the manifest of all files in `directory`.
-    pub(super) fn write(directory: &Path, origin: &Origin, complete: bool) -> Result<(), Error> {
+    pub(super) fn write(
+        directory: &Path,
+        origin: &Origin,
+        complete: bool,
+        seconds: f64,
+    ) -> Result<(), Error> {
         let mut files = BTreeMap::new();
         for Entry { name, kind } in entries(directory)? {
             if kind == Kind::File {
@@ -63,9 +71,17 @@ impl Manifest {
                 files.insert(name, digest::of_file(&path).map_err(Error::io("read", &path))?);
             }
         }
-        let manifest = Self { origin: origin.clone(), complete, files };
+        let manifest = Self { origin: origin.clone(), complete, seconds, files };
         let text = format!("{:#}\n", serde_json::json!(manifest));
         Ok(write_file(&directory.join(MANIFEST), text.as_bytes())?)
+    }
+
+    /// The origin of the complete results in `directory`, and the wall-clock seconds that they took; `None` if there are
+    /// none. Files are not compared with their digests.
+    pub(crate) fn finished(directory: &Path) -> Option<(Origin, f64)> {
+        Self::read(directory)
+            .filter(|manifest| manifest.complete)
+            .map(|manifest| (manifest.origin, manifest.seconds))
     }
 
     /// The manifest of `directory`; `None` if it has none or the manifest is invalid.

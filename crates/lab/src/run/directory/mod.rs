@@ -41,7 +41,7 @@ mod part;
 mod place;
 
 pub(crate) use lock::Lock;
-pub(crate) use manifest::Origin;
+pub(crate) use manifest::{Manifest, Origin};
 pub(crate) use part::Part;
 pub use place::{Out, Warned};
 

@@ -10,6 +10,7 @@ use raddle_records::write_file;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use tempfile::{Builder, TempDir};
 
 /// A directory that is being written, under a temporary name beside its own. If it is dropped before it is finished, it
@@ -19,6 +20,7 @@ pub(crate) struct Part<'a> {
     origin: Origin,
     place: Place,
     folder: Folder,
+    begin: Instant,
     /// Held until the directory has its name.
     _lock: Lock,
     _graceful: Graceful,
@@ -32,6 +34,8 @@ impl<'a> Part<'a> {
     /// created.
     pub(crate) fn create(out: Out<'a>, origin: Origin) -> Result<Self, Error> {
         let graceful = Graceful::begin();
+        #[expect(clippy::disallowed_methods, reason = "the manifest says how long the results took")]
+        let begin = Instant::now();
         let place = Place::of(out.path)?;
         let parent = place.parent();
         fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
@@ -46,7 +50,7 @@ impl<'a> Part<'a> {
         let folder = folder.map_err(Error::io("create a directory in", parent))?;
         let marker = folder.path().join(MARKER);
         File::create_new(&marker).map_err(Error::io("create", &marker))?;
-        Ok(Self { out, origin, place, folder: Folder(folder), _lock: lock, _graceful: graceful })
+        Ok(Self { out, origin, place, folder: Folder(folder), begin, _lock: lock, _graceful: graceful })
     }
 
     /// The directory's temporary path.
@@ -70,9 +74,9 @@ impl<'a> Part<'a> {
     /// kept under another name. If a file cannot be written.
     pub(crate) fn finish(self, complete: bool) -> Result<(), Error> {
         // The lock is dropped last.
-        let Self { _graceful, _lock, out, origin, place, mut folder } = self;
+        let Self { _graceful, _lock, out, origin, place, mut folder, begin } = self;
         let path = folder.0.path().to_owned();
-        Manifest::write(&path, &origin, complete)?;
+        Manifest::write(&path, &origin, complete, begin.elapsed().as_secs_f64())?;
         sync_folders(&path)?;
         folder.0.disable_cleanup(true);
         let name = || {

@@ -113,6 +113,11 @@ fn makespan_ms(file: &Path) -> Result<Option<f64>, Error> {
     Ok(finished.and_then(|finished| finished.into_iter().max()).map(|last| last as f64 / 1e9))
 }
 
+/// True if the directory holds a live run.
+pub(crate) fn is_live(directory: &Path) -> Result<bool, Error> {
+    Ok(verdict(directory)?.is_some())
+}
+
 /// True if the directory holds a live run that was not faithful.
 pub(crate) fn is_unfaithful(directory: &Path) -> Result<bool, Error> {
     Ok(verdict(directory)?.is_some_and(|verdict| !is_faithful(&verdict)))

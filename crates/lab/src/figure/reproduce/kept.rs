@@ -1,0 +1,103 @@
+//! The finished runs of figures. Figures whose runs have the same experiment and the same inputs share them.
+
+use crate::Error;
+use crate::run::directory::{Manifest, Origin, Out};
+use crate::run::records::is_live;
+use raddle_records::PartFile;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The directory of each finished run, by the digest of the run's inputs.
+#[derive(Debug, Default)]
+pub(super) struct Kept(BTreeMap<String, PathBuf>);
+
+impl Kept {
+    /// The runs of earlier reproductions into the folder `out`: those of complete figures and those of interrupted ones.
+    /// Live runs are left out, because a live run measures anew.
+    ///
+    /// # Errors
+    /// If a folder or a summary cannot be read.
+    pub(super) fn earlier(out: &Path) -> Result<Self, Error> {
+        let mut kept = Self::default();
+        for figure in
+            folders(out)?.iter().map(|paper| folders(paper)).collect::<Result<Vec<_>, _>>()?.concat()
+        {
+            let is_unfinished = figure.extension().is_some_and(|extension| extension == "unfinished");
+            let runs = if is_unfinished { figure } else { figure.join("runs") };
+            for run in folders(&runs)? {
+                if let Some((origin, _)) = Manifest::finished(&run)
+                    && !is_live(&run)?
+                {
+                    kept.add(&origin, run);
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Adds a finished run.
+    pub(super) fn add(&mut self, origin: &Origin, run: PathBuf) {
+        self.0.insert(origin.inputs.clone(), run);
+    }
+
+    /// Copies the run of that origin to `place`, and returns the seconds that the run took. Returns `None`, and copies
+    /// nothing, if there is no such run, if its files have changed, or if `place` exists.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written.
+    pub(super) fn share(&self, origin: &Origin, place: &Path) -> Result<Option<f64>, Error> {
+        let Some(run) = self.0.get(&origin.inputs).filter(|_| !place.exists()) else { return Ok(None) };
+        let out = Out { path: run, force: false, renamed: &|_, _| (), warned: &|_, _| Ok(()) };
+        let is_finished = out.contents()?.is_some_and(|contents| contents.is_finished(origin));
+        if !is_finished {
+            return Ok(None);
+        }
+        copy(run, place)?;
+        Ok(Manifest::finished(run).map(|(_, seconds)| seconds))
+    }
+
+    /// Updates the directories of runs after a folder was renamed.
+    pub(super) fn moved(&mut self, from: &Path, to: &Path) {
+        for path in self.0.values_mut() {
+            if let Ok(rest) = path.strip_prefix(from) {
+                *path = to.join(rest);
+            }
+        }
+    }
+}
+
+/// The folders in `folder`, sorted by name, without hidden ones; none if there is no such folder.
+fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = match fs::read_dir(folder) {
+        Err(why) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&why.kind()) => {
+            return Ok(Vec::new());
+        }
+        entries => entries.map_err(Error::io("read", folder))?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(Error::io("read", folder))?;
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if !is_hidden && entry.file_type().map_err(Error::io("read", &entry.path()))?.is_dir() {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Copies the files of a run.
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    fs::create_dir_all(to).map_err(Error::io("create", to))?;
+    for entry in fs::read_dir(from).map_err(Error::io("read", from))? {
+        let entry = entry.map_err(Error::io("read", from))?;
+        let target = to.join(entry.file_name());
+        let mut original = fs::File::open(entry.path()).map_err(Error::io("read", &entry.path()))?;
+        let part = PartFile::create(&target)?;
+        io::copy(&mut original, &mut part.file()).map_err(Error::io("write", &target))?;
+        part.finish()?;
+    }
+    Ok(())
+}
