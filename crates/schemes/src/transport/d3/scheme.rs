@@ -64,8 +64,8 @@ parameters! {
     }
 }
 
-/// D3 as a fluid: in order of arrival, flows get the rates that meet their deadlines. All flows share the rest by
-/// max-min fairness, at once (specifications/pdq.md §11).
+/// The fluid model of D3: in order of arrival, flows get the rates that meet their deadlines. All flows share the
+/// remaining capacity max-min fairly. Rates change without delay (specifications/pdq.md §11).
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let policy = Reservation::new(&capacities(plan.topology, 0.0));
     scheme::fluid(plan, Box::new(policy), Parameters::of(plan.settings).paths, Request::ROUTERS, |_| 1)

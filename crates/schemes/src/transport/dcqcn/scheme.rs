@@ -12,7 +12,7 @@ use crate::transport::go_back_n::MOST_OUTSTANDING;
 use raddle_core::{Bytes, Host, NodeId, PortAgent, PortId, Rate, Stream};
 use std::sync::Arc;
 
-/// DCQCN's congestion points, at every port of every switch.
+/// DCQCN's congestion points. Every port of every switch is a congestion point.
 pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
     info: Info {
         name: "red",
@@ -51,7 +51,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::NOT_BUILT,
 };
 
-/// DCQCN as a fluid: flows get max-min shares at once, although DCQCN's rates only converge to them.
+/// The fluid model of DCQCN: flows get their max-min shares without delay, whereas the rates of DCQCN converge slowly.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let acknowledged = Params::of(plan.settings).go_back_n().is_some();
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged, ways: Ways::Routed(first_packet) })
@@ -89,7 +89,7 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     })
 }
 
-/// Checks that 24-bit packet numbers can distinguish all packets that a host sends within one RTO.
+/// Checks that a host sends fewer packets within one RTO than 24-bit packet numbers can distinguish.
 fn check_numbers(plan: &Plan<'_>, params: &Params) -> Result<(), Unfit> {
     let Some(go_back_n) = params.go_back_n() else { return Ok(()) };
     let rates = plan.topology.hosts().filter_map(|host| plan.topology.link_at(host, PortId(0)));

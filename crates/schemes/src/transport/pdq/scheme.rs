@@ -48,8 +48,9 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::NEEDS_SIZES,
 };
 
-/// PDQ as a fluid: flows get at once the schedule on which switches would settle (specifications/pdq.md §11). Early
-/// Start, dampening, profiles and list lengths only affect the way to that schedule, and are left out.
+/// The fluid model of PDQ: flows get without delay the rates to which the switches would converge
+/// (specifications/pdq.md §11). The model leaves out Early Start, dampening, profiles and list lengths, because they
+/// affect only the convergence.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let parameters = Parameters::of(plan.settings);
     if parameters.aging > 0.0 {
@@ -85,13 +86,13 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     })
 }
 
-/// Bytes of a packet besides the payload.
+/// Bytes of a packet in addition to the payload.
 #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 fn header(parameters: &Parameters) -> u32 {
     Packet::LEN as u32 + parameters.h_sched
 }
 
-/// Number of links on the longest path.
+/// Greatest number of links that a path may have.
 const MOST_LINKS: usize = 12;
 
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {

@@ -32,7 +32,7 @@ const INFO: Info = Info {
 };
 
 choices! {
-    /// The rule by which a packet's ports are chosen.
+    /// The rule that chooses the egress ports of a packet.
     enum Way {
         Adaptive = "adaptive",
         Strict = "strict",
@@ -50,7 +50,8 @@ parameters! {
     }
 }
 
-/// The fluid model of PFQ: max-min shares, with each flow split evenly over the next hops of shortest paths.
+/// The fluid model of PFQ: flows get max-min shares. At each node, a flow splits evenly over the next hops of the
+/// shortest paths.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let ways = Ways::Own(fluid::evenly(plan));
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways })

@@ -33,11 +33,11 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// number of the controller's node, a host that also sends flows like the others
+        /// number of the host at which the controller runs; the host also sends and receives flows
         controller: u32 = 0, 0..=65_535;
-        /// send rates at every event, or every rho
+        /// when the controller sends rates: at every event, or at ticks
         push: Push;
-        /// interval between ticks, which end a period of demand estimation
+        /// interval between ticks; a tick ends a period of demand estimation
         rho: Duration = Duration::from_us(500), Duration::from_us(1)..;
         headroom: f64 = setup::HEADROOM;
         only_lasting: bool = setup::ONLY_LASTING;
@@ -68,13 +68,13 @@ fn params(plan: &Plan<'_>) -> Result<Params, Unfit> {
         mtu,
         nic_packets,
         hop_bits,
-        trees: 1, // No node broadcasts.
+        trees: 1, // no node uses a broadcast tree
         ..r2c2::Params::default()
     };
     Ok(Params { r2c2, controller, push })
 }
 
-/// The fluid model is R2C2's; it omits the cost of the controller.
+/// The fluid model of R2C2. It leaves out the traffic and the delay of the controller's messages.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(setup::fluid(plan, &params(plan)?.r2c2))
 }

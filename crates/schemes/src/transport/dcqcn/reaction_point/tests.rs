@@ -7,7 +7,7 @@ const LINE: Rate = Rate::from_gbps(40);
 const PACKET: u32 = 1_000;
 
 impl ReactionPoint {
-    /// True if the limiter delays packets.
+    /// True if the limiter limits the rate to less than line rate.
     fn is_active(&self) -> bool {
         self.limit.is_some()
     }
@@ -25,7 +25,7 @@ fn at_us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// The limiter of a flow that has received `notices` notices at time zero.
+/// The limiter of a flow that has received `notices` notifications at time zero.
 fn notified(notices: u32) -> ReactionPoint {
     let mut point = ReactionPoint::new(Arc::new(Params::default()), LINE);
     (0..notices).for_each(|_| point.notice(Time::ZERO));
@@ -41,7 +41,7 @@ fn time_cycle(point: &mut ReactionPoint) {
     point.fire(point.timer());
 }
 
-/// Sends packets as early as possible until the byte cycle ends. Returns the number of bytes.
+/// Sends packets as early as possible until the byte cycle ends. Returns the number of bytes sent.
 fn byte_cycle(point: &mut ReactionPoint) -> u64 {
     let mut bytes = 0;
     loop {
@@ -77,8 +77,8 @@ fn alpha_falls_without_notices_and_rises_with_them() {
     assert!(near(&point, 55_000_000, 0.0), "in a minute all is forgotten");
 }
 
-/// Zhu et al., Figure 7: four cycles of either kind halve the distance to the target. From the fifth cycle on, the
-/// target rises by 40 Mb/s.
+/// Zhu et al., Figure 7: each of the first four cycles of either kind halves the distance to the target rate. From the
+/// fifth cycle on, the target rate rises by 40 Mb/s.
 #[test]
 fn fast_recovery_and_additive_increase() {
     type Cycle = fn(&mut ReactionPoint);
@@ -141,7 +141,8 @@ fn packets_go_at_the_current_rate() {
 fn back_at_line_rate_only_alpha_remains() {
     let mut point = notified(1);
     let cycles = std::iter::from_fn(|| point.is_active().then(|| time_cycle(&mut point))).count();
-    // 1 - 2^-14 exceeds 0.9999.
+    // The first notification halves the rate, so after n cycles the rate is 1 - 2^-(n+1) of line rate. For n = 13 this
+    // fraction exceeds 0.9999 for the first time.
     assert_eq!(cycles, 13);
     assert_eq!((point.timer(), point.ready_at(), point.rate()), (Time::NEVER, Time::ZERO, LINE));
     point.sent(Time::ZERO, PACKET);
