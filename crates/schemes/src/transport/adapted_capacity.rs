@@ -68,7 +68,7 @@ impl AdaptedCapacity {
     /// # Panics
     /// If `rtt` is zero.
     pub(crate) fn new(line: Rate, gains: Gains, rtt: Duration) -> Self {
-        assert!(rtt > Duration::ZERO, "a round trip takes time");
+        assert!(rtt > Duration::ZERO, "the round trip must be greater than zero");
         let line = line.as_bps_f64();
         Self {
             gains,

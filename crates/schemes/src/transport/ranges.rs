@@ -26,7 +26,7 @@ impl Ranges {
 
     /// Adds the range `[from, to)`. Returns the number of sequence numbers in this range that were not covered before.
     pub(crate) fn insert(&mut self, from: u64, to: u64) -> u64 {
-        debug_assert!(from < to, "a range has numbers");
+        debug_assert!(from < to, "a range must not be empty");
         let first = self.list.partition_point(|&(_, end)| end < from);
         if self.list.get(first).is_some_and(|&(start, end)| start <= from && to <= end) {
             return 0; // the usual case, because most SACK blocks are sent many times

@@ -132,7 +132,8 @@ mod tests {
             Some(pace.rate().as_bps())
         });
         assert_eq!(rates.next(), Some(7_500_000_000));
-        // After 12 recoveries, the rate is (1 - 2^-14) of line rate, which exceeds 0.9999 for the first time.
+        // The cut leaves a distance of 1/2 to line rate, and each recovery halves it. After 13 recoveries in total, the
+        // rate is 1 - 2^-14 of line rate, which exceeds 0.9999 for the first time.
         assert_eq!(rates.position(|rate| rate == LINE.as_bps()), Some(11));
         assert_eq!(pace.target(), LINE);
     }

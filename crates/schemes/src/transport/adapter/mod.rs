@@ -31,8 +31,7 @@ use raddle_topology::Topology;
 pub(crate) fn check_ports(topology: &Topology) -> Result<(), Unfit> {
     let Some(host) = topology.hosts().find(|&host| topology.port_count(host) != 1) else { return Ok(()) };
     let problem = format!(
-        "this transport needs hosts with one port each, and host {host} has \
-                           {}",
+        "with this transport, every host must have exactly one port (host {host} has {})",
         topology.port_count(host)
     );
     let hint = "choose a topology with switches, such as kind = \"k_ary_n_tree\"".to_owned();
@@ -171,7 +170,7 @@ pub(crate) trait Protocol: Send {
     /// # Panics
     /// If the protocol has no [`recovery`](Self::recovery).
     fn acknowledgement(&self, _data: &Data, _answer: Answer, _in_order: u64) -> Packet {
-        unreachable!("nothing is acknowledged")
+        unreachable!("this protocol has no acknowledgements")
     }
     /// The flow with this key has been received completely.
     fn complete(&mut self, _key: FlowKey) {}

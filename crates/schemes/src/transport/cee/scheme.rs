@@ -16,7 +16,9 @@ pub(crate) const TRANSPORT: Transport = Transport {
         name: "cee",
         summary: "Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters",
         source: "Crisan, Gusat and Minkenberg, Comparative Evaluation of CEE-based Switch Adaptive Routing",
-        differs: &["frames are put in order for each flow; the paper's adapter does so for each source"],
+        differs: &[
+            "the receiver puts frames in order per flow; in the paper, it puts frames in order per source",
+        ],
         view: View::Local,
         parameters: &Parameters::LIST,
     },

@@ -22,17 +22,18 @@ pub const TRANSPORT: Transport = Transport {
         source: "Wilson, Ballani, Karagiannis, Rowstron: Better Never than Late, SIGCOMM 2011; specifications/pdq.md §6",
         differs: &[
             "a fair share is never negative, as in PDQ's comparison (`clamp`)",
-            "no grant exceeds the unallocated rate, even while flows have not yet returned rate that they no longer \
-             need",
-            "routers remember the rate that they granted to each flow; otherwise lost requests would make their \
-             sums wrong (`memory`)",
+            "no grant exceeds the rate that is not granted to other flows, even if other flows no longer need their \
+             grants",
+            "routers remember the rate that they granted to each flow (`memory`); otherwise lost requests would make \
+             the sums of the routers wrong",
             "a link's capacity adapts to the smallest backlog within a round trip, not to the current backlog",
             "the interval of this adaptation is at least the serialization delay of one packet per flow; otherwise \
              bursts would look like standing queues",
             "the arrival rate is measured between packet arrivals, because counts of whole packets per interval \
              vary too much; the interval timer stops while the link is idle",
-            "the base rate is one request per round trip, and does not count in the sums of granted rates",
-            "quenching is checked at every departure and acknowledgement, not only at answers to requests",
+            "the base rate is one request per round trip, and is not included in the sums of granted rates",
+            "senders check whether to end a flow (`quench`) at every departure and acknowledgement, not only at \
+             answers to requests",
             "rates have 12 significant bits; all headers together have 40 bytes, as in TCP",
         ],
         view: View::Local,

@@ -261,7 +261,8 @@ impl<S> Outgoing<S> {
         if let Some(target) = sending {
             for i in (0..self.subflows.len()).filter(|&i| i != target) {
                 if open(&self.subflows[i]) && rate(&self.subflows[i]) == Rate::ZERO {
-                    let [to, from] = self.subflows.get_disjoint_mut([target, i]).expect("two of them");
+                    let [to, from] =
+                        self.subflows.get_disjoint_mut([target, i]).expect("two different subflows");
                     to.subflow.take_over(&mut from.subflow, &self.packets);
                 }
             }

@@ -20,13 +20,13 @@ pub(crate) const MSS: Parameter =
 pub(crate) const INITIAL_RTO: Parameter = Parameter::new(
     "initial_rto",
     Value::Duration(Duration::from_ms(1)),
-    "timeout of a SYN, which doubles with each retransmission",
+    "timeout of a SYN; it doubles with each retransmission",
 )
 .within(1e6, 6e13);
 pub(crate) const MIN_RTO: Parameter = Parameter::new(
     "min_rto",
     Value::Duration(Duration::from_us(300)),
-    "lower bound of the timeout of other packets, which is otherwise two round trips",
+    "lower bound of the timeout of packets other than SYNs; the timeout is two round trips",
 )
 .within(1e6, 6e13);
 

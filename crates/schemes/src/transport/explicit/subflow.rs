@@ -268,7 +268,7 @@ impl Subflow {
     fn next_data(&mut self, now: Time, packets: &Packets) -> u32 {
         let repeated = self.lost.pop_front();
         let number = repeated.unwrap_or_else(|| {
-            let range = self.fresh.front_mut().expect("the caller has asked");
+            let range = self.fresh.front_mut().expect("the caller has checked that a packet is pending");
             let number = range.start;
             range.start += 1;
             if range.start == range.end {

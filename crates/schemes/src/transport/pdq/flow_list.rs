@@ -58,7 +58,7 @@ impl FlowList {
     pub(crate) fn index(&self, key: FlowKey) -> Option<usize> {
         let at = *self.places.get(&key)?;
         let index = self.entries.binary_search_by(|entry| entry.criticality.cmp(&at));
-        Some(index.expect("what has a place is there"))
+        Some(index.expect("a flow with a place is in the list"))
     }
 
     /// The flow at place `index`.
@@ -71,7 +71,10 @@ impl FlowList {
     /// # Panics
     /// In debug builds, if the flow is already in the list.
     pub(crate) fn insert(&mut self, entry: Entry) -> usize {
-        debug_assert!(!self.places.contains_key(&entry.criticality.key), "a flow is there once");
+        debug_assert!(
+            !self.places.contains_key(&entry.criticality.key),
+            "a flow is in the list at most once"
+        );
         let index = self.entries.partition_point(|other| other.criticality < entry.criticality);
         self.entries.insert(index, entry);
         self.places.insert(entry.criticality.key, entry.criticality);

@@ -87,7 +87,7 @@ impl Outbox {
                 let packet = Packet::new(header.wire_len() as u32, *header);
                 Some(Output::Send { packet, port: None })
             }
-            Pending::Copies(..) | Pending::Packet(..) => unreachable!("said before"),
+            Pending::Copies(..) | Pending::Packet(..) => unreachable!("handled above"),
         }
     }
 }

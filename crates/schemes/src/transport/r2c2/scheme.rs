@@ -25,11 +25,11 @@ const INFO: Info = Info {
     source: "Costa, Ballani, Razavi, Kash: R2C2: A Network Stack for Rack-scale Computers, SIGCOMM 2015",
     differs: &[
         "byte layouts, broadcast trees, recovery of lost broadcasts and the start policy are reconstructions",
-        "the start policy and the choice of flows that a rate computation counts are calibrated on the paper's \
+        "the start policy and the choice of flows that a rate computation includes are calibrated on the paper's \
          Figure 10",
         "demand is estimated from the bytes that were sent, not from the allocation; an estimate from the \
          allocation could never fall",
-        "a node without eligible flows of its own skips the rate computation, because it would not use the result",
+        "a node that sends no eligible flow skips the rate computation, because it would not use the result",
         "reliability, which the paper leaves to future work, is optional; checksums cover packets, not whole flows",
     ],
     view: View::Local,
@@ -214,9 +214,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
             return Err(unfit(
                 "scheme.r2c2.select_period",
                 problem,
-                "give a longer `select_period`, or a shorter \
-                              `rho`"
-                    .into(),
+                "set a longer `select_period`, or a shorter `rho`".into(),
             ));
         }
         for &protocol in selection.among {

@@ -18,11 +18,14 @@ pub(crate) const HEADROOM: Parameter =
 pub(crate) const ONLY_LASTING: Parameter = Parameter::new(
     "only_lasting",
     Value::Flag(false),
-    "rate computations count only flows that have been known for \
-                    a whole interval",
+    "rate computations include only flows that have been known for a whole interval",
 );
-pub(crate) const SYNCHRONOUS: Parameter =
-    Parameter::new("synchronous", Value::Flag(false), "all nodes compute rates at the same times");
+pub(crate) const SYNCHRONOUS: Parameter = Parameter::new(
+    "synchronous",
+    Value::Flag(false),
+    "all nodes compute rates at the same times; otherwise each \
+                                                       node has a random phase",
+);
 pub(crate) const MTU: Parameter =
     Parameter::new("mtu", Value::Bytes(1_500), "payload bytes of a full packet").within(1.0, 9_000.0);
 pub(crate) const NIC_PACKETS: Parameter = Parameter::new(

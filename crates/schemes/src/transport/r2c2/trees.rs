@@ -36,7 +36,7 @@ pub(crate) struct PortSet(u32);
 
 impl PortSet {
     fn insert(&mut self, port: usize) {
-        assert!(port < 32, "a source route names 32 ports");
+        assert!(port < 32, "a source route can name at most 32 ports");
         self.0 |= 1 << port;
     }
 
@@ -224,7 +224,7 @@ mod tests {
         while let Some(&at) = order.get(next) {
             next += 1;
             for port in trees.children(source, tree, at) {
-                let to = topology.link_at(at, port).expect("a tree uses links").to;
+                let to = topology.link_at(at, port).expect("a child port of a tree has a link").to;
                 assert_eq!(depth[to.index()], u32::MAX, "each node is reached once");
                 depth[to.index()] = depth[at.index()] + 1;
                 used[port.index()] += 1;

@@ -31,7 +31,7 @@ impl Controller {
     /// Applies an event that a node has reported. A repeated event has no effect.
     pub(super) fn take(&mut self, now: Time, event: &Event) {
         if event.kind == EventKind::Finish && self.table.get(event.flow()).is_none() {
-            return; // the flow is unknown, because its FINISH was reported before or its START was never reported
+            return; // the table does not have the flow, for example because its FINISH was reported before
         }
         let before = self.table.digest();
         self.table.apply(now, event);

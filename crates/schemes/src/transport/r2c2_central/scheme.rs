@@ -17,13 +17,13 @@ pub const TRANSPORT: Transport = Transport {
 
 const INFO: Info = Info {
     name: "r2c2-central",
-    summary: "R2C2 with a central controller: one node computes all rates and sends them to the others, without \
+    summary: "R2C2 with a central controller: one node computes all rates and sends them to the other nodes, without \
               broadcasts",
     source: "Costa, Ballani, Razavi, Kash: R2C2: A Network Stack for Rack-scale Computers, SIGCOMM 2015, Fig. 19",
     differs: &[
-        "message formats are reconstructions: 36 bytes of header and 6 bytes per rate; the paper's numbers suggest \
-         about 12 and 4",
-        "messages give rates in Kbit/s, rounded down; a flow is not limited until its first rate arrives",
+        "message formats are reconstructions, with 36 bytes of header and 6 bytes per rate; the paper's numbers \
+         suggest about 12 bytes of header and 4 bytes per rate",
+        "messages contain rates in Kbit/s, rounded down; a flow has no rate limit until its first rate arrives",
         "messages lost to full queues are not sent again until discovery reports a change, or until the next tick",
         "nodes that cannot reach the controller keep their last rates",
     ],

@@ -23,8 +23,8 @@ pub const TRANSPORT: Transport = Transport {
              bursts would look like standing queues",
             "the arrival rate is measured between packet arrivals, because counts of whole packets per interval \
              vary too much; the interval timer stops while the link is idle",
-            "acknowledgements are stamped with rates as well; otherwise the flows of a burst of SYNs would get C, \
-             C/2, C/3, ...",
+            "switches also lower the rates in acknowledgements; otherwise the flows of a burst of SYNs would begin \
+             at rates of C, C/2, C/3, ...",
             "all headers together have 40 bytes, as in TCP",
         ],
         view: View::Local,
