@@ -1,4 +1,4 @@
-//! Numbers that a sender gives its flows on the wire.
+//! The numbers that identify the flows of a sender on the wire.
 
 use raddle_core::{Duration, Flow, Time};
 use std::collections::VecDeque;

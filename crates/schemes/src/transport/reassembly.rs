@@ -71,7 +71,7 @@ impl Incoming {
         self.peak
     }
 
-    /// Records a packet. Returns true if the packet is not a duplicate.
+    /// Records a packet. Returns false if the packet is a duplicate or is beyond [`FARTHEST`].
     pub(crate) fn take(&mut self, data: &Data) -> bool {
         if data.flags & FLAG_LAST != 0 {
             self.length = Some(data.seq.wrapping_add(1));

@@ -159,7 +159,7 @@ impl<P: Protocol> Adapter<P> {
         }
     }
 
-    /// Produces the frames of applications whose time has come.
+    /// Produces all application frames that are due by `now`.
     fn bear_due(&mut self, now: Time) {
         while let Some(&Reverse((at, place))) = self.births.peek()
             && at <= now

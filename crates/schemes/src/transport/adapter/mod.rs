@@ -63,7 +63,7 @@ pub(crate) trait RateLimiter: Send {
     fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool);
     /// Time of the next call of [`fire`](Self::fire), or [`Time::NEVER`].
     fn timer(&self) -> Time;
-    /// The timer is due.
+    /// Called when the timer is due.
     fn fire(&mut self, now: Time);
 }
 
@@ -152,7 +152,7 @@ pub(crate) trait Protocol: Send {
     }
     /// Creates the rate limiter of a queue to host `dst`.
     fn limiter(&self, dst: u32) -> Self::Limiter;
-    /// A notice has arrived for a rate limiter.
+    /// Called when a notice has arrived for the queue of a rate limiter.
     fn notice(&self, now: Time, notice: Self::Notice, limiter: &mut Self::Limiter);
     /// The receiver's immediate answer to a frame, if there is an answer. Not called for the frame that completes its
     /// flow.
@@ -172,6 +172,6 @@ pub(crate) trait Protocol: Send {
     fn acknowledgement(&self, _data: &Data, _answer: Answer, _in_order: u64) -> Packet {
         unreachable!("this protocol has no acknowledgements")
     }
-    /// The flow with this key has been received completely.
+    /// Called when the flow with key `key` has been received completely.
     fn complete(&mut self, _key: FlowKey) {}
 }

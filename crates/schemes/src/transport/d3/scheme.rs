@@ -55,7 +55,8 @@ parameters! {
         clamp: bool = true;
         /// end flows that can no longer meet their deadline
         quench: bool = true;
-        /// routers remember the rate of each flow, or trust the previous rate in its requests
+        /// flows: routers remember the rate of each flow; sums: routers trust the previous rate that each request
+        /// states
         memory: Memory;
         /// round-trip time that links assume, since requests do not carry it
         rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);

@@ -157,8 +157,9 @@ fn a_flow_without_losses_is_acknowledged_every_16_packets_and_at_its_end() {
     assert_eq!(pair.now, all + Duration::from_ps(9_600) + DELAY, "no timer runs on");
 }
 
-/// The sender retransmits 21 packets: the lost packet, the 19 packets that leave in the 4 us + 216.8 ns + 9.6 ns until
-/// the negative acknowledgement arrives, and the packet that is in transmission then.
+/// The sender retransmits 21 packets: the lost packet, the next 19 packets, and the packet that is in transmission when
+/// the negative acknowledgement arrives. The negative acknowledgement arrives 4 us + 216.8 ns + 9.6 ns after the lost
+/// packet has left.
 #[test]
 fn a_lost_packet_is_refused_at_once_and_all_behind_it_are_sent_again() {
     let mut pair = Pair::new(Params::default(), |host, number, _| (host, number) == (0, 10));

@@ -332,7 +332,7 @@ impl Subflow {
     fn measured(&mut self, rtt: Duration) {
         (self.rtt, self.least_rtt) = match self.rtt {
             Duration::ZERO => (rtt, rtt),
-            smoothed => ((smoothed * 7 + rtt) / 8, self.least_rtt.min(rtt)), // the smoothing gain is 1/8, specifications/pdq.md §2
+            smoothed => ((smoothed * 7 + rtt) / 8, self.least_rtt.min(rtt)), // gain 1/8 (specifications/pdq.md §2)
         };
     }
 

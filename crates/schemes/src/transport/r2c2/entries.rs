@@ -143,7 +143,7 @@ impl Entries {
         place
     }
 
-    /// The slot at which probing for a flow begins. The flow's entry is in this slot or in one shortly after it.
+    /// The slot at which probing for a flow begins. The flow's entry is in this slot or in one of the next slots.
     pub(super) fn whereabouts(&self, key: u32) -> Option<&Entry> {
         (!self.slots.is_empty()).then(|| &self.slots[self.home(key)])
     }

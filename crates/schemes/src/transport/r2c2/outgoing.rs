@@ -38,9 +38,9 @@ pub(crate) struct Outgoing {
     pub(super) weight: u8,
     /// The routing protocol that chooses the flow's paths.
     pub(super) protocol: Protocol,
-    /// Payload bytes sent, each counted once.
+    /// Number of payload bytes sent, without retransmissions.
     pub(super) released: u64,
-    /// Packets sent, each counted once.
+    /// Number of packets sent, without retransmissions.
     pub(super) seq: u32,
     /// True if the flow is a stream that the application has not closed.
     is_open: bool,

@@ -214,7 +214,8 @@ mod tests {
     use raddle_core::{Duration, Rate};
     use raddle_topology::Builder;
 
-    /// The depth of every node in a tree, and for each port number the number of links of the tree.
+    /// The depth of every node in a tree, and for each port number the number of tree links that leave nodes by this
+    /// port.
     fn walk(topology: &Topology, trees: &Trees, source: NodeId, tree: u8) -> (Vec<u32>, Vec<u32>) {
         let mut depth = vec![u32::MAX; topology.node_count()];
         let mut used = vec![0; 64];

@@ -62,7 +62,7 @@ impl<C: CongestionControl> TcpHost<C> {
             params,
             senders: Table::new(),
             receivers: Table::new(),
-            due: VecDeque::with_capacity(2), // a packet or a flow rarely adds more entries
+            due: VecDeque::with_capacity(2), // one packet or flow rarely adds more than two entries
             node,
             flows_sent: 0,
             finished: Box::default(),

@@ -303,7 +303,7 @@ impl<C: CongestionControl> Sender<C> {
                 return Some(unsent);
             } else {
                 let scoreboard = &mut self.loss.as_deref_mut()?.scoreboard;
-                let last = mss + u64::from(self.max == self.end); // plus 1 for the FIN's sequence number, if the FIN was sent
+                let last = mss + u64::from(self.max == self.end); // 1 for the FIN, if it was sent
                 scoreboard.hole(self.una).or_else(|| scoreboard.rescue(self.una, self.max, last))?
             }
         } else {

@@ -31,7 +31,7 @@ pub(super) struct Sent {
     pub(super) passed: bool,
 }
 
-/// Hosts 0 and 1.
+/// Hosts 0 and 1, and the links between them.
 pub(super) struct Pair<C = NewReno> {
     pub(super) now: Time,
     params: Params,
@@ -104,7 +104,7 @@ impl<C: control::CongestionControl> Pair<C> {
         self.poll(from as usize);
     }
 
-    /// Opens a stream from host 0. Its id is the number of flows opened before.
+    /// Opens a stream from host 0. The stream's id is the number of flows that were opened before.
     pub(super) fn open_stream(&mut self) -> FlowId {
         let id = FlowId::of(self.sizes.len());
         self.sizes.push(0);
