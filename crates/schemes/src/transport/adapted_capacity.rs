@@ -284,7 +284,7 @@ mod tests {
             capacity.joined(Time::ZERO, 1_500, 1, 1.0);
         }
         tick(&mut capacity, at_us(120), 1, 1.0);
-        assert_eq!(mbps(&capacity), 1_000, "packets that come at once have no rate");
+        assert_eq!(mbps(&capacity), 1_000, "packets that arrive at one instant give no arrival rate");
         // The second interval ends after one round trip (120 us), which is longer than the serialization delay of a
         // packet of the only flow.
         tick(&mut capacity, at_us(240), 1, 1.0);
@@ -327,9 +327,9 @@ mod tests {
         capacity.begins(at_us(1_005), 1_500, &PORT);
         assert_eq!(capacity.next_tick(), at_us(1_120));
         capacity.tick(at_us(1_120), 1, 1.0);
-        assert_eq!(capacity.next_tick(), at_us(1_240), "a packet came");
+        assert_eq!(capacity.next_tick(), at_us(1_240), "a packet arrived in the interval");
         capacity.tick(at_us(1_240), 1, 1.0);
-        assert_eq!(capacity.next_tick(), at_us(1_360), "a packet waits");
+        assert_eq!(capacity.next_tick(), at_us(1_360), "a packet waits in the queue");
         capacity.left(3_000);
         capacity.tick(at_us(1_360), 1, 1.0);
         assert_eq!(capacity.next_tick(), Time::NEVER);

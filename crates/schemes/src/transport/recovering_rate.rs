@@ -108,7 +108,7 @@ mod tests {
             pace.begin(pace.ready_at(), 1_500);
         }
         pace.begin(at_us(5_000), 1_500);
-        assert_eq!(pace.ready_at(), at_us(5_012), "what was not sent earlier is no credit");
+        assert_eq!(pace.ready_at(), at_us(5_012), "unused time is no credit");
     }
 
     #[test]

@@ -53,7 +53,7 @@ mod tests {
         finished.insert(at(0), FlowKey(1), 'a');
         finished.insert(at(9), FlowKey(2), 'b');
         finished.insert(at(10), FlowKey(3), 'c');
-        assert_eq!(finished.find(at(19), FlowKey(2)), Some('b'), "heard of again, and remembered for longer");
+        assert_eq!(finished.find(at(19), FlowKey(2)), Some('b'), "the second look-up extended the time");
         finished.insert(at(20), FlowKey(4), 'd');
         assert_eq!([1, 2, 3].map(|key| finished.find(at(21), FlowKey(key))), [None, Some('b'), Some('c')]);
     }

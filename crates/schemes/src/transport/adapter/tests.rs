@@ -239,7 +239,7 @@ fn a_pause_stops_its_priority_at_the_end_of_a_frame() {
     bench.adapter.handle(at(1_200), Input::Sent(&first));
     assert_eq!(bench.destinations(), [1, 1]);
     bench.port.paused = Paused(0xFF);
-    assert_eq!((bench.send(), bench.wake), (None, Time::NEVER), "only the engine knows when it ends");
+    assert_eq!((bench.send(), bench.wake), (None, Time::NEVER), "only the engine knows when the pause ends");
     bench.port.paused = Paused::NONE;
     assert_eq!(bench.destinations(), [2]);
 }
@@ -266,7 +266,7 @@ fn a_notice_counts_from_when_it_comes_and_a_later_one_replaces_it() {
     bench.receive(&hold(1, 4_000, 0));
     assert_eq!((bench.send(), bench.wake), (None, at(4_000)));
     bench.receive(&hold(1, 20_000, 5_000));
-    assert_eq!((bench.send(), bench.wake), (None, at(5_000)), "a timer may let go earlier");
+    assert_eq!((bench.send(), bench.wake), (None, at(5_000)), "a timer may end the hold earlier");
     bench.now = at(5_000);
     assert_eq!(bench.destinations(), [1, 1]);
 }
@@ -342,7 +342,7 @@ fn frames_of_an_application_are_born_at_its_rate() {
     }
     let gap = Duration::from_ns(2_400);
     let first = births[0].0;
-    assert!(first < at(1_200), "a phase within a frame's time");
+    assert!(first < at(1_200), "the first frame has a random phase of at most one frame");
     assert_eq!(births, [(first, 1_500), (first + gap, 1_500), (first + gap * 2, 1_000)]);
 }
 
@@ -366,7 +366,7 @@ fn a_flow_is_closed_when_its_last_frame_has_left() {
     bench.adapter.handle(at(1_200), Input::Sent(&sent));
     bench.now = at(1_200);
     let last = bench.poll().expect("the second frame");
-    assert_eq!((bench.poll(), bench.reports.len()), (None, 1), "it has not left");
+    assert_eq!((bench.poll(), bench.reports.len()), (None, 1), "the last frame has not left the port");
     bench.adapter.handle(at(2_400), Input::Sent(&last));
     assert_eq!(bench.poll(), None);
     assert_eq!(bench.reports[1..], [Report::Closed { key: FlowKey(0), retransmissions: 0 }]);
@@ -394,7 +394,7 @@ fn losses_of_packets_of_other_hosts_change_nothing() {
     let other = hold(1, 0, 0);
     let (port, reason) = (PortId(0), DropReason::LinkDown);
     bench.adapter.handle(at(100), Input::Dropped { packet: &other, port, reason });
-    assert_eq!(bench.poll(), None, "its own frame has not left");
+    assert_eq!(bench.poll(), None, "the adapter's own frame has not left the port");
 }
 
 /// A received frame of flow 5 from host 9.

@@ -253,9 +253,17 @@ mod tests {
         for memory in [Memory::Flows, Memory::Sums] {
             let mut link = controller(true, memory);
             let [mut a, mut b] = senders();
-            assert_eq!(a.ask(0, &mut link, 200), 1_000, "200, and 800 that nobody asks for");
-            assert_eq!(b.ask(10, &mut link, 400), 0, "all is taken for this round trip");
-            assert_eq!(a.ask(120, &mut link, 200), 400, "200, and half of the other 400");
+            assert_eq!(a.ask(0, &mut link, 200), 1_000, "the desired 200 and the 800 that no flow desires");
+            assert_eq!(
+                b.ask(10, &mut link, 400),
+                0,
+                "the whole capacity is granted to flow a for this round trip"
+            );
+            assert_eq!(
+                a.ask(120, &mut link, 200),
+                400,
+                "the desired 200 and half of the 400 that no flow desires"
+            );
             assert_eq!(b.ask(130, &mut link, 400), 600);
             assert_eq!(link.sums(), Sums { flows: 2, granted: 1_000_000_000, desired: 600_000_000 });
         }
@@ -342,7 +350,7 @@ mod tests {
         assert_eq!(slow.ask(2_600, &mut link, 500), 1_000);
         assert_eq!(link.sums().flows, 1);
         dead.ask(2_700, &mut link, 100);
-        assert_eq!(link.sums().flows, 2, "it was only slow");
+        assert_eq!(link.sums().flows, 2, "the flow was slow, not dead");
     }
 
     #[test]

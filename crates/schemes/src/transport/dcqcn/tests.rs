@@ -154,7 +154,7 @@ fn a_flow_without_losses_is_acknowledged_every_16_packets_and_at_its_end() {
         ))
     );
     assert_eq!((pair.sent, pair.acknowledgements), ([100, 7], 7), "100 = 6 x 16 + 4");
-    assert_eq!(pair.now, all + Duration::from_ps(9_600) + DELAY, "no timer runs on");
+    assert_eq!(pair.now, all + Duration::from_ps(9_600) + DELAY, "no timer runs after the flow has closed");
 }
 
 /// The sender retransmits 21 packets: the lost packet, the next 19 packets, and the packet that is in transmission when
@@ -200,7 +200,7 @@ fn a_flow_that_gets_no_answer_is_given_up() {
     pair.open(0, 1_024, None);
     pair.run();
     assert_eq!((pair.delivered().len(), pair.closed().len(), pair.sent[0]), (1, 0, 8));
-    assert_eq!(pair.now, us(8 * 4_000), "and nothing goes on");
+    assert_eq!(pair.now, us(8 * 4_000), "no event remains after the flow was given up");
     assert_eq!(pair.hosts[0].retransmissions(), [(FlowKey(0), 7)]);
 }
 

@@ -114,7 +114,7 @@ mod tests {
         for number in 0..count {
             sender.sends(ms(number), number, &PARAMS);
         }
-        assert_eq!(sender.deadline(), ms(4), "the first starts the timer");
+        assert_eq!(sender.deadline(), ms(4), "the first packet starts the timer");
         sender
     }
 
@@ -124,8 +124,8 @@ mod tests {
         assert!(sender.hears(ms(3), 4, &PARAMS));
         assert_eq!((sender.acknowledged(), sender.deadline()), (4, ms(7)));
         assert_eq!(sender.expire(ms(4), &PARAMS), Expiry::Later);
-        assert!(sender.hears(ms(5), 4, &PARAMS), "a repeated refusal");
-        assert_eq!(sender.deadline(), ms(7), "is no progress");
+        assert!(sender.hears(ms(5), 4, &PARAMS), "a repeated NAK is valid");
+        assert_eq!(sender.deadline(), ms(7), "a repeated NAK is no progress");
         assert!(sender.hears(ms(6), 10, &PARAMS));
         assert_eq!((sender.deadline(), sender.expire(ms(9), &PARAMS)), (Time::NEVER, Expiry::Later));
     }
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_loss_costs_the_window() {
         let mut sender = sender(100);
-        assert!(sender.hears(ms(1), 0, &PARAMS), "the first was lost");
+        assert!(sender.hears(ms(1), 0, &PARAMS), "packet 0 was lost");
         (0..100).for_each(|number| sender.sends(ms(1), number, &PARAMS));
         assert_eq!(sender.retransmissions(), 100);
     }
@@ -145,13 +145,13 @@ mod tests {
         let mut sender = sender(3);
         for timeout in 1..=2 {
             assert_eq!(sender.expire(ms(4 * timeout), &PARAMS), Expiry::GoBack);
-            assert_eq!(sender.deadline(), Time::NEVER, "until it sends again");
+            assert_eq!(sender.deadline(), Time::NEVER, "the timer is stopped until the flow sends again");
             sender.sends(ms(4 * timeout), 0, &PARAMS);
         }
         let mut lucky = sender;
         assert_eq!(sender.expire(ms(12), &PARAMS), Expiry::GiveUp);
         assert!(lucky.hears(ms(11), 1, &PARAMS));
-        assert_eq!(lucky.expire(ms(15), &PARAMS), Expiry::GoBack, "progress sets the counter back");
+        assert_eq!(lucky.expire(ms(15), &PARAMS), Expiry::GoBack, "progress resets the retry counter");
     }
 
     #[test]

@@ -218,12 +218,20 @@ fn dampening_delays_all_paused_flows_and_in_profile_f_only_less_critical_ones() 
         let mut first = asks(40.0);
         controller.forward(us(0), FlowKey(1), &mut first, 0);
         assert_eq!(first.pauseby, Scheduling::NOBODY);
-        assert_eq!(round(&mut controller, us(50), 2, asks(60.0)), None, "nothing of the first has come back");
+        assert_eq!(
+            round(&mut controller, us(50), 2, asks(60.0)),
+            None,
+            "the first flow's acknowledgement has not returned"
+        );
         assert_eq!(round(&mut controller, us(60), 3, asks(30.0)), critical);
         for at in [200, 250] {
             let mut header = asks(20.0);
             controller.forward(us(at), FlowKey(4), &mut header, 0);
-            assert_eq!(header.pauseby, Scheduling::NOBODY, "who was accepted itself is not held up");
+            assert_eq!(
+                header.pauseby,
+                Scheduling::NOBODY,
+                "dampening does not delay the accepted flow itself"
+            );
         }
     }
 }
@@ -280,7 +288,11 @@ fn flows_beyond_the_list_share_the_remaining_capacity() {
     assert_eq!(controller.flows.len(), 2);
     // Flow 5 displaces flow 2, the last flow of the list. Flow 2 then shares the remaining capacity with flows 3 and 4.
     assert_eq!(round(&mut controller, us(5), 5, slow(30.0)), Some(200_000));
-    assert_eq!(round(&mut controller, us(6), 2, slow(50.0)), Some(200_000), "a third of what is left");
+    assert_eq!(
+        round(&mut controller, us(6), 2, slow(50.0)),
+        Some(200_000),
+        "a third of the remaining 600 Mb/s"
+    );
     let keys: Vec<u64> = controller.flows.entries().iter().map(|entry| entry.criticality.key.0).collect();
     assert_eq!(keys, [5, 1]);
     // Flow 1 leaves a place in the list, and flows 3 and 4 no longer use capacity. Flow 2 joins the list again.
@@ -361,5 +373,5 @@ fn a_flow_that_another_switch_lets_go_waits_if_the_link_has_been_given_away() {
     assert_eq!(round(&mut link, us(10), 2, asks(5.0)), Some(1_000_000));
     link.acknowledge(FlowKey(1), &mut released);
     assert_eq!((released.pauseby, released.rate), (ME, 0));
-    assert_eq!(link.flows.index(FlowKey(1)), None, "it joins with its next packet, if there is one");
+    assert_eq!(link.flows.index(FlowKey(1)), None, "the flow joins the list with its next packet");
 }

@@ -126,11 +126,11 @@ mod tests {
     fn more_losses_are_repaired_at_the_third_tick() {
         let (mut near, mut far) = (Ledger::default(), Ledger::default());
         let credits: Vec<Credit> = (10..16).map(|flow| near.give(flow)).collect();
-        assert_eq!(far.take(&credits[5]), [0; 0], "it does not name the first four");
+        assert_eq!(far.take(&credits[5]), [0; 0], "the credit does not name the first four flows");
         assert_eq!(
             (said(&mut near), said(&mut near)),
             (vec![], vec![]),
-            "a word of the neighbour may be on its way"
+            "an acknowledgement of the neighbour may be in flight"
         );
         assert!(!near.is_settled());
         let again = said(&mut near);

@@ -222,7 +222,7 @@ mod tests {
             rounds(&mut node, true, &[7, 9], at(650)).into_iter().map(|(_, round)| round.ask).collect();
         assert_eq!(asked, [[9]; 4].map(BTreeSet::from));
         node.confirm(at(660), 9);
-        assert_eq!(rounds(&mut node, true, &[7, 9], at(5_000)).len(), 1, "everybody agrees");
+        assert_eq!(rounds(&mut node, true, &[7, 9], at(5_000)).len(), 1, "all tables agree");
         assert_eq!(node.next(), Time::NEVER);
     }
 
@@ -233,7 +233,11 @@ mod tests {
         let taken = rounds(&mut node, false, &[7], at(450));
         let asked: Vec<Time> =
             taken.into_iter().filter(|(_, round)| round.ask == [7].into()).map(|(now, _)| now).collect();
-        assert_eq!(asked, [at(400)], "first seen at 100, and three periods later not confirmed");
+        assert_eq!(
+            asked,
+            [at(400)],
+            "the entries were first seen at 100 us and not confirmed for three periods"
+        );
     }
 
     #[test]
@@ -269,7 +273,7 @@ mod tests {
     fn a_snapshot_is_news_unless_an_event_has_come_since_the_first_request() {
         let mut node = node(Doubt::Always);
         let first = node.ask(7);
-        assert_eq!(node.ask(7), first, "the first may yet be answered");
+        assert_eq!(node.ask(7), first, "the first request may still be answered");
         assert!(node.is_news(7, first) && !node.is_news(9, first));
         node.heard(9);
         assert!(node.is_news(7, first));

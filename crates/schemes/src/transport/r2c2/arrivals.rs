@@ -286,9 +286,13 @@ mod tests {
         assert_eq!(answered[..3], [None; 3]);
         let answer = answered[3].expect("four packets");
         assert_eq!((answer.seq, answer.next, answer.from), (4, 2, 0));
-        assert_eq!(u64::from_be_bytes(answer.arrived), 0b011 << 61, "3 and 4 are here, 2 is not");
+        assert_eq!(
+            u64::from_be_bytes(answer.arrived),
+            0b011 << 61,
+            "packets 3 and 4 have arrived, but not packet 2"
+        );
         assert_eq!(arrivals.take(at(10), &packet(2, 0)).answer, None);
-        assert_eq!(arrivals.next_answer(at(29)), None, "that of 0 to 4 is given");
+        assert_eq!(arrivals.next_answer(at(29)), None, "packets 0, 1, 3 and 4 are already acknowledged");
         assert_eq!(arrivals.due(), at(30));
         assert_eq!(arrivals.next_answer(at(30)).map(|answer| (answer.seq, answer.next)), Some((2, 5)));
         assert_eq!(arrivals.due(), Time::NEVER);
@@ -331,7 +335,7 @@ mod tests {
         assert!(known(again(&mut arrivals, 1_000_001)));
         arrivals.announced(at(2_000_000), &event(EventKind::Finish));
         assert!(known(again(&mut arrivals, 2_012_499)));
-        assert!(again(&mut arrivals, 2_012_500).delivered.is_some(), "another flow of that name");
+        assert!(again(&mut arrivals, 2_012_500).delivered.is_some(), "another flow with the same key");
     }
 
     #[test]
@@ -348,7 +352,10 @@ mod tests {
         arrivals.fabric_changed(at(1_000), |_| false);
         assert!(arrivals.take(at(1_001), &packet(0, FLAG_LAST)).delivered.is_none());
         arrivals.announced(at(1_002), &event(EventKind::Refresh));
-        assert!(arrivals.take(at(90_000), &packet(0, FLAG_LAST)).delivered.is_none(), "it is not silent");
+        assert!(
+            arrivals.take(at(90_000), &packet(0, FLAG_LAST)).delivered.is_none(),
+            "the flow's end was not presumed"
+        );
         arrivals.fabric_changed(at(100_000), |_| false);
         assert!(arrivals.take(at(112_500), &packet(0, FLAG_LAST)).delivered.is_some());
     }

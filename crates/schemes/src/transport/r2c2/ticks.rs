@@ -86,7 +86,7 @@ mod tests {
     fn ticks_come_every_rho_while_wanted() {
         let params = Params { synchronous: true, ..Params::default() };
         let mut ticks = Ticks::new(&params, NodeId(3), 1);
-        assert!(!ticks.take(at(10_000)), "not wanted");
+        assert!(!ticks.take(at(10_000)), "the ticks are stopped");
         ticks.start(at(600));
         assert_eq!(ticks.next(), at(1_000));
         ticks.start(at(999));

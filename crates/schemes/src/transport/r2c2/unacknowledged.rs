@@ -71,7 +71,8 @@ pub(super) struct Unacknowledged {
     shortest_rtt: Duration,
     /// The latest departure time among the packets that have arrived.
     newest: Time,
-    /// A packet counts as lost when a packet that was sent this number of long round trips later has arrived.
+    /// Number of long round trips. A packet counts as lost when another packet has arrived that was sent at least this
+    /// number of round trips later.
     patience: u64,
     /// Time at which the oldest packet in flight counts as lost, if no acknowledgement arrives before.
     deadline: Time,
@@ -353,7 +354,7 @@ mod tests {
         }
         flow.acknowledge(at(120), &Acknowledgement { from: 100, ..ack(100, 0, &[0]) });
         assert_eq!(flow.to_repeat(), Some(Piece { repeated: true, ..piece(0) }));
-        assert_eq!(flow.lost.len(), 1, "no others are so old");
+        assert_eq!(flow.lost.len(), 1, "no other packet left so much earlier");
     }
 
     #[test]
@@ -368,7 +369,7 @@ mod tests {
         // When the retransmission of packet 0 is acknowledged, other packets count as lost only if they left 500 us
         // (the initial timeout) before the retransmission. They left 509 us or less before it.
         flow.acknowledge(at(530), &ack(0, 1, &[]));
-        assert_eq!(flow.to_repeat(), None, "500 us are the measure before a round trip is known");
+        assert_eq!(flow.to_repeat(), None, "before a round trip is measured, a long round trip is 500 us");
         assert_eq!(flow.deadline(), at(1_030), "the back-off has ended");
         assert!(flow.time_out(flow.deadline()));
         assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));

@@ -261,7 +261,7 @@ impl<C: CongestionControl> Sender<C> {
         let loss = self.loss.get_or_insert_default();
         loss.recovering = false;
         if self.una >= DATA {
-            loss.recover = self.max; // not for a SYN, because a later loss of data is a new loss event
+            loss.recover = self.max; // a lost SYN does not set this: a later loss of data is a new loss event
         }
         loss.duplicates = 0;
         self.nxt = self.una;
@@ -471,7 +471,7 @@ mod tests {
         assert_eq!(send(&mut sender, late), 1, "a window of one segment");
         for _ in 0..2 {
             sender.acknowledge(late, &answer(1, None, &params), &params);
-            assert_eq!(send(&mut sender, late), 0, "RFC 3042 is of new data");
+            assert_eq!(send(&mut sender, late), 0, "limited transmit applies only to new data");
         }
     }
 

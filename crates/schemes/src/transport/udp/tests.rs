@@ -94,7 +94,7 @@ fn flows_without_a_rate_take_turns_and_one_with_a_rate_keeps_it() {
     let simulation = simulate(flows, None);
     let closed = simulation.observer().closed();
     let paced_end = Time::ZERO + paced.time_for(Bytes(19 * PACKET));
-    assert_eq!(closed[0], paced_end, "whatever the others do");
+    assert_eq!(closed[0], paced_end, "the paced flow is independent of the other flows");
     assert!(closed[2].since(closed[1]) <= line_rate().time_for(Bytes(2 * 1_500)), "{closed:?}");
 }
 
@@ -108,5 +108,5 @@ fn a_flow_that_lost_a_packet_never_finishes() {
     assert!(totals.dropped > 0, "the queue overflows");
     assert_eq!(totals.sent_bytes, 3 * size, "nothing is sent again");
     assert_eq!(simulation.observer().closed().len(), 3);
-    assert!(simulation.observer().delivered().len() < 3, "whoever lost is not done");
+    assert!(simulation.observer().delivered().len() < 3, "a flow that lost a packet is not delivered");
 }

@@ -58,7 +58,7 @@ fn byte_cycle(point: &mut ReactionPoint) -> u64 {
 fn the_first_notice_halves_the_rate() {
     assert_eq!(rates(&notified(0)), (40_000.0, 40_000.0));
     assert_eq!(rates(&notified(1)), (20_000.0, 40_000.0));
-    assert_eq!(rates(&notified(2)), (10_000.0, 20_000.0), "the target is what the rate was");
+    assert_eq!(rates(&notified(2)), (10_000.0, 20_000.0), "the target rate is the rate before the cut");
     assert_eq!(notified(20).rate(), Params::default().min_rate);
 }
 
@@ -74,7 +74,7 @@ fn alpha_falls_without_notices_and_rises_with_them() {
     assert!((point.rate().as_bps_f64() / before - (1.0 - fallen / 2.0)).abs() < 1e-9);
     let risen = fallen * 255.0 / 256.0 + 1.0 / 256.0;
     assert!(near(&point, 55 * 20, risen) && near(&point, 55 * 21, risen * 255.0 / 256.0));
-    assert!(near(&point, 55_000_000, 0.0), "in a minute all is forgotten");
+    assert!(near(&point, 55_000_000, 0.0), "after a minute, alpha is 0");
 }
 
 /// Zhu et al., Figure 7: each of the first four cycles of either kind halves the distance to the target rate. From the
@@ -111,8 +111,8 @@ fn hyper_increase_beyond_as_many_cycles_of_both_kinds() {
         byte_cycle(point);
     };
     let rises: Vec<u64> = (0..6).map(|_| rise(&mut point, by_bytes)).collect();
-    assert_eq!(rises, [40; 6], "five time cycles");
-    assert_eq!([(); 3].map(|()| rise(&mut point, time_cycle)), [200; 3], "six byte cycles");
+    assert_eq!(rises, [40; 6], "there were only five time cycles");
+    assert_eq!([(); 3].map(|()| rise(&mut point, time_cycle)), [200; 3], "there were only six byte cycles");
     assert_eq!([(); 2].map(|()| rise(&mut point, by_bytes)), [400, 600]);
 }
 
@@ -124,10 +124,14 @@ fn cycles_take_their_time_and_bytes() {
     assert_eq!(rates(&point), (20_000.0, 40_000.0));
     time_cycle(&mut point);
     assert_eq!(point.timer(), at_us(110));
-    assert_eq!(byte_cycle(&mut point), 10_001_000, "the cycle ends below zero");
+    assert_eq!(
+        byte_cycle(&mut point),
+        10_001_000,
+        "the cycle ends when the number of bytes left is negative"
+    );
     point.notice(at_us(110));
     assert_eq!(point.timer(), at_us(165));
-    assert_eq!(byte_cycle(&mut point), 10_001_000, "a notice begins it anew");
+    assert_eq!(byte_cycle(&mut point), 10_001_000, "a notification restarts the byte cycle");
 }
 
 #[test]

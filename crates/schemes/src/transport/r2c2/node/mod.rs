@@ -32,7 +32,7 @@ pub struct R2c2Node {
     retries: Retries,
     resends: Resends,
     anti_entropy: AntiEntropy,
-    /// Number of digests that this node has broadcast; it selects the tree of the next digest.
+    /// Number of digests that this node has broadcast. This number selects the tree of the next digest.
     digests: u32,
     selector: Option<Selector>,
     /// Flows whose destination was unreachable when the application opened the flow. They start as soon as a path

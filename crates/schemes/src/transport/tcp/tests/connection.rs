@@ -1,4 +1,4 @@
-//! Tests of the begin and the end of flows: handshake, FIN, flow keys, and sequence numbers that wrap.
+//! Tests of the start and the end of flows: handshake, FIN, flow keys, and sequence numbers that wrap.
 
 use super::pair::{Fate, Pair};
 use super::sender::Sender;

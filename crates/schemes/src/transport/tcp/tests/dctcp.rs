@@ -23,10 +23,7 @@ fn all_but_pure_acknowledgements_can_be_marked() {
     let mut pair = Pair::new(Params::default());
     pair.open(0, 20 * MSS, None);
     pair.finish();
-    assert!(
-        pair.sent.iter().all(|sent| sent.segment.ecn == Ecn::NotEct),
-        "NewReno does not understand marks"
-    );
+    assert!(pair.sent.iter().all(|sent| sent.segment.ecn == Ecn::NotEct), "NewReno does not use ECN");
 }
 
 /// Sends ten segments at once, of which the segments in `marked` are marked. Returns, for each acknowledgement, the
@@ -71,7 +68,7 @@ fn a_mark_on_the_syn_is_ignored() {
     pair.open(0, 40 * MSS, None);
     pair.finish();
     assert!(pair.sent.iter().all(|sent| sent.segment.flags & (ECE | CWR) == 0));
-    assert_eq!(pair.data_between(200, 290), 20, "slow start goes on");
+    assert_eq!(pair.data_between(200, 290), 20, "slow start continues");
 }
 
 /// The segments of the third round trip of slow start are marked. The first acknowledgement of these segments arrives

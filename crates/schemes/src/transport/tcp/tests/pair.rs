@@ -156,7 +156,11 @@ impl<C: control::CongestionControl> Pair<C> {
                             let (size, arrived) = &self.arrived[&key];
                             let whole = [(0, *size)];
                             let whole = if *size == 0 { &[][..] } else { &whole };
-                            assert_eq!(arrived.list(), whole, "delivered before it is all there");
+                            assert_eq!(
+                                arrived.list(),
+                                whole,
+                                "the flow was delivered before all its bytes had arrived"
+                            );
                         }
                         Report::Closed { .. }
                         | Report::Paced { .. }
@@ -220,7 +224,7 @@ impl<C: control::CongestionControl> Pair<C> {
         };
         let there =
             |from: u64, to: u64| from == to || arrived.containing(from).is_some_and(|range| to <= range.1);
-        assert!(there(0, offset(segment.ack)), "acknowledges what has not come: {segment:?}");
+        assert!(there(0, offset(segment.ack)), "acknowledges data that has not arrived: {segment:?}");
         for &(from, to) in segment.sack_blocks() {
             assert!(offset(segment.ack) < offset(from) && there(offset(from), offset(to)), "{segment:?}");
         }

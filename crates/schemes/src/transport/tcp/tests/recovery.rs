@@ -17,7 +17,7 @@ fn three_duplicates_repeat_the_lost_segment_at_once() {
         pair.open(0, 10 * MSS, None);
         pair.finish();
         let (delivered, _, retransmissions) = pair.outcome();
-        assert_eq!(retransmissions, 1 + u32::from(sack), "and the rescue");
+        assert_eq!(retransmissions, 1 + u32::from(sack), "the lost segment and, with SACK, the rescue");
         assert!(delivered < us(151), "one round trip and a half: {delivered}");
         // The retransmission (the 11th segment of host 0) leaves when the third duplicate arrives, which is the
         // acknowledgement of segment 6.
@@ -34,7 +34,7 @@ fn sack_repairs_many_losses_of_a_window_in_one_round_trip() {
     pair.open(0, 70 * MSS, None);
     pair.finish();
     let (delivered, _, retransmissions) = pair.outcome();
-    assert_eq!(retransmissions, 7, "each once, and the rescue");
+    assert_eq!(retransmissions, 7, "each lost segment once, and the rescue");
     // Segments 30 to 69 leave at 200 us, and their acknowledgements arrive at 300 us. The retransmissions then arrive
     // at 350 us, or at 450 us if the halved window delays them.
     assert!(delivered < us(451), "{delivered}");

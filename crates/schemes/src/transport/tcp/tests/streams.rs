@@ -29,7 +29,7 @@ fn bytes_go_out_as_they_come_and_the_fin_when_the_stream_is_closed() {
     let segments = [(ACK, 1, 100), (ACK, 101, 1_460), (ACK, 1_561, 540)];
     assert_eq!(sent(&pair), segments);
     pair.finish();
-    assert_eq!(sent(&pair).len(), 3, "all is acknowledged, and no timer runs");
+    assert_eq!(sent(&pair).len(), 3, "all data is acknowledged, and no timer runs");
     pair.tell(Input::Close { flow: stream });
     assert_eq!(sent(&pair)[3..], [(ACK | FIN, 2_101, 0)]);
     // The host ignores a second close, and bytes that are appended after the close.
@@ -70,7 +70,7 @@ fn an_end_that_is_lost_is_sent_again() {
         pair.run(Time::from_ps(1));
         pair.tell(Input::Close { flow: stream });
         pair.finish();
-        assert_eq!(sent(&pair).len(), 3, "{fates:?}: what is lost is repeated in one segment");
+        assert_eq!(sent(&pair).len(), 3, "{fates:?}: lost data is retransmitted in one segment");
         assert_eq!(reports(&pair).iter().filter(|report| matches!(report, Report::Closed { .. })).count(), 1);
     }
 }
