@@ -12,7 +12,7 @@ const OF_DISCOVERY: u32 = Credit::NOBODY;
 pub(crate) struct FlowQueues {
     quantum: u32,
     /// The flow, slot and size of a packet that is alone at the port. Such a packet needs no queue, which saves the
-    /// cost of creating and removing one.
+    /// cost of creating and removing a queue.
     lone: Option<(u32, u32, u32)>,
     flows: FxHashMap<u32, u32>,
     queues: Vec<FlowQueue>,

@@ -110,7 +110,7 @@ impl CongestionControl for Cubic {
         self.epoch = None;
         self.prior = flight as f64 / f64::from(mss);
         self.w_max = match sign {
-            LossSign::Timeout => 0.0, // §4.8
+            LossSign::Timeout => 0.0, // the window before the loss is forgotten, §4.8
             // Fast convergence (§4.7): if the window is smaller than at the last loss, the flow releases more capacity.
             LossSign::Duplicates if self.prior < self.w_max => self.prior * (1.0 + BETA) / 2.0,
             LossSign::Duplicates => self.prior,
@@ -229,8 +229,7 @@ mod tests {
         assert_near(flow.cubic.w_max, 90.0, 0.0);
     }
 
-    /// the window before the loss is forgotten, RFC 9438 §4.8: after a timeout and slow start, K is 0, and the cubic
-    /// function starts at the current window.
+    /// RFC 9438 §4.8: after a timeout and slow start, K is 0, and the cubic function starts at the current window.
     #[test]
     fn a_timeout_forgets_where_the_loss_was() {
         let mut flow = Flow::reduced_from(1_000, Duration::from_ms(100));
