@@ -1,19 +1,21 @@
-//! The capacity of a link that a rate controller shares out. It grows while bandwidth is spare, and shrinks while there
-//! is a standing queue. This is RCP's law (Dukkipati 2007), which D3 adopts (§5.2; specifications/pdq.md §6 and §7).
+//! The capacity that a rate controller divides among the flows of a link. The capacity grows while the link has spare
+//! bandwidth, and shrinks while the link has a standing queue. This is RCP's law (Dukkipati 2007), which D3 adopts
+//! (§5.2; specifications/pdq.md §6 and §7).
 //!
-//! After an interval of length T, `C := C + (T/d) · (alpha · (line - y) - beta · q · 8/d)`. T is about the average
-//! round trip d of the flows on the link, and y is the arrival rate. q is the least backlog in bytes during the
-//! interval, without the packet in service. The backlog at one instant depends mostly on how packets happen to
-//! coincide, and would outweigh the spare rate.
+//! After an interval of length T, the capacity C changes: `C := C + (T/d) · (alpha · (line - y) - beta · q · 8/d)`. T
+//! is about the average round trip d of the flows on the link, and y is the arrival rate. q is the least backlog in
+//! bytes during the interval, without the packet in transmission. The current backlog would be a worse measure than q:
+//! it depends mostly on which packets happen to arrive together.
 //!
-//! A round trip in which some flow sends no packet says nothing about the standing queue: packets of flows that began
-//! together keep arriving together. So d is at least the serialization delay of one packet of each flow.
+//! If a round trip is shorter than the serialization delay of one packet from each flow, its least backlog may not be a
+//! standing queue: flows that began together keep sending their packets together. So d is at least that serialization
+//! delay.
 //!
 //! A timer ends the intervals. The arrival rate is measured from the last packet of an interval to the last packet of
-//! the next interval. Measured between timer events, with ten or eleven packets in an interval, a link at its rate
-//! would look 4% below or above it, and would lose half of that. The timer stops after an interval without arrivals and
-//! without backlog, so that an idle fabric has no events. The next packet restarts the timer, and the capacity then
-//! catches up with the time in between.
+//! the next interval. A measurement between timer events would contain ten or eleven packets. A fully used link would
+//! then seem to be 4% below or above its rate, and would lose 2% of its throughput. The timer stops after an interval
+//! without arrivals and without backlog, so that an idle fabric has no events. The next packet restarts the timer. The
+//! capacity then changes as if the idle time had been one interval.
 //!
 //! Cost per packet: a few additions. Cost per round trip: one division.
 
@@ -40,11 +42,11 @@ pub(crate) struct AdaptedCapacity {
     gains: Gains,
     /// The link's rate, bit/s.
     line: f64,
-    /// Bit/s.
+    /// The current capacity, bit/s.
     capacity: f64,
     /// The average round trip, in picoseconds.
     rtt: f64,
-    /// Bytes of the largest packet so far.
+    /// Size of the largest packet so far, in bytes.
     largest: u32,
     /// Arrival time of the last packet of the previous interval.
     since: Time,
@@ -60,12 +62,13 @@ pub(crate) struct AdaptedCapacity {
 }
 
 impl AdaptedCapacity {
-    /// The capacity of a link before its first packet. `rtt` is the average round trip until flows report theirs.
+    /// The capacity of a link before its first packet. `rtt` is the average round trip until flows report measured
+    /// round trips.
     ///
     /// # Panics
     /// If `rtt` is zero.
     pub(crate) fn new(line: Rate, gains: Gains, rtt: Duration) -> Self {
-        assert!(rtt > Duration::ZERO, "a round trip takes time");
+        assert!(rtt > Duration::ZERO, "the round trip must be greater than zero");
         let line = line.as_bps_f64();
         Self {
             gains,
@@ -98,21 +101,22 @@ impl AdaptedCapacity {
         Duration::from_ps(self.rtt as u64)
     }
 
-    /// The packet of a flow reports the flow's round trip; zero if the flow does not know it.
+    /// Updates the average with the round trip that a flow reports in a packet. Zero means that the flow has not
+    /// measured its round trip, and changes nothing.
     pub(crate) fn hear(&mut self, rtt: Duration) {
         if rtt > Duration::ZERO {
             self.rtt += RTT_GAIN * (rtt.as_ps() as f64 - self.rtt);
         }
     }
 
-    /// Time of the next call of [`tick`](Self::tick), or [`Time::NEVER`]. It may change when a packet
-    /// [joins](Self::joined) while the timer is stopped.
+    /// Time of the next call of [`tick`](Self::tick), or [`Time::NEVER`] while the timer is stopped. A packet that
+    /// [joins](Self::joined) the queue restarts a stopped timer.
     pub(crate) fn next_tick(&self) -> Time {
         self.ends
     }
 
-    /// Ends the interval at a link with this number of flows. The capacity stays between a hundredth of the link's rate
-    /// and `most` times the rate.
+    /// Ends the interval. The link has `flows` flows. The new capacity is between a hundredth of the link's rate and
+    /// `most` times the link's rate.
     pub(crate) fn tick(&mut self, now: Time, flows: usize, most: f64) {
         self.ends = Time::NEVER;
         if self.arrived > 0 {
@@ -124,8 +128,8 @@ impl AdaptedCapacity {
         }
     }
 
-    /// A packet of `size` bytes joins the queue of a link with this number of flows. `most` is as at a
-    /// [tick](Self::tick).
+    /// A packet of `size` bytes joins the queue of a link with `flows` flows. `most` is the same bound as in
+    /// [`tick`](Self::tick).
     pub(crate) fn joined(&mut self, now: Time, size: u32, flows: usize, most: f64) {
         if self.ends == Time::NEVER {
             self.begin_interval(now, now, flows, most);
@@ -142,7 +146,7 @@ impl AdaptedCapacity {
     fn begin_interval(&mut self, now: Time, until: Time, flows: usize, most: f64) {
         let elapsed = until.since(self.since).as_ps() as f64;
         let round_trip = self.rtt.max(self.one_of_each(flows));
-        // Packets that arrived at the same instant as the last one give no rate.
+        // If all packets arrived at one instant, there is no arrival rate to adapt to.
         if elapsed > 0.0 {
             self.adapt(elapsed, round_trip, most);
         }
@@ -152,12 +156,12 @@ impl AdaptedCapacity {
         self.ends = now + Duration::from_ps(round_trip as u64);
     }
 
-    /// Serialization delay of one packet of each flow, in picoseconds.
+    /// Total serialization delay of one packet from each flow, in picoseconds.
     fn one_of_each(&self, flows: usize) -> f64 {
         flows as f64 * f64::from(8 * self.largest) * (PS_PER_S / self.line)
     }
 
-    /// A packet of `size` bytes begins to leave.
+    /// The port begins to send a packet of `size` bytes.
     pub(crate) fn begins(&mut self, now: Time, size: u32, port: &PortState) {
         self.backlog.leave(now, size, port);
         self.least = self.least.min(self.backlog.waiting(now));
@@ -168,7 +172,7 @@ impl AdaptedCapacity {
         self.backlog.left(size);
     }
 
-    /// Limits the capacity to `most` times the link's rate, after `most` has become smaller.
+    /// Limits the capacity to `most` times the link's rate. Called when `most` may have become smaller.
     pub(crate) fn limit(&mut self, most: f64) {
         self.capacity = self.capacity.min(most * self.line);
     }
@@ -214,7 +218,7 @@ mod tests {
         }
     }
 
-    /// A packet passes an idle link.
+    /// Sends a packet over an idle link: the packet joins the queue and leaves at once.
     fn pass(capacity: &mut AdaptedCapacity, now: Time, size: u32) {
         tick(capacity, now, 1, 1.0);
         capacity.joined(now, size, 1, 1.0);
@@ -234,7 +238,7 @@ mod tests {
     #[test]
     fn a_standing_queue_lowers_capacity_by_the_rate_that_drains_it_in_a_round_trip() {
         let mut capacity = capacity();
-        // Five packets arrive at once; then one packet arrives whenever one leaves.
+        // Five packets arrive at once. Then one packet arrives whenever another packet leaves.
         for _ in 0..5 {
             capacity.joined(Time::ZERO, 1_500, 1, 1.0);
         }
@@ -246,11 +250,12 @@ mod tests {
             capacity.joined(now, 1_500, 1, 1.0);
             tick(&mut capacity, now, 1, 1.0);
             let expected = match packet {
-                // At first there was no backlog.
+                // The first interval has not ended yet, so the capacity is the link's rate.
                 ..10 => 1e9,
-                // 14 packets arrived in the time of 10.
+                // 14 packets arrived in the serialization delay of 10 packets: 0.4 Gb/s above the link's rate. Alpha is
+                // 0.1.
                 10..20 => 1e9 - 0.1 * 0.4e9,
-                // Whenever a packet began to leave, 3 others waited: 36,000 bits.
+                // The least backlog was 3 packets (36,000 bits), which must drain within one round trip of 120 us.
                 20.. => 0.96e9 - 36_000.0 / 120e-6,
             };
             assert!((capacity.get() - expected).abs() < 1.0, "{} of {expected}", capacity.get());
@@ -279,8 +284,9 @@ mod tests {
             capacity.joined(Time::ZERO, 1_500, 1, 1.0);
         }
         tick(&mut capacity, at_us(120), 1, 1.0);
-        assert_eq!(mbps(&capacity), 1_000, "packets that come at once have no rate");
-        // The second interval lasts as long as one packet of the single flow, or a round trip.
+        assert_eq!(mbps(&capacity), 1_000, "packets that arrive at one instant give no arrival rate");
+        // The second interval ends after one round trip (120 us), which is longer than the serialization delay of a
+        // packet of the only flow.
         tick(&mut capacity, at_us(240), 1, 1.0);
         assert_eq!(mbps(&capacity), 10);
         for _ in 0..10_000 {
@@ -296,7 +302,8 @@ mod tests {
 
     #[test]
     fn packets_of_flows_that_come_together_are_no_standing_queue() {
-        // 25 flows of 40 Mb/s each, whose packets arrive together every 300 us: after 120 us, 14 of them wait.
+        // 25 flows of 40 Mb/s send their packets together every 300 us. After a round trip of 120 us, 14 of the 25
+        // packets still wait.
         let mut capacity = capacity();
         for burst in 0..10 {
             tick(&mut capacity, at_us(300 * burst), 25, 1.0);
@@ -320,9 +327,9 @@ mod tests {
         capacity.begins(at_us(1_005), 1_500, &PORT);
         assert_eq!(capacity.next_tick(), at_us(1_120));
         capacity.tick(at_us(1_120), 1, 1.0);
-        assert_eq!(capacity.next_tick(), at_us(1_240), "a packet came");
+        assert_eq!(capacity.next_tick(), at_us(1_240), "a packet arrived in the interval");
         capacity.tick(at_us(1_240), 1, 1.0);
-        assert_eq!(capacity.next_tick(), at_us(1_360), "a packet waits");
+        assert_eq!(capacity.next_tick(), at_us(1_360), "a packet waits in the queue");
         capacity.left(3_000);
         capacity.tick(at_us(1_360), 1, 1.0);
         assert_eq!(capacity.next_tick(), Time::NEVER);

@@ -1,15 +1,15 @@
-//! Numbers that a sender gives its flows on the wire.
+//! The numbers that identify the flows of a sender on the wire.
 
 use raddle_core::{Duration, Flow, Time};
 use std::collections::VecDeque;
 
-/// Time for which the number of a finished flow is not reused. It is longer than any message about the flow stays in
-/// the network. R2C2 may repeat the end of a flow for 6.4 ms, and a neighbour for 5 ms more. A node that hears only of
-/// the end of a flow remembers it for 10 ms.
+/// Time for which the number of a finished flow is not reused. By then, no message about the flow is left in the
+/// network. The source may repeat the FINISH of a flow for 6.4 ms, and a neighbour may resend the FINISH for 5 ms more.
+/// A node that receives a FINISH without a START remembers the FINISH for 10 ms.
 pub(crate) const QUARANTINE: Duration = Duration::from_ms(25);
 
-/// A node's own flow numbers, 1 to 65,535, and the flows that wait for a number. No number is reused within a
-/// quarantine.
+/// The numbers of the flows that a node sends, 1 to 65,535, and the flows that wait for a number. A number is reused
+/// only after the [`QUARANTINE`].
 #[derive(Debug, Default)]
 pub(crate) struct Lids {
     used: u16,
@@ -18,8 +18,8 @@ pub(crate) struct Lids {
 }
 
 impl Lids {
-    /// Returns a number for `flow`, preferring numbers that were never used. If none is free, returns `None`, and the
-    /// flow waits.
+    /// Returns a number for `flow`, preferably a number that was never used. If no number is free, returns `None`, and
+    /// the flow waits.
     pub(crate) fn take(&mut self, now: Time, flow: &Flow) -> Option<u16> {
         let lid = self.free(now);
         if lid.is_none() {
@@ -45,7 +45,7 @@ impl Lids {
         self.returned.push_back((now, lid));
     }
 
-    /// Removes and returns the flow that has waited longest, if a number is free now.
+    /// If a number is free now, removes and returns the flow that has waited longest.
     pub(crate) fn due(&mut self, now: Time) -> Option<Flow> {
         if self.next_due() <= now { self.waiting.pop_front() } else { None }
     }
@@ -55,7 +55,7 @@ impl Lids {
         self.waiting.iter_mut()
     }
 
-    /// The time at which a waiting flow can get a number; [`Time::NEVER`] if no flow waits.
+    /// The time at which a number becomes free for a waiting flow; [`Time::NEVER`] if no flow waits.
     pub(crate) fn next_due(&self) -> Time {
         if self.waiting.is_empty() {
             return Time::NEVER;

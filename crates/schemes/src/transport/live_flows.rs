@@ -1,17 +1,18 @@
-//! The flows that pass a link, each with its controller's state. The count is exact although packets that open and
-//! close flows are repeated and lost.
+//! The flows that cross a link, with the state that the link's controller keeps about each flow (its account). The
+//! number of flows is exact, even if packets that open or close flows are repeated or lost.
 //!
-//! A flow without packets for a long time is forgotten, because its sender may be dead. If the sender is alive, its
-//! next packet adds the flow again. Cost: a hash-map look-up per packet, and occasionally a walk through the map.
+//! A flow without packets for a long time is forgotten, because its sender may be dead. If the sender is alive, the
+//! flow's next packet adds the flow again. Cost: one hash-map look-up per packet, and occasionally a walk through all
+//! flows.
 
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
-/// The flows that pass a link, by their keys on the wire.
+/// The flows that cross a link, with the account `A` of each flow.
 #[derive(Debug)]
 pub(crate) struct LiveFlows<A> {
     flows: FxHashMap<FlowKey, Seen<A>>,
-    /// Time of the last sweep.
+    /// Time of the last sweep for silent flows.
     swept: Time,
 }
 
@@ -32,13 +33,13 @@ impl<A> LiveFlows<A> {
         self.flows.len()
     }
 
-    /// Records a packet of a flow, and sets the flow's account. Returns the flow's previous account, if the flow was
-    /// known.
+    /// Records the arrival of a packet of a flow, and sets the flow's account. Returns the previous account, or `None`
+    /// if the flow is new.
     pub(crate) fn put(&mut self, now: Time, flow: FlowKey, account: A) -> Option<A> {
         self.flows.insert(flow, Seen { at: now, account }).map(|seen| seen.account)
     }
 
-    /// The account of a flow, if the flow is known.
+    /// The account of a flow; `None` if the flow is unknown or forgotten.
     pub(crate) fn get(&self, flow: FlowKey) -> Option<&A> {
         self.flows.get(&flow).map(|seen| &seen.account)
     }
@@ -48,8 +49,8 @@ impl<A> LiveFlows<A> {
         self.flows.remove(&flow).map(|seen| seen.account)
     }
 
-    /// Removes the flows without packets for `span`, unless the last sweep was less than `span` ago. Calls `forgotten`
-    /// with the account of each removed flow, in no order.
+    /// Removes the flows that had no packet for `span`. Does nothing if the last sweep was less than `span` ago. Calls
+    /// `forgotten` with the account of each removed flow, in an unspecified order.
     pub(crate) fn sweep(&mut self, now: Time, span: Duration, mut forgotten: impl FnMut(&A)) {
         if now.since(self.swept) < span {
             return;

@@ -1,6 +1,7 @@
-//! Sets of sequence numbers as disjoint ranges. Receivers record what has arrived, and senders record what is SACKed.
+//! Sets of sequence numbers as disjoint ranges. Receivers record the data that has arrived, and senders record the data
+//! that is SACKed.
 
-/// Disjoint ranges `[from, to)` in order. No two ranges touch.
+/// Disjoint ranges `[from, to)` in ascending order. Two ranges never touch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranges {
     list: Vec<(u64, u64)>,
@@ -8,7 +9,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// The ranges, in order.
+    /// The ranges, in ascending order.
     pub(crate) fn list(&self) -> &[(u64, u64)] {
         &self.list
     }
@@ -23,14 +24,14 @@ impl Ranges {
         self.list.last().map_or(0, |&(_, to)| to)
     }
 
-    /// Adds `[from, to)`. Returns the number of sequence numbers in it that were not covered before.
+    /// Adds the range `[from, to)`. Returns the number of sequence numbers in this range that were not covered before.
     pub(crate) fn insert(&mut self, from: u64, to: u64) -> u64 {
-        debug_assert!(from < to, "a range has numbers");
+        debug_assert!(from < to, "a range must not be empty");
         let first = self.list.partition_point(|&(_, end)| end < from);
         if self.list.get(first).is_some_and(|&(start, end)| start <= from && to <= end) {
-            return 0; // the usual case: most SACK blocks are sent many times
+            return 0; // the usual case, because most SACK blocks are sent many times
         }
-        // Ranges that touch are merged, so that a walk over the list is cheap.
+        // The new range is merged with all ranges that it touches, so that the list stays short.
         let last = first + self.list[first..].iter().take_while(|&&(start, _)| start <= to).count();
         let touched = &self.list[first..last];
         let old: u64 = touched.iter().map(|&(from, to)| to - from).sum();
@@ -40,7 +41,7 @@ impl Ranges {
         };
         if first == last {
             if self.list.capacity() == 0 {
-                self.list.reserve_exact(2); // few losses leave more holes
+                self.list.reserve_exact(2); // usually, losses leave at most two holes
             }
             self.list.insert(first, merged);
         } else {
@@ -52,7 +53,7 @@ impl Ranges {
         added
     }
 
-    /// Removes all numbers below `at`.
+    /// Removes all sequence numbers below `at`.
     pub(crate) fn remove_below(&mut self, at: u64) {
         let gone = self.list.partition_point(|&(_, to)| to <= at);
         self.total -= self.list.drain(..gone).map(|(from, to)| to - from).sum::<u64>();
@@ -73,7 +74,7 @@ impl Ranges {
         self.list.get(i).copied().filter(|&(from, _)| from <= at)
     }
 
-    /// The first uncovered range at or after `at`. It ends at `u64::MAX` if no range follows.
+    /// The first uncovered range that begins at `at` or later. It ends at `u64::MAX` if no covered range follows.
     pub(crate) fn gap(&self, at: u64) -> (u64, u64) {
         let mut i = self.list.partition_point(|&(_, to)| to <= at);
         let mut start = at;

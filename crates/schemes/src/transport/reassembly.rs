@@ -1,12 +1,12 @@
-//! The receiving side of flows whose packets carry R2C2's data header: puts the packets in order.
+//! The receiving side of flows whose packets have R2C2's data header. It puts the packets of each flow in order.
 
 use raddle_core::{NodeId, Report};
 use raddle_wire::r2c2::{Data, FLAG_LAST};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// Greatest number of packets that a packet may overtake. No real packet overtakes so many, and a packet that claims to
-/// must not cost a byte for each of them.
+/// Greatest accepted distance, in packets, between a packet and the first missing packet. A packet with a greater
+/// distance is damaged. Without this limit, such a packet would cost a byte of memory for each packet between the two.
 const FARTHEST: u32 = 1 << 20;
 
 /// One incoming flow.
@@ -18,11 +18,11 @@ pub(crate) struct Incoming {
     early: VecDeque<bool>,
     waiting: u32,
     peak: u32,
-    /// Number of packets in the flow, once its last packet has arrived.
+    /// Number of packets in the flow; `None` until the flow's last packet has arrived.
     length: Option<u32>,
 }
 
-/// All incoming flows of a node, by handle, for transports without acknowledgements.
+/// All incoming flows of a node, by handle. It is for transports without acknowledgements.
 #[derive(Debug, Default)]
 pub(crate) struct Receiver {
     flows: FxHashMap<u32, Incoming>,
@@ -45,7 +45,7 @@ impl Receiver {
         Some(Report::Delivered { key: data.flow.into(), reorder_peak })
     }
 
-    /// Removes the flows of sources for which `reaches` is false, because they cannot be completed.
+    /// Removes the flows whose source is unreachable (`reaches` is false), because these flows can never be complete.
     pub(crate) fn retain(&mut self, reaches: impl Fn(NodeId) -> bool) {
         self.flows.retain(|&handle, _| reaches(NodeId(handle >> 16)));
     }
@@ -66,12 +66,12 @@ impl Incoming {
         self.length == Some(self.next)
     }
 
-    /// Greatest number of packets that waited for an earlier one at the same time.
+    /// Greatest number of packets that waited at the same time for an earlier packet.
     pub(crate) fn reorder_peak(&self) -> u32 {
         self.peak
     }
 
-    /// Records a packet. Returns true if it was missing.
+    /// Records a packet. Returns false if the packet is a duplicate or is beyond [`FARTHEST`].
     pub(crate) fn take(&mut self, data: &Data) -> bool {
         if data.flags & FLAG_LAST != 0 {
             self.length = Some(data.seq.wrapping_add(1));

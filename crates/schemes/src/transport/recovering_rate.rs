@@ -1,12 +1,12 @@
-//! A rate that is cut, and then recovers towards a target by halving the distance, as in reaction points of 802.1Qau
-//! and DCQCN.
+//! A rate that is cut under congestion, and then recovers by halving the distance to a target rate, as in the reaction
+//! points of 802.1Qau and DCQCN.
 //!
-//! The rate is enforced by *debt*. A frame may begin when the debt is zero, and adds its length to the debt. The debt
-//! decays at the current rate. No departure time is stored: at a low rate a frame can take longer than a run, and a
-//! rate that rises meanwhile must shorten that time.
+//! The rate is enforced by a *debt* in bits. A frame may begin when the debt is zero, and then adds its length to the
+//! debt. The debt decreases at the current rate. The departure time of the next frame is not stored, because a change
+//! of the rate also changes this time.
 //!
-//! Rates are whole bits per second. The debt is exact: its unit is 10^-12 bit, of which a rate of R bit/s pays R per
-//! picosecond.
+//! Rates are whole bits per second. The debt is exact: its unit is 10^-12 bit, and a rate of R bit/s reduces the debt
+//! by R units per picosecond.
 
 use raddle_core::{Duration, Rate, Time};
 
@@ -16,12 +16,12 @@ pub(crate) struct RecoveringRate {
     line_rate: u64,
     rate: u64,
     target: u64,
-    /// Debt at the time `settled`, in 10^-12 bit.
+    /// The debt at time `settled`, in units of 10^-12 bit.
     debt: u64,
     settled: Time,
 }
 
-/// Debt of one byte.
+/// The debt that one byte adds, in units of 10^-12 bit.
 const BYTE: u64 = 8_000_000_000_000;
 
 impl RecoveringRate {
@@ -36,30 +36,31 @@ impl RecoveringRate {
         Rate::from_bps(self.rate)
     }
 
-    /// The target of the recovery.
+    /// The target rate of the recovery.
     pub(crate) fn target(&self) -> Rate {
         Rate::from_bps(self.target)
     }
 
-    /// True if the rate is line rate.
+    /// True if the current rate is line rate.
     pub(crate) fn is_at_line_rate(&self) -> bool {
         self.rate == self.line_rate
     }
 
-    /// Makes the current rate the target.
+    /// Sets the target rate to the current rate.
     pub(crate) fn aim_here(&mut self) {
         self.target = self.rate;
     }
 
-    /// Multiplies the rate by `share`, down to `least` at most.
+    /// Multiplies the current rate by `share`; the result is at least `least`.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn cut(&mut self, now: Time, share: f64, least: Rate) {
         self.settle(now);
         self.rate = ((self.rate as f64 * share) as u64).max(least.as_bps().min(self.line_rate));
     }
 
-    /// Sets the target, limited to line rate, and moves the rate half the way there. A rate within a ten-thousandth of
-    /// line rate becomes line rate, because halving would never reach it.
+    /// Sets the target rate to `target`, or to line rate if that is less. Then halves the distance between the current
+    /// rate and the target rate. A rate within a ten-thousandth of line rate becomes line rate, because halving would
+    /// never reach line rate.
     pub(crate) fn recover(&mut self, now: Time, target: Rate) {
         self.settle(now);
         self.target = target.as_bps().min(self.line_rate);
@@ -68,7 +69,7 @@ impl RecoveringRate {
         self.rate = if arrived { self.line_rate } else { rate };
     }
 
-    /// A frame of `bytes` bytes begins.
+    /// Adds the debt of a frame of `bytes` bytes that begins now.
     pub(crate) fn begin(&mut self, now: Time, bytes: u32) {
         self.settle(now);
         self.debt += u64::from(bytes) * BYTE;
@@ -79,7 +80,7 @@ impl RecoveringRate {
         self.settled + Duration::from_ps(self.debt.div_ceil(self.rate))
     }
 
-    /// Reduces the debt by the rate of the time up to `now`.
+    /// Reduces the debt by the bits that the current rate has paid up to `now`.
     fn settle(&mut self, now: Time) {
         let decayed = self.rate.saturating_mul(now.since(self.settled).as_ps());
         self.debt = self.debt.saturating_sub(decayed);
@@ -107,7 +108,7 @@ mod tests {
             pace.begin(pace.ready_at(), 1_500);
         }
         pace.begin(at_us(5_000), 1_500);
-        assert_eq!(pace.ready_at(), at_us(5_012), "what was not sent earlier is no credit");
+        assert_eq!(pace.ready_at(), at_us(5_012), "unused time is no credit");
     }
 
     #[test]
@@ -131,7 +132,8 @@ mod tests {
             Some(pace.rate().as_bps())
         });
         assert_eq!(rates.next(), Some(7_500_000_000));
-        // 1 - 2^-14 exceeds 0.9999.
+        // The cut leaves a distance of 1/2 to line rate, and each recovery halves it. After 13 recoveries in total, the
+        // rate is 1 - 2^-14 of line rate, which exceeds 0.9999 for the first time.
         assert_eq!(rates.position(|rate| rate == LINE.as_bps()), Some(11));
         assert_eq!(pace.target(), LINE);
     }

@@ -2,13 +2,13 @@
 
 use raddle_core::Duration;
 
-/// Clock granularity G: a timeout exceeds the smoothed round trip by at least G.
+/// Clock granularity (G in RFC 6298): a timeout exceeds the smoothed round trip by at least this time.
 const GRANULARITY: Duration = Duration::from_us(1);
 
 /// Bounds of the retransmission timeout.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimeoutBounds {
-    /// Timeout before the first sample.
+    /// Timeout before the first measured round trip.
     pub(crate) initial: Duration,
     /// Least timeout, before back-off.
     pub(crate) least: Duration,
@@ -16,17 +16,17 @@ pub(crate) struct TimeoutBounds {
     pub(crate) greatest: Duration,
 }
 
-/// Smoothed round-trip time, its variation, and the back-off of the timeout.
+/// The smoothed round-trip time, the round-trip variation, and the back-off of the timeout.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RttEstimator {
-    /// Zero before the first sample; a measured round trip is never zero.
+    /// The smoothed round-trip time. Zero before the first sample, because a measured round trip is never zero.
     smoothed: Duration,
     variation: Duration,
     backoff: u8,
 }
 
 impl RttEstimator {
-    /// Records a measured round trip, which ends any back-off (§5, last paragraph).
+    /// Records a measured round trip. This ends the back-off of the timeout (§5, last paragraph).
     pub(crate) fn sample(&mut self, rtt: Duration) {
         self.backoff = 0;
         let smoothed = self.smoothed;
@@ -45,7 +45,7 @@ impl RttEstimator {
         self.backoff = self.backoff.saturating_add(1);
     }
 
-    /// Ends the back-off after an answer from the other end that does not measure the round trip.
+    /// Ends the back-off after an acknowledgement that does not measure a round trip.
     pub(crate) fn forgive(&mut self) {
         self.backoff = 0;
     }
@@ -55,7 +55,7 @@ impl RttEstimator {
         self.smoothed
     }
 
-    /// A bound that few round trips exceed; `None` before the first sample.
+    /// A long round trip, which few round trips exceed; `None` before the first sample.
     pub(crate) fn bound(&self) -> Option<Duration> {
         (self.smoothed > Duration::ZERO).then(|| self.smoothed + (self.variation * 4).max(GRANULARITY))
     }
@@ -83,7 +83,8 @@ mod tests {
         assert_eq!(rtt.timeout(&BOUNDS), Duration::from_ms(5));
         rtt.sample(Duration::from_us(80));
         assert_eq!(rtt.timeout(&BOUNDS), Duration::from_us(80 + 4 * 40));
-        rtt.sample(Duration::from_us(160)); // variation (3·40 + 80)/4 = 50, smoothed (7·80 + 160)/8 = 90
+        // Variation = (3·40 + 80)/4 = 50 us; smoothed round trip = (7·80 + 160)/8 = 90 us.
+        rtt.sample(Duration::from_us(160));
         assert_eq!(rtt.timeout(&BOUNDS), Duration::from_us(90 + 4 * 50));
     }
 

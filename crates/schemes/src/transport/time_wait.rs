@@ -1,14 +1,14 @@
 //! Remembers completely received flows for a while, as TCP's TIME-WAIT does (RFC 9293 §3.4.2). If the last
-//! acknowledgement of a flow is lost, its sender repeats the end of the flow and needs an answer.
+//! acknowledgement of a flow is lost, the sender repeats the end of the flow and needs this acknowledgement again.
 
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
-/// The last acknowledgements of finished flows, each kept for one to two spans.
+/// The last acknowledgements of finished flows. Each acknowledgement is kept for at least one `span` and at most two.
 #[derive(Debug)]
 pub(crate) struct TimeWait<A> {
     span: Duration,
-    /// The flows of the current generation, and of the previous one.
+    /// The flows of the current generation. The next field contains the flows of the previous generation.
     recent: FxHashMap<FlowKey, A>,
     older: FxHashMap<FlowKey, A>,
     generation_ends: Time,
@@ -31,7 +31,7 @@ impl<A: Copy> TimeWait<A> {
         self.recent.insert(key, acknowledgement);
     }
 
-    /// Returns the last acknowledgement of a finished flow, and keeps it for another span.
+    /// Returns the last acknowledgement of a finished flow, and keeps the acknowledgement for longer.
     pub(crate) fn find(&mut self, now: Time, key: FlowKey) -> Option<A> {
         if let Some(&acknowledgement) = self.recent.get(&key) {
             return Some(acknowledgement);
@@ -53,7 +53,7 @@ mod tests {
         finished.insert(at(0), FlowKey(1), 'a');
         finished.insert(at(9), FlowKey(2), 'b');
         finished.insert(at(10), FlowKey(3), 'c');
-        assert_eq!(finished.find(at(19), FlowKey(2)), Some('b'), "heard of again, and remembered for longer");
+        assert_eq!(finished.find(at(19), FlowKey(2)), Some('b'), "the second look-up extended the time");
         finished.insert(at(20), FlowKey(4), 'd');
         assert_eq!([1, 2, 3].map(|key| finished.find(at(21), FlowKey(key))), [None, Some('b'), Some('c')]);
     }

@@ -1,4 +1,4 @@
-//! The host: puts flows into queues, and sends one frame at a time from them.
+//! The host: puts the data of flows into queues, and sends one frame at a time from the queues.
 
 use super::incoming::Incoming;
 use super::queues::{Chunk, Queues};
@@ -16,26 +16,26 @@ use std::collections::{BinaryHeap, VecDeque};
 pub(crate) struct Adapter<P: Protocol> {
     node: u32,
     protocol: P,
-    /// Bytes of a full frame.
+    /// Size of a full frame, in bytes.
     mtu: u32,
     line_rate: Rate,
     seed: u64,
     pub(super) queues: Queues<P::Limiter>,
-    /// Outgoing flows. A flow is removed when it is sent completely; with recovery, when it is acknowledged completely.
-    /// `vacant` has the indices to reuse.
+    /// Outgoing flows. A flow is removed when all its data has been sent; with recovery, when all its data has been
+    /// acknowledged. `vacant` contains the indices that are free for reuse.
     sending: Vec<Sending>,
     vacant: Vec<u32>,
-    /// Number of flows started so far; wraps.
+    /// Number of flows started so far; wraps at 2^32.
     begun: u32,
-    /// Times of the next frames that applications produce, with the flow's index.
+    /// For each flow whose application is producing frames: the time of the next frame, and the flow's index.
     births: BinaryHeap<Reverse<(Time, u32)>>,
     /// State of go-back-N, if the protocol retransmits lost frames.
     recovery: Option<Recovery>,
-    /// Answers of this host's receivers. They are sent before all data.
+    /// Answers to received frames, such as acknowledgements. The host sends them before all data.
     answers: VecDeque<Packet>,
     /// True if a frame has been passed to the port and has not left it.
     busy: bool,
-    /// The flow of that frame, if the frame is the flow's last one.
+    /// The flow of the frame at the port, if this frame is the last frame of its flow.
     last_of: Option<FlowKey>,
     incoming: Incoming,
     reports: VecDeque<Report>,
@@ -65,8 +65,8 @@ struct Sending {
 }
 
 impl<P: Protocol> Adapter<P> {
-    /// The adapter of `node`, which sends frames of `mtu` bytes at rate `line_rate`. It reports the progress of
-    /// received flows once per interval `progress`.
+    /// The adapter of host `node`. It sends frames of up to `mtu` bytes at rate `line_rate`. If `progress` is given,
+    /// the adapter reports the progress of received flows once per this interval.
     #[must_use]
     pub(crate) fn new(
         node: NodeId,
@@ -149,7 +149,7 @@ impl<P: Protocol> Adapter<P> {
         self.queues.push(now, sending.queue, Chunk { flow: place, bytes, birth: now });
     }
 
-    /// Schedules the flow's next production of a frame, if there is one.
+    /// Schedules the time at which the application produces the flow's next frame, if the flow has more frames.
     fn await_birth(&mut self, place: u32) {
         let sending = &mut self.sending[place as usize];
         if sending.born < sending.size
@@ -159,7 +159,7 @@ impl<P: Protocol> Adapter<P> {
         }
     }
 
-    /// Produces the frames that are due.
+    /// Produces all application frames that are due by `now`.
     fn bear_due(&mut self, now: Time) {
         while let Some(&Reverse((at, place))) = self.births.peek()
             && at <= now
@@ -172,7 +172,7 @@ impl<P: Protocol> Adapter<P> {
         }
     }
 
-    /// The next frame, if a frame may be sent.
+    /// Takes the next frame from the queues; `None` if no queue may send now.
     #[allow(clippy::cast_possible_truncation, reason = "a frame carries at most an MTU")]
     fn next_frame(&mut self, now: Time, paused: Paused) -> Option<Packet> {
         let Chunk { flow: place, bytes, birth } = self.queues.next(now, self.mtu, paused)?;
@@ -204,7 +204,7 @@ impl<P: Protocol> Adapter<P> {
         Some(self.protocol.packet(&data))
     }
 
-    /// Removes a flow that has no frame in its queue.
+    /// Removes a flow whose frames have all left the queue, and removes the queue if only this flow used it.
     fn leave(&mut self, place: u32) {
         self.vacant.push(place);
         if let lane @ Lane::Of { .. } = self.sending[place as usize].lane {
@@ -212,7 +212,7 @@ impl<P: Protocol> Adapter<P> {
         }
     }
 
-    /// Removes a flow under go-back-N: it is acknowledged completely, or given up.
+    /// Removes a flow under go-back-N, after all its data has been acknowledged or the sender has given up.
     fn end(&mut self, now: Time, place: u32) {
         let Sending { key, queue, .. } = self.sending[place as usize];
         self.queues.replace(now, queue, None);
@@ -232,8 +232,8 @@ impl<P: Protocol> Adapter<P> {
         self.queues.replace(now, sending.queue, chunk);
     }
 
-    /// Handles an acknowledgement: the receiver of a flow expects the frame with wire number `expected`. `refused` is
-    /// true if it has discarded a later frame.
+    /// Handles an acknowledgement of flow `key`: the receiver expects the frame with wire number `expected`. `refused`
+    /// is true if the receiver has discarded a later frame.
     fn acknowledged(&mut self, now: Time, key: FlowKey, expected: u32, refused: bool) {
         let Some(recovery) = &mut self.recovery else { return };
         let Some(place) = recovery.place(key) else { return };
@@ -249,7 +249,7 @@ impl<P: Protocol> Adapter<P> {
             return;
         }
         sending.arm(recovery);
-        // A late acknowledgement may cover frames that were about to be sent again.
+        // After the flow has gone back, a late acknowledgement may cover frames that the flow would send again.
         if refused || acknowledged > sending.sent {
             self.go_back(now, place);
         }
@@ -300,7 +300,7 @@ impl<P: Protocol> Adapter<P> {
 }
 
 impl Sending {
-    /// Adds the flow's timer entry if it has none. An existing entry is never later than the deadline.
+    /// Adds a timer entry for the flow, if the flow has none. An existing entry is never later than the deadline.
     fn arm(&mut self, recovery: &mut Recovery) {
         let at = self.sender.deadline();
         if !self.is_armed && at < Time::NEVER {
@@ -315,7 +315,7 @@ impl<P: Protocol> Host for Adapter<P> {
         match input {
             Input::Flow(flow) => self.open(now, flow),
             Input::Packet { packet, .. } => self.receive(now, packet),
-            // A frame that has left, or was lost with its link, makes room for the next frame.
+            // The port can take the next frame after the last frame has left, or was lost on a failed link.
             Input::Sent(packet) | Input::Dropped { packet, .. } if is_own(self, packet) => {
                 self.busy = false;
                 let closed = self.last_of.take();
@@ -344,7 +344,8 @@ impl<P: Protocol> Host for Adapter<P> {
         if let Some(recovery) = &mut self.recovery {
             wake = wake.min(recovery.next());
         }
-        // While the port is busy or paused, the adapter waits. The engine polls again when the state changes.
+        // The adapter sends nothing while the port is busy or paused. The engine polls again when the port's state
+        // changes.
         let port = ports.get(PortId(0));
         if !self.busy && port.up {
             if let Some(&Reverse((birth, _))) = self.births.peek() {

@@ -1,4 +1,5 @@
-//! Received frames. The frames of each flow are put back in order; with go-back-N, only frames in order are accepted.
+//! Received frames. The receiver puts the frames of each flow back in order. With go-back-N, it accepts only frames in
+//! order.
 
 use super::Data;
 use crate::transport::go_back_n::{Answer, Params, Receiver};
@@ -12,18 +13,18 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Incoming {
     flows: FxHashMap<FlowKey, Flow>,
-    /// Interval at which the receiver reports the progress of flows, if it does.
+    /// Interval at which the receiver reports the progress of flows; `None` if it makes no such reports.
     progress: Option<Duration>,
-    /// With go-back-N: its parameters, and the flows that have been received completely.
+    /// The parameters of go-back-N, and the flows that have been received completely; `None` without go-back-N.
     recovery: Option<(Params, TimeWait<()>)>,
 }
 
 /// The effects of a frame's arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// True if the flow is complete, now or already before.
+    /// True if the flow is complete, whether this frame completed it or an earlier frame did.
     pub(super) is_whole: bool,
-    /// Go-back-N's answer, and the number of the flow's bytes received in order.
+    /// The answer of go-back-N, and the number of bytes of the flow that have been received in order.
     pub(super) answer: Option<(Answer, u64)>,
 }
 
@@ -38,7 +39,7 @@ struct Flow {
     longest: u16,
     late: u32,
     reorder_peak: u32,
-    /// Number of the interval of the last progress report.
+    /// Number of the interval in which the flow's progress was last reported.
     told: u64,
 }
 
@@ -50,7 +51,7 @@ impl Flow {
 
 impl Incoming {
     pub(super) fn new(progress: Option<Duration>, recovery: Option<Params>) -> Self {
-        // Far longer than a sender continues without an answer.
+        // The span is far longer than the time after which a sender without an answer gives up.
         let span = |params: &Params| params.rto * (16 * (u64::from(params.retries) + 1));
         let recovery = recovery.map(|params| (params, TimeWait::new(span(&params))));
         Self { flows: FxHashMap::default(), progress, recovery }

@@ -1,14 +1,14 @@
 //! The adapter of a host on lossless Ethernet (specifications/cee.md §2.1). A sending adapter has one queue for each
-//! destination, or for each flow, and serves the queues in turn. Each queue has its own rate limiter if the protocol
-//! has one. A receiving adapter puts the frames back in order.
+//! destination, or for each flow, and serves the queues in turn. If the protocol limits rates, each queue has its own
+//! rate limiter. A receiving adapter puts the frames back in order.
 //!
-//! An [`Adapter`] sends one frame at a time, at line rate, and stops at the end of a frame while its priority is
-//! paused. Frames wait in the host's memory, which is unbounded. A [`Protocol`] defines the frame format and the rate
-//! limits under congestion: [`cee`](crate::transport::cee) and [`dcqcn`](crate::transport::dcqcn) are two protocols.
-//! The adapter retransmits lost frames if the protocol has acknowledgements ([`go_back_n`]).
+//! An [`Adapter`] sends one frame at a time, at line rate. While a priority is paused, the adapter begins no frame of
+//! that priority. Frames wait in the host's memory, which is unbounded. A [`Protocol`] defines the frame format and the
+//! rate limits under congestion: [`cee`](crate::transport::cee) and [`dcqcn`](crate::transport::dcqcn) are two
+//! protocols. The adapter retransmits lost frames if the protocol has acknowledgements ([`go_back_n`]).
 //!
-//! Cost per frame sent: one ring entry, and rarely a heap entry. Cost per frame received: one look-up by flow, and
-//! mostly the extension of one range.
+//! Cost per frame sent: one ring-buffer entry, and rarely a heap entry. Cost per frame received: one look-up by flow,
+//! and usually the extension of one range of received bytes.
 
 mod host;
 mod incoming;
@@ -24,22 +24,22 @@ use crate::transport::go_back_n::{self, Answer};
 use raddle_core::{Flow, FlowKey, Packet, Time};
 use raddle_topology::Topology;
 
-/// Checks that every host has exactly one port, which adapters require.
+/// Checks that every host has exactly one port, because an adapter has a single port.
 ///
 /// # Errors
 /// If a host has another number of ports; the message names the first such host.
 pub(crate) fn check_ports(topology: &Topology) -> Result<(), Unfit> {
     let Some(host) = topology.hosts().find(|&host| topology.port_count(host) != 1) else { return Ok(()) };
     let problem = format!(
-        "this transport needs hosts with one port each, and host {host} has \
-                           {}",
+        "with this transport, every host must have exactly one port (host {host} has {})",
         topology.port_count(host)
     );
     let hint = "choose a topology with switches, such as kind = \"k_ary_n_tree\"".to_owned();
     Err(Unfit { key: "topology".to_owned(), problem, hint })
 }
 
-/// Checks that every flow's priority is less than 8 (IEEE 802.1Q); 0 stands for the default priority of `transport`.
+/// Checks that every flow's priority is less than 8 (IEEE 802.1Q). A flow with priority 0 uses the default priority of
+/// `transport`.
 ///
 /// # Errors
 /// If a flow's priority is 8 or more.
@@ -56,13 +56,14 @@ pub(crate) fn check_priorities(plan: &Plan<'_>, transport: &str) -> Result<(), U
 
 /// The rate limiter of one queue; an implementation may impose no limit.
 pub(crate) trait RateLimiter: Send {
-    /// Earliest start of the next frame; a time in the past means now.
+    /// Earliest time at which the next frame may begin; a time in the past means now.
     fn ready_at(&self) -> Time;
-    /// A frame with `bytes` bytes of a flow begins to leave; `queue_empty` is true if no frame is left in the queue.
+    /// A frame with `bytes` bytes of a flow begins to leave. `queue_empty` is true if the queue contains no further
+    /// frame.
     fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool);
     /// Time of the next call of [`fire`](Self::fire), or [`Time::NEVER`].
     fn timer(&self) -> Time;
-    /// The timer is due.
+    /// Called when the timer is due.
     fn fire(&mut self, now: Time);
 }
 
@@ -94,9 +95,9 @@ pub(crate) struct Data {
 pub(crate) enum Arrival<N> {
     /// A frame of a flow.
     Data(Data),
-    /// Notice of congestion on the path of a queue's frames.
+    /// A notice that frames of one queue meet congestion on their path.
     Notice {
-        /// The queue.
+        /// The queue whose frames meet congestion.
         lane: Lane,
         /// The contents of the notice, for the rate limiter.
         notice: N,
@@ -122,14 +123,15 @@ pub(crate) enum Lane {
         /// Priority, 0 to 7.
         priority: u8,
     },
-    /// The queue of one flow. The queue and its rate limiter are removed when the flow's last frame begins to leave.
+    /// The queue of one flow. The queue and its rate limiter are removed when the flow's last frame begins to leave;
+    /// with [`recovery`](Protocol::recovery), when the flow is acknowledged completely or given up.
     Of {
         /// The flow's number at its source.
         flow: u32,
     },
 }
 
-/// Frames, notices and rate limiters of an adapter.
+/// Defines the frames, congestion notices and rate limiters of an adapter.
 pub(crate) trait Protocol: Send {
     /// The rate limiter of a queue.
     type Limiter: RateLimiter;
@@ -148,26 +150,28 @@ pub(crate) trait Protocol: Send {
     fn lane(&self, dst: u32, priority: u8, _flow: u32) -> Lane {
         Lane::To { dst, priority }
     }
-    /// A new rate limiter for a queue to a destination.
+    /// Creates the rate limiter of a queue to host `dst`.
     fn limiter(&self, dst: u32) -> Self::Limiter;
-    /// A notice has arrived for a rate limiter.
+    /// Called when a notice has arrived for the queue of a rate limiter.
     fn notice(&self, now: Time, notice: Self::Notice, limiter: &mut Self::Limiter);
-    /// The receiver's immediate answer to a frame that is not the last of its flow, if there is an answer.
+    /// The receiver's immediate answer to a frame, if there is an answer. Not called for the frame that completes its
+    /// flow.
     fn answer(&mut self, _now: Time, _packet: &Packet) -> Option<Packet> {
         None
     }
-    /// The parameters of go-back-N if the protocol retransmits lost frames. Every flow then has a [lane of its
-    /// own](Lane::Of).
+    /// The parameters of go-back-N if the protocol retransmits lost frames. Every flow must then have its own
+    /// [queue](Lane::Of).
     fn recovery(&self) -> Option<go_back_n::Params> {
         None
     }
-    /// The packet that carries go-back-N's answer to a frame; the receiver has the flow's first `in_order` bytes.
+    /// The packet that carries the answer of go-back-N to a frame, at a receiver that has the flow's first `in_order`
+    /// bytes.
     ///
     /// # Panics
-    /// Without [`recovery`](Self::recovery).
+    /// If the protocol has no [`recovery`](Self::recovery).
     fn acknowledgement(&self, _data: &Data, _answer: Answer, _in_order: u64) -> Packet {
-        unreachable!("nothing is acknowledged")
+        unreachable!("this protocol has no acknowledgements")
     }
-    /// The flow with this key has been received completely.
+    /// Called when the flow with key `key` has been received completely.
     fn complete(&mut self, _key: FlowKey) {}
 }

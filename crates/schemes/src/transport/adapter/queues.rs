@@ -1,5 +1,5 @@
-//! The queues of an adapter. The highest priority that is not paused goes first; its queues take turns as far as their
-//! rate limiters allow.
+//! The queues of an adapter. The adapter serves the highest priority that is not paused. The queues of this priority
+//! take turns, except queues that their rate limiters hold back.
 
 use super::{Lane, RateLimiter};
 use raddle_core::{Paused, Time};
@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Bytes of a flow that wait in a queue and were produced together.
+/// Bytes of one flow that the application produced at the same time and that wait in a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunk {
     /// The flow's index in the host's list of outgoing flows.
@@ -50,15 +50,17 @@ impl<L: RateLimiter> Queue<L> {
 pub(super) struct Queues<L> {
     places: FxHashMap<Lane, u32>,
     queues: Vec<Queue<L>>,
-    /// Indices of removed queues, for reuse.
+    /// Indices of removed queues, which new queues reuse.
     vacant: Vec<u32>,
     /// Indexed by priority: the waiting queues, in order of their turns.
     turns: [VecDeque<u32>; 8],
     /// One bit per priority: set if a queue of this priority waits for its turn.
     waiting: u8,
-    /// Times at which limiters release queues. An entry is stale unless it agrees with the queue's state.
+    /// Times at which rate limiters release queues, with the queue's index. An entry is stale unless its time is in the
+    /// queue's state.
     limited: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Times of the limiters' timers. An entry is stale unless it agrees with the limiter.
+    /// Times of the rate limiters' timers, with the queue's index. An entry is stale unless its time is the limiter's
+    /// timer.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
@@ -75,7 +77,8 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// The index of a queue, which is created if it does not exist. The index is constant until the queue is removed.
+    /// Returns the index of a queue, and creates the queue if it does not exist. The index stays the same until the
+    /// queue is removed.
     pub(super) fn place(&mut self, lane: Lane, priority: u8, limiter: impl FnOnce() -> L) -> u32 {
         let Self { places, queues, vacant, .. } = self;
         *places.entry(lane).or_insert_with(|| {
@@ -103,7 +106,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Makes a non-empty queue wait for its turn or for its limiter.
+    /// Makes a non-empty queue wait for its turn, or for its rate limiter if this allows no frame now.
     fn enter(&mut self, now: Time, place: u32) {
         let queue = &mut self.queues[place as usize];
         let ready = queue.limiter.ready_at();
@@ -131,10 +134,10 @@ impl<L: RateLimiter> Queues<L> {
             }
             let queue = &mut self.queues[place as usize];
             if queue.limiter.ready_at() > now {
-                self.enter(now, place); // a notice has arrived while the queue waited
+                self.enter(now, place); // a notice that arrived while the queue waited has limited the queue
                 continue;
             }
-            let front = queue.chunks.front_mut().expect("only queues with something in them take turns");
+            let front = queue.chunks.front_mut().expect("only queues that are not empty take turns");
             let bytes = front.bytes.min(most.into());
             let taken = Chunk { bytes, ..*front };
             front.bytes -= bytes;
@@ -152,7 +155,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Queues that their limiters have released take turns again.
+    /// Gives turns again to the queues that their rate limiters have released.
     fn free(&mut self, now: Time) {
         while let Some(&Reverse((at, place))) = self.limited.peek()
             && at <= now
@@ -180,13 +183,13 @@ impl<L: RateLimiter> Queues<L> {
                 }
             }
             (None, _) => *state = State::Empty,
-            (Some(_), _) => {} // its turn does not change
+            (Some(_), _) => {} // the queue keeps its place among the turns
         }
     }
 
-    /// Removes an empty queue, without waiting for its limiter's timer. Entries of `limited` and `timers` for its index
-    /// remain. They do no harm: an entry that happens to agree with the next queue at this index is correct for that
-    /// queue.
+    /// Removes an empty queue, without waiting for its rate limiter's timer. Entries of `limited` and `timers` for this
+    /// index remain, but do no harm: an entry whose time happens to agree with the next queue at this index is correct
+    /// for that queue.
     pub(super) fn forget(&mut self, lane: Lane) {
         if let Entry::Occupied(entry) = self.places.entry(lane)
             && let state @ State::Empty = &mut self.queues[*entry.get() as usize].state
@@ -196,7 +199,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Number of queue indices in use or vacant.
+    /// Number of queue indices, both used and vacant.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         self.queues.len()
@@ -209,7 +212,7 @@ impl<L: RateLimiter> Queues<L> {
         self.changed(now, place);
     }
 
-    /// Updates the timers after a limiter may have changed.
+    /// Updates the timers of a queue whose rate limiter may have changed.
     fn changed(&mut self, now: Time, place: u32) {
         let queue = &self.queues[place as usize];
         let timer = queue.limiter.timer();
@@ -235,7 +238,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Time of the next timer, or [`Time::NEVER`].
+    /// Time of the next timer of a rate limiter, or [`Time::NEVER`].
     pub(super) fn next_timer(&mut self) -> Time {
         let Self { timers, queues, .. } = self;
         earliest(timers, |place, at| queues[place as usize].has_timer(at))
@@ -248,7 +251,8 @@ impl<L: RateLimiter> Queues<L> {
     }
 }
 
-/// The time of the first entry that is not stale; removes stale entries before it.
+/// The time of the first entry that is not stale; removes the stale entries before this entry. `counts` returns false
+/// for stale entries.
 fn earliest(heap: &mut BinaryHeap<Reverse<(Time, u32)>>, counts: impl Fn(u32, Time) -> bool) -> Time {
     while let Some(&Reverse((at, place))) = heap.peek() {
         if counts(place, at) {

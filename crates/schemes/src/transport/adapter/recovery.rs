@@ -12,10 +12,10 @@ pub(super) struct Recovery {
     pub(super) params: Params,
     /// Each flow's index in the host's list of outgoing flows.
     places: FxHashMap<FlowKey, u32>,
-    /// Times at which the flows' timers may expire: at most one entry per flow. Flows that have ended may still have an
+    /// Times at which the flows' timers may expire, at most one per flow. A flow that has ended may still have an
     /// entry.
     timers: BinaryHeap<Reverse<(Time, FlowKey)>>,
-    /// Keys of the flows that the sender gave up, and the number of retransmissions of each.
+    /// The flows that the sender gave up, by key, with the number of retransmissions of each flow.
     pub(super) given_up: Vec<(FlowKey, u32)>,
 }
 
@@ -40,12 +40,12 @@ impl Recovery {
         self.places.remove(&key);
     }
 
-    /// Adds a timer entry for a flow that has none: the flow is [due](Self::due) at that time.
+    /// Adds a timer entry for a flow that has none. The flow is [due](Self::due) at time `at`.
     pub(super) fn arm(&mut self, at: Time, key: FlowKey) {
         self.timers.push(Reverse((at, key)));
     }
 
-    /// The index of a flow that is due; removes the flow's entry.
+    /// Returns the index of a flow whose timer entry is due by `now`, and removes the entry.
     pub(super) fn due(&mut self, now: Time) -> Option<u32> {
         if self.next() > now {
             return None;
@@ -54,7 +54,7 @@ impl Recovery {
         self.place(key)
     }
 
-    /// Time of the next timer of a flow that has not ended; removes entries of ended flows before it.
+    /// Time of the next timer of a flow that has not ended. Removes earlier entries of flows that have ended.
     pub(super) fn next(&mut self) -> Time {
         while let Some(&Reverse((at, key))) = self.timers.peek() {
             if self.places.contains_key(&key) {

@@ -9,12 +9,12 @@ use raddle_wire::cee::Frame;
 
 const RATE: Rate = Rate::from_gbps(10);
 
-/// A destination for which each flow has its own queue. The priority field of a notice for this host holds the flow's
-/// number.
+/// The host to which each flow has its own queue. In a notice about a flow to this host, the priority field contains
+/// the flow's number.
 const HERMIT: u32 = 77;
 
-/// A protocol with frames of 1,500 bytes. A notice gives the time in ns until which the limiter holds back the frames
-/// to a destination.
+/// A protocol with frames of 1,500 bytes. A notice makes the rate limiter of a destination hold back all frames until
+/// the given time.
 struct Plain;
 
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl RateLimiter for Held {
     }
 }
 
-/// The end of a hold, and the time of a timer that ends it earlier.
+/// The time until which a rate limiter holds back frames, and the time of a timer that ends the hold earlier.
 #[derive(Clone, Copy)]
 struct Hold {
     until: Time,
@@ -62,8 +62,8 @@ impl Protocol for Plain {
     fn read(&self, packet: &Packet) -> Option<Arrival<Hold>> {
         match &packet.header {
             Header::Cee(frame) => Some(Arrival::Data(data(frame))),
-            // The notice's destination selects the queue, its offset gives the end of the hold, and its delta the time
-            // of the timer.
+            // The notice's destination selects the queue. The field `q_offset` is the end of the hold, and `q_delta` is
+            // the time of the timer, both in nanoseconds.
             Header::Cnm(notice) => {
                 let ns = |ns: i16| Time::ZERO + Duration::from_ns(ns as u64);
                 let timer = (notice.q_delta > 0).then(|| ns(notice.q_delta));
@@ -120,13 +120,13 @@ fn hold(dst: u32, until_ns: i16, timer_ns: i16) -> Packet {
     Packet::new(64, Header::Cnm(notice))
 }
 
-/// Host 0's adapter and its port.
+/// The adapter of host 0, and the host's port.
 struct Bench {
     adapter: Adapter<Plain>,
     now: Time,
     port: PortState,
     reports: Vec<Report>,
-    /// The wake-up time that the adapter gave last, if it sent nothing.
+    /// The last wake-up time that the adapter returned instead of a frame.
     wake: Time,
 }
 
@@ -179,7 +179,7 @@ impl Bench {
         self.adapter.handle(self.now, Input::Packet { packet, port: PortId(0) });
     }
 
-    /// Destinations of all frames that the adapter sends without waiting.
+    /// Destinations of all frames that the adapter sends before it must wait.
     fn destinations(&mut self) -> Vec<u32> {
         std::iter::from_fn(|| self.send()).map(|data| data.dst).collect()
     }
@@ -235,11 +235,11 @@ fn a_pause_stops_its_priority_at_the_end_of_a_frame() {
     bench.open(1, 2, 3_000, 5);
     let first = bench.poll().expect("a frame");
     bench.port.paused = Paused(1 << 5);
-    // A frame that the port has begun to send continues.
+    // A pause does not stop the frame that the port is sending.
     bench.adapter.handle(at(1_200), Input::Sent(&first));
     assert_eq!(bench.destinations(), [1, 1]);
     bench.port.paused = Paused(0xFF);
-    assert_eq!((bench.send(), bench.wake), (None, Time::NEVER), "only the engine knows when it ends");
+    assert_eq!((bench.send(), bench.wake), (None, Time::NEVER), "only the engine knows when the pause ends");
     bench.port.paused = Paused::NONE;
     assert_eq!(bench.destinations(), [2]);
 }
@@ -266,7 +266,7 @@ fn a_notice_counts_from_when_it_comes_and_a_later_one_replaces_it() {
     bench.receive(&hold(1, 4_000, 0));
     assert_eq!((bench.send(), bench.wake), (None, at(4_000)));
     bench.receive(&hold(1, 20_000, 5_000));
-    assert_eq!((bench.send(), bench.wake), (None, at(5_000)), "a timer may let go earlier");
+    assert_eq!((bench.send(), bench.wake), (None, at(5_000)), "a timer may end the hold earlier");
     bench.now = at(5_000);
     assert_eq!(bench.destinations(), [1, 1]);
 }
@@ -283,7 +283,7 @@ fn a_notice_about_a_destination_to_which_nothing_waits_is_kept() {
     assert_eq!(bench.destinations(), [4]);
 }
 
-/// A notice about a flow to `HERMIT`.
+/// A notice that holds back one flow to `HERMIT` until the given time.
 fn hold_flow(flow: u8, until_ns: i16) -> Packet {
     let mut packet = hold(HERMIT, until_ns, 0);
     let Header::Cnm(notice) = &mut packet.header else { unreachable!("a notice") };
@@ -316,7 +316,7 @@ fn the_queue_of_a_flow_goes_with_it() {
         bench.receive(&hold_flow(id as u8, 30_000));
     }
     assert_eq!(bench.adapter.queues.count(), 1, "one at a time");
-    // The next queue at the same index does not inherit the late notice.
+    // The late notice about flow 99 does not hold back the next queue at the same index.
     bench.open(100, HERMIT, 1_500, 0);
     assert_eq!(bench.destinations(), [HERMIT]);
 }
@@ -342,7 +342,7 @@ fn frames_of_an_application_are_born_at_its_rate() {
     }
     let gap = Duration::from_ns(2_400);
     let first = births[0].0;
-    assert!(first < at(1_200), "a phase within a frame's time");
+    assert!(first < at(1_200), "the first frame has a random phase of at most one frame");
     assert_eq!(births, [(first, 1_500), (first + gap, 1_500), (first + gap * 2, 1_000)]);
 }
 
@@ -366,7 +366,7 @@ fn a_flow_is_closed_when_its_last_frame_has_left() {
     bench.adapter.handle(at(1_200), Input::Sent(&sent));
     bench.now = at(1_200);
     let last = bench.poll().expect("the second frame");
-    assert_eq!((bench.poll(), bench.reports.len()), (None, 1), "it has not left");
+    assert_eq!((bench.poll(), bench.reports.len()), (None, 1), "the last frame has not left the port");
     bench.adapter.handle(at(2_400), Input::Sent(&last));
     assert_eq!(bench.poll(), None);
     assert_eq!(bench.reports[1..], [Report::Closed { key: FlowKey(0), retransmissions: 0 }]);
@@ -394,7 +394,7 @@ fn losses_of_packets_of_other_hosts_change_nothing() {
     let other = hold(1, 0, 0);
     let (port, reason) = (PortId(0), DropReason::LinkDown);
     bench.adapter.handle(at(100), Input::Dropped { packet: &other, port, reason });
-    assert_eq!(bench.poll(), None, "its own frame has not left");
+    assert_eq!(bench.poll(), None, "the adapter's own frame has not left the port");
 }
 
 /// A received frame of flow 5 from host 9.
@@ -445,7 +445,7 @@ fn frames_in_order_wait_for_nobody() {
     assert_eq!(bench.reports, [Report::Delivered { key: FlowKey(9 << 32 | 5), reorder_peak: 0 }]);
 }
 
-/// The last frame of a flow may be short, so its length is not the unit in which the other frames are counted.
+/// Waiting frames are counted in frames of the greatest length so far, because the last frame of a flow may be short.
 #[test]
 fn full_frames_wait_whole_with_any_other_frames() {
     let frame = |offset, len| {

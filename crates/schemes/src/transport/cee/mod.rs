@@ -1,7 +1,8 @@
-//! The transport of converged enhanced Ethernet. Frames of flows wait in one queue per destination, are never lost and
-//! never retransmitted. The rate limiters of QCN are optional (specifications/cee.md §2.1, §3.2).
+//! The transport of converged enhanced Ethernet. Frames wait at their source in one queue per destination. The
+//! transport relies on a fabric without losses: it has no retransmissions. The rate limiters of QCN are optional
+//! (specifications/cee.md §2.1, §3.2).
 //!
-//! A frame of 1,500 bytes carries 1,500 bytes of its flow: the headers are included, as in the paper.
+//! A frame of 1,500 bytes carries 1,500 bytes of its flow: the headers count as bytes of the flow, as in the paper.
 
 mod scheme;
 
@@ -14,7 +15,7 @@ use raddle_wire::cee::Frame;
 use raddle_wire::cnm::Notice;
 use std::sync::Arc;
 
-/// The protocol of frames on converged Ethernet.
+/// The frame format and the rate limiters of one host on converged Ethernet.
 #[derive(Debug)]
 pub(crate) struct Cee {
     node: u32,
@@ -26,7 +27,7 @@ pub(crate) struct Cee {
     priority: u8,
 }
 
-/// The rate limiter of a destination: QCN's reaction point; `None` without rate limiters.
+/// The rate limiter of a destination: the reaction point of QCN, or `None` if rates are not limited.
 #[derive(Debug)]
 pub(crate) struct Limiter(Option<Box<qcn::ReactionPoint>>);
 
@@ -90,7 +91,8 @@ impl Protocol for Cee {
                 ack_request: false,
                 birth: Time::from_ps(frame.birth_ps),
             })),
-            // Without rate limiters, a notice has no further effect at the host: the switches have already used it.
+            // Without rate limiters, the host ignores notices. They have an effect only at the switches that forward
+            // them.
             Header::Cnm(notice) if self.limiters.is_some() => {
                 let Notice { culprit_dst: dst, priority, feedback, .. } = *notice;
                 Some(Arrival::Notice { lane: Lane::To { dst, priority }, notice: feedback })

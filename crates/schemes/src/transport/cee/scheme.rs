@@ -16,7 +16,9 @@ pub(crate) const TRANSPORT: Transport = Transport {
         name: "cee",
         summary: "Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters",
         source: "Crisan, Gusat and Minkenberg, Comparative Evaluation of CEE-based Switch Adaptive Routing",
-        differs: &["frames are put in order for each flow; the paper's adapter does so for each source"],
+        differs: &[
+            "the receiver puts frames in order per flow; in the paper, it puts frames in order per source",
+        ],
         view: View::Local,
         parameters: &Parameters::LIST,
     },
@@ -29,20 +31,20 @@ parameters! {
     struct Parameters {
         /// bytes of a full frame, headers included
         mtu: u32 = Bytes(1_500), 64..=9_216;
-        /// priority of frames whose flow has priority 0, that is, none
+        /// priority of the frames of flows that have no priority (0)
         priority: u8 = 3, 0..=7;
-        /// limit the rates of flows by QCN's notices
+        /// limit the rates of flows by QCN's congestion notices
         rate_limiters: bool = false;
     }
 }
 
-/// The adapter as a fluid: flows get max-min shares, which queues by destination with pauses or rate limiters may
-/// approach. The model leaves out that pauses also hold back other flows.
+/// The fluid model of the adapter: flows get max-min shares. Queues by destination with pauses or rate limiters may
+/// come close to these shares. In the model, pauses do not hold back flows that cause no congestion.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways: Ways::Routed(first_frame) })
 }
 
-/// The first frame of a host's flow with this `number`, with the fields that switches read.
+/// The first frame of flow `number` of a host, with only the fields that switches read.
 #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 fn first_frame(flow: &Flow, number: u64) -> Packet {
     let frame = Frame { src: flow.src.0, dst: flow.dst.0, flow: number as u32, plen: 1, ..Frame::default() };

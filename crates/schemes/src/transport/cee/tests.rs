@@ -1,7 +1,7 @@
 use super::*;
 use raddle_core::Duration;
 
-/// At 5 Gb/s, 64 B on the wire take 102.4 ns, even if only few of these bytes belong to the flow.
+/// A frame of 64 B takes 102.4 ns at 5 Gb/s, even if only a few of its bytes belong to the flow.
 #[test]
 fn a_limiter_counts_bytes_on_the_wire() {
     let params = Some(Arc::new(qcn::Params::default()));

@@ -1,13 +1,15 @@
-//! D3's link controller: it grants the rates that meet deadlines, first come, first served, and a fair share of the
-//! rest (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5; specifications/pdq.md §6).
+//! D3's link controller. It grants flows the rates that meet their deadlines, first come, first served, and divides the
+//! rest of the capacity equally (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5; specifications/pdq.md
+//! §6).
 //!
 //! Once per round trip each flow returns its grant and requests a new one. If enough capacity is left, the flow gets
 //! the desired rate plus an equal share of the capacity that no flow desires. The controller never takes a grant back
 //! from another flow. It keeps three sums: the number of flows, the granted rates, and the desired rates.
 //!
-//! A request states the rate that the flow returns, and a router of the paper relies on that alone ([`Memory::Sums`]).
-//! Its sums stay wrong for good if a request is repeated or is lost behind the router. [`Memory::Flows`] instead
-//! remembers the actual grant of each flow. As long as no packet is lost, both grant the same rates.
+//! A request states the rate that the flow returns. A router of the paper trusts this statement and remembers no flow
+//! ([`Memory::Sums`]). If a request is repeated, or is lost after it has passed the router, the router's sums stay
+//! wrong for good. With [`Memory::Flows`], the controller instead remembers the actual grant of each flow. As long as
+//! no packet is lost, both kinds of memory grant the same rates.
 //!
 //! Rates are whole numbers of bits per second, so that the sums return to zero. Cost per request: one look-up of its
 //! flow.
@@ -17,15 +19,15 @@ use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
 use crate::transport::live_flows::LiveFlows;
 use raddle_core::{Duration, FlowKey, Rate, Time};
 
-/// The controller forgets a flow that has sent no request for this many average round trips.
+/// If a flow sends no request for this number of average round trips, the controller forgets the flow.
 const FORGOTTEN_AFTER: u64 = 20;
 
 choices! {
-    /// The state that a router keeps of each flow.
+    /// The state that a router keeps about each flow.
     pub enum Memory {
-        /// The desired and the granted rate of each flow.
+        /// The router remembers the desired rate and the granted rate of each flow.
         Flows = "flows",
-        /// None: the router trusts the rates that requests state.
+        /// The router remembers no flow, and trusts the rates that requests state.
         Sums = "sums",
     }
 }
@@ -35,22 +37,22 @@ choices! {
 pub(crate) struct Request {
     /// The flow's key on the wire.
     pub flow: FlowKey,
-    /// The request's position in the flow's life.
+    /// First, last or other request of the flow.
     pub stage: Stage,
-    /// The rate that meets the deadline; zero without one.
+    /// The rate that meets the flow's deadline; zero if the flow has no deadline.
     pub desired: Rate,
     /// The desired rate of the flow's previous request.
     pub previous: Rate,
-    /// The rate that this router granted to the previous request.
+    /// The rate that this router granted in answer to the flow's previous request.
     pub granted: Rate,
 }
 
-/// A request's position in the life of its flow.
+/// Whether a request is the first or the last request of its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The first request (SYN).
     First,
-    /// A request between the first and the last.
+    /// A request that is neither the first nor the last.
     Next,
     /// The last request (FIN), which only returns the flow's grant.
     Last,
@@ -67,20 +69,21 @@ struct Account {
 #[derive(Debug)]
 pub struct Controller {
     pub(super) capacity: AdaptedCapacity,
-    /// True if a negative fair share counts as zero.
+    /// True if the controller replaces a negative fair share by zero.
     clamp: bool,
     flows: Option<LiveFlows<Account>>,
     sums: Sums,
 }
 
-/// The sums over flows. With [`Memory::Sums`] they can take any value, because requests may be lost or repeated.
+/// Sums over the flows of a link. With [`Memory::Sums`], a sum can have any value, even a negative value, because
+/// requests may be lost or repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sums {
-    /// Flows (N).
+    /// Number of flows (N in the paper).
     pub flows: i64,
-    /// Granted rates, bit/s (A).
+    /// Sum of the granted rates (A in the paper), bit/s.
     pub granted: i64,
-    /// Desired rates, bit/s (D).
+    /// Sum of the desired rates (D in the paper), bit/s.
     pub desired: i64,
 }
 
@@ -99,9 +102,9 @@ impl Sums {
 }
 
 impl Controller {
-    /// The controller of an idle link with rate `line`, whose flows have round trips of about `rtt`. With `clamp` a
-    /// fair share is never negative (the change of PDQ's authors). Without `clamp`, a flow on an overloaded link may be
-    /// granted less than it desires although that much is left.
+    /// The controller of an idle link with rate `line`, whose flows have round trips of about `rtt`. With `clamp`, a
+    /// fair share is never negative (the change that PDQ's authors made to D3). Without `clamp`, a flow on an
+    /// overloaded link may be granted less than its desired rate, even if the link still has that rate to give.
     ///
     /// # Panics
     /// If `rtt` is zero.
@@ -111,8 +114,8 @@ impl Controller {
         Self { capacity: AdaptedCapacity::new(line, gains, rtt), clamp, flows, sums: Sums::default() }
     }
 
-    /// A request joins the queue. Returns the granted rate, which `representable` has rounded to a value that a header
-    /// can hold. A grant of zero is the base rate, at which the flow may send only requests.
+    /// Handles a request that joins the queue. Returns the granted rate, which `representable` has rounded to a value
+    /// that fits the header. A grant of zero stands for the base rate, at which the flow may send only requests.
     pub(crate) fn request(
         &mut self,
         now: Time,
@@ -151,18 +154,18 @@ impl Controller {
         self.capacity.joined(now, size, flows, 1.0);
     }
 
-    /// An interval of the capacity's adaptation ends.
+    /// Ends an interval in the adaptation of the capacity.
     pub(super) fn tick(&mut self, now: Time) {
         let flows = self.counted();
         self.capacity.tick(now, flows, 1.0);
     }
 
-    /// Number of flows by the sums; zero if the sum is negative.
+    /// Number of flows according to the sums; zero if this number is negative.
     fn counted(&self) -> usize {
         usize::try_from(self.sums.flows).unwrap_or(0)
     }
 
-    /// The flow's rates before this request, if the sums contain the flow.
+    /// The rates of the request's flow that the sums still contain from the previous request, if there are any.
     fn before(&self, request: &Request) -> Option<Account> {
         match &self.flows {
             Some(flows) => flows.get(request.flow).copied(),
@@ -171,7 +174,7 @@ impl Controller {
         }
     }
 
-    /// The grant for a flow, in bit/s. The sums must already contain the flow's desired rate.
+    /// The grant for a flow with this desired rate, in bit/s. The sums must already contain this desired rate.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn grant(&self, desired: i64) -> u64 {
         let capacity = self.capacity.get() as i64;
@@ -190,7 +193,7 @@ impl Controller {
     }
 }
 
-/// The rate in bit/s as the sums hold it.
+/// Converts a rate to bit/s in the type of the sums.
 fn bps(rate: Rate) -> i64 {
     i64::try_from(rate.as_bps()).unwrap_or(i64::MAX)
 }
@@ -206,7 +209,7 @@ mod tests {
         Controller::new(Rate::from_gbps(1), Gains { spare: 0.1, queue: 1.0 }, RTT, clamp, memory)
     }
 
-    /// A sender, which states its previous desired rate and its grant in each request.
+    /// A sender. Each of its requests states its previous desired rate and the grant that it received last.
     struct Sender {
         flow: FlowKey,
         stage: Stage,
@@ -227,7 +230,7 @@ mod tests {
             self.granted.as_bps() / MBPS
         }
 
-        /// Requests `desired` Mbit/s, but the answer is lost: the sender does not learn its grant.
+        /// Requests `desired` Mbit/s. The answer is lost, so the sender does not learn its grant.
         fn lose(&self, us: u64, controller: &mut Controller, desired: u64) -> Rate {
             let desired = Rate::from_bps(desired * MBPS);
             let &Self { flow, stage, previous, granted } = self;
@@ -250,9 +253,17 @@ mod tests {
         for memory in [Memory::Flows, Memory::Sums] {
             let mut link = controller(true, memory);
             let [mut a, mut b] = senders();
-            assert_eq!(a.ask(0, &mut link, 200), 1_000, "200, and 800 that nobody asks for");
-            assert_eq!(b.ask(10, &mut link, 400), 0, "all is taken for this round trip");
-            assert_eq!(a.ask(120, &mut link, 200), 400, "200, and half of the other 400");
+            assert_eq!(a.ask(0, &mut link, 200), 1_000, "the desired 200 and the 800 that no flow desires");
+            assert_eq!(
+                b.ask(10, &mut link, 400),
+                0,
+                "the whole capacity is granted to flow a for this round trip"
+            );
+            assert_eq!(
+                a.ask(120, &mut link, 200),
+                400,
+                "the desired 200 and half of the 400 that no flow desires"
+            );
             assert_eq!(b.ask(130, &mut link, 400), 600);
             assert_eq!(link.sums(), Sums { flows: 2, granted: 1_000_000_000, desired: 600_000_000 });
         }
@@ -275,12 +286,12 @@ mod tests {
             let [mut a, mut b] = senders();
             a.ask(0, &mut link, 600);
             b.ask(10, &mut link, 600);
-            // The share of the remaining capacity is (1,000 - 1,200) / 2 = -100.
+            // Fair share without the clamp = (capacity - desired rates) / flows = (1,000 - 1,200) / 2 = -100 Mbit/s.
             assert_eq!(a.ask(120, &mut link, 600), expected);
         }
     }
 
-    /// The grants of one link to three flows without losses, and the sums afterwards.
+    /// The grants of one link to three flows while no packet is lost, and the sums after the flows have ended.
     fn lossless(memory: Memory) -> (Vec<u64>, Sums) {
         let mut link = controller(true, memory);
         let mut senders: [Sender; 3] = senders();
@@ -310,8 +321,8 @@ mod tests {
         let after = |memory| {
             let mut link = controller(true, memory);
             let [mut a, mut b] = senders();
-            // The answer to a SYN is lost, and the SYN is repeated. A later request is lost beyond this router. The FIN
-            // is repeated.
+            // Three losses: the answer to flow a's SYN is lost, so the SYN is repeated. A later request of flow a is
+            // lost after it has passed this router. The FINs of both flows are repeated.
             a.lose(0, &mut link, 300);
             a.ask(300, &mut link, 300);
             b.ask(310, &mut link, 100);
@@ -339,7 +350,7 @@ mod tests {
         assert_eq!(slow.ask(2_600, &mut link, 500), 1_000);
         assert_eq!(link.sums().flows, 1);
         dead.ask(2_700, &mut link, 100);
-        assert_eq!(link.sums().flows, 2, "it was only slow");
+        assert_eq!(link.sums().flows, 2, "the flow was slow, not dead");
     }
 
     #[test]

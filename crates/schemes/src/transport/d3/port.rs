@@ -1,4 +1,4 @@
-//! The controller as the agent of an egress port.
+//! Connects D3's controller to an egress port.
 
 use super::controller::{Controller, Request, Stage};
 use raddle_core::{Class, Header, Packet, PortAgent, PortState, Rate, Time};
@@ -30,17 +30,17 @@ pub(super) fn rate_of(kbps: Minifloat) -> Rate {
     Rate::from_bps(kbps.get() * 1_000)
 }
 
-/// The field with the greatest representable rate up to `rate`.
+/// The header field of the greatest representable rate that does not exceed `rate`.
 pub(super) fn field_of(rate: Rate) -> Minifloat {
     Minifloat::floor(rate.as_bps() / 1_000)
 }
 
 impl Controller {
-    /// Handles the request in a packet: replaces the flow's previous grant by the new one.
+    /// Handles the request in a packet: replaces the flow's previous grant in the packet by the new grant.
     fn serve(&mut self, now: Time, packet: &mut d3::Packet) {
         let segment = &packet.segment;
-        // A path never has more hops than the request has fields. A greater hop number means a damaged packet, which
-        // gets no grant.
+        // No path has more hops than the request has fields. A hop number beyond the fields therefore means that the
+        // packet is damaged, and the packet gets no grant.
         let Some(grant) = packet.request.grants.get_mut(usize::from(segment.hop)) else { return };
         let request = Request {
             flow: segment.subflow_key(),

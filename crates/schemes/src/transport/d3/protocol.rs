@@ -7,39 +7,41 @@ use raddle_wire::Minifloat;
 use raddle_wire::d3::{self, Request};
 use raddle_wire::rated::{Kind, Segment};
 
-/// D3 at a host. Once per round trip a flow asks for the rate that meets its deadline, and it sends at the least rate
-/// that the routers grant. Without a grant it sends only requests (the base rate).
+/// D3 at a host. Once per round trip, a flow requests the rate that meets its deadline. The flow sends at the least
+/// rate that the routers have granted. Without a grant, the flow sends only requests (the base rate of the paper).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct D3 {
-    /// True if flows end when they cannot meet their deadlines any more.
+    /// True if a flow ends as soon as it can no longer meet its deadline.
     pub quench: bool,
 }
 
-/// A sender's state of a flow.
+/// D3's state of one flow at its sender.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sender {
-    /// The rate that the last request asked for.
+    /// The rate that the flow's last request asked for.
     desired: Minifloat,
-    /// The grant of each router in the last answer. Unused entries hold the greatest rate.
+    /// The grant of each router on the path, from the last answer. Unused entries contain the greatest representable
+    /// rate.
     grants: [Minifloat; Request::ROUTERS],
     /// The least of the grants; zero before the first answer.
     rate: Rate,
-    /// Departure time of the request that has not been answered yet.
+    /// Departure time of the flow's unanswered request; `None` if there is none.
     asked: Option<Time>,
 }
 
-/// Round trips after which a request that is not answered counts as lost.
+/// Number of round trips after which an unanswered request counts as lost.
 const LOST_AFTER: u64 = 4;
 
 impl Sender {
-    /// True if the next packet must carry a request: no other request is in flight, or that request is probably lost.
+    /// True if the next packet must carry a request: either no earlier request is in flight, or the earlier request is
+    /// probably lost.
     fn asks(&self, view: &View) -> bool {
         self.asked.is_none_or(|asked| view.now.since(asked) >= view.rtt * LOST_AFTER)
     }
 }
 
-/// The least representable rate at which the remaining data arrives by the deadline. Zero if there is no deadline or it
-/// has passed.
+/// The least representable rate at which the remaining data arrives by the deadline. Zero if the flow has no deadline,
+/// or the deadline has passed.
 fn desired(view: &View) -> Minifloat {
     let span = view.deadline.since(view.now).as_ps();
     if view.deadline == Time::NEVER || span == 0 {
@@ -93,7 +95,8 @@ impl Protocol for D3 {
         sender.rate
     }
 
-    /// The sender waits for a late answer, because two requests in flight would return the same grant twice.
+    /// The interval is long enough for a late answer to arrive, because two requests in flight would return the same
+    /// grant twice.
     fn probe_interval(&self, sender: &Sender, view: &View) -> Duration {
         if sender.asked.is_some() { view.rtt * LOST_AFTER } else { view.rtt }
     }

@@ -22,17 +22,18 @@ pub const TRANSPORT: Transport = Transport {
         source: "Wilson, Ballani, Karagiannis, Rowstron: Better Never than Late, SIGCOMM 2011; specifications/pdq.md §6",
         differs: &[
             "a fair share is never negative, as in PDQ's comparison (`clamp`)",
-            "no grant exceeds the unallocated rate, even while flows have not yet returned rate that they no longer \
-             need",
-            "routers remember the rate that they granted to each flow; otherwise lost requests would make their \
-             sums wrong (`memory`)",
+            "no grant exceeds the rate that is not granted to other flows, even if other flows no longer need their \
+             grants",
+            "routers remember the rate that they granted to each flow (`memory`); otherwise lost requests would make \
+             the sums of the routers wrong",
             "a link's capacity adapts to the smallest backlog within a round trip, not to the current backlog",
             "the interval of this adaptation is at least the serialization delay of one packet per flow; otherwise \
              bursts would look like standing queues",
             "the arrival rate is measured between packet arrivals, because counts of whole packets per interval \
              vary too much; the interval timer stops while the link is idle",
-            "the base rate is one request per round trip, and does not count in the sums of granted rates",
-            "quenching is checked at every departure and acknowledgement, not only at answers to requests",
+            "the base rate is one request per round trip, and is not included in the sums of granted rates",
+            "senders check whether to end a flow (`quench`) at every departure and acknowledgement, not only at \
+             answers to requests",
             "rates have 12 significant bits; all headers together have 40 bytes, as in TCP",
         ],
         view: View::Local,
@@ -54,7 +55,8 @@ parameters! {
         clamp: bool = true;
         /// end flows that can no longer meet their deadline
         quench: bool = true;
-        /// routers remember the rate of each flow, or trust the previous rate in its requests
+        /// flows: routers remember the rate of each flow; sums: routers trust the previous rate that each request
+        /// states
         memory: Memory;
         /// round-trip time that links assume, since requests do not carry it
         rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);
@@ -64,8 +66,8 @@ parameters! {
     }
 }
 
-/// D3 as a fluid: in order of arrival, flows get the rates that meet their deadlines. All flows share the rest by
-/// max-min fairness, at once (specifications/pdq.md §11).
+/// The fluid model of D3: in order of arrival, flows get the rates that meet their deadlines. All flows share the
+/// remaining capacity max-min fairly. Rates change without delay (specifications/pdq.md §11).
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let policy = Reservation::new(&capacities(plan.topology, 0.0));
     scheme::fluid(plan, Box::new(policy), Parameters::of(plan.settings).paths, Request::ROUTERS, |_| 1)

@@ -2,14 +2,14 @@
 //! control.
 //!
 //! Source: Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, §3 (the algorithm) and
-//! Figure 14 (the deployed parameters). The paper leaves out the steps of hyper increase; they come from the authors'
-//! ns-3 model (`bobzhuyb/ns3-rdma`).
+//! Figure 14 (the deployed parameters). The paper does not give the steps of hyper increase; ours come from the
+//! authors' ns-3 model (`bobzhuyb/ns3-rdma`).
 //!
-//! Switches mark packets by the length of the egress queue ([`Red`]). The receiver of marked packets notifies their
-//! sender, at a limited rate for each flow ([`NotificationPoint`]). The sender cuts the flow's rate, and recovers as
-//! QCN does ([`ReactionPoint`]).
+//! Switches mark packets with a probability that depends on the length of the egress queue ([`Red`]). The receiver of
+//! marked packets sends notifications to their sender, at a limited rate for each flow ([`NotificationPoint`]). The
+//! sender cuts the flow's rate, and then raises the rate again as QCN does ([`ReactionPoint`]).
 //!
-//! [`Dcqcn`](protocol::Dcqcn) puts these parts into hosts that speak RoCEv2. The hosts recover from losses by
+//! [`Dcqcn`](protocol::Dcqcn) combines these parts in hosts that send RoCEv2 packets. The hosts recover from losses by
 //! [go-back-N](crate::transport::go_back_n).
 
 mod notification_point;

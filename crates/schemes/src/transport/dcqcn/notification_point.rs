@@ -1,8 +1,8 @@
-//! The notification point: the receiver of a flow's marked packets notifies their sender, at most once per interval
-//! (Zhu et al., §3.1, Figure 6).
+//! The notification point: the receiver of a flow's marked packets sends notifications to the sender, at most one per
+//! interval (Zhu et al., SIGCOMM 2015, §3.1, Figure 6).
 //!
-//! Differs from the paper: a packet that is marked during an interval causes no notification at the end of that
-//! interval. The next marked packet does.
+//! Differs from the paper: if a marked packet arrives during an interval, no notification is sent at the end of the
+//! interval. The first marked packet after the interval causes the next notification.
 
 use raddle_core::{Duration, Time};
 
@@ -14,7 +14,8 @@ pub(crate) struct NotificationPoint {
 }
 
 impl NotificationPoint {
-    /// Handles a marked packet. Returns true if a notification must be sent; there is at most one per `interval`.
+    /// Handles a marked packet. Returns true if the receiver must send a notification, which happens at most once per
+    /// `interval`.
     pub(crate) fn marked(&mut self, now: Time, interval: Duration) -> bool {
         let due = now >= self.quiet_until;
         if due {

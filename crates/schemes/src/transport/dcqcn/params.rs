@@ -5,8 +5,9 @@ use crate::transport::go_back_n;
 use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};
 
-/// The rate of the links for which the paper gives parameters (Zhu et al., §6). On faster links, thresholds and steps
-/// of increase grow in proportion to the rate (transports.md §0.6), so that queueing and recovery take the same time.
+/// The link rate for which the paper gives parameters (Zhu et al., §6). On faster links, the thresholds and the steps
+/// of increase grow in proportion to the rate (specifications/transports.md §0.6), so that queueing and recovery take
+/// the same time.
 pub(super) const TESTBED: Rate = Rate::from_gbps(40);
 
 const R_AI: Parameter = Parameter::new(
@@ -21,32 +22,32 @@ const R_AI: Parameter = Parameter::new(
 const R_HAI: Parameter = Parameter::new(
     "r_hai",
     Value::Rate(Rate::from_bps(200_000_000)),
-    "increase of the target rate per cycle of hyper increase, times the cycle's number",
+    "increase of the target rate in hyper increase; cycle number i of hyper increase adds i times this rate",
 )
 .growing(TESTBED, None);
 
 parameters! {
-    /// DCQCN's parameters, of notification points, reaction points and packets. Zhu et al., Figure 14 and §3.1, but for the
-    /// steps of increase (`RATE_AI`, `RATE_HAI` of the authors' ns-3 configuration; 40 Mb/s is §3.1's too) and the least
-    /// rate (`MinRate` there).
+    /// DCQCN's parameters of notification points, reaction points and packets. Most defaults come from Zhu et al.,
+    /// Figure 14 and §3.1. The steps of increase and the least rate come from the authors' ns-3 configuration
+    /// (`RATE_AI`, `RATE_HAI` and `MinRate`). The step of additive increase, 40 Mb/s, is the same in §3.1.
     pub(crate) struct Params {
-        // N
+        // N in the paper.
         /// shortest time between two congestion notifications of a flow
         cnp_interval: Duration = Duration::from_us(50), Duration::ZERO..=Duration::from_ms(60_000);
-        // g
+        // g in the paper.
         /// weight of the newest notification in the estimate of congestion
         gain: f64 = 1.0 / 256.0;
-        // K, longer than the interval between notices
-        /// time without a notification after which the estimate of congestion falls
+        // K in the paper. It must be longer than the interval between notifications.
+        /// time without a notification after which the estimate of congestion is reduced
         alpha_timer: Duration = Duration::from_us(55), Duration::from_ns(1)..=Duration::from_ms(60_000);
-        // T
-        /// time that ends a recovery cycle
+        // T in the paper.
+        /// duration of a time cycle of the rate's recovery
         timer: Duration = Duration::from_us(55), Duration::from_ns(1)..=Duration::from_ms(60_000);
-        // B
-        /// number of sent bytes that end a recovery cycle
+        // B in the paper.
+        /// number of bytes in a byte cycle of the rate's recovery
         byte_limit: Bytes = Bytes(10_000_000), 1..=1_000_000_000_000_000;
-        // F, for both kinds of cycle
-        /// number of cycles after which fast recovery ends
+        // F in the paper, for byte cycles and time cycles.
+        /// number of cycles of one kind after which fast recovery ends
         fr_thr: u32 = 5, 1..=1_000_000;
         r_ai: Rate = R_AI;
         r_hai: Rate = R_HAI;
@@ -54,20 +55,21 @@ parameters! {
         min_rate: Rate = Rate::from_bps(100_000_000), Rate::from_bps(1)..=Rate::from_gbps(1_000_000);
         /// payload bytes of a full packet
         mtu: u32 = Bytes(1_024), 256..=4_096;
-        /// priority of packets whose flow has priority 0, that is, none
+        /// priority of the packets of flows that have no priority (0)
         priority: u8 = 3, 0..=7;
         /// priority of congestion notifications
         cnp_priority: u8 = 6, 0..=7;
-        /// how lost packets are recovered
+        /// method of recovering lost packets
         recovery: Recovery;
-        /// time without progress after which a flow is sent again from its first unacknowledged packet
+        /// time without progress after which a sender goes back to the first unacknowledged packet
         rto: Duration = Duration::from_ms(4), Duration::from_ns(1)..=Duration::from_ms(60_000);
         // InfiniBand's retry counter has three bits, and is usually set to 7.
-        /// number of timeouts without progress after which a flow is given up
+        /// number of timeouts without progress after which the sender gives up the flow
         retries: u32 = 7, 0..=1_000_000;
-        // 256 in the authors' model. With 256, a flow at its least rate would be acknowledged less than once per RTO.
-        /// number of packets between two that request an acknowledgement; the last packet of a flow always requests
-        /// one
+        // The authors' ns-3 model has 256. With 256, a flow at the least rate would receive less than one
+        // acknowledgement per RTO.
+        /// number of packets per requested acknowledgement; the last packet of a flow always requests an
+        /// acknowledgement
         ack_interval: u32 = 16, 1..=1_000_000;
         /// shortest time between two negative acknowledgements of a flow for the same packet
         nak_interval: Duration = Duration::from_us(500), Duration::ZERO..=Duration::from_ms(60_000);
@@ -77,11 +79,11 @@ parameters! {
 }
 
 choices! {
-    /// The recovery of lost packets.
+    /// The method of recovering lost packets.
     pub(crate) enum Recovery {
         /// The receiver discards out-of-order packets, and the sender goes back to the lost packet.
         GoBackN = "go-back-n",
-        /// No recovery: nothing is acknowledged.
+        /// Lost packets are not recovered, and no packet is acknowledged.
         None = "none",
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! The authors of HPCC simulate DCQCN with the parameters for 100 Gb/s (Li et al., "HPCC: High Precision Congestion
 //! Control", SIGCOMM 2019; `alibaba-edu/High-Precision-Congestion-Control`, the "vendor" settings of the run script).
-//! These are thresholds of 100 KB and 400 KB, and steps of 5 Mb/s and 50 Mb/s, all per 25 Gb/s of link rate. The
-//! reaction point there has no byte counter; here a byte limit that no flow reaches has the same effect. The profile
-//! for 400 Gb/s is not published: it scales these values to that rate.
+//! These are thresholds of 100 KB and 400 KB, and steps of 5 Mb/s and 50 Mb/s, all per 25 Gb/s of link rate. Their
+//! reaction point has no byte counter. In our profile, a byte limit that no flow reaches has the same effect. The
+//! profile for 400 Gb/s is not published: its values are the same per 25 Gb/s of link rate.
 //!
-//! The thresholds of PFC are ours: twice `k_max`, so that marks come before pauses.
+//! The PFC thresholds are our choice. XOFF is twice `k_max`, so that switches mark packets before they pause links.
 
 use crate::parameter::Value;
 use crate::profile::Profile;
@@ -55,7 +55,7 @@ pub(crate) const PROFILES: [Profile; 3] = [
     },
 ];
 
-/// The settings of HPCC's authors for links of `LANES` times 25 Gb/s.
+/// The parameters of HPCC's authors, scaled to links of `LANES` times 25 Gb/s.
 const fn of_hpcc<const LANES: u64>() -> [(&'static str, &'static str, Value); 14] {
     [
         ("dcqcn", "cnp_interval", Value::Duration(Duration::from_us(4))),

@@ -1,27 +1,28 @@
-//! DCQCN's congestion point: it marks packets by the length of the egress queue (Zhu et al., §3.1, Figure 5). This is
-//! RED (Floyd and Jacobson 1993) on the current queue length instead of its average.
+//! DCQCN's congestion point: it marks packets with a probability that depends on the length of the egress queue (Zhu et
+//! al., SIGCOMM 2015, §3.1, Figure 5). This is RED (Floyd and Jacobson 1993) with the current queue length in place of
+//! the average length.
 //!
-//! A queue of up to `k_min` bytes causes no marks. From there the probability rises linearly to `p_max` at `k_max`.
-//! Beyond `k_max` every packet that can be marked is marked. The length is that of the queue of the packet's priority
-//! before the packet joins, including the packet in transmission.
+//! A queue of up to `k_min` bytes causes no marks. Between `k_min` and `k_max` bytes, the probability of a mark rises
+//! linearly from 0 to `p_max`. Beyond `k_max` bytes, every ECN-capable packet is marked. The queue length counts the
+//! packets of the same priority that are queued or in transmission before the packet joins.
 
 use crate::parameter::{Parameter, Value};
 use crate::parameters;
 use crate::transport::dcqcn::params::TESTBED;
 use raddle_core::{Bytes, Class, Packet, PortAgent, PortState, Stream, Time};
 
-/// Greatest queue length without marks (Zhu et al., Figure 14).
+/// Greatest queue length at which no packet is marked (Zhu et al., Figure 14).
 const K_MIN: Parameter =
     Parameter::new("k_min", Value::Bytes(5_000), "queue length up to which no packet is marked")
         .growing(TESTBED, None);
 
-/// Queue length beyond which every packet is marked (Zhu et al., Figure 14). At least `k_min`.
+/// Queue length beyond which every packet is marked (Zhu et al., Figure 14); at least `k_min`.
 const K_MAX: Parameter =
     Parameter::new("k_max", Value::Bytes(200_000), "queue length beyond which every packet is marked")
         .growing(TESTBED, None);
 
 parameters! {
-    /// How likely marks are.
+    /// The thresholds that determine the probability of a mark.
     pub(crate) struct Thresholds {
         k_min: Bytes = K_MIN;
         k_max: Bytes = K_MAX;
@@ -48,7 +49,7 @@ impl Thresholds {
 #[derive(Debug)]
 pub(crate) struct Red {
     thresholds: Thresholds,
-    /// Bytes in the queue of each priority.
+    /// Bytes in the queue of each priority, including the packet in transmission.
     queues: [u64; Class::CONTROL.index()],
     random: Stream,
 }
@@ -86,7 +87,7 @@ mod tests {
     use raddle_core::Header;
     use raddle_wire::Ecn;
 
-    /// With the deployed thresholds: 5 KB, 200 KB, 1%.
+    /// The thresholds are the deployed ones, 5 KB and 200 KB, but the greatest probability is 50% instead of 1%.
     #[test]
     fn probability_rises_between_the_thresholds_and_jumps_beyond() {
         let steep = Thresholds { p_max: 0.5, ..Thresholds::default() };
@@ -104,7 +105,7 @@ mod tests {
         assert_eq!([65_000, 65_001].map(|n| step.probability(Bytes(n)) > 0.5), [false, true]);
     }
 
-    /// Number of marks among packets of 1,500 B that each join a queue of `queue` bytes.
+    /// Number of marks among `packets` packets of 1,500 B, each of which joins a queue of `queue` bytes.
     fn marks(queue: u64, packets: u32) -> u32 {
         let [state] = backlogs(&[0])[..] else { unreachable!("one port") };
         let mut red = Red::new(Thresholds::default(), Stream::new(1, 0, "test"));
@@ -125,7 +126,8 @@ mod tests {
     #[test]
     fn packets_are_marked_as_often_as_that() {
         assert_eq!((marks(5_000, 1_000), marks(200_001, 1_000)), (0, 1_000));
-        // Halfway the probability is 0.5%: 500 of 100,000 packets, within four standard deviations of 22.
+        // Halfway between the thresholds, the probability is 0.5%, so 500 of 100,000 packets are marked on average. The
+        // standard deviation is 22 packets; 90 is about four times as much.
         assert!(marks(102_500, 100_000).abs_diff(500) < 90);
     }
 }

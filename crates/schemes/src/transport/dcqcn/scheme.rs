@@ -12,7 +12,7 @@ use crate::transport::go_back_n::MOST_OUTSTANDING;
 use raddle_core::{Bytes, Host, NodeId, PortAgent, PortId, Rate, Stream};
 use std::sync::Arc;
 
-/// DCQCN's congestion points, at every port of every switch.
+/// DCQCN's congestion points. Every port of every switch is a congestion point.
 pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
     info: Info {
         name: "red",
@@ -34,14 +34,13 @@ pub(crate) const TRANSPORT: Transport = Transport {
         differs: &[
             "each flow has its own queue pair, which begins at line rate and is removed when all data has been sent",
             "losses are recovered by the go-back-N of InfiniBand's reliable connections, which the paper assumes",
-            "with `recovery = \"none\"`, nothing is acknowledged: a flow that loses a packet does not finish, and \
-             the receiver reorders packets",
-            "only timeouts count as retries, and time in which the host may not send does not count towards a \
-             timeout",
+            "with `recovery = \"none\"`, no packet is acknowledged: a flow that loses a packet does not finish, and \
+             the receiver puts packets in order",
+            "only timeouts count as retries; after a timeout, the timer stays stopped until the flow sends again",
             "the i-th cycle of hyper increase raises the target rate by i steps, as in QCN; the paper does not \
              specify it",
-            "a marked packet within `cnp_interval` of the last notification causes no notification, also not a \
-             delayed one",
+            "a marked packet that arrives within `cnp_interval` of the last notification causes no notification, not \
+             even a delayed notification",
         ],
         view: View::Local,
         parameters: &Params::LIST,
@@ -51,7 +50,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::NOT_BUILT,
 };
 
-/// DCQCN as a fluid: flows get max-min shares at once, although DCQCN's rates only converge to them.
+/// The fluid model of DCQCN: flows get their max-min shares without delay, whereas the rates of DCQCN converge slowly.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let acknowledged = Params::of(plan.settings).go_back_n().is_some();
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged, ways: Ways::Routed(first_packet) })
@@ -71,7 +70,7 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
             problem: format!(
                 "`mtu` must be a multiple of 4 B, because RoCE pads payloads to 4 bytes (got {mtu} B)"
             ),
-            hint: "give a multiple of 4, such as \"1024 B\"".to_owned(),
+            hint: "set `mtu` to a multiple of 4, such as \"1024 B\"".to_owned(),
         });
     }
     let (topology, seed, progress) = (Arc::clone(plan.topology), plan.seed, plan.progress);
@@ -89,7 +88,7 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     })
 }
 
-/// Checks that 24-bit packet numbers can distinguish all packets that a host sends within one RTO.
+/// Checks that a host sends fewer packets within one RTO than 24-bit packet numbers can distinguish.
 fn check_numbers(plan: &Plan<'_>, params: &Params) -> Result<(), Unfit> {
     let Some(go_back_n) = params.go_back_n() else { return Ok(()) };
     let rates = plan.topology.hosts().filter_map(|host| plan.topology.link_at(host, PortId(0)));
@@ -103,11 +102,11 @@ fn check_numbers(plan: &Plan<'_>, params: &Params) -> Result<(), Unfit> {
     Err(Unfit {
         key: "scheme.dcqcn.rto".into(),
         problem: format!(
-            "a host with a link of {rate} sends {packets} packets within `rto` = {}, and 24-bit packet numbers \
-             allow fewer than {MOST_OUTSTANDING}",
+            "a host with a link of {rate} can send {packets} packets within `rto` = {}, but 24-bit packet numbers \
+             require fewer than {MOST_OUTSTANDING} packets",
             go_back_n.rto
         ),
-        hint: format!("give `rto` less than {longest}, or a larger `mtu`"),
+        hint: format!("set `rto` to less than {longest}, or set a larger `mtu`"),
     })
 }
 
@@ -120,7 +119,7 @@ fn points(plan: &Plan<'_>) -> Result<Agents, Unfit> {
                 "`k_min` must be at most `k_max` (got {} and {})",
                 thresholds.k_min, thresholds.k_max
             ),
-            hint: "give a smaller `k_min`, or a larger `k_max`".into(),
+            hint: "set a smaller `k_min`, or a larger `k_max`".into(),
         });
     }
     let (topology, seed) = (Arc::clone(plan.topology), plan.seed);

@@ -1,4 +1,5 @@
-//! Two DCQCN hosts on a link that loses packets: every byte arrives once, and both hosts become idle.
+//! Tests of two DCQCN hosts on a link that loses packets. Every byte is delivered once, and in the end both hosts are
+//! idle.
 
 use super::Params;
 use super::params::Recovery;
@@ -20,11 +21,12 @@ struct Pair {
     now: Time,
     hosts: [Adapter<Dcqcn>; 2],
     port: PortState,
-    /// The next time to poll each host, and the packet that each host is transmitting.
+    /// For each host: the time of the next poll, and the packet in transmission with the time at which it has left.
     wakes: [Time; 2],
     leaving: [Option<(Time, Packet)>; 2],
     under_way: Vec<(Time, usize, Packet)>,
-    /// True for a packet to lose, by its sending host and its number among the packets of that host.
+    /// Returns true if the link loses a packet. The arguments are the sending host, the packet's number among all
+    /// packets of that host, and the packet.
     lost: fn(usize, usize, &Packet) -> bool,
     sent: [usize; 2],
     acknowledgements: usize,
@@ -59,7 +61,8 @@ impl Pair {
         self.hosts[0].handle(self.now, Input::Flow(&flow));
     }
 
-    /// Polls a host until it has no more output. Data packets leave one at a time, other packets at once.
+    /// Polls a host until it has no more output. The link transmits data packets one after another, and other packets
+    /// without waiting.
     fn poll(&mut self, host: usize) {
         loop {
             match self.hosts[host].poll(self.now, &Ports(std::slice::from_ref(&self.port))) {
@@ -115,7 +118,7 @@ impl Pair {
         }
     }
 
-    /// The times at which flows were delivered.
+    /// The time of delivery of each delivered flow.
     fn delivered(&self) -> Vec<Time> {
         let of = |&(at, report): &(Time, Report)| matches!(report, Report::Delivered { .. }).then_some(at);
         self.reports.iter().filter_map(of).collect()
@@ -135,7 +138,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// A packet of 1,084 B takes 216.8 ns, and an acknowledgement of 48 B takes 9.6 ns.
+/// At 40 Gb/s, a packet of 1,084 B takes 216.8 ns and an acknowledgement of 48 B takes 9.6 ns.
 #[test]
 fn a_flow_without_losses_is_acknowledged_every_16_packets_and_at_its_end() {
     let mut pair = Pair::new(Params::default(), |_, _, _| false);
@@ -151,11 +154,12 @@ fn a_flow_without_losses_is_acknowledged_every_16_packets_and_at_its_end() {
         ))
     );
     assert_eq!((pair.sent, pair.acknowledgements), ([100, 7], 7), "100 = 6 x 16 + 4");
-    assert_eq!(pair.now, all + Duration::from_ps(9_600) + DELAY, "no timer runs on");
+    assert_eq!(pair.now, all + Duration::from_ps(9_600) + DELAY, "no timer runs after the flow has closed");
 }
 
-/// The sender retransmits the lost packet and all packets that left before the refusal arrived. These are 19 packets (4
-/// us + 216.8 ns + 9.6 ns) and the packet in transmission.
+/// The sender retransmits 21 packets: the lost packet, the next 19 packets, and the packet that is in transmission when
+/// the negative acknowledgement arrives. The negative acknowledgement arrives 4 us + 216.8 ns + 9.6 ns after the lost
+/// packet has left.
 #[test]
 fn a_lost_packet_is_refused_at_once_and_all_behind_it_are_sent_again() {
     let mut pair = Pair::new(Params::default(), |host, number, _| (host, number) == (0, 10));
@@ -166,37 +170,37 @@ fn a_lost_packet_is_refused_at_once_and_all_behind_it_are_sent_again() {
     assert_eq!(pair.delivered(), [Time::ZERO + again + DELAY]);
 }
 
-/// No packet follows the last one, so the receiver cannot refuse anything.
+/// No packet follows the lost last packet, so the receiver sends no negative acknowledgement.
 #[test]
 fn a_lost_tail_is_sent_again_after_the_timeout() {
     let mut pair = Pair::new(Params::default(), |host, number, _| (host, number) == (0, 9));
     pair.open(0, 10 * 1_024, None);
     pair.run();
-    // The timer runs from the first packet: none of the ten packets was acknowledged.
+    // The timer has run since the first packet, because the receiver acknowledges none of the first nine packets.
     let tail = Duration::from_ps(10 * 216_800);
     assert_eq!(pair.delivered(), [us(4_000) + tail + DELAY]);
     assert_eq!(pair.closed(), [10]);
 }
 
-/// The receiver has forgotten everything about the flow except its key.
+/// The receiver answers retransmissions of a delivered flow, although it remembers only the flow's key.
 #[test]
 fn a_lost_last_acknowledgement_is_repeated_and_the_flow_is_delivered_once() {
     let mut pair = Pair::new(Params::default(), |host, number, _| (host, number) == (1, 0));
     pair.open(0, 10 * 1_024, None);
     pair.run();
     assert_eq!((pair.delivered().len(), pair.closed().len()), (1, 1));
-    // The receiver answers the first duplicate with the acknowledgement of all packets.
+    // The receiver answers the first retransmitted packet with an acknowledgement of all packets.
     assert!(pair.closed()[0] < 25, "{:?}", pair.closed());
 }
 
-/// InfiniBand's transport retry counter: 7 timeouts after the first transmission.
+/// The retry counter of InfiniBand allows 7 retransmissions, so the packet is sent 8 times.
 #[test]
 fn a_flow_that_gets_no_answer_is_given_up() {
     let mut pair = Pair::new(Params::default(), |host, _, _| host == 1);
     pair.open(0, 1_024, None);
     pair.run();
     assert_eq!((pair.delivered().len(), pair.closed().len(), pair.sent[0]), (1, 0, 8));
-    assert_eq!(pair.now, us(8 * 4_000), "and nothing goes on");
+    assert_eq!(pair.now, us(8 * 4_000), "no event remains after the flow was given up");
     assert_eq!(pair.hosts[0].retransmissions(), [(FlowKey(0), 7)]);
 }
 
@@ -217,8 +221,8 @@ fn without_recovery_nothing_is_acknowledged() {
     assert_eq!((pair.delivered().len(), pair.closed(), pair.sent), (0, vec![0], [100, 0]));
 }
 
-/// True for about 30% of all packets. The choice depends on the packet and its number, so it is the same in each run,
-/// but differs between a packet and its retransmission.
+/// True for about 30% of all packets, which the link loses. The choice is the same in each run. A packet and its
+/// retransmission have different numbers, so only one of them may be lost.
 fn a_third(host: usize, number: usize, packet: &Packet) -> bool {
     let Header::Roce(roce::Packet { flow, .. }) = &packet.header else { panic!("a RoCEv2 packet") };
     let mut mixed = (host as u64) << 60 ^ (number as u64) << 20 ^ u64::from(*flow);

@@ -1,14 +1,15 @@
-//! The backlog of an egress port, as the port's agent counts it.
+//! The backlog of an egress port, counted by the port's agent.
 
 use raddle_core::{Bytes, PortState, Time};
 
-/// The backlog of an egress port in bytes, without the packet that is leaving. At a round-trip time of ten packets,
-/// that packet alone would cost some percent of the link (specifications/pdq.md §4.4, P1).
+/// The backlog of an egress port in bytes, without the packet in transmission. If a rate controller counted this packet
+/// as backlog, a link with a round trip of ten packets would lose some percent of its throughput (specifications/pdq.md
+/// §4.4, P1).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Backlog {
-    /// Bytes of the packets that wait or are leaving.
+    /// Bytes of the packets that wait or are in transmission.
     queued: u64,
-    /// Size of the packet that began to leave last, and the time at which it has left.
+    /// Size of the packet whose transmission began last, and the end of its transmission.
     leaving: u64,
     gone_at: Time,
 }
@@ -19,18 +20,18 @@ impl Backlog {
         self.queued += u64::from(size);
     }
 
-    /// A packet begins to leave.
+    /// The port begins to send a packet of `size` bytes.
     pub(crate) fn leave(&mut self, now: Time, size: u32, port: &PortState) {
         self.leaving = size.into();
         self.gone_at = now + port.rate.time_for(Bytes(size.into()));
     }
 
-    /// A packet has left, or was lost.
+    /// A packet has left the port, or was lost there.
     pub(crate) fn left(&mut self, size: u32) {
         self.queued = self.queued.saturating_sub(size.into());
     }
 
-    /// Bytes of the packets that wait.
+    /// Bytes of the packets that wait, without the packet in transmission.
     #[must_use]
     pub(crate) fn waiting(&self, now: Time) -> u64 {
         if now <= self.gone_at { self.queued.saturating_sub(self.leaving) } else { self.queued }

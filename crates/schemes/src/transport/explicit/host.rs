@@ -1,4 +1,4 @@
-//! The host: opens flows, paces their packets, and answers the packets of other hosts.
+//! The host: opens flows, paces their packets, and acknowledges the packets of other hosts.
 
 use super::Protocol;
 use super::incoming::Incoming;
@@ -18,18 +18,19 @@ use std::sync::Arc;
 /// The constants of a host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setup {
-    /// The host.
+    /// The host's node.
     pub node: NodeId,
     /// The rate of the host's fastest link.
     pub line_rate: Rate,
-    /// The rate of all its links together.
+    /// The total rate of the host's links.
     pub line_rates: Rate,
     /// Payload bytes of a full packet.
     pub payload: u16,
-    /// Bytes of a packet in addition to the payload, and the size of a packet without payload: at least
-    /// [`Segment::LEN`].
+    /// Bytes of a packet in addition to the payload, at least [`Segment::LEN`]. This is also the size of a packet
+    /// without payload.
     pub header: u32,
-    /// Number of subflows of each flow that has at least as many packets: at most [`Segment::SUBFLOWS`].
+    /// Number of subflows of each flow, at most [`Segment::SUBFLOWS`]. A flow with fewer packets has one subflow per
+    /// packet.
     pub subflows: u32,
     /// Timeout for an acknowledgement before the first measurement of the round trip.
     pub initial_timeout: Duration,
@@ -39,7 +40,7 @@ pub(crate) struct Setup {
     pub seed: u64,
 }
 
-/// The key on the wire of the host's flow with this number.
+/// The key on the wire of flow `number` of host `src`.
 pub(super) fn flow_key(src: NodeId, number: u32) -> FlowKey {
     Segment { src: src.0, flow: number * Segment::SUBFLOWS, ..Segment::default() }.key()
 }
@@ -49,7 +50,7 @@ pub(super) fn path_hash(seed: u64, key: FlowKey) -> u64 {
     mix(mix(seed) ^ key.0)
 }
 
-/// A host that sends and receives flows whose rates the switches set.
+/// A host for flows whose rates are set by the switches.
 pub(crate) struct ExplicitHost<P: Protocol> {
     setup: Setup,
     common: Common,
@@ -58,10 +59,10 @@ pub(crate) struct ExplicitHost<P: Protocol> {
     outgoing: FxHashMap<u32, Outgoing<P::Sender>>,
     /// Key and number of retransmissions of each flow that was given up after a retransmission.
     given_up: Vec<(FlowKey, u32)>,
-    /// The number to try first for the next flow.
+    /// The next flow gets this number or, if another flow has this number, the next free number.
     next_number: u32,
     timers: Timers,
-    /// Subflows whose data is due, but whose link is busy or whose turn has not come.
+    /// Subflows whose data is due, but which must wait because the link is busy or another subflow sends first.
     waiting: Vec<Place>,
     incoming: Incoming,
     /// Acknowledgements to send.
@@ -73,7 +74,7 @@ impl<P: Protocol> ExplicitHost<P> {
     /// A host without flows; its flows use `paths`.
     ///
     /// # Panics
-    /// If packets have no payload, their header is too short, or flows have no or too many subflows.
+    /// If packets have no payload, if their header is too short, or if the number of subflows is zero or too large.
     #[must_use]
     pub(crate) fn new(setup: Setup, protocol: P, paths: Arc<Paths>) -> Self {
         assert!(setup.payload > 0 && setup.header as usize >= Segment::LEN, "{setup:?}");
@@ -140,7 +141,7 @@ impl<P: Protocol> ExplicitHost<P> {
         let cut = Cut { packets, subflows, limit, limit_of_all };
         let outgoing = Outgoing::new(&mut self.protocol, flow, number, path, cut);
         if outgoing.is_doomed(now, &self.protocol) {
-            return; // no packet of it has been sent
+            return; // no packet of the flow has been sent
         }
         self.outgoing.insert(number, outgoing);
         self.arm(now, number);
@@ -164,7 +165,7 @@ impl<P: Protocol> ExplicitHost<P> {
         }
     }
 
-    /// Follows a change of a flow: reports its rate, sets its timers, and removes it if it is closed.
+    /// Called after a flow has changed: reports the flow's rate, sets its timers, and removes the flow if it is closed.
     fn settle(&mut self, now: Time, number: u32) {
         let key = self.key(number);
         let Some(outgoing) = self.outgoing.get_mut(&number) else { return };
@@ -186,7 +187,7 @@ impl<P: Protocol> ExplicitHost<P> {
         while let Some((number, place)) = self.next_due(now, ports) {
             let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };
             if place >= outgoing.subflow_count() {
-                continue; // the flow has ended, and another flow has its number
+                continue; // the subflow's flow has ended, and a new flow with fewer subflows has the flow's number
             }
             *outgoing.armed(place) = Time::NEVER;
             self.end_if_doomed(now, number);
@@ -200,22 +201,22 @@ impl<P: Protocol> ExplicitHost<P> {
         None
     }
 
-    /// The next subflow that may send. Subflows without precedence come first, when they are due; then the one with the
-    /// least precedence among those whose link is free.
+    /// The next subflow that may send. Due subflows without a precedence come first. Then comes the subflow with the
+    /// least precedence among the due subflows whose link is free.
     fn next_due(&mut self, now: Time, ports: &Ports<'_>) -> Option<Place> {
         while let Some((at, (number, place))) = self.timers.due(now) {
             let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };
             if place >= outgoing.subflow_count() || *outgoing.armed(place) != at {
-                continue; // a stale entry: the timer was set again, or another flow has the number
+                continue; // a stale entry: the timer was set again, or a new flow has the number
             }
             if outgoing.precedence(now, place, &self.protocol).is_none() {
                 return Some((number, place));
             }
-            *outgoing.armed(place) = Time::ZERO; // no timer is set before its turn
+            *outgoing.armed(place) = Time::ZERO; // while the subflow waits for its turn, no timer is set
             self.waiting.push((number, place));
         }
         let turn = |(index, &(number, place)): (usize, &Place)| {
-            // A subflow that has lost its precedence or has ended comes first.
+            // A subflow that has ended or no longer has a precedence comes first.
             let precedence =
                 self.outgoing.get(&number).and_then(|of| of.precedence(now, place, &self.protocol));
             let is_free = precedence.is_none_or(|(_, port)| ports.get(port).free_at(now) <= now);
@@ -225,7 +226,7 @@ impl<P: Protocol> ExplicitHost<P> {
         Some(self.waiting.swap_remove(index))
     }
 
-    /// Time at which [`next_due`](Self::next_due) may return a subflow, if nothing happens before.
+    /// Earliest time at which [`next_due`](Self::next_due) may return a subflow, if no packet or flow arrives before.
     fn wakes(&self, now: Time, ports: &Ports<'_>) -> Time {
         let free_at = |&(number, place): &Place| {
             let (_, port) = self.outgoing.get(&number)?.precedence(now, place, &self.protocol)?;

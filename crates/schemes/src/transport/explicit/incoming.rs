@@ -1,4 +1,4 @@
-//! Received packets of each flow; the subflows of a flow are counted together.
+//! The received packets of each flow, counted over all subflows of the flow.
 
 use crate::transport::ranges::Ranges;
 use raddle_core::{FlowKey, Report};
@@ -13,22 +13,23 @@ pub(super) struct Incoming {
 
 #[derive(Debug, Default)]
 struct Flow {
-    /// Number of the flow's packets.
+    /// Total number of packets of the flow.
     packets: u32,
-    /// Numbers of the packets that have arrived.
+    /// The numbers of the packets that have arrived.
     ranges: Ranges,
     reorder_peak: u32,
     /// Open subflows, one bit each.
     open: u16,
-    /// True if the sender has ended the whole flow, not just one of its subflows.
+    /// True if a TERM has said that the whole flow ends, not only one of its subflows.
     ends: bool,
 }
 
 impl Incoming {
     /// Handles a packet that is not an acknowledgement. Returns a report if the packet completes its flow.
     ///
-    /// A flow is removed when its sender has ended it and all its subflows. A path keeps packets in order, so any
-    /// packet that arrives later is followed by another TERM.
+    /// A flow is removed when the sender has ended the flow and all its subflows. The SYN of a subflow may still arrive
+    /// later and create the flow again. Because a path keeps packets in order, the TERM of this subflow follows the SYN
+    /// and removes the flow.
     #[allow(clippy::cast_possible_truncation, reason = "packets of a flow are counted in `u32`")]
     pub(super) fn take(&mut self, segment: &Segment) -> Option<Report> {
         let key = segment.key();

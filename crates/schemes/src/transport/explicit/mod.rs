@@ -1,16 +1,17 @@
 //! Hosts whose rates the switches set: the common part of PDQ, D3 and RCP (specifications/pdq.md §2, §3).
 //!
 //! A flow opens with a SYN. Data follows once an acknowledgement grants a rate; the latest acknowledgement sets the
-//! pacing rate. Without a rate the host sends probes. The receiver acknowledges every packet, and the acknowledgement
-//! takes the reverse path. A TERM ends a flow; the host repeats it until it is acknowledged. A [`Protocol`] defines the
-//! rest: the contents of headers, the meaning of grants, and the condition for giving up a flow.
+//! pacing rate. While a flow has no rate, the host sends probes. The receiver acknowledges every packet, and the
+//! acknowledgement takes the reverse path. A TERM ends a flow; the host repeats the TERM until the receiver
+//! acknowledges it. A [`Protocol`] defines everything else: the contents of headers, the meaning of grants, and the
+//! condition for giving up a flow.
 //!
-//! A flow may be split into subflows, each on its own path, that share the flow's packets (Multipath PDQ). The unsent
-//! packets of a paused subflow move to the sending subflow with the fewest packets left.
+//! A flow may be split into subflows (Multipath PDQ). Each subflow has its own path and sends a part of the flow's
+//! packets. The unsent packets of a paused subflow move to the sending subflow with the fewest packets left.
 //!
 //! Loss detection: paths keep packets in order, so an acknowledgement proves that earlier unacknowledged packets are
-//! lost. A timeout covers losses at the tail. Cost: one heap entry and one ring entry per packet sent; one look-up by
-//! flow per packet received.
+//! lost. A timeout detects the loss of the last packets of a flow. Cost: one heap entry and one ring-buffer entry per
+//! packet sent; one look-up by flow per packet received.
 
 mod backlog;
 mod host;
@@ -28,7 +29,7 @@ pub(crate) use host::{ExplicitHost, Setup};
 use raddle_core::{Duration, Flow, Header, Rate, Time};
 use raddle_wire::rated::Segment;
 
-/// A sending host's state of one subflow.
+/// The sending host's state of one subflow, for the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct View {
     /// The current time.
@@ -38,7 +39,7 @@ pub(crate) struct View {
     /// The least measured round-trip time, an estimate of the round trip without queueing; zero before the first
     /// measurement.
     pub least_rtt: Duration,
-    /// Bytes on the wire, headers included, of all packets that are not acknowledged, sent or unsent.
+    /// Bytes on the wire, headers included, of all unacknowledged packets, whether sent or not.
     pub left: u64,
     /// Payload bytes sent, without retransmissions.
     pub sent: u64,
@@ -48,25 +49,25 @@ pub(crate) struct View {
     pub deadline: Time,
 }
 
-/// A sending host's state of a whole flow.
+/// The sending host's state of a whole flow, for the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outlook {
     /// The current time.
     pub now: Time,
-    /// The least smoothed round-trip time of its subflows; zero before the first measurement.
+    /// The least of the smoothed round-trip times of the flow's subflows; zero before the first measurement.
     pub rtt: Duration,
-    /// Bytes on the wire, headers included, of packets that are not acknowledged.
+    /// Bytes on the wire, headers included, of all unacknowledged packets, whether sent or not.
     pub left: u64,
     /// The greatest total rate that the flow's subflows can have.
     pub limit: Rate,
     /// The flow's deadline, or [`Time::NEVER`].
     pub deadline: Time,
-    /// True if a switch has answered a SYN and no subflow has a rate now.
+    /// True if the switches have answered a SYN, but no subflow has a rate now.
     pub paused: bool,
 }
 
 impl Outlook {
-    /// Time to send the remaining bytes at the greatest rate.
+    /// Time to send the unacknowledged bytes at the greatest rate.
     #[must_use]
     pub(crate) fn least_time(&self) -> Duration {
         self.limit.time_for(raddle_core::Bytes(self.left))
@@ -76,31 +77,31 @@ impl Outlook {
 /// Key that orders the flows of a host; the flow with the least key sends first.
 pub(crate) type Precedence = (u32, u32);
 
-/// The protocol between the switches and a sender.
+/// The protocol between a sender and the switches.
 pub(crate) trait Protocol: Send {
     /// The protocol's state of a subflow.
     type Sender: Send;
 
-    /// A subflow of `flow` opens.
+    /// Creates the protocol's state of a new subflow of `flow`.
     fn open(&mut self, flow: &Flow) -> Self::Sender;
 
-    /// The header of a packet of the subflow that leaves now. The header requests a rate from the switches unless the
+    /// Makes the header of a packet that the subflow sends now. The header requests a rate from the switches unless the
     /// protocol decides otherwise.
     fn write(&mut self, sender: &mut Self::Sender, view: &View, segment: Segment) -> Header;
 
-    /// An acknowledgement has arrived for a packet of the subflow, of any kind except a TERM.
+    /// Handles an acknowledgement for a packet of the subflow. The packet can be of any kind except TERM.
     fn read(&mut self, sender: &mut Self::Sender, view: &View, header: &Header);
 
-    /// The subflow's rate, headers included; zero pauses the subflow.
+    /// The subflow's rate in bits on the wire, headers included. Zero pauses the subflow.
     fn rate(&self, sender: &Self::Sender) -> Rate;
 
-    /// Time between the last packet of a subflow without a rate and its next probe. Zero stands for the initial
+    /// For a subflow without a rate: the time between its last packet and its next probe. Zero stands for the initial
     /// timeout.
     fn probe_interval(&self, sender: &Self::Sender, view: &View) -> Duration;
 
-    /// The subflow's precedence at the host's link. When the link is free, the host sends the data that is due of the
-    /// subflow with the least precedence. `None`: the subflow's packets are sent when they are due, and wait in the
-    /// port's queue.
+    /// The subflow's precedence at the host's link. When the link is free, the host sends data of the subflow with the
+    /// least precedence among the subflows whose data is due. With `None`, the host passes packets to the port when
+    /// they are due, and the packets may wait in the port's queue.
     fn precedence(&self, _sender: &Self::Sender, _view: &View) -> Option<Precedence> {
         None
     }
@@ -110,7 +111,7 @@ pub(crate) trait Protocol: Send {
         false
     }
 
-    /// The receiver's immediate answer to a packet, to be sent with `segment`; `None` if the packet is not of this
-    /// protocol.
+    /// The header of the acknowledgement for a packet with this `header`. The acknowledgement contains `segment`.
+    /// `None` if the packet is not of this protocol.
     fn answer(&self, header: &Header, segment: Segment) -> Option<Header>;
 }

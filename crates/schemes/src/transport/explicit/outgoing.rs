@@ -1,4 +1,4 @@
-//! A flow at its sender: one or several subflows, which share the flow's packets.
+//! A flow at its sender. The flow's packets are divided among one or more subflows.
 
 use super::subflow::{Packets, State, Subflow, Timeouts};
 use super::{Outlook, Precedence, Protocol, View};
@@ -21,7 +21,7 @@ pub(super) struct Cut {
     pub(super) packets: Packets,
     /// Number of subflows; a flow with fewer packets gets one subflow per packet.
     pub(super) subflows: u32,
-    /// The greatest rate of one subflow, and of all subflows together.
+    /// The greatest rate of one subflow, and the greatest total rate of all subflows.
     pub(super) limit: Rate,
     pub(super) limit_of_all: Rate,
 }
@@ -31,7 +31,7 @@ pub(super) struct Outgoing<S> {
     dst: u32,
     number: u32,
     deadline: Time,
-    /// The greatest rate of one subflow, and of all subflows together.
+    /// The greatest rate of one subflow, and the greatest total rate of all subflows.
     limit: Rate,
     limit_of_all: Rate,
     packets: Packets,
@@ -42,11 +42,11 @@ pub(super) struct Outgoing<S> {
 
 struct Sending<S> {
     subflow: Subflow,
-    /// The subflow's path, and the host's port for that path.
+    /// The subflow's path, and the host's port at which the path begins.
     path: u16,
     port: PortId,
     sender: S,
-    /// The last reported rate.
+    /// The subflow's rate that was last reported to the observer.
     told: Rate,
 }
 
@@ -60,14 +60,14 @@ fn probe_interval<P: Protocol>(protocol: &P, sender: &P::Sender, view: &View, co
 /// The state of a flow after an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// Some packets are not acknowledged, or the flow was complete before.
+    /// Some packets are still unacknowledged, or an earlier acknowledgement has completed the flow.
     Sending,
-    /// The last unacknowledged packet has just been acknowledged.
+    /// This acknowledgement has completed the flow.
     Complete,
 }
 
 impl<S> Outgoing<S> {
-    /// The flow `number` of a host; `path` gives the path and the port of each subflow.
+    /// The state of flow `number` at its start. `path` returns the path and the port of a subflow.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the place is at most the number of packets, a `u32`"
@@ -125,7 +125,7 @@ impl<S> Outgoing<S> {
         self.subflows.iter().any(|of| matches!(of.subflow.state, State::Opening(_) | State::Open))
     }
 
-    /// Closes all subflows, whether the flow is complete or not.
+    /// Closes all subflows, even if packets are unacknowledged.
     pub(super) fn close(&mut self) {
         self.subflows.iter_mut().for_each(|of| of.subflow.close());
     }
@@ -134,7 +134,7 @@ impl<S> Outgoing<S> {
         self.subflows[usize::from(place)].subflow.view(now, self.limit, self.deadline)
     }
 
-    /// True if the protocol gives up the flow because it cannot meet its deadline.
+    /// True if the protocol gives up the flow because the flow cannot meet its deadline.
     pub(super) fn is_doomed<P: Protocol<Sender = S>>(&self, now: Time, protocol: &P) -> bool {
         if self.deadline == Time::NEVER || !self.is_sending() {
             return false;
@@ -151,7 +151,7 @@ impl<S> Outgoing<S> {
         protocol.gives_up(&outlook)
     }
 
-    /// Time at which a subflow next needs [`send`](Self::send).
+    /// Time of the next call of [`send`](Self::send) for a subflow.
     pub(super) fn due<P: Protocol<Sender = S>>(
         &self,
         now: Time,
@@ -162,7 +162,7 @@ impl<S> Outgoing<S> {
         let of = &self.subflows[usize::from(place)];
         let interval = probe_interval(protocol, &of.sender, &self.view(now, place), common);
         let due = of.subflow.due(protocol.rate(&of.sender), interval, &common.timeouts);
-        // A flow ends at its deadline in any case.
+        // The host also checks the flow at its deadline, because the protocol may end the flow then.
         let ends = if self.is_sending() && self.deadline > now { self.deadline } else { Time::NEVER };
         due.min(ends)
     }
@@ -185,7 +185,7 @@ impl<S> Outgoing<S> {
         &mut self.subflows[usize::from(place)].subflow.armed
     }
 
-    /// The packet that a subflow sends now, if it sends one.
+    /// The packet that a subflow sends now; `None` if the subflow sends no packet now.
     pub(super) fn send<P: Protocol<Sender = S>>(
         &mut self,
         now: Time,
@@ -246,9 +246,9 @@ impl<S> Outgoing<S> {
         Progress::Sending
     }
 
-    /// Moves the packets of paused subflows to the sending subflow with the least left (Multipath PDQ,
-    /// specifications/pdq.md §5). A subflow without packets closes. The paper also does this periodically; after a move
-    /// at each acknowledgement, a periodic move would find nothing to do.
+    /// Moves the unsent and lost packets of paused subflows to the sending subflow with the fewest bytes left
+    /// (Multipath PDQ, specifications/pdq.md §5). A subflow without packets closes. The paper also moves packets
+    /// periodically. We call this at each acknowledgement, so a periodic move would find no packets to move.
     fn shift<P: Protocol<Sender = S>>(&mut self, protocol: &P) {
         if self.subflows.len() == 1 {
             return;
@@ -261,7 +261,8 @@ impl<S> Outgoing<S> {
         if let Some(target) = sending {
             for i in (0..self.subflows.len()).filter(|&i| i != target) {
                 if open(&self.subflows[i]) && rate(&self.subflows[i]) == Rate::ZERO {
-                    let [to, from] = self.subflows.get_disjoint_mut([target, i]).expect("two of them");
+                    let [to, from] =
+                        self.subflows.get_disjoint_mut([target, i]).expect("two different subflows");
                     to.subflow.take_over(&mut from.subflow, &self.packets);
                 }
             }
@@ -271,10 +272,10 @@ impl<S> Outgoing<S> {
         }
     }
 
-    /// The total rate of all subflows, if a rate has changed since the last call.
+    /// The total rate of all subflows, if the rate of a subflow has changed since the last call.
     pub(super) fn new_rate<P: Protocol<Sender = S>>(&mut self, protocol: &P) -> Option<Rate> {
         if !self.is_sending() {
-            return None; // its end has been reported, or it never had a rate
+            return None; // the rate of a flow that is not sending is not reported
         }
         let mut changed = false;
         let mut sum = 0;

@@ -1,5 +1,6 @@
-//! Construction of the transports of this kind: hosts, forwarders along pinned paths, and a controller at every egress
-//! port. Hosts' ports have controllers too, so that the flows of one host share its link as they share other links.
+//! Builds a transport whose rates are set by switches: hosts, forwarders along pinned paths, and a controller at every
+//! egress port. The egress ports of hosts have controllers too, so that the flows of one host share the host's link in
+//! the same way as other links.
 
 use super::host::{flow_key, path_hash};
 use super::{ExplicitHost, Protocol, Setup};
@@ -13,32 +14,32 @@ use raddle_topology::Link;
 use raddle_wire::rated::Segment;
 use std::sync::Arc;
 
-/// Parameters that all these transports have.
+/// Parameters that PDQ, D3 and RCP have in common.
 pub(crate) const MSS: Parameter =
     Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full packet").within(1.0, 8_960.0);
 pub(crate) const INITIAL_RTO: Parameter = Parameter::new(
     "initial_rto",
     Value::Duration(Duration::from_ms(1)),
-    "timeout of a SYN, which doubles with each retransmission",
+    "timeout of a SYN; it doubles with each retransmission",
 )
 .within(1e6, 6e13);
 pub(crate) const MIN_RTO: Parameter = Parameter::new(
     "min_rto",
     Value::Duration(Duration::from_us(300)),
-    "lower bound of the timeout of other packets, which is otherwise two round trips",
+    "lower bound of the timeout of packets other than SYNs; the timeout is two round trips",
 )
 .within(1e6, 6e13);
 
-/// The differences between transports of this kind, apart from protocol and controller.
+/// The values in which PDQ, D3 and RCP differ, besides the protocol and the controller.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
-    /// The transport's name, for messages about its 24-bit node addresses.
+    /// The transport's name, for the message that the topology has too many nodes.
     pub(crate) name: &'static str,
-    /// Number of subflows of each flow that has at least as many packets.
+    /// Number of subflows of each flow. A flow with fewer packets has one subflow per packet.
     pub(crate) subflows: u32,
     /// Bytes of a packet in addition to the payload.
     pub(crate) header: u32,
-    /// Greatest number of links of a path for which headers have room.
+    /// Greatest number of links that a path may have, so that the headers have room.
     pub(crate) most_links: usize,
     /// The values of [`MSS`], [`INITIAL_RTO`], [`MIN_RTO`] and [`pinned::PATHS`].
     pub(crate) mss: u16,
@@ -47,8 +48,8 @@ pub(crate) struct Form {
     pub(crate) paths: u32,
 }
 
-/// The fluid model of a transport of this kind: flows share links by `policy`. The row of a flow contains the paths of
-/// its subflows, one after the other. `paths` is the value of [`pinned::PATHS`].
+/// The fluid model of PDQ, D3 or RCP. Flows share links by `policy`. A flow's traffic takes the paths of the flow's
+/// `subflows` subflows. `paths` is the value of [`pinned::PATHS`].
 ///
 /// # Errors
 /// If the fabric has paths of more than `most_links` links.
@@ -62,7 +63,7 @@ pub(crate) fn fluid(
     Ok(Sharing { policy, acknowledged: true, ways: Ways::Own(split(plan, paths, most_links, subflows)?) })
 }
 
-/// The paths of each flow's subflows, which get equal shares of the flow.
+/// Returns the function that gives the links of each flow. Each subflow carries an equal share of the flow.
 fn split(
     plan: &Plan<'_>,
     paths: u32,
@@ -88,8 +89,8 @@ fn split(
     }))
 }
 
-/// The parts of nodes and ports: `protocol` makes the protocol of each host, and `agent` makes the controller of each
-/// link's egress port.
+/// The function that builds nodes and egress ports. `protocol` makes the protocol of each host, and `agent` makes the
+/// controller of the egress port of each link.
 ///
 /// # Errors
 /// If the fabric has too many nodes, or paths that are too long.

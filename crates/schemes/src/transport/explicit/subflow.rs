@@ -1,4 +1,4 @@
-//! One subflow at its sender: the packets to send, the packets in flight, and the time of the next packet.
+//! One subflow at its sender: the packets to send, the packets in flight, and the departure time of the next packet.
 
 use super::View;
 use raddle_core::{Bytes, Duration, Rate, Time};
@@ -6,7 +6,7 @@ use raddle_wire::rated::{Kind, Segment};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Timeouts of a host that waits for acknowledgements (specifications/pdq.md §2, rule 8).
+/// The timeouts of a sender that waits for acknowledgements (specifications/pdq.md §2, rule 8).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timeouts {
     /// Timeout before the first measurement of the round trip.
@@ -15,17 +15,17 @@ pub(super) struct Timeouts {
     pub(super) least: Duration,
 }
 
-/// Greatest number of doublings of the timeout without an acknowledgement.
+/// Upper bound of the back-off: the timeout doubles at most this number of times.
 const MOST_DOUBLINGS: u8 = 8;
 
 /// The state of a subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// No SYN has been acknowledged. Holds the time of the last SYN, if one was sent.
+    /// No SYN has been acknowledged. The value is the departure time of the last SYN, if a SYN was sent.
     Opening(Option<Time>),
-    /// The subflow sends, or waits for a rate.
+    /// The subflow sends data, or waits for a rate.
     Open,
-    /// The subflow has no more data to send. Holds the time of the last TERM, if one was sent.
+    /// The subflow sends no more data. The value is the departure time of the last TERM, if a TERM was sent.
     Closing(Option<Time>),
     /// The TERM has been acknowledged, or the subflow never began.
     Closed,
@@ -39,7 +39,7 @@ struct Transmission {
     is_repeated: bool,
 }
 
-/// Number and sizes of a flow's data packets.
+/// The number and the sizes of a flow's data packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packets {
     pub(super) count: u32,
@@ -51,7 +51,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// The packets of a flow of `size` bytes.
+    /// The packets of a flow with `size` bytes of data.
     ///
     /// # Panics
     /// If there are 2^32 packets or more.
@@ -88,12 +88,12 @@ impl Packets {
 #[derive(Debug)]
 pub(super) struct Subflow {
     pub(super) state: State,
-    /// Packets to send for the first time, and packets to retransmit.
+    /// The packets that were never sent, and the packets to retransmit.
     fresh: VecDeque<Range<u32>>,
     lost: VecDeque<u32>,
     /// Packets in flight, in order of departure.
     under_way: VecDeque<Transmission>,
-    /// Bytes on the wire of all unacknowledged packets: fresh, lost or in flight.
+    /// Bytes on the wire of all unacknowledged packets, including the packets that were never sent.
     left: u64,
     /// Payload bytes sent, without retransmissions.
     sent: u64,
@@ -101,19 +101,20 @@ pub(super) struct Subflow {
     syns: u32,
     /// Number and departure time of the last probe.
     probe: (u32, Time),
-    /// Departure time of the last packet of any kind; then departure time and size of the last data packet.
+    /// Departure time of the last packet of any kind. The next two fields are the departure time and the size of the
+    /// last data packet.
     last_sent: Time,
     last_data: Option<(Time, u32)>,
-    /// Smoothed and least round-trip time; zero before the first measurement.
+    /// The smoothed round-trip time, and the least one; zero before the first measurement.
     rtt: Duration,
     least_rtt: Duration,
     doublings: u8,
-    /// Time for which a timer is set.
+    /// Time for which the subflow's timer is set.
     pub(super) armed: Time,
 }
 
 impl Subflow {
-    /// A subflow that is to send these packets of its flow.
+    /// A new subflow that must send the packets `numbers` of its flow.
     pub(super) fn new(numbers: Range<u32>, packets: &Packets) -> Self {
         Self {
             state: State::Opening(None),
@@ -149,7 +150,7 @@ impl Subflow {
         self.rtt
     }
 
-    /// Unacknowledged bytes on the wire, sent or unsent.
+    /// Bytes on the wire of all unacknowledged packets, including the packets that were never sent.
     pub(super) fn left(&self) -> u64 {
         self.left
     }
@@ -167,8 +168,8 @@ impl Subflow {
         base * (1 << self.doublings)
     }
 
-    /// Earliest departure of the next data packet at `rate`. Computed from the last data packet, so that a new rate
-    /// takes effect at once.
+    /// Earliest departure time of the next data packet at `rate`. The computation starts from the departure of the last
+    /// data packet, so that a new rate takes effect at once.
     fn data_due(&self, rate: Rate) -> Time {
         match self.last_data {
             _ if rate == Rate::ZERO => Time::NEVER,
@@ -177,9 +178,9 @@ impl Subflow {
         }
     }
 
-    /// Time of the next probe if no data leaves before. Without a rate, probes leave every `interval`; with a rate,
-    /// once per round trip, because a subflow with a tiny rate would otherwise rarely request another
-    /// (specifications/pdq.md §2, rule 9).
+    /// Time of the next probe, if no data packet leaves before. Without a rate, the subflow sends a probe every
+    /// `interval`. With a rate, the subflow sends a probe after a round trip without packets, because with a tiny rate
+    /// its data packets would rarely request a new rate (specifications/pdq.md §2, rule 9).
     fn probe_due(&self, rate: Rate, interval: Duration) -> Time {
         match (rate, self.rtt) {
             (Rate::ZERO, _) => self.last_sent + interval,
@@ -188,7 +189,7 @@ impl Subflow {
         }
     }
 
-    /// Time at which the subflow next needs [`send`](Self::send), at this rate and this interval between probes.
+    /// Time of the next call of [`send`](Self::send), with this rate and this interval between probes.
     pub(super) fn due(&self, rate: Rate, interval: Duration, timeouts: &Timeouts) -> Time {
         let again = |sent: Option<Time>| sent.map_or(Time::ZERO, |at| at + self.timeout(timeouts));
         match self.state {
@@ -205,7 +206,7 @@ impl Subflow {
         }
     }
 
-    /// Kind and number of the packet that leaves now, if one does.
+    /// Kind and number of the packet that the subflow sends now; `None` if the subflow sends no packet now.
     pub(super) fn send(
         &mut self,
         now: Time,
@@ -250,7 +251,7 @@ impl Subflow {
         sends
     }
 
-    /// Marks packets as lost whose acknowledgement has timed out.
+    /// Marks packets as lost if their acknowledgement has not arrived within the timeout.
     fn expire(&mut self, now: Time, timeouts: &Timeouts) {
         let timeout = self.timeout(timeouts);
         let before = self.lost.len();
@@ -263,11 +264,11 @@ impl Subflow {
         }
     }
 
-    /// Number of the data packet that leaves now: a lost packet, or else the next fresh packet.
+    /// Number of the data packet that leaves now: a lost packet, or else the next packet that was never sent.
     fn next_data(&mut self, now: Time, packets: &Packets) -> u32 {
         let repeated = self.lost.pop_front();
         let number = repeated.unwrap_or_else(|| {
-            let range = self.fresh.front_mut().expect("the caller has asked");
+            let range = self.fresh.front_mut().expect("the caller has checked that a packet is pending");
             let number = range.start;
             range.start += 1;
             if range.start == range.end {
@@ -281,7 +282,7 @@ impl Subflow {
         number
     }
 
-    /// Handles an acknowledgement. Returns true if it is the first acknowledgement of a data packet.
+    /// Handles an acknowledgement. Returns true if a data packet is acknowledged for the first time.
     pub(super) fn acknowledged(&mut self, now: Time, segment: &Segment, packets: &Packets) -> bool {
         self.doublings = 0;
         match (segment.kind, self.state) {
@@ -307,9 +308,9 @@ impl Subflow {
         }
     }
 
-    /// Paths keep packets in order, so unacknowledged packets that were sent before this packet are lost. A
-    /// retransmitted packet is no evidence of loss or of the round trip: the acknowledgement may belong to either copy
-    /// (Karn's rule).
+    /// Handles the acknowledgement of data packet `number`. Paths keep packets in order, so unacknowledged packets that
+    /// were sent before this packet are lost. If this packet was retransmitted, its acknowledgement may belong to
+    /// either copy. The acknowledgement then proves no loss and does not measure the round trip (Karn's rule).
     fn data_acknowledged(&mut self, now: Time, number: u32, packets: &Packets) -> bool {
         if let Some(place) = self.under_way.iter().position(|of| of.number == number) {
             let of = self.under_way[place];
@@ -331,7 +332,7 @@ impl Subflow {
     fn measured(&mut self, rtt: Duration) {
         (self.rtt, self.least_rtt) = match self.rtt {
             Duration::ZERO => (rtt, rtt),
-            smoothed => ((smoothed * 7 + rtt) / 8, self.least_rtt.min(rtt)), // gain 1/8, specifications/pdq.md §2
+            smoothed => ((smoothed * 7 + rtt) / 8, self.least_rtt.min(rtt)), // gain 1/8 (specifications/pdq.md §2)
         };
     }
 
@@ -344,7 +345,8 @@ impl Subflow {
         }
     }
 
-    /// Takes over the fresh and lost packets of `other`; packets in flight stay with `other`.
+    /// Takes over the packets that subflow `other` has not sent or must retransmit. Packets in flight stay with
+    /// `other`.
     pub(super) fn take_over(&mut self, other: &mut Self, packets: &Packets) {
         let fresh: u64 = other.fresh.iter().map(|numbers| packets.sizes(numbers)).sum();
         let lost: u64 = other.lost.iter().map(|&number| u64::from(packets.size(number))).sum();

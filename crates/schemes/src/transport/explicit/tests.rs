@@ -1,5 +1,5 @@
-//! Two hosts at the ends of a path that has only propagation delay, and a switch between them whose grants the test
-//! defines.
+//! Tests of two hosts with a switch between them. The path has only propagation delay, and each test defines the grants
+//! of the switch.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -16,7 +16,8 @@ const GBPS: Rate = Rate::from_gbps(1);
 const DELAY: Duration = Duration::from_us(50);
 const FULL: u16 = 1_460;
 
-/// The granted rate is the subflow's rate. If flows have an order, the flow with the fewest bytes left sends first.
+/// A protocol in which the granted rate is the subflow's rate. If `is_ordered` is true, the flow with the fewest bytes
+/// left sends first.
 #[derive(Clone, Copy)]
 struct Echo {
     is_ordered: bool,
@@ -61,7 +62,8 @@ impl Protocol for Echo {
     }
 }
 
-/// The switch's action on a packet, given the number of packets that have passed; false drops the packet.
+/// Handles a packet at the switch, and returns false to drop the packet. The second argument is the number of packets
+/// that have passed the switch before.
 type Switch = Box<dyn FnMut(Time, u32, &mut Packet) -> bool>;
 
 struct Pair {
@@ -70,12 +72,12 @@ struct Pair {
     wake: [Time; 2],
     /// The hosts' links.
     ports: [PortState; 2],
-    /// Packets in flight, by time of arrival and order.
+    /// Packets in flight, by arrival time and then by order of departure, with their receiver.
     wire: BTreeMap<(Time, u32), (usize, Packet)>,
     passed: u32,
     switch: Switch,
     reports: Vec<(Time, Report)>,
-    /// The packets sent: time, kind, true for an acknowledgement, and sequence number.
+    /// All packets sent: departure time, kind, whether the packet is an acknowledgement, and sequence number.
     sent: Vec<(Time, Kind, bool, u32)>,
 }
 
@@ -171,7 +173,7 @@ impl Pair {
                     .for_each(|of| self.poll(of));
             }
         }
-        panic!("it goes on and on");
+        panic!("the simulation does not end");
     }
 
     fn delivered(&self) -> Option<Time> {
@@ -223,7 +225,7 @@ fn a_flow_takes_a_round_trip_to_begin_and_its_packets_leave_at_the_rate_granted(
 
 #[test]
 fn a_new_rate_counts_from_the_last_packet() {
-    // The rate is a tenth of the line rate until the first data packet is acknowledged.
+    // The flow has a tenth of the line rate until its first data packet is acknowledged.
     let mut pair = Pair::new(
         1,
         Box::new(|now, _, packet| {
@@ -234,7 +236,8 @@ fn a_new_rate_counts_from_the_last_packet() {
         }),
     );
     pair.run(4 * 1_460, None);
-    // At 100 Mb/s the second packet would leave 120 us after the first; at 200 us the rate becomes ten times higher.
+    // At 100 Mb/s, the second packet would leave 120 us after the first packet. At 200 us, the rate rises to 1 Gb/s, so
+    // the second packet leaves at once.
     assert_eq!(pair.times(Kind::Data), [us(100), us(200), us(212), us(224)]);
     pair.assert_forgotten();
 }
@@ -263,7 +266,8 @@ fn paused_flows_probe_and_very_slow_flows_probe_once_per_round_trip() {
 
 #[test]
 fn the_most_critical_flow_of_a_host_is_served_first() {
-    // Both flows have the link's rate. The long flow begins, because its SYN is acknowledged first.
+    // Both flows are granted the full rate of the link. The long flow sends the first packet, because its SYN is
+    // acknowledged first.
     for (is_ordered, short_done) in [(true, 112 + 4 * 12 + 100), (false, 100 + 4 * 12 + 100)] {
         let mut pair = Pair::of(Echo { is_ordered }, 1, pass());
         for (id, packets) in [(0, 20), (1, 5)] {
@@ -285,7 +289,7 @@ fn the_most_critical_flow_of_a_host_is_served_first() {
 
 #[test]
 fn gaps_reveal_lost_packets_and_timeouts_reveal_a_lost_tail() {
-    // The second data packet (number 1) and the last one (number 9) are lost at their first transmission.
+    // The first transmissions of the second data packet (number 1) and of the last data packet (number 9) are lost.
     let mut lost = 0;
     let mut pair = Pair::new(
         1,
@@ -301,7 +305,7 @@ fn gaps_reveal_lost_packets_and_timeouts_reveal_a_lost_tail() {
     let repeated = |number| {
         pair.sent.iter().filter(|of| of.1 == Kind::Data && !of.2 && of.3 == number).map(|of| of.0).nth(1)
     };
-    assert_eq!(repeated(1), Some(us(100 + 24 + 100)), "at the acknowledgement of the third");
+    assert_eq!(repeated(1), Some(us(100 + 24 + 100)), "when the third packet is acknowledged");
     assert_eq!(repeated(9), Some(us(100 + 108 + 300)), "after the least timeout");
     assert_eq!(pair.closed(), Some((us(608), 2)));
     pair.assert_forgotten();
@@ -310,7 +314,7 @@ fn gaps_reveal_lost_packets_and_timeouts_reveal_a_lost_tail() {
 #[test]
 fn lost_syns_and_terms_are_sent_again_and_repeated_ones_do_no_harm() {
     for lost in [1, 2] {
-        // Either the first SYN and the first TERM are lost, or their acknowledgements.
+        // The switch drops either the first SYN and the first TERM, or the acknowledgements of these two packets.
         let mut seen = [0; 2];
         let mut pair = Pair::new(
             1,
@@ -336,7 +340,7 @@ fn lost_syns_and_terms_are_sent_again_and_repeated_ones_do_no_harm() {
 
 #[test]
 fn a_flow_that_cannot_be_in_time_is_not_begun_and_one_that_no_longer_can_ends() {
-    // 100 packets of 12 us each.
+    // The flow's 100 packets take 12 us each, so the flow cannot be complete within 1,199 us.
     let mut pair = Pair::new(1, pass());
     pair.run(100 * 1_460, Some(Duration::from_us(1_199)));
     assert!(pair.sent.is_empty());

@@ -1,21 +1,21 @@
-//! Timers of subflows: a heap in which an entry may be early, but never late.
+//! The timers of subflows: a heap. A subflow's first entry may be earlier than its timer, but never later.
 
 use raddle_core::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A subflow of a host: the flow's number, and the subflow's index.
+/// Identifies a subflow of a host by the flow's number and the subflow's index.
 pub(super) type Place = (u32, u8);
 
-/// Times and subflows, the earliest first.
+/// Timers of subflows, ordered by time.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Time, Place)>>,
 }
 
 impl Timers {
-    /// Sets the timer of `place` to `at`, unless it is set to an earlier time. `armed` is the time for which it is set,
-    /// and is updated.
+    /// Sets the timer of subflow `place` to `at`, unless the timer is set to an earlier time. `armed` is the time for
+    /// which the timer is set, and is updated.
     pub(super) fn arm(&mut self, at: Time, place: Place, armed: &mut Time) {
         if at < *armed {
             *armed = at;
@@ -23,7 +23,8 @@ impl Timers {
         }
     }
 
-    /// The next subflow that is due by `now`. A subflow whose timer was moved forward has several entries.
+    /// Removes and returns the earliest entry that is due by `now`. A subflow has several entries if its timer was set
+    /// again to an earlier time.
     pub(super) fn due(&mut self, now: Time) -> Option<(Time, Place)> {
         self.heap.peek().filter(|Reverse((at, _))| *at <= now)?;
         self.heap.pop().map(|Reverse(entry)| entry)

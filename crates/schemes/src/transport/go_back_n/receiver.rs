@@ -1,4 +1,4 @@
-//! The receiver of one flow.
+//! The receiving end of one flow.
 
 use super::Params;
 use raddle_core::Time;
@@ -6,22 +6,23 @@ use raddle_core::Time;
 /// The answer to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// All packets before the expected one have arrived.
+    /// An ACK: all packets before the expected packet have arrived.
     Acknowledge,
-    /// The same, and a later packet has arrived instead of the expected one (NAK).
+    /// A NAK: all packets before the expected packet have arrived, and then a later packet has arrived.
     Refuse,
 }
 
 /// The receiver's state of a flow, besides the number of bytes received in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Receiver {
-    /// Offset of the packet that was expected at the last NAK, and the time of that NAK.
+    /// The last NAK: the offset of the expected packet, and the time.
     refused: Option<(u64, Time)>,
 }
 
 impl Receiver {
-    /// Handles a packet whose first byte has the offset `offset` in the flow; the receiver expects the offset
-    /// `expected`. Returns true if the flow accepts the packet, and the answer.
+    /// Handles a packet whose first byte is at `offset` in the flow, while the receiver expects the packet at offset
+    /// `expected`. Returns true if the receiver accepts the packet, and the answer to the packet, if there is an
+    /// answer.
     ///
     /// `ack_request` is true if the packet requests an acknowledgement.
     pub(crate) fn take(
@@ -76,7 +77,7 @@ mod tests {
         assert_eq!(receiver.take(at(0), 2_048, 1_024, false, &PARAMS), (false, Some(Answer::Acknowledge)));
     }
 
-    /// One NAK for each missing packet, and another NAK after 500 us if the packet has not arrived.
+    /// The receiver sends one NAK for each missing packet, and another NAK if the packet has not arrived after 500 us.
     #[test]
     fn later_packets_are_discarded_and_refused_once_in_an_interval() {
         let mut receiver = Receiver::default();

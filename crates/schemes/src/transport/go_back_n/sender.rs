@@ -1,4 +1,4 @@
-//! The sender of one flow: the acknowledged packets, and the time to go back.
+//! The sending end of one flow. It records the acknowledged packets, and decides when the flow goes back.
 
 use super::{NUMBERS, Params, on_wire};
 use raddle_core::Time;
@@ -6,11 +6,11 @@ use raddle_core::Time;
 /// The sender's state of a flow, whose packets are numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sender {
-    /// All packets before this one are acknowledged (`snd_una`).
+    /// Number of the first unacknowledged packet (`snd_una` in the ns-3 models).
     acknowledged: u64,
-    /// One past the last packet that was sent at least once.
+    /// One past the highest packet number that was sent so far.
     sent: u64,
-    /// Time at which the sender goes back; [`Time::NEVER`] while the timer is stopped.
+    /// Time at which the timer expires; [`Time::NEVER`] while the timer is stopped.
     deadline: Time,
     /// Number of timeouts since the last progress.
     timeouts: u32,
@@ -22,19 +22,19 @@ pub(crate) struct Sender {
 pub(crate) enum Expiry {
     /// No effect: the timer is stopped, or its deadline is later.
     Later,
-    /// The unacknowledged packets are sent again.
+    /// The sender must send all unacknowledged packets again.
     GoBack,
-    /// The flow is given up.
+    /// The sender gives up the flow.
     GiveUp,
 }
 
 impl Sender {
-    /// The state before the first packet.
+    /// The state of a flow before its first packet.
     pub(crate) const fn new() -> Self {
         Self { acknowledged: 0, sent: 0, deadline: Time::NEVER, timeouts: 0, retransmissions: 0 }
     }
 
-    /// All packets before this one are acknowledged.
+    /// Number of the first unacknowledged packet. All packets before it are acknowledged.
     pub(crate) const fn acknowledged(&self) -> u64 {
         self.acknowledged
     }
@@ -44,12 +44,12 @@ impl Sender {
         self.retransmissions
     }
 
-    /// Time at which the sender goes back; [`Time::NEVER`] while the timer is stopped.
+    /// Time at which the timer expires; [`Time::NEVER`] while the timer is stopped.
     pub(crate) const fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// The packet `number` begins to leave. Starts the timer if it is stopped.
+    /// The packet `number` begins to leave. Starts the timer, if the timer is stopped.
     pub(crate) fn sends(&mut self, now: Time, number: u64, params: &Params) {
         if number < self.sent {
             self.retransmissions = self.retransmissions.saturating_add(1);
@@ -61,9 +61,9 @@ impl Sender {
         }
     }
 
-    /// Handles an acknowledgement: the receiver expects the packet with wire number `expected`. Returns false if the
-    /// acknowledgement is older than an earlier one, or names a packet that was never sent. Otherwise all packets
-    /// before the expected one are now [acknowledged](Self::acknowledged).
+    /// Handles an acknowledgement: the receiver expects the packet with wire number `expected`. Returns false if a
+    /// newer acknowledgement has arrived before, or if this acknowledgement names a packet that was never sent.
+    /// Otherwise all packets before the expected one are now [acknowledged](Self::acknowledged).
     pub(crate) fn hears(&mut self, now: Time, expected: u32, params: &Params) -> bool {
         let ahead = (u64::from(expected) + NUMBERS - u64::from(on_wire(self.acknowledged))) % NUMBERS;
         if self.acknowledged + ahead > self.sent {
@@ -77,7 +77,7 @@ impl Sender {
         true
     }
 
-    /// Handles the timer, at a time at which it may have expired.
+    /// Handles the timer, if it has expired by `now`.
     pub(crate) fn expire(&mut self, now: Time, params: &Params) -> Expiry {
         if now < self.deadline {
             return Expiry::Later;
@@ -114,7 +114,7 @@ mod tests {
         for number in 0..count {
             sender.sends(ms(number), number, &PARAMS);
         }
-        assert_eq!(sender.deadline(), ms(4), "the first starts the timer");
+        assert_eq!(sender.deadline(), ms(4), "the first packet starts the timer");
         sender
     }
 
@@ -124,18 +124,18 @@ mod tests {
         assert!(sender.hears(ms(3), 4, &PARAMS));
         assert_eq!((sender.acknowledged(), sender.deadline()), (4, ms(7)));
         assert_eq!(sender.expire(ms(4), &PARAMS), Expiry::Later);
-        assert!(sender.hears(ms(5), 4, &PARAMS), "a repeated refusal");
-        assert_eq!(sender.deadline(), ms(7), "is no progress");
+        assert!(sender.hears(ms(5), 4, &PARAMS), "a repeated NAK is valid");
+        assert_eq!(sender.deadline(), ms(7), "a repeated NAK is no progress");
         assert!(sender.hears(ms(6), 10, &PARAMS));
         assert_eq!((sender.deadline(), sender.expire(ms(9), &PARAMS)), (Time::NEVER, Expiry::Later));
     }
 
-    /// Oracle 4 of transports.md §7: a loss in a window of w packets costs w retransmissions, of the lost packet and
-    /// the w - 1 packets behind it.
+    /// Test oracle 4 of specifications/transports.md §7: a loss in a window of w packets costs w retransmissions: the
+    /// lost packet and the w - 1 packets after it.
     #[test]
     fn a_loss_costs_the_window() {
         let mut sender = sender(100);
-        assert!(sender.hears(ms(1), 0, &PARAMS), "the first was lost");
+        assert!(sender.hears(ms(1), 0, &PARAMS), "packet 0 was lost");
         (0..100).for_each(|number| sender.sends(ms(1), number, &PARAMS));
         assert_eq!(sender.retransmissions(), 100);
     }
@@ -145,13 +145,13 @@ mod tests {
         let mut sender = sender(3);
         for timeout in 1..=2 {
             assert_eq!(sender.expire(ms(4 * timeout), &PARAMS), Expiry::GoBack);
-            assert_eq!(sender.deadline(), Time::NEVER, "until it sends again");
+            assert_eq!(sender.deadline(), Time::NEVER, "the timer is stopped until the flow sends again");
             sender.sends(ms(4 * timeout), 0, &PARAMS);
         }
         let mut lucky = sender;
         assert_eq!(sender.expire(ms(12), &PARAMS), Expiry::GiveUp);
         assert!(lucky.hears(ms(11), 1, &PARAMS));
-        assert_eq!(lucky.expire(ms(15), &PARAMS), Expiry::GoBack, "progress sets the counter back");
+        assert_eq!(lucky.expire(ms(15), &PARAMS), Expiry::GoBack, "progress resets the retry counter");
     }
 
     #[test]
@@ -164,7 +164,8 @@ mod tests {
     }
 
     proptest! {
-        /// For all inputs, acknowledgements only advance, and never past the last packet sent.
+        /// For any sequence of acknowledgements, the first unacknowledged packet only advances, and never past the last
+        /// packet sent.
         #[test]
         fn acknowledgements_advance(sent in 1_u64..50, heard in prop::collection::vec(0_u32..1 << 24, 0..20)) {
             let mut sender = sender(sent);

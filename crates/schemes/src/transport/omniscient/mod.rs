@@ -1,10 +1,11 @@
-//! The omniscient scheduler: it knows all flows and moves them as a fluid, at once. It is a bound for other schemes and
-//! sends no packets, so only the flow engine can run it (specifications/pdq.md §9).
+//! The omniscient scheduler: it knows all flows, and changes their rates without delay. It is an upper bound for other
+//! schemes. It sends no packets, so only the flow engine can run it (specifications/pdq.md §9).
 //!
-//! It is optimal on one bottleneck if all flows are there from the start. Then it meets the greatest possible number of
-//! deadlines (Moore and Hodgson), or has the least mean completion time (shortest flow first). If flows arrive later,
-//! the flow with the shortest remaining time goes first. On several bottlenecks, flows are served in order of deadline,
-//! then of remaining size, on each link that has room.
+//! The schedule is optimal on one bottleneck if all flows are present from the start. For flows with deadlines, it then
+//! meets the greatest possible number of deadlines (Moore and Hodgson). For flows without deadlines, it has the least
+//! mean completion time (shortest flow first). If flows arrive later, the flow with the shortest remaining time goes
+//! first. On several bottlenecks, the scheduler serves flows in order of deadline, then of remaining size; each flow
+//! gets the capacity that is left on its path.
 
 use crate::fluid::{Sharing, capacities};
 use crate::parameters;

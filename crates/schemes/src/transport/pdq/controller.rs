@@ -1,5 +1,5 @@
-//! PDQ's controller of one link of a switch: it decides which flows send, and at which rates. Its only input besides
-//! packets is the time.
+//! PDQ's controller of one link of a switch: it decides which flows send, and at which rates. The controller's only
+//! inputs are packets and the time.
 
 use super::flow_list::{Criticality, Entry, FlowList};
 use super::params::Parameters;
@@ -7,28 +7,28 @@ use raddle_core::{Duration, FlowKey, Rate, Time};
 use raddle_wire::pdq::Scheduling;
 use rustc_hash::FxHashMap;
 
-/// Bits of a full packet; the least rate worth granting is one such packet per round trip.
+/// Size of a full packet, in bits. The least rate worth granting is one full packet per round trip.
 const PACKET_BITS: u128 = 12_000;
 
-/// The controller of one directed link (specifications/pdq.md §4). It is at the egress port of the flows' packets, and
-/// sees their acknowledgements on the way back.
+/// The controller of one directed link (specifications/pdq.md §4). It is at the egress port through which the flows'
+/// packets leave. It also handles the acknowledgements of these packets on their way back.
 #[derive(Debug)]
 pub(crate) struct Controller {
     rules: Parameters,
     /// The controller's id, which it writes into `pauseby` when it pauses a flow.
     me: u32,
     line: u64,
-    /// The total rate that the controller may grant, bit/s, and the time of its last update.
+    /// The total rate that the controller may grant, in bit/s, and the time at which this rate was last updated.
     pub(super) capacity: u64,
     adapted: Time,
-    /// Average round-trip time of the flows, and the time of the last search for dead flows.
+    /// The average round-trip time of the flows, and the time of the last search for dead flows.
     rtt: Duration,
     cleaned: Time,
     /// The flows in the controller's list.
     pub(super) flows: FlowList,
     /// Flows for which the list has no room, each with the time of its last packet.
     unlisted: FxHashMap<FlowKey, Time>,
-    /// The flow that was paused and last got a rate, and the time at which it did.
+    /// The time of the last grant to a flow that had no rate before, and the criticality of this flow.
     accepted: Option<(Time, Criticality)>,
 }
 
@@ -51,24 +51,24 @@ impl Controller {
         }
     }
 
-    /// A flow has ended.
+    /// Removes a flow that has ended, or that another switch has paused.
     pub(crate) fn end(&mut self, key: FlowKey) {
         self.flows.remove(key);
         self.unlisted.remove(&key);
     }
 
-    /// Handles a packet that requests a rate, before it joins a queue of `waiting` bytes. Writes into the header a
-    /// grant, which may be lower than the request, or a pause.
+    /// Handles a packet that requests a rate, before the packet joins a queue of `waiting` bytes. Writes a grant or a
+    /// pause into the header. The grant may be lower than the request.
     pub(crate) fn forward(&mut self, now: Time, key: FlowKey, header: &mut Scheduling, waiting: u64) {
         let rtt = Duration::from_ns(header.rtt.get());
         if rtt > Duration::ZERO {
-            // Gain 0.05, specifications/pdq.md §4.1.
+            // The weight of the newest round trip is 0.05 (specifications/pdq.md §4.1).
             self.rtt = (self.rtt * 19 + rtt) / 20;
         }
         self.adapt(now, waiting);
         self.clean(now);
         if header.pauseby != Scheduling::NOBODY && header.pauseby != self.me {
-            return self.end(key); // the flow's share here goes to other flows
+            return self.end(key); // another switch pauses the flow, so other flows may use its share of this link
         }
         let Some(index) = self.place(now, key, header, rtt) else {
             return self.share_rest(now, key, header);
@@ -92,8 +92,8 @@ impl Controller {
         }
     }
 
-    /// Handles an acknowledgement on its way back: commits the rate that all switches have granted. In profile F a
-    /// starting flow gets that rate only if the link still has room.
+    /// Handles an acknowledgement on its way back: commits the rate that all switches have granted. In profile F, a
+    /// flow without a rate gets this rate only if the link still has room.
     pub(crate) fn acknowledge(&mut self, key: FlowKey, header: &mut Scheduling) {
         if self.rules.is_fast() && header.pauseby == Scheduling::NOBODY {
             self.check(key, header);
@@ -101,8 +101,9 @@ impl Controller {
         self.commit(key, header);
     }
 
-    /// Handles an acknowledgement for a flow of the host that sends on this link, without the check for room. The host
-    /// itself sends the most critical of its flows first, so no rate that other switches have granted is wasted.
+    /// Handles an acknowledgement for a flow whose sender is the host at this link. In profile F, this omits the check
+    /// for room: the host sends the most critical of its flows first, so it wastes no rate that other switches have
+    /// granted.
     pub(crate) fn acknowledge_own(&mut self, key: FlowKey, header: &mut Scheduling) {
         if !self.rules.is_fast() {
             return self.acknowledge(key, header);
@@ -110,7 +111,7 @@ impl Controller {
         self.commit(key, header);
     }
 
-    /// Commits the rate or the pause that the acknowledgement carries.
+    /// Records the rate or the pause in the acknowledgement as the flow's current state.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn commit(&mut self, key: FlowKey, header: &mut Scheduling) {
         if header.pauseby != Scheduling::NOBODY {
@@ -125,7 +126,7 @@ impl Controller {
             None => return,
         };
         if self.rules.suppressed_probing() {
-            // Specs/pdq.md §4.3, with the index from 1.
+            // Specification specifications/pdq.md §4.3. There, the indices of the list begin at 1.
             let round_trips = self.rules.x_sp * (index + 1) as f64;
             let interval = (round_trips * f64::from(Scheduling::INTERVALS_PER_RTT)) as u16;
             header.interval = header.interval.max(interval);
@@ -137,13 +138,13 @@ impl Controller {
         }
     }
 
-    /// Checks a flow that would start now, and pauses it if other flows have taken the free capacity since its request.
-    /// The controller may never have seen a flow that another switch had paused and now releases. Without this check
-    /// all flows released at once would send for a round trip beside the flow that has the link (specifications/pdq.md
-    /// §4.5).
+    /// Checks a flow that would start to send now, and pauses the flow if other flows have taken the free capacity
+    /// since its request. While another switch pauses a flow, the flow is not in this controller's list. If that switch
+    /// released several flows at once, then without this check they would all send for one round trip, in addition to
+    /// the flow that already uses the link (specifications/pdq.md §4.5).
     ///
-    /// An unlisted flow joins the list with its next packet, not here: its data may be fully acknowledged and its TERM
-    /// may already have passed.
+    /// This function does not add the flow to the list; the flow joins with its next packet. The flow may already have
+    /// ended: its TERM may have passed this link before the acknowledgement.
     fn check(&self, key: FlowKey, header: &mut Scheduling) {
         let index = match self.flows.index(key) {
             Some(index) if self.flows.entries()[index].rate > 0 => return,
@@ -155,21 +156,22 @@ impl Controller {
             }
         };
         match self.room(index, u64::from(header.rate) * 1_000) {
-            0 => header.pauseby = self.me, // and the caller sets the rate to 0
+            0 => header.pauseby = self.me, // the caller then sets the rate to 0
             granted => header.rate = u32::try_from(granted / 1_000).unwrap_or(u32::MAX),
         }
     }
 
-    /// The grant, bit/s, for a flow at place `index` of the list that requests `asked` bit/s.
+    /// The grant in bit/s for a flow that requests `asked` bit/s and is at place `index` of the list.
     fn room(&self, index: usize, asked: u64) -> u64 {
         let capacity = if self.rules.top_line && index == 0 { self.line } else { self.capacity };
         let free = self.flows.available(index, capacity, self.rtt, &self.rules).min(asked);
-        // A tiny rate is worse than a pause, because its flow would wait long for a better rate (P2). But a flow that
-        // requests no more than this rate gets it.
+        // A tiny rate is worse than a pause, because the flow would wait long for a better rate (specifications/pdq.md,
+        // P2). But a tiny rate is granted if the flow requests no more.
         if free < self.least().min(asked) { 0 } else { free }
     }
 
-    /// The flow's place in the list. A new flow is added if the list has room or the flow is critical enough.
+    /// Returns the flow's place in the list. A new flow is added if the list has room, or if the flow is more critical
+    /// than the last flow of the list. Returns `None` if the flow is not added.
     fn place(&mut self, now: Time, key: FlowKey, header: &Scheduling, rtt: Duration) -> Option<usize> {
         let criticality = Criticality { deadline: header.deadline, expected: header.expected, key };
         if let Some(index) = self.flows.index(key) {
@@ -189,7 +191,7 @@ impl Controller {
         Some(self.flows.trim(most, index))
     }
 
-    /// Flows outside the list share the remaining capacity equally, as with RCP.
+    /// Handles a packet of a flow outside the list. These flows share the remaining capacity equally, as in RCP.
     fn share_rest(&mut self, now: Time, key: FlowKey, header: &mut Scheduling) {
         self.unlisted.insert(key, now);
         let rest = self.capacity.saturating_sub(self.flows.granted()) / self.unlisted.len() as u64;
@@ -203,8 +205,8 @@ impl Controller {
         }
     }
 
-    /// Maximum length of the list (specifications/pdq.md §4.1): with trimming, twice the number of sending flows, so
-    /// that as many others are ready to take over; without, the configured length.
+    /// Maximum length of the list (specifications/pdq.md §4.1): the configured length. With trimming: twice the number
+    /// of sending flows, so that each sending flow has one waiting flow to replace it.
     fn most_flows(&self) -> usize {
         if self.rules.trim {
             let sending = self.flows.entries().iter().filter(|entry| entry.rate > 0).count();
@@ -220,9 +222,10 @@ impl Controller {
         u64::try_from(packet).unwrap_or(u64::MAX).min(self.line / 10)
     }
 
-    /// True if a paused flow must wait because another flow was accepted a moment ago and its packets have not arrived
-    /// yet. Otherwise all flows that ask at once would get the same rate. The caller applies this to flows with rate
-    /// zero, not to flows that a switch has paused, or new flows would bypass it (specifications/pdq.md §4.2).
+    /// Dampening (specifications/pdq.md §4.2). Returns true if a flow with rate zero must wait, because another flow
+    /// was accepted a short time ago and its packets have not arrived yet. Without dampening, all flows that request a
+    /// rate at the same time would be granted the same capacity. The caller applies dampening to all flows with rate
+    /// zero, because new flows are not marked as paused.
     fn is_dampened(&self, now: Time, criticality: Criticality) -> bool {
         self.accepted.is_some_and(|(at, other)| {
             now < at + self.rules.dampening
@@ -231,8 +234,8 @@ impl Controller {
         })
     }
 
-    /// The rate controller (specifications/pdq.md §4.4): every two round trips it lowers the capacity by the rate that
-    /// drains the queue within two round trips.
+    /// The rate controller (specifications/pdq.md §4.4). Every two round trips, it sets the capacity to PDQ's share of
+    /// the link, less the rate that drains the queue within two round trips.
     fn adapt(&mut self, now: Time, waiting: u64) {
         let interval = self.rtt * 2;
         if now < self.adapted + interval {
@@ -244,7 +247,7 @@ impl Controller {
         self.capacity = share(Rate::from_bps(self.line), &self.rules).saturating_sub(drain);
     }
 
-    /// Removes flows that have sent no packet for twenty round trips.
+    /// Removes flows of which no packet has arrived for twenty round trips.
     fn clean(&mut self, now: Time) {
         let silence = self.rtt * 20;
         if now < self.cleaned + silence {

@@ -5,13 +5,13 @@ use raddle_core::{Duration, FlowKey, Time};
 use raddle_wire::pdq::Scheduling;
 use rustc_hash::FxHashMap;
 
-/// Criticality of a flow; a lesser value is more critical (specifications/pdq.md §4.1). Flows are compared by deadline
-/// (EDF), then by expected transmission time (SJF), then by key.
+/// The criticality of a flow (specifications/pdq.md §4.1). A smaller value is more critical. Flows are compared by
+/// deadline (EDF), then by expected transmission time (SJF), then by key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Criticality {
-    /// As in [`Scheduling::deadline`].
+    /// The deadline, in the format of [`Scheduling::deadline`].
     pub deadline: u32,
-    /// As in [`Scheduling::expected`].
+    /// The expected transmission time, in the format of [`Scheduling::expected`].
     pub expected: u32,
     /// The subflow's key.
     pub key: FlowKey,
@@ -22,17 +22,17 @@ pub(crate) struct Criticality {
 pub(crate) struct Entry {
     /// The flow's criticality, which determines its place in the list.
     pub criticality: Criticality,
-    /// The flow's round-trip time; zero if the flow has measured none.
+    /// The flow's round-trip time; zero if the flow has not measured it.
     pub rtt: Duration,
-    /// The flow's rate, bit/s: the rate of its last acknowledgement, or of its last grant in profile F.
+    /// The flow's rate in bit/s, from its last acknowledgement; in profile F, from its last grant or acknowledgement.
     pub rate: u64,
-    /// Time at which the flow's last packet passed.
+    /// Arrival time of the flow's last packet.
     pub seen: Time,
-    /// Time from `seen` until the flow may send its next probe.
+    /// Interval between the flow's probes, as the last acknowledgement states it.
     pub silence: Duration,
 }
 
-/// The flows of a link, sorted.
+/// The flows of a link, sorted by criticality.
 #[derive(Debug, Default)]
 pub(crate) struct FlowList {
     entries: Vec<Entry>,
@@ -52,25 +52,29 @@ impl FlowList {
         &self.entries
     }
 
-    /// The place of the flow with this key: the number of more critical flows. `None` if the flow is not in the list.
+    /// The place of the flow with this key, which is the number of more critical flows. `None` if the list does not
+    /// contain the flow.
     #[must_use]
     pub(crate) fn index(&self, key: FlowKey) -> Option<usize> {
         let at = *self.places.get(&key)?;
         let index = self.entries.binary_search_by(|entry| entry.criticality.cmp(&at));
-        Some(index.expect("what has a place is there"))
+        Some(index.expect("a flow with a place is in the list"))
     }
 
-    /// The flow at a place.
+    /// The flow at place `index`.
     pub(crate) fn get_mut(&mut self, index: usize) -> &mut Entry {
         &mut self.entries[index]
     }
 
-    /// Inserts a flow by its criticality. Returns its place.
+    /// Inserts a flow at the place of its criticality. Returns this place.
     ///
     /// # Panics
     /// In debug builds, if the flow is already in the list.
     pub(crate) fn insert(&mut self, entry: Entry) -> usize {
-        debug_assert!(!self.places.contains_key(&entry.criticality.key), "a flow is there once");
+        debug_assert!(
+            !self.places.contains_key(&entry.criticality.key),
+            "a flow is in the list at most once"
+        );
         let index = self.entries.partition_point(|other| other.criticality < entry.criticality);
         self.entries.insert(index, entry);
         self.places.insert(entry.criticality.key, entry.criticality);
@@ -84,7 +88,7 @@ impl FlowList {
         Some(self.entries.remove(index))
     }
 
-    /// Moves a flow to the place of its new criticality. Returns that place.
+    /// Sets the criticality of the flow at `index`, and moves the flow to its new place. Returns the new place.
     pub(crate) fn move_to(&mut self, index: usize, criticality: Criticality) -> usize {
         let entries = &mut self.entries;
         entries[index].criticality = criticality;
@@ -113,8 +117,8 @@ impl FlowList {
         keep
     }
 
-    /// Removes flows that have sent no packet for longer than `silence` and than four times their probe interval. Their
-    /// hosts are dead, or all their TERMs were lost.
+    /// Removes a flow if no packet of it has arrived for longer than both `silence` and four times its probe interval.
+    /// The flow's host is dead, or all TERMs of the flow were lost.
     pub(crate) fn forget(&mut self, now: Time, silence: Duration) {
         let places = &mut self.places;
         self.entries.retain(|entry| {
@@ -132,9 +136,9 @@ impl FlowList {
         self.entries.iter().map(|entry| entry.rate).sum()
     }
 
-    /// The part of `capacity` that the flows before `index` leave free (Availbw, specifications/pdq.md §4.2). With
-    /// Early Start, nearly complete flows do not count, as long as together they would not send for more than about 2K
-    /// round trips. A flow without a measured round trip counts with `rtt`.
+    /// The part of `capacity` that the flows before `index` leave free (Availbw, specifications/pdq.md §4.2). Early
+    /// Start ignores nearly complete flows, but only flows that together need less than about 2K round trips to
+    /// complete. A flow that has not measured its round trip is assumed to have round trip `rtt`.
     #[must_use]
     pub(crate) fn available(&self, index: usize, capacity: u64, rtt: Duration, rules: &Parameters) -> u64 {
         let mut ignored = 0.0;
@@ -157,7 +161,7 @@ impl FlowList {
     }
 }
 
-/// Converts the header's field to the expected transmission time.
+/// The expected transmission time that a header field represents.
 fn expected(field: u32) -> Duration {
     Duration::from_ns(u64::from(field) * Scheduling::TICK_NS)
 }

@@ -1,18 +1,17 @@
-//! PDQ, Preemptive Distributed Quick flow scheduling: the most critical flows send, one after another at full rate, and
-//! the others wait.
+//! PDQ, Preemptive Distributed Quick flow scheduling: the most critical flows send, one after another at full rate,
+//! while all other flows wait.
 //!
 //! Source: C.-Y. Hong, M. Caesar, P. B. Godfrey, "Finishing Flows Quickly with Preemptive Scheduling", SIGCOMM 2012
 //! (specifications/pdq.md §1 to §5).
 //!
 //! Every packet states its flow's deadline, its remaining transmission time and its round-trip time. Each
-//! [controller](Controller) on the path keeps the [flows of its link](FlowList) in order of criticality. It grants the
-//! capacity that more critical flows leave free, or pauses the flow. The acknowledgement carries the decision back
-//! along the same links, where it becomes the flow's rate. A paused flow [probes](Pdq). A flow that cannot meet its
-//! deadline ends early.
+//! [controller](Controller) on the path keeps the [flows of its link](FlowList) in order of criticality. The controller
+//! grants a flow the capacity that more critical flows leave free, or pauses the flow. The acknowledgement carries this
+//! decision back over the same links, and each controller records it as the flow's rate. A paused flow [sends
+//! probes](Pdq). A flow that cannot meet its deadline ends early.
 //!
-//! Cost per packet: a look-up of the flow, a binary search, and a walk along the list to the place where the link is
-//! full, which is near the head. State: an entry of 72 bytes for each flow and link.
-//! head. State: an entry of 72 bytes a flow and link.
+//! Cost per packet: a look-up of the flow, a binary search, and a walk along the list until the capacity is used up,
+//! usually after a few entries. Memory: an entry of 72 bytes for each flow and link.
 
 mod controller;
 mod flow_list;

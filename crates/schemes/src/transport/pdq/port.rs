@@ -1,4 +1,4 @@
-//! The controller as the agent of an egress port.
+//! Connects PDQ's controller to an egress port.
 
 use super::controller::Controller;
 use crate::transport::explicit::Backlog;

@@ -15,18 +15,18 @@ pub(crate) struct Pdq {
     seed: u64,
 }
 
-/// A sender's state of a subflow.
+/// PDQ's state of one subflow at its sender.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sender {
     rate: Rate,
     pauseby: u32,
     /// Time between probes, in sixteenths of a round trip.
     interval: u16,
-    /// True if a packet has asked for a rate.
+    /// True if a packet of the subflow has requested a rate.
     asked: bool,
-    /// Time since which the flow has had no rate; initially its start. `None` while it has a rate.
+    /// Time since which the flow has had no rate, initially the flow's start. `None` while the flow has a rate.
     waits_since: Option<Time>,
-    /// The rank of the flow, if the ranking is random.
+    /// The random number that ranks the flow, if the ranking is random.
     drawn: u32,
 }
 
@@ -35,10 +35,11 @@ pub(crate) struct Sender {
 #[allow(clippy::cast_possible_truncation, reason = "the constant fits 16 bits")]
 const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
 
-/// Least expected time of flows whose size is not known. It is so long that no such flow seems nearly complete.
+/// Least expected transmission time of flows whose size is unknown. This time is so long that no such flow seems nearly
+/// complete.
 const UNKNOWN: u32 = 1 << 31;
 
-/// The waiting time to which [`Parameters::aging`] refers.
+/// The waiting time per which [`Parameters::aging`] halves the expected time of a flow.
 const AGE: Duration = Duration::from_ms(100);
 
 impl Pdq {
@@ -48,7 +49,7 @@ impl Pdq {
         Self { parameters, seed }
     }
 
-    /// The expected transmission time that the flow tells the network.
+    /// The expected transmission time that the header states, in ticks.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn expected(&self, sender: &Sender, view: &View) -> u32 {
         let time = match self.parameters.ranking {
@@ -96,8 +97,8 @@ impl Protocol for Pdq {
     fn write(&mut self, sender: &mut Sender, view: &View, segment: Segment) -> Header {
         let asks = segment.kind != Kind::Syn || self.parameters.syn_grants;
         sender.asked |= asks;
-        // A round-trip time that includes queueing delay makes links count more flows as nearly complete, the longer
-        // their queues are.
+        // The smoothed round-trip time includes queueing delay. The longer the queues, the more flows would then seem
+        // nearly complete to the links.
         let rtt = if self.parameters.is_fast() { view.least_rtt } else { view.rtt };
         let scheduling = Scheduling {
             rate: u32::try_from(view.limit.as_bps() / 1_000).unwrap_or(u32::MAX),
@@ -135,11 +136,11 @@ impl Protocol for Pdq {
         if sender.asked {
             view.rtt * u64::from(sender.interval) / u64::from(Scheduling::INTERVALS_PER_RTT)
         } else {
-            Duration::from_ps(1) // the SYN has not asked, so the first probe does
+            Duration::from_ps(1) // the SYN has not requested a rate, so the first probe does, at once
         }
     }
 
-    /// The host ranks flows as links do.
+    /// The host ranks its flows in the same way as links rank flows.
     fn precedence(&self, sender: &Sender, view: &View) -> Option<Precedence> {
         self.parameters.is_fast().then(|| (deadline(view), self.expected(sender, view)))
     }
@@ -177,7 +178,7 @@ mod tests {
         View { now, rtt, least_rtt: rtt, left, sent, limit: GBPS, deadline: Time::NEVER }
     }
 
-    /// The header of a flow that began at time zero and never had a rate.
+    /// The first header of a flow that began at time zero and has no rate.
     fn written(parameters: Parameters, flow: u32, view: &View) -> Scheduling {
         let mut pdq = Pdq::new(parameters, 1);
         let flow = Flow::new(FlowId(flow), NodeId(0), NodeId(1), Bytes(1), Time::ZERO);
@@ -190,7 +191,7 @@ mod tests {
     fn a_sender_asks_for_its_full_rate_and_says_how_long_it_still_takes() {
         let deadline = Time::ZERO + Duration::from_ms(20);
         let header = written(Parameters::default(), 0, &View { deadline, ..view(1) });
-        // 125 KB take 1 ms.
+        // The 125 KB that are left take 1 ms at 1 Gb/s, which is 100,000 ticks of 10 ns.
         assert_eq!((header.rate, header.expected, header.deadline), (1_000_000, 100_000, 20_000));
         assert_eq!((header.pauseby, header.rtt), (Scheduling::NOBODY, Minifloat::floor(200_000)));
         assert_eq!(written(Parameters::default(), 0, &view(1)).deadline, Scheduling::NEVER);
@@ -209,7 +210,7 @@ mod tests {
         let ranks = [0, 1].map(|flow| [0, 50].map(|at| written(random, flow, &view(at)).expected));
         assert!(ranks[0][0] == ranks[0][1] && ranks[0][0] != ranks[1][0], "drawn once for each flow");
         let sent = Parameters { ranking: Ranking::Sent, ..Parameters::default() };
-        // The ranking counts 100 of 120 KB, which took 0.8 ms.
+        // The 120 KB sent are rounded down to two steps of 50 KB, which take 0.8 ms at 1 Gb/s.
         assert_eq!(written(sent, 0, &view(1)).expected, UNKNOWN + 80_000);
         assert!(ranks.iter().flatten().all(|&rank| rank >= UNKNOWN), "none seems nearly complete");
     }

@@ -21,20 +21,20 @@ pub(crate) const TRANSPORT: Transport = Transport {
         source: "Hong, Caesar, Godfrey: Finishing Flows Quickly with Preemptive Scheduling, SIGCOMM 2012; specifications/pdq.md §1-§5",
         differs: &[
             "dampening applies to every flow with rate zero, not only to flows that this link has paused; otherwise \
-             new flows would bypass it",
-            "unless `profile = \"l\"`: a grant counts as soon as it is made, and dampening does not delay more \
-             critical flows",
+             dampening would not apply to new flows",
+            "unless `profile = \"l\"`: a switch counts a grant as used as soon as it makes the grant, and dampening \
+             does not delay more critical flows",
             "unless `profile = \"l\"`: when the acknowledgement returns, a switch checks again that it has capacity \
              for a starting flow",
-            "unless `profile = \"l\"`: senders report their smallest round-trip time; with smoothed ones, the \
-             queues that Early Start builds would enlarge Early Start",
+            "unless `profile = \"l\"`: senders report their smallest round-trip time; with smoothed round-trip \
+             times, the queues that Early Start builds would let Early Start begin even earlier",
             "unless `profile = \"l\"`: when its link is free, a host sends the most critical flow that has a rate, \
              and its port does not check acknowledgements again",
             "a rate below one packet per round trip is not granted, because the flow would wait too long for a \
              better rate",
             "a link's queue is measured without the packet in transmission, which alone would cost 5% of the rate",
             "the expected transmission time counts all unacknowledged bytes, headers included",
-            "SYNs are granted rates as data packets are, unless `syn_grants = false`",
+            "SYNs are granted rates in the same way as data packets, unless `syn_grants = false`",
             "losses are detected by gaps in acknowledgements as well as by timeouts, and TERM is acknowledged",
             "egress ports of hosts have controllers too, so that the flows of one host share its link",
             "receivers accept data at the full rate of their link and never lower a flow's rate",
@@ -48,15 +48,16 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::NEEDS_SIZES,
 };
 
-/// PDQ as a fluid: flows get at once the schedule on which switches would settle (specifications/pdq.md §11). Early
-/// Start, dampening, profiles and list lengths only affect the way to that schedule, and are left out.
+/// The fluid model of PDQ: flows get without delay the rates to which the switches would converge
+/// (specifications/pdq.md §11). The model leaves out Early Start, dampening, profiles and list lengths, because they
+/// affect only the convergence.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let parameters = Parameters::of(plan.settings);
     if parameters.aging > 0.0 {
         return Err(Unfit {
             key: "scheme.pdq.aging".to_owned(),
-            problem: "the flow engine does not support `aging`: a flow would lose its age, and with it its turn, as \
-                      soon as it sends".to_owned(),
+            problem: "the flow engine does not support `aging`: as soon as a flow sent, it would lose its age and be \
+                      paused again".to_owned(),
             hint: "leave `aging` out, or choose kind = \"packet\" in [engine]".to_owned(),
         });
     }
@@ -85,13 +86,13 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     })
 }
 
-/// Bytes of a packet besides the payload.
+/// Bytes of a packet in addition to the payload.
 #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 fn header(parameters: &Parameters) -> u32 {
     Packet::LEN as u32 + parameters.h_sched
 }
 
-/// Number of links on the longest path.
+/// Greatest number of links that a path may have.
 const MOST_LINKS: usize = 12;
 
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {

@@ -1,4 +1,4 @@
-//! Tests of the list and of the controller alone: the worked examples of specifications/pdq.md §13.
+//! Tests of the flow list and of the controller, without hosts. Many are worked examples of specifications/pdq.md §13.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -17,7 +17,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// The header of a sender whose flow still needs this many round trips.
+/// The header of a request for a flow that needs `round_trips` more round trips at full rate.
 fn asks(round_trips: f64) -> Scheduling {
     Scheduling {
         rate: 1_000_000,
@@ -37,7 +37,8 @@ fn controller(rules: Parameters) -> Controller {
     Controller::new(ME, GBPS, rules)
 }
 
-/// One round trip of a flow through one switch. Returns the granted rate, or `None` if the flow is paused.
+/// Passes a request and its acknowledgement through one controller. Returns the granted rate in Kbit/s, or `None` if
+/// the flow is paused.
 fn round(of: &mut Controller, now: Time, key: u64, mut header: Scheduling) -> Option<u32> {
     let key = FlowKey(key);
     of.forward(now, key, &mut header, 0);
@@ -118,7 +119,7 @@ fn oracle_13_7_nearly_complete_flows_do_not_count_up_to_a_limit() {
     let three = list(&[0.5, 1.0, 1.5]);
     assert_eq!(available(&three, &rules()), line);
     assert_eq!(available(&three, &Parameters { variant: Variant::Basic, ..rules() }), 0);
-    // The list is sorted, so the last flow is the one that counts.
+    // The flows before the last flow need 2 round trips together, so Early Start ignores them, but not the last flow.
     assert_eq!(available(&list(&[0.5, 0.5, 1.0, 1.5]), &rules()), 0);
     assert_eq!(available(&list(&[0.5, 1.9]), &rules()), line);
     assert_eq!(available(&list(&[0.5, 2.1]), &rules()), 0);
@@ -175,7 +176,7 @@ fn a_flow_that_another_switch_pauses_leaves_its_place_to_others() {
     controller.forward(us(2), FlowKey(1), &mut elsewhere, 0);
     assert_eq!((elsewhere.pauseby, controller.flows.len()), (99, 1));
     assert!(round(&mut controller, us(3), 2, asks(50.0)).is_some());
-    // A pause by another switch in an acknowledgement has the same effect.
+    // An acknowledgement with a pause by another switch also removes the flow from the list.
     let mut answer = Scheduling { pauseby: 99, rate: 5, ..asks(50.0) };
     controller.acknowledge(FlowKey(2), &mut answer);
     assert_eq!((answer.rate, controller.flows.len()), (0, 0));
@@ -212,17 +213,25 @@ fn dampening_delays_all_paused_flows_and_in_profile_f_only_less_critical_ones() 
     let dampening = Duration::from_us(100);
     for (profile, critical) in [(Profile::Literal, None), (Profile::Fast, Some(1_000_000))] {
         let mut controller = controller(Parameters { profile, dampening, ..rules() });
-        // The first flow has a grant, but its acknowledgement has not come back. Profile F refuses the less critical
-        // second flow even without dampening.
+        // The first flow has a grant, but its acknowledgement has not returned. Profile F refuses the less critical
+        // second flow even without dampening, because it counts this grant.
         let mut first = asks(40.0);
         controller.forward(us(0), FlowKey(1), &mut first, 0);
         assert_eq!(first.pauseby, Scheduling::NOBODY);
-        assert_eq!(round(&mut controller, us(50), 2, asks(60.0)), None, "nothing of the first has come back");
+        assert_eq!(
+            round(&mut controller, us(50), 2, asks(60.0)),
+            None,
+            "the first flow's acknowledgement has not returned"
+        );
         assert_eq!(round(&mut controller, us(60), 3, asks(30.0)), critical);
         for at in [200, 250] {
             let mut header = asks(20.0);
             controller.forward(us(at), FlowKey(4), &mut header, 0);
-            assert_eq!(header.pauseby, Scheduling::NOBODY, "who was accepted itself is not held up");
+            assert_eq!(
+                header.pauseby,
+                Scheduling::NOBODY,
+                "dampening does not delay the accepted flow itself"
+            );
         }
     }
 }
@@ -247,7 +256,7 @@ fn a_host_that_sends_its_most_critical_flow_first_does_not_look_again() {
 #[test]
 fn very_small_rates_are_not_granted_unless_requested() {
     let mut controller = controller(rules());
-    // The first flow leaves 50 Mb/s, which is less than one packet of 12,000 bits in 150 us.
+    // The first flow leaves 50 Mb/s. One packet of 12,000 bits per round trip of 150 us would be 80 Mb/s.
     let most = Scheduling { rate: 950_000, ..asks(40.0) };
     assert_eq!(round(&mut controller, us(0), 1, most), Some(950_000));
     assert_eq!(round(&mut controller, us(1), 2, asks(50.0)), None);
@@ -271,17 +280,22 @@ fn flows_beyond_the_list_share_the_remaining_capacity() {
     let slow = |round_trips| Scheduling { rate: 200_000, ..asks(round_trips) };
     assert_eq!(round(&mut controller, us(0), 1, slow(40.0)), Some(200_000));
     assert_eq!(round(&mut controller, us(1), 2, slow(50.0)), Some(200_000));
-    // The list leaves 600 Mb/s; two flows outside the list then get 300 Mb/s each.
+    // The two flows in the list leave 600 Mb/s. One flow outside the list gets 600 Mb/s, and two flows get 300 Mb/s
+    // each.
     assert_eq!(round(&mut controller, us(2), 3, asks(60.0)), Some(600_000));
     assert_eq!(round(&mut controller, us(3), 4, asks(70.0)), Some(300_000));
     assert_eq!(round(&mut controller, us(4), 3, asks(60.0)), Some(300_000));
     assert_eq!(controller.flows.len(), 2);
-    // A more critical flow displaces the last flow of the list, which then shares the rest with the others.
+    // Flow 5 displaces flow 2, the last flow of the list. Flow 2 then shares the remaining capacity with flows 3 and 4.
     assert_eq!(round(&mut controller, us(5), 5, slow(30.0)), Some(200_000));
-    assert_eq!(round(&mut controller, us(6), 2, slow(50.0)), Some(200_000), "a third of what is left");
+    assert_eq!(
+        round(&mut controller, us(6), 2, slow(50.0)),
+        Some(200_000),
+        "a third of the remaining 600 Mb/s"
+    );
     let keys: Vec<u64> = controller.flows.entries().iter().map(|entry| entry.criticality.key.0).collect();
     assert_eq!(keys, [5, 1]);
-    // A flow that ends makes room in the list, and does not count any more.
+    // Flow 1 leaves a place in the list, and flows 3 and 4 no longer use capacity. Flow 2 joins the list again.
     controller.end(FlowKey(3));
     controller.end(FlowKey(4));
     controller.end(FlowKey(1));
@@ -308,9 +322,10 @@ fn flows_silent_for_long_are_removed_from_the_list() {
     assert_eq!(controller.flows.len(), 1);
 }
 
-/// Flows that ask once per round trip, in any order, settle. The number of round trips is at most one more than the
-/// number of more critical flows (specifications/pdq.md §4.5). Then the link grants its capacity, and up to as much
-/// again to each nearly complete flow.
+/// If flows request rates once per round trip, in any order, the grants stop changing after a number of round trips.
+/// For each flow, this number is at most one more than the number of more critical flows (specifications/pdq.md §4.5).
+/// Then flows that are not nearly complete have at most the capacity of the link, and all flows together have at least
+/// the capacity.
 #[test]
 fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
     const FLOWS: u64 = 8;
@@ -348,8 +363,8 @@ fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
 #[test]
 fn a_flow_that_another_switch_lets_go_waits_if_the_link_has_been_given_away() {
     let mut link = controller(rules());
-    // The flow passed while a switch further on paused it, so it has no place in this link's list. That switch now
-    // releases it.
+    // Flow 1 is not in this link's list, because another switch paused the flow when its packet passed this link. The
+    // other switch now releases the flow.
     let mut waiting = Scheduling { pauseby: ME + 1, ..asks(9.0) };
     link.forward(us(0), FlowKey(1), &mut waiting, 0);
     let mut released = Scheduling { pauseby: Scheduling::NOBODY, ..waiting };
@@ -358,5 +373,5 @@ fn a_flow_that_another_switch_lets_go_waits_if_the_link_has_been_given_away() {
     assert_eq!(round(&mut link, us(10), 2, asks(5.0)), Some(1_000_000));
     link.acknowledge(FlowKey(1), &mut released);
     assert_eq!((released.pauseby, released.rate), (ME, 0));
-    assert_eq!(link.flows.index(FlowKey(1)), None, "it joins with its next packet, if there is one");
+    assert_eq!(link.flows.index(FlowKey(1)), None, "the flow joins the list with its next packet");
 }

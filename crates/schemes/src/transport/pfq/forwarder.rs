@@ -1,4 +1,4 @@
-//! The choice of ports by credits.
+//! Chooses the egress ports of packets by credits.
 
 use super::ledger::Ledger;
 use super::queue::flow_of;
@@ -9,13 +9,13 @@ use raddle_core::{
 use raddle_topology::routing::Routing;
 use std::sync::Arc;
 
-/// Interval between ticks, at which unacknowledged credits are checked.
+/// Interval between ticks. At each tick, the forwarder checks for unacknowledged credits.
 const TICK: Duration = Duration::from_us(200);
 
-/// The rule by which a packet's ports are chosen.
+/// The rule that chooses the egress ports of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Each hop draws uniformly among the ports that have credit and lead one hop closer to the destination.
+    /// Each hop draws a port uniformly from the ports that have credit and lead one hop closer to the destination.
     Adaptive,
     /// The packet follows a path drawn at its source.
     Strict {
@@ -24,14 +24,14 @@ pub(crate) enum Mode {
     },
 }
 
-/// A node's state of one of its links.
+/// The node's state of one of its links.
 struct Port {
     /// Number of packet buffers per flow at the far end.
     buffers: u32,
-    /// Flows that have credits in use, and the number of these credits. The list is short: it covers the packets of
-    /// about one round trip.
+    /// The flows that have packets in buffers at the far end, and the number of these packets. The list is short,
+    /// because it covers the packets of about one round trip.
     in_use: Vec<(u32, u32)>,
-    /// Credits given and taken.
+    /// The credits sent to the neighbour, and the credits received from it.
     ledger: Ledger,
 }
 
@@ -41,8 +41,8 @@ impl Port {
         used.is_none_or(|&(_, used)| used < self.buffers)
     }
 
-    /// Records that a buffer of the flow at the far end is free. Returns true if a packet of the flow may be waiting
-    /// for it, that is, if the flow had no credit left.
+    /// Records that one of the flow's buffers at the far end is free again. Returns true if the flow had no credit
+    /// left, so that a packet of the flow may be waiting.
     #[inline]
     fn free(&mut self, flow: u32) -> bool {
         let Some(place) = self.in_use.iter().position(|of| of.0 == flow) else { return false };
@@ -56,7 +56,7 @@ impl Port {
     }
 }
 
-/// A node's port choice, and its credits for the buffers at the far ends of its links.
+/// The forwarder of one node: chooses ports, and keeps the node's credits for the buffers at the far ends of its links.
 pub(crate) struct PfqForwarder {
     id: NodeId,
     routing: Arc<Routing>,
@@ -64,14 +64,14 @@ pub(crate) struct PfqForwarder {
     ports: Vec<Port>,
     /// Time of the next tick; [`Time::NEVER`] while all credits are acknowledged.
     tick: Time,
-    /// Messages to send after a tick.
+    /// Credits and acknowledgements to send after a tick, with the port of each.
     again: Vec<(PortId, Credit)>,
     choices: Stream,
     productive: Vec<PortId>,
 }
 
 impl PfqForwarder {
-    /// The forwarder of node `id`; packets have at most `packet_bytes` bytes.
+    /// The forwarder of node `id`, for packets of at most `packet_bytes` bytes.
     #[must_use]
     pub(crate) fn new(id: NodeId, routing: &Arc<Routing>, mode: Mode, packet_bytes: u32, seed: u64) -> Self {
         let topology = routing.topology();
@@ -97,13 +97,13 @@ impl PfqForwarder {
         }
     }
 
-    /// Number of packets of all flows that this node has sent into its neighbours' buffers.
+    /// Number of packets, over all flows, that this node has sent and that still occupy buffers of its neighbours.
     #[cfg(test)]
     pub(super) fn credits_in_use(&self) -> u32 {
         self.ports.iter().flat_map(|port| &port.in_use).map(|&(_, used)| used).sum()
     }
 
-    /// Schedules a tick, unless one is scheduled.
+    /// Schedules a tick, unless a tick is already scheduled.
     #[inline]
     fn expect_tick(&mut self, now: Time) {
         if self.tick == Time::NEVER {
@@ -111,7 +111,8 @@ impl PfqForwarder {
         }
     }
 
-    /// A next hop with credit for a packet that is not at its destination; `None` if there is none.
+    /// Draws the egress port of a packet that is not at its destination; `None` if no port with credit leads closer to
+    /// `dst`.
     fn adaptive(&mut self, flow: u32, dst: NodeId, ports: &Ports<'_>) -> Option<PortId> {
         let mut productive = std::mem::take(&mut self.productive);
         self.routing.productive(self.id, dst, &mut productive);
@@ -194,6 +195,6 @@ impl Forwarder for PfqForwarder {
         self.tick = if all_settled { Time::NEVER } else { now + TICK };
     }
 
-    /// PFQ idealises failures away: packets for a dead link wait.
+    /// PFQ does not handle failures: packets for a failed link wait until the link is repaired.
     fn link(&mut self, _: LinkId, _: bool) {}
 }

@@ -1,4 +1,4 @@
-//! Senders that send whenever their node accepts another packet, and receivers that record arrivals.
+//! The host: sends a packet whenever its node has room for another packet, and records the packets that arrive.
 
 use super::forwarder::Mode;
 use crate::transport::lids::Lids;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Bytes of the data header.
 pub(super) const HEADER: u32 = 36;
 
-/// Sender and receiver of one node.
+/// The sender and the receiver of one node.
 pub(crate) struct PfqHost {
     id: NodeId,
     routing: Arc<Routing>,
@@ -32,15 +32,15 @@ struct Outgoing {
     lid: u16,
     released: u64,
     seq: u32,
-    /// Number of packets that the host has passed to its node and that have not left the node.
+    /// Number of packets of this flow that are still inside the host's node.
     inside: usize,
-    /// Upper bound of `inside`: two packets for each port that leads closer to the destination, one in service and one
-    /// waiting.
+    /// Upper bound of `inside`: two packets, one in transmission and one waiting, for each port that leads closer to
+    /// the destination.
     most_inside: usize,
 }
 
 impl PfqHost {
-    /// The host of node `id`; full packets have `mtu` payload bytes.
+    /// The host of node `id`. A full packet has `mtu` payload bytes.
     #[must_use]
     pub(crate) fn new(id: NodeId, routing: &Arc<Routing>, mode: Mode, mtu: u16, seed: u64) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl PfqHost {
         }
     }
 
-    /// The next packet to send, or the time at which the application produces one.
+    /// The next packet to send. If there is none, the time at which the application produces the next packet.
     fn next_packet(&mut self, now: Time) -> Result<Packet, Time> {
         let mut wake = Time::NEVER;
         for step in 0..self.sending.len() {

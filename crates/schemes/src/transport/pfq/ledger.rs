@@ -1,39 +1,41 @@
-//! The credits of one link, in both directions, as recorded at one end. The ledger recovers lost credits.
+//! The record of the credits of one link, in both directions, at one end of the link. The ledger recovers lost credits.
 //!
-//! Credits are numbered. Each credit also names the flow of the credit before it, so the next credit repairs a single
-//! loss. A credit also acknowledges the credits of the other direction, by their number. At each tick, a node sends
-//! again the unacknowledged credits that are at least two ticks old. A node that has taken credits but has sent none
-//! since sends an acknowledgement at the next tick. A neighbour that is silent for long counts as gone, so that a
-//! fabric that has lost a link becomes idle.
+//! Credits are numbered. Each credit also names the flow of the previous credit, so the next credit repairs a single
+//! loss. A credit also acknowledges the credits of the other direction by their number. At each tick, a node resends
+//! the unacknowledged credits that are at least two ticks old. If a node has received credits and has sent no credit
+//! since, it sends an acknowledgement at the next tick. A neighbour that is silent for a long time is presumed gone, so
+//! that a fabric with a failed link becomes idle.
 //!
-//! Memory: the credits of about two ticks. Cost per credit: a few words.
+//! Memory: the credits of about two ticks, a few words per credit.
 
 use raddle_core::Credit;
 use std::collections::VecDeque;
 
-/// Number of ticks of silence after which the neighbour counts as gone, and credits are no longer sent again.
+/// Number of ticks without a message after which the neighbour is presumed gone. The ledger then no longer resends
+/// credits.
 const PATIENCE: u32 = 100;
 
-/// Credits given to the neighbour at a port, and credits taken from it. Numbers are modulo 2^32.
+/// The credits given to the neighbour at one port (sent), and the credits taken from this neighbour (received). All
+/// numbers of credits are modulo 2^32.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ledger {
-    /// The last credit given.
+    /// The last credit that was sent.
     last: Credit,
-    /// Number of credits that the neighbour has acknowledged.
+    /// Number of the last credit that the neighbour has acknowledged.
     acknowledged: u32,
-    /// The flows of the credits given, in order; the last flow belongs to credit number `last.given`. Acknowledged
+    /// The flows of the credits sent, in order. The last flow is that of credit number `last.given`. Acknowledged
     /// entries are removed at the next tick.
     open: VecDeque<u32>,
-    /// Number of credits given by the last tick, and by the tick before.
+    /// Number of the last credit sent before the last tick, and before the tick before that.
     given_by_tick: [u32; 2],
-    /// True if the neighbour may not know which credits have been taken.
+    /// True if credits have been received that this end has not acknowledged yet.
     owes_word: bool,
-    /// Number of ticks since the neighbour's last message or this end's last new credit.
+    /// Number of ticks since the last message from the neighbour, or since the last new credit if that was later.
     silent: u32,
 }
 
 impl Ledger {
-    /// Gives a credit for a flow.
+    /// Makes the next credit for a flow, to be sent to the neighbour.
     #[inline]
     pub(super) fn give(&mut self, flow: u32) -> Credit {
         self.last.give(flow);
@@ -43,8 +45,8 @@ impl Ledger {
         self.last
     }
 
-    /// Takes a credit. Returns the flows that it gives credit to, the latest first. Returns none if the credit was
-    /// taken before, or if earlier credits were lost that this credit does not name.
+    /// Handles a received credit. Returns the flows that gain credit, the latest first. Returns no flow if the credit
+    /// is a duplicate, or if a credit was lost that this credit does not name.
     #[inline]
     pub(super) fn take<'a>(&mut self, credit: &'a Credit) -> &'a [u32] {
         self.silent = 0;
@@ -59,14 +61,14 @@ impl Ledger {
         flows
     }
 
-    /// Number of credits that the neighbour has not acknowledged.
+    /// Number of credits sent that the neighbour has not acknowledged.
     #[inline]
     fn unacknowledged(&self) -> u32 {
         self.last.given.wrapping_sub(self.acknowledged)
     }
 
-    /// Sends again the credits that the neighbour should have taken by now, or else sends an acknowledgement that is
-    /// due.
+    /// Resends the credits that are at least two ticks old and still unacknowledged. If there are none, sends an
+    /// acknowledgement if one is due.
     #[allow(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32")]
     pub(super) fn tick(&mut self, mut say: impl FnMut(Credit)) {
         self.silent = (self.silent + 1).min(PATIENCE);
@@ -89,7 +91,8 @@ impl Ledger {
         self.owes_word = false;
     }
 
-    /// True if this end owes no acknowledgement, and either awaits none or counts the neighbour as gone.
+    /// True if this end has no acknowledgement to send, and either awaits no acknowledgement or presumes that the
+    /// neighbour is gone.
     #[inline]
     pub(super) fn is_settled(&self) -> bool {
         !self.owes_word && (self.unacknowledged() == 0 || self.silent >= PATIENCE)
@@ -101,7 +104,7 @@ mod tests {
     use super::*;
     use raddle_core::Stream;
 
-    /// The messages of a ledger at a tick.
+    /// The credits and acknowledgements that a ledger sends at a tick.
     fn said(ledger: &mut Ledger) -> Vec<Credit> {
         let mut said = Vec::new();
         ledger.tick(|credit| said.push(credit));
@@ -123,11 +126,11 @@ mod tests {
     fn more_losses_are_repaired_at_the_third_tick() {
         let (mut near, mut far) = (Ledger::default(), Ledger::default());
         let credits: Vec<Credit> = (10..16).map(|flow| near.give(flow)).collect();
-        assert_eq!(far.take(&credits[5]), [0; 0], "it does not name the first four");
+        assert_eq!(far.take(&credits[5]), [0; 0], "the credit does not name the first four flows");
         assert_eq!(
             (said(&mut near), said(&mut near)),
             (vec![], vec![]),
-            "a word of the neighbour may be on its way"
+            "an acknowledgement of the neighbour may be in flight"
         );
         assert!(!near.is_settled());
         let again = said(&mut near);
@@ -153,8 +156,8 @@ mod tests {
         assert_eq!(said(&mut near).len(), 1);
     }
 
-    /// Two ends give credits for hundreds of flows over links that lose half of all messages; numbers wrap. Each credit
-    /// is taken once, in order.
+    /// Two ends send credits for hundreds of flows over a link that loses half of all messages. The numbers of the
+    /// credits wrap. Each end receives each credit once, in order.
     #[test]
     fn every_credit_counts_once_under_any_losses() {
         for seed in 0..20 {

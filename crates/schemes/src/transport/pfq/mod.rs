@@ -7,15 +7,16 @@
 //! dropped for lack of buffers. If a link loses a credit, the far end [sends it again](ledger).
 //!
 //! In `adaptive` mode, a packet draws its port uniformly at each hop: from the ports *with credit* that lead one hop
-//! closer to the destination. It waits if there is none. In `strict` mode, a packet follows a path drawn at its source.
-//! In both modes flows use only shortest paths, whose buffers form no cycle, so deadlock is impossible.
+//! closer to the destination. A packet waits if no such port exists. In `strict` mode, a packet follows a path that is
+//! drawn at its source. In both modes flows use only shortest paths, whose buffers form no cycle, so a deadlock is
+//! impossible.
 //!
 //! Cost: two events per packet and hop, and one per credit. Memory grows with the number of live flows times the links
-//! that they use, which is the paper's argument against PFQ.
+//! that they use, which is why the paper considers PFQ impractical.
 //!
 //! # Differs from the paper
-//! - The paper gives no parameters. The buffers of a flow hold the bytes of 2 link delays, plus 2 packets, and at least
-//!   4 packets.
+//! - The paper gives no parameters. At each link, a flow has buffers for the bytes of 2 link delays plus 2 packets, but
+//!   for at least 4 packets.
 //! - Packets carry R2C2's data header, so that both schemes send the same number of bytes.
 //! - There is no recovery from failures. Packets that a link loses are lost for good, and the buffers that they would
 //!   have freed stay occupied. Packets that wait for these buffers keep waiting.

@@ -4,15 +4,15 @@ use raddle_core::{Admit, Bytes, Credit, Header, Packet, Paused, Queue, Time};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// Packets of topology discovery have their own queue, under a handle that no flow has.
+/// Packets of topology discovery have their own queue. Its handle belongs to no flow.
 const OF_DISCOVERY: u32 = Credit::NOBODY;
 
 /// The queues of all flows at one port.
 #[derive(Debug)]
 pub(crate) struct FlowQueues {
     quantum: u32,
-    /// The only packet at the port: its flow, slot and size. Its flow's queue would be new and would end with this
-    /// packet, so it needs no queue.
+    /// The flow, slot and size of a packet that is alone at the port. Such a packet needs no queue, which saves the
+    /// cost of creating and removing a queue.
     lone: Option<(u32, u32, u32)>,
     flows: FxHashMap<u32, u32>,
     queues: Vec<FlowQueue>,
@@ -30,7 +30,7 @@ struct FlowQueue {
 }
 
 impl FlowQueues {
-    /// Queues of which each may send `quantum` bytes per turn.
+    /// Queues for a port. A flow's queue may send `quantum` bytes per turn.
     #[must_use]
     pub(crate) fn new(quantum: u32) -> Self {
         Self {

@@ -24,7 +24,7 @@ const INFO: Info = Info {
     differs: &[
         "the paper gives no parameters: at each link, a flow has buffers for 2 link delays and 2 packets, at least \
          for 4 packets",
-        "packets carry R2C2's data header, so that PFQ and R2C2 put the same bytes on the wire",
+        "packets carry R2C2's data header, so that PFQ and R2C2 send the same number of bytes",
         "packets that are lost with a failed link are not retransmitted; lost credits are restored",
     ],
     view: View::Local,
@@ -32,7 +32,7 @@ const INFO: Info = Info {
 };
 
 choices! {
-    /// The rule by which a packet's ports are chosen.
+    /// The rule that chooses the egress ports of a packet.
     enum Way {
         Adaptive = "adaptive",
         Strict = "strict",
@@ -50,7 +50,8 @@ parameters! {
     }
 }
 
-/// The fluid model of PFQ: max-min shares, with each flow split evenly over the next hops of shortest paths.
+/// The fluid model of PFQ: flows get max-min shares. At each node, a flow splits evenly over the next hops of the
+/// shortest paths.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let ways = Ways::Own(fluid::evenly(plan));
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways })
@@ -82,7 +83,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
                      has routes of {longest} hops and nodes with {ports} ports",
                     1 << hop_bits
                 ),
-                hint: "give another `hop_bits`, or choose mode = \"adaptive\"".into(),
+                hint: "set another `hop_bits`, or choose mode = \"adaptive\"".into(),
             });
         }
     }

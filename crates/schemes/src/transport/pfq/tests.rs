@@ -54,13 +54,14 @@ fn credits_run_out_and_come_back() {
     let states = [PortState::idle(Rate::from_gbps(10)); 4];
     let ports = Ports(&states);
     let mut forward = |flow, dst| forwarder.forward(Time::ZERO, &mut packet(flow, dst, 1_536), None, &ports);
-    // Node 1 is a neighbour: one port leads to it, with four buffers per flow.
+    // Node 1 is a neighbour. Only port 0 leads to node 1, and node 1 has four buffers per flow.
     for _ in 0..4 {
         assert_eq!(forward(7, 1), Verdict::Forward(PortId(0)));
     }
     assert_eq!(forward(7, 1), Verdict::Hold(HoldKey(7)));
     assert_eq!(forward(8, 1), Verdict::Forward(PortId(0)), "another flow has its own");
-    // Node 5 is diagonal: the forwarder avoids the port without credit.
+    // Ports 0 and 2 both lead to node 5, the diagonal neighbour. The forwarder avoids port 0, where flow 7 has no
+    // credit.
     assert_eq!(forward(7, 5), Verdict::Forward(PortId(2)));
     assert_eq!(forward(9, 0), Verdict::Deliver);
     let mut freed = Vec::new();

@@ -1,36 +1,39 @@
-//! Anti-entropy (§3.2): after lost broadcasts, nodes detect that their flow tables differ, and make them equal again.
+//! Anti-entropy (R2C2 §3.2): after a broadcast is lost, nodes detect that their flow tables differ, and make the tables
+//! equal again.
 //!
-//! A node is the authority on its own flows. While the tables are in doubt, each node runs one round per period, in
-//! which it broadcasts a digest of its flows. A node whose table disagrees with the digest requests a snapshot, which
-//! replaces its entries of the sender. A node also requests a snapshot if no digest has confirmed its entries of
-//! another node for some rounds: a node without flows sends no digests. An event that arrives between request and
-//! snapshot may be newer than the snapshot, which the node then ignores. Rounds end by themselves when no node has
-//! flows. A later round makes up for lost digests, requests and snapshots.
+//! A node is the authority on its own flows. While the tables may differ, each node runs one anti-entropy round per
+//! period. In a round, the node broadcasts a digest of its flows. A node whose table disagrees with the digest requests
+//! a snapshot from the sender of the digest. The snapshot replaces the table's entries of that sender. A node without
+//! flows sends no digests, so a node also requests a snapshot if no digest has confirmed its entries of another node
+//! for some rounds. If an event of the sender arrives between the request and the snapshot, the node ignores the
+//! snapshot, because the event may be newer. Rounds end by themselves when no node has flows. If a digest, a request or
+//! a snapshot is lost, a later round repairs the loss.
 
 use crate::choices;
 use raddle_core::{Duration, Stream, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 choices! {
-    /// When nodes suspect that their flow tables differ.
+    /// When nodes compare their flow tables.
     pub enum Doubt {
-        /// For some rounds after a failure, a repair, or a notice of a dropped broadcast. Enough if every loss is
-        /// noticed.
+        /// For some rounds after a failure, a repair, or a notice of a dropped broadcast. This is enough if every loss
+        /// of a broadcast is detected.
         AfterFaults = "after_faults",
-        /// As long as there are flows: for links that lose packets.
+        /// As long as there are flows. This is for links that may lose packets without notice.
         Always = "always",
     }
 }
 
-/// Number of rounds after a fault: more than [`SETTLING`], so that some rounds come after it.
+/// Number of rounds after a fault. It is greater than [`SETTLING`], so that some rounds come after earlier broadcasts
+/// have arrived.
 const ROUNDS: u32 = 4;
 /// Number of periods after a topology change during which earlier broadcasts may still arrive.
 const SETTLING: u64 = 2;
-/// Number of periods without confirmation after which a node is asked for a snapshot. More than one: a digest may be
-/// lost.
+/// Number of periods without a confirming digest after which a snapshot is requested. It is more than one, because a
+/// digest may be lost.
 const PATIENCE: u64 = 3;
 
-/// The actions of one round.
+/// The actions of one anti-entropy round.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Round {
     /// The nodes to ask for a snapshot.
@@ -39,7 +42,7 @@ pub(super) struct Round {
     pub(super) speak: bool,
 }
 
-/// The rounds of one node.
+/// The anti-entropy rounds of one node.
 #[derive(Debug)]
 pub(super) struct AntiEntropy {
     doubt: Doubt,
@@ -48,17 +51,18 @@ pub(super) struct AntiEntropy {
     /// Random offset of the first round, so that nodes do not run their rounds at the same time.
     phase: Duration,
     next: Time,
-    /// Number of rounds still due after the last fault.
+    /// Number of rounds that this node must still run after the last fault.
     left: u32,
-    /// True if a broadcast of this node was lost: other nodes may not know that they must ask for its flows.
+    /// True if a broadcast of this node was lost. The node must then send a digest, because other nodes may not know
+    /// that their entries are wrong.
     must_speak: bool,
     /// Time of the last topology change, if there was one.
     changed: Option<Time>,
-    /// By source node, the time at which its known flows were last confirmed or learned.
+    /// By source node: the time at which this node's entries of the source were last confirmed or first seen.
     confirmed: BTreeMap<u16, Time>,
     /// Source nodes whose last digest disagreed with this node's table.
     contradicted: BTreeSet<u16>,
-    /// By source node, the number of the request that awaits its snapshot. An event of the source removes the entry.
+    /// By source node: the number of the snapshot request that is still open. An event of the source removes the entry.
     asked: BTreeMap<u16, u32>,
     requests: u32,
 }
@@ -96,23 +100,24 @@ impl AntiEntropy {
         }
     }
 
-    /// The topology has changed; `sources` are the nodes with known flows.
+    /// Called after a topology change. `sources` are the nodes whose flows are in this node's table.
     pub(super) fn fabric_changed(&mut self, now: Time, sources: impl Iterator<Item = u16>) {
         self.changed = Some(now);
         self.left = ROUNDS;
         self.confirmed = sources.map(|source| (source, now)).collect();
-        self.contradicted.clear(); // reachable nodes will broadcast new digests
+        self.contradicted.clear(); // the reachable nodes will broadcast new digests
         self.begin(now);
     }
 
-    /// A broadcast of this node was dropped.
+    /// Called when a broadcast of this node was dropped.
     pub(super) fn own_dropped(&mut self, now: Time) {
         self.left = ROUNDS;
         self.must_speak = true;
         self.begin(now);
     }
 
-    /// The node knows of flows. Returns true if this starts the rounds.
+    /// Called when this node's table has flows. Starts the rounds under [`Doubt::Always`]; returns true if they were
+    /// not running.
     pub(super) fn flows_known(&mut self, now: Time) -> bool {
         let begins = self.doubt == Doubt::Always && self.next == Time::NEVER;
         if begins {
@@ -121,7 +126,7 @@ impl AntiEntropy {
         begins
     }
 
-    /// The known flows of a node are confirmed.
+    /// Records that the table's entries of a source node are correct.
     pub(super) fn confirm(&mut self, now: Time, source: u16) {
         if self.next < Time::NEVER {
             self.confirmed.insert(source, now);
@@ -129,13 +134,13 @@ impl AntiEntropy {
         }
     }
 
-    /// The known flows of a node are wrong.
+    /// Records that the table's entries of a source node are wrong.
     pub(super) fn contradict(&mut self, now: Time, source: u16) {
         self.contradicted.insert(source);
         self.begin(now);
     }
 
-    /// The number of a request for a node's snapshot: the number of an earlier request if that may still be answered.
+    /// The number for a request of a node's snapshot. If an earlier request is still open, its number is used again.
     pub(super) fn ask(&mut self, source: u16) -> u32 {
         *self.asked.entry(source).or_insert_with(|| {
             self.requests = self.requests.wrapping_add(1);
@@ -143,26 +148,28 @@ impl AntiEntropy {
         })
     }
 
-    /// An event of a node has arrived. Cancels the pending request: its snapshot may be older and would undo the event.
+    /// Called when an event of a node has arrived. Cancels the open request to this node, because the snapshot may be
+    /// older than the event and would undo it.
     pub(super) fn heard(&mut self, source: u16) {
         if !self.asked.is_empty() {
             self.asked.remove(&source);
         }
     }
 
-    /// True if the answer to this request is still wanted.
+    /// True if this request is still open, so that its answer can be used.
     pub(super) fn is_news(&self, source: u16, request: u32) -> bool {
         self.asked.get(&source) == Some(&request)
     }
 
-    /// Runs a round. `has_flows` is true if this node has flows of its own; `sources` are the other nodes with known
-    /// flows.
+    /// Runs a round. `has_flows` is true if this node sends flows. `sources` are the other nodes whose flows are in
+    /// this node's table.
     pub(super) fn round(&mut self, now: Time, has_flows: bool, sources: &BTreeSet<u16>) -> Round {
         self.confirmed.retain(|source, _| sources.contains(source));
         for &source in sources {
             self.confirmed.entry(source).or_insert(now);
         }
-        // Events in flight during a topology change may announce flows whose end is never broadcast.
+        // An event that was in flight during a topology change may announce a flow whose FINISH this node never
+        // receives.
         let settled = self.changed.map(|changed| changed + self.period * SETTLING);
         let doubted = |at: Time| self.doubt == Doubt::Always || settled.is_some_and(|settled| at <= settled);
         let overdue = |&(_, &at): &(&u16, &Time)| doubted(at) && at + self.period * PATIENCE <= now;
@@ -215,7 +222,7 @@ mod tests {
             rounds(&mut node, true, &[7, 9], at(650)).into_iter().map(|(_, round)| round.ask).collect();
         assert_eq!(asked, [[9]; 4].map(BTreeSet::from));
         node.confirm(at(660), 9);
-        assert_eq!(rounds(&mut node, true, &[7, 9], at(5_000)).len(), 1, "everybody agrees");
+        assert_eq!(rounds(&mut node, true, &[7, 9], at(5_000)).len(), 1, "all tables agree");
         assert_eq!(node.next(), Time::NEVER);
     }
 
@@ -226,7 +233,11 @@ mod tests {
         let taken = rounds(&mut node, false, &[7], at(450));
         let asked: Vec<Time> =
             taken.into_iter().filter(|(_, round)| round.ask == [7].into()).map(|(now, _)| now).collect();
-        assert_eq!(asked, [at(400)], "first seen at 100, and three periods later not confirmed");
+        assert_eq!(
+            asked,
+            [at(400)],
+            "the entries were first seen at 100 us and not confirmed for three periods"
+        );
     }
 
     #[test]
@@ -262,7 +273,7 @@ mod tests {
     fn a_snapshot_is_news_unless_an_event_has_come_since_the_first_request() {
         let mut node = node(Doubt::Always);
         let first = node.ask(7);
-        assert_eq!(node.ask(7), first, "the first may yet be answered");
+        assert_eq!(node.ask(7), first, "the first request may still be answered");
         assert!(node.is_news(7, first) && !node.is_news(9, first));
         node.heard(9);
         assert!(node.is_news(7, first));

@@ -1,7 +1,7 @@
-//! The receiving end of reliable flows: stores which packets have arrived, and schedules acknowledgements.
+//! The receiving end of reliable flows: records which packets have arrived, and schedules acknowledgements.
 //!
-//! The receiver keeps a complete flow until the source has announced the flow's end. If the last acknowledgement is
-//! lost, the source retransmits a packet, and the receiver must answer it.
+//! The receiver remembers a complete flow until the source has announced the flow's end. If the last acknowledgement is
+//! lost, the source retransmits a packet, and the receiver must acknowledge it again.
 
 use crate::transport::lids::QUARANTINE;
 use crate::transport::reassembly::Incoming;
@@ -10,13 +10,13 @@ use raddle_wire::r2c2::{Acknowledgement, Data, Event, EventKind};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Number of packets per acknowledgement. At 52 bytes for four packets, acknowledgements take less than a hundredth of
-/// the rate, which is a small part of the reverse paths' headroom.
+/// Number of packets per acknowledgement. With 52 bytes per four packets, acknowledgements need less than a hundredth
+/// of the flow's rate. This is a small part of the headroom on the reverse paths.
 const PACKETS_ANSWERED: u32 = 4;
 /// Longest delay of an acknowledgement.
 const PATIENCE: Duration = Duration::from_us(20);
-/// Time for which an ended flow is kept. By then all its packets have left the fabric, and its number is still in
-/// quarantine.
+/// Time for which the receiver remembers an ended flow. By then, all packets of the flow have left the fabric, and the
+/// flow's number is not reused yet.
 const MEMORY: Duration = Duration::from_ps(QUARANTINE.as_ps() / 2);
 
 /// All incoming flows of a node, by handle.
@@ -27,27 +27,27 @@ pub(super) struct Arrivals {
     tells: bool,
     flows: FxHashMap<u32, Arriving>,
     complete: BTreeMap<u32, Complete>,
-    /// Complete flows that have ended and the time of their end, in order of time.
+    /// The complete flows that have ended, in order of the time at which they ended.
     ended: VecDeque<(Time, u32)>,
-    /// Flows with unanswered packets, in order of the time at which the answer is due. Entries of flows that have since
-    /// been answered are stale.
+    /// Flows with unacknowledged packets, ordered by the time at which the acknowledgement is due. An entry is stale if
+    /// the flow has been acknowledged since.
     owed: VecDeque<(Time, u32)>,
 }
 
-/// An incomplete flow.
+/// A flow of which packets are still missing.
 #[derive(Debug, Default)]
 struct Arriving {
     incoming: Incoming,
-    /// Number of packets that have arrived since the last answer.
+    /// Number of packets that have arrived since the last acknowledgement.
     unanswered: u32,
-    /// The latest of these packets, and the one with the highest sequence number.
+    /// The last of these packets to arrive. The next field is the packet among them with the highest sequence number.
     latest: u32,
     highest: u32,
-    /// Time at which these packets must be answered.
+    /// Time by which these packets must be acknowledged.
     due: Time,
     /// Bytes received in order; counted only if the node reports progress.
     bytes: u64,
-    /// Sequence number and bytes of each packet that has arrived out of order; filled only if the node reports
+    /// Sequence number and payload bytes of each packet that has arrived out of order. Used only if the node reports
     /// progress.
     early: FxHashMap<u32, u16>,
 }
@@ -57,11 +57,11 @@ struct Arriving {
 struct Complete {
     since: Time,
     packets: u32,
-    /// Time of the flow's announced or presumed end.
+    /// Time at which the source announced the end of the flow, or at which the end was presumed.
     ended: Option<Time>,
 }
 
-/// Contents of an [`Acknowledgement`] to the source of flow `key`; `seq` is the packet that it answers.
+/// Contents of an [`Acknowledgement`] to the source of flow `key`, in answer to packet `seq`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) key: u32,
@@ -74,15 +74,15 @@ pub(super) struct Answer {
 /// The results of a data packet's arrival.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Taken {
-    /// Report of the bytes received in order, if there are more than before and the node reports progress.
+    /// A report of the bytes received in order, if this number has grown and the node reports progress.
     pub(super) in_order: Option<Report>,
     pub(super) delivered: Option<Report>,
     pub(super) answer: Option<Answer>,
 }
 
 impl Arrivals {
-    /// A receiver without flows. It accepts `window` packets, counted from the first missing packet, and reports the
-    /// progress of flows if `tells` is true.
+    /// A receiver without flows. For each flow, it accepts `window` packets, counted from the first missing packet. It
+    /// reports the progress of flows if `tells` is true.
     pub(super) fn new(window: u16, tells: bool) -> Self {
         Self {
             window,
@@ -105,7 +105,8 @@ impl Arrivals {
         let before = flow.incoming.next();
         let ahead = data.seq.wrapping_sub(before) as i32;
         if ahead >= self.window.into() || !flow.incoming.take(data) {
-            // The packet is a duplicate or beyond the window, so the source needs an up-to-date acknowledgement.
+            // The packet is a duplicate or beyond the window. The source does not know the state of the flow, so it
+            // gets an acknowledgement at once.
             return Taken { answer: Some(flow.answer(key, data.seq)), ..Taken::default() };
         }
         let in_order = self.tells.then(|| flow.count(before, data)).flatten();
@@ -133,12 +134,12 @@ impl Arrivals {
         Taken { in_order, delivered: None, answer }
     }
 
-    /// Time at which the next answer is due.
+    /// Time at which the next acknowledgement is due.
     pub(super) fn due(&self) -> Time {
         self.owed.front().map_or(Time::NEVER, |&(due, _)| due)
     }
 
-    /// The next answer that is due, if there is one.
+    /// The next acknowledgement that is due by `now`, if there is one.
     pub(super) fn next_answer(&mut self, now: Time) -> Option<Answer> {
         while let Some((due, key)) = self.owed.pop_front_if(|&mut (due, _)| due <= now) {
             if let Some(flow) = self.flows.get_mut(&key)
@@ -151,7 +152,7 @@ impl Arrivals {
         None
     }
 
-    /// Handles an announcement about a flow to this node.
+    /// Handles a broadcast event about a flow to this node.
     pub(super) fn announced(&mut self, now: Time, event: &Event) {
         let key = event.flow();
         match event.kind {
@@ -159,7 +160,7 @@ impl Arrivals {
                 self.flows.remove(&key);
                 self.end(now, key);
             }
-            // A flow's own START cannot arrive this late, so this is a new flow with the same key.
+            // The START of the complete flow cannot arrive this late, so a new flow reuses the key.
             EventKind::Start => {
                 if self.complete.get(&key).is_some_and(|flow| flow.since + QUARANTINE < now) {
                     self.complete.remove(&key);
@@ -174,8 +175,9 @@ impl Arrivals {
         }
     }
 
-    /// The topology has changed. Complete flows for which `lives` is false may have ended without an announcement, so
-    /// they count as ended. The flow of an unreachable source continues when the source is reachable again.
+    /// Called after a topology change. A complete flow for which `lives` is false may have ended without an
+    /// announcement, so its end is presumed now. An incomplete flow whose source is unreachable is kept, because it
+    /// continues when the source is reachable again.
     pub(super) fn fabric_changed(&mut self, now: Time, lives: impl Fn(u32) -> bool) {
         let silent: Vec<u32> = self.complete.keys().copied().filter(|&key| !lives(key)).collect();
         for key in silent {
@@ -202,8 +204,8 @@ impl Arrivals {
 }
 
 impl Arriving {
-    /// Counts the bytes of a new packet; `next` was the sequence number of the first missing packet before it. Returns
-    /// the number of bytes received in order, if it has grown.
+    /// Counts the bytes of a new packet. `next` is the sequence number of the first packet that was missing before this
+    /// packet arrived. Returns the number of bytes received in order, if this number has grown.
     fn count(&mut self, next: u32, data: &Data) -> Option<Bytes> {
         let before = self.bytes;
         self.early.insert(data.seq, data.plen);
@@ -215,13 +217,13 @@ impl Arriving {
         (self.bytes > before).then_some(Bytes(self.bytes))
     }
 
-    /// The acknowledgement that answers packet `seq`. Its bitmap ends at the highest packet that has arrived since the
-    /// last answer.
+    /// The acknowledgement in answer to packet `seq`. Its bitmap ends at the highest packet that has arrived since the
+    /// last acknowledgement.
     fn answer(&mut self, key: u32, seq: u32) -> Answer {
         let next = self.incoming.next();
         let highest = if self.unanswered > 0 { self.highest } else { seq };
         self.unanswered = 0;
-        // Packets beyond the window were not accepted.
+        // The limit is for packets beyond the window, which the receiver has not accepted.
         let above = (highest.wrapping_sub(next) as i32).clamp(0, u16::MAX.into()) as u32;
         let from = (above + 1).saturating_sub(Acknowledgement::SPAN.into());
         let bits = (0..u32::from(Acknowledgement::SPAN))
@@ -268,7 +270,7 @@ mod tests {
         }
     }
 
-    /// The state after a flow of one packet has arrived completely at 1 us.
+    /// The state of a receiver after a flow of one packet has arrived at 1 us.
     fn complete() -> Arrivals {
         let mut arrivals = Arrivals::new(100, false);
         let taken = arrivals.take(at(1), &packet(0, FLAG_LAST));
@@ -284,9 +286,13 @@ mod tests {
         assert_eq!(answered[..3], [None; 3]);
         let answer = answered[3].expect("four packets");
         assert_eq!((answer.seq, answer.next, answer.from), (4, 2, 0));
-        assert_eq!(u64::from_be_bytes(answer.arrived), 0b011 << 61, "3 and 4 are here, 2 is not");
+        assert_eq!(
+            u64::from_be_bytes(answer.arrived),
+            0b011 << 61,
+            "packets 3 and 4 have arrived, but not packet 2"
+        );
         assert_eq!(arrivals.take(at(10), &packet(2, 0)).answer, None);
-        assert_eq!(arrivals.next_answer(at(29)), None, "that of 0 to 4 is given");
+        assert_eq!(arrivals.next_answer(at(29)), None, "packets 0, 1, 3 and 4 are already acknowledged");
         assert_eq!(arrivals.due(), at(30));
         assert_eq!(arrivals.next_answer(at(30)).map(|answer| (answer.seq, answer.next)), Some((2, 5)));
         assert_eq!(arrivals.due(), Time::NEVER);
@@ -323,13 +329,13 @@ mod tests {
         let known =
             |taken: Taken| taken.delivered.is_none() && taken.answer.is_some_and(|answer| answer.next == 1);
         assert!(known(again(&mut arrivals, 1_000_000)));
-        // A retried START of the same flow, and a REFRESH after a repair.
+        // The source repeats the START of the same flow, and sends a REFRESH after a repair.
         arrivals.announced(at(100), &event(EventKind::Start));
         arrivals.announced(at(1_000_000), &event(EventKind::Refresh));
         assert!(known(again(&mut arrivals, 1_000_001)));
         arrivals.announced(at(2_000_000), &event(EventKind::Finish));
         assert!(known(again(&mut arrivals, 2_012_499)));
-        assert!(again(&mut arrivals, 2_012_500).delivered.is_some(), "another flow of that name");
+        assert!(again(&mut arrivals, 2_012_500).delivered.is_some(), "another flow with the same key");
     }
 
     #[test]
@@ -346,7 +352,10 @@ mod tests {
         arrivals.fabric_changed(at(1_000), |_| false);
         assert!(arrivals.take(at(1_001), &packet(0, FLAG_LAST)).delivered.is_none());
         arrivals.announced(at(1_002), &event(EventKind::Refresh));
-        assert!(arrivals.take(at(90_000), &packet(0, FLAG_LAST)).delivered.is_none(), "it is not silent");
+        assert!(
+            arrivals.take(at(90_000), &packet(0, FLAG_LAST)).delivered.is_none(),
+            "the flow's end was not presumed"
+        );
         arrivals.fabric_changed(at(100_000), |_| false);
         assert!(arrivals.take(at(112_500), &packet(0, FLAG_LAST)).delivered.is_some());
     }

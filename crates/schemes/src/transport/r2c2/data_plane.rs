@@ -1,6 +1,6 @@
 //! The data plane of a rack node: the node's view of the fabric, the flows that it sends and receives, and its queued
-//! output. It does not depend on where rates are computed: R2C2's nodes and nodes with a central controller both have
-//! one.
+//! output. The data plane does not depend on where rates are computed: it is the same in R2C2's nodes and in nodes with
+//! a central controller.
 
 use super::entries::Entry;
 use super::fabric::{Fabric, View};
@@ -24,14 +24,15 @@ pub(crate) struct DataPlane {
     /// The fabric without the links that are down.
     pub(crate) view: Arc<View>,
     down: BTreeSet<LinkId>,
-    /// True if discovery has reported changes that `view` does not contain yet.
+    /// True if topology discovery has reported changes that `view` does not contain yet.
     pub(crate) outdated: bool,
     pub(crate) sender: Sender,
     receiver: Receiver,
     pub(crate) outbox: Outbox,
     pub(crate) lids: Lids,
     pub(crate) ticks: Ticks,
-    /// The node has nothing to do before this time. An input that may change this clears the field.
+    /// The time before which the node has nothing to do; `None` if unknown. An input that may give the node work clears
+    /// this field.
     pub(crate) asleep_until: Option<Time>,
 }
 
@@ -57,20 +58,21 @@ impl DataPlane {
         &self.fabric.params
     }
 
-    /// The rates of all flows of a table, by handle, in bit/s.
+    /// The rates of all flows of a table, in bit/s, each with the flow's handle.
     pub(crate) fn rates(&self, table: &FlowTable) -> Vec<(u32, f64)> {
         let all = table.all();
         let rates = rates::rates(self.params(), &self.view, &all);
         all.iter().map(Entry::key).zip(rates.iter().copied()).collect()
     }
 
-    /// The rate that limits each flow this node sends, by handle, in bit/s; flows without a limiter are left out.
+    /// The rate limits of the flows that this node sends, in bit/s, each with the flow's handle. Flows without a rate
+    /// limit are left out.
     pub(crate) fn limits(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.sender.flows().iter().filter_map(|flow| Some((self.sender.handle(flow.lid), flow.rate()?)))
     }
 
-    /// Opens a flow, which the caller then passes to the sender. If all lids are in use, returns `None`, and the flow
-    /// waits for a lid.
+    /// Opens a flow, which the caller must then pass to the sender. If all lids (flow numbers of this node) are in use,
+    /// the flow waits for a lid, and this returns `None`.
     pub(crate) fn open(&mut self, now: Time, flow: Flow) -> Option<Outgoing> {
         let lid = self.lids.take(now, &flow)?;
         self.outbox.report(Report::Opened { flow: flow.id, key: self.sender.handle(lid).into() });
@@ -91,18 +93,18 @@ impl DataPlane {
         }
     }
 
-    /// True if a packet is addressed to another node: a damaged hop index has misrouted it.
+    /// True if a packet is addressed to another node. A damaged hop index has then delivered the packet to this node.
     pub(crate) fn is_astray(&self, packet: &Packet) -> bool {
         packet.header.routed().is_some_and(|data| NodeId(data.dst.into()) != self.id)
     }
 
-    /// The header of a control packet with `plen` bytes of payload, about flow `flow`, on a path that `protocol`
-    /// chooses; `None` if there is no path.
+    /// The header of a control packet about flow `flow` with `plen` bytes of payload. `protocol` chooses the packet's
+    /// path. `None` if no path exists.
     pub(crate) fn control(&mut self, protocol: Protocol, dst: u16, flow: u32, plen: u16) -> Option<Data> {
         self.sender.control(&self.view, &self.fabric.params, protocol, dst, flow, plen)
     }
 
-    /// The next data packet, or the time at which to ask again.
+    /// The next data packet. If no packet may leave now, the time of the next call.
     pub(crate) fn next(&mut self, now: Time, ports: &Ports<'_>) -> Result<Departure, Time> {
         self.sender.next(now, ports, &self.view, &self.fabric.params)
     }
@@ -112,17 +114,17 @@ impl DataPlane {
         self.sender.end_demand_period(now, &self.fabric.params)
     }
 
-    /// True if links are down, according to discovery.
+    /// True if some links are down, according to topology discovery.
     pub(super) fn is_damaged(&self) -> bool {
         !self.down.is_empty()
     }
 
-    /// Records the state of a link, as discovery reports it.
+    /// Records the state of a link that topology discovery has reported.
     pub(crate) fn discover(&mut self, link: LinkId, up: bool) {
         self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };
     }
 
-    /// Applies the link states from discovery: updates routes, and removes flows that are cut off.
+    /// Applies the link states from topology discovery: updates routes, and removes flows that are cut off.
     pub(crate) fn renew_view(&mut self, now: Time) {
         self.outdated = false;
         self.view = self.fabric.view(&self.down);

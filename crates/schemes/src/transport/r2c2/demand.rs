@@ -1,16 +1,18 @@
-//! Demand estimation (§3.3.2): the rate that a flow could use if its application limits it.
+//! Demand estimation (R2C2 §3.3.2). The demand of a flow is the rate that the flow can use; the application may limit
+//! this rate.
 
-/// A demand is announced when the estimate falls below this fraction of the allocation.
+/// A flow announces a demand when its estimated demand falls below this fraction of its allocated rate.
 const BELOW_ALLOCATION: f64 = 0.9;
-/// A demand is announced again when it differs from the announced demand by more than this fraction.
+/// A flow announces its demand again when the estimate differs from the last announced demand by more than this
+/// fraction.
 const CHANGE: f64 = 0.1;
 /// Weight of the newest sample in the smoothed estimate.
 const GAIN: f64 = 0.25;
 /// Least number of periods between two announcements of a flow.
 const PERIODS_BETWEEN: u32 = 4;
 
-/// `d[i+1] = s[i] + q[i]/T` in bit/s: the bytes released in the last period and the bytes queued now, divided by the
-/// period.
+/// One sample of the demand, in bit/s: `d[i+1] = s[i] + q[i]/T`. This is the number of bytes released in the last
+/// period plus the number of bytes queued now, divided by the period.
 #[must_use]
 fn sample(released: u64, queued: u64, period_s: f64) -> f64 {
     (released + queued) as f64 * 8.0 / period_s
@@ -37,8 +39,8 @@ impl Default for Demand {
 }
 
 impl Demand {
-    /// The last announced demand in Kbit/s, as on the wire. It is rounded up, so that an estimate never starves its
-    /// flow; the greatest number stands for an unlimited demand.
+    /// The last announced demand in Kbit/s, as on the wire. The value is rounded up, so that a small demand does not
+    /// become zero. The greatest value stands for an unlimited demand.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn announced_kbps(&self) -> u32 {
         (self.announced / 1e3).ceil() as u32
@@ -46,8 +48,8 @@ impl Demand {
 
     /// Ends a period. Returns true if there is a new demand to announce.
     ///
-    /// A backlog counts as noise of pacing and estimation up to `few` bytes or a quarter of the released bytes,
-    /// whichever is more.
+    /// A backlog is ignored, as noise of pacing and estimation, if it is at most `few` bytes or at most a quarter of
+    /// the released bytes.
     pub(super) fn period(
         &mut self,
         released: u64,
@@ -81,7 +83,7 @@ impl Demand {
         let before = self.announced_kbps();
         self.announced = announce;
         self.periods_since = 0;
-        // The estimate of a silent application keeps falling, but its rounded value on the wire stops changing.
+        // If an application is silent, the estimate keeps falling, but its rounded value on the wire stops changing.
         self.announced_kbps() != before
     }
 }
@@ -93,7 +95,8 @@ mod tests {
 
     #[test]
     fn samples_match_the_worked_examples() {
-        // r = 4 Gbps, q = 1 MB, T = 1 ms: 12 Gbps; s = 1 Gbps, q = 0: 1 Gbps.
+        // In a period of 1 ms: 4 Gb/s released plus 1 MB queued gives a demand of 12 Gb/s. 1 Gb/s released and no
+        // backlog gives 1 Gb/s.
         assert!((sample(500_000, 1_000_000, 1e-3) - 12e9).abs() < 1.0);
         assert!((sample(125_000, 0, 1e-3) - 1e9).abs() < 1.0);
     }

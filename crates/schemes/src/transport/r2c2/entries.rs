@@ -1,21 +1,21 @@
-//! Live flows by handle, 12 bytes per flow. Every node of a rack stores every flow. A broadcast therefore costs each
-//! node one or two cache misses here, and little else.
+//! The table of live flows by handle, with 12 bytes per flow. Every node of a rack stores every flow, so every node
+//! must update its table for every broadcast. An update causes one or two cache misses, and little other work.
 //!
-//! The table uses open addressing with linear probing. A flow is in the slot to which its handle hashes or in a later
-//! slot, with no empty slot in between.
+//! The table uses open addressing with linear probing. A flow is in the slot to which its handle hashes, or in a later
+//! slot. There is no empty slot between the two.
 
 use raddle_core::{NodeId, Time};
 use raddle_wire::r2c2::{Event, EventKind, FlowState};
 
-/// A live flow, as its source announced it. Ordered by handle.
+/// A live flow, as announced by its source. Entries are ordered by handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(super) src: u16,
-    /// Zero in an empty slot; no sender uses the number 0.
+    /// The flow's number at its source. Zero marks an empty slot, because no sender uses the number 0.
     lid: u16,
     pub(crate) dst: u16,
     pub(super) weight: u8,
-    /// Priority in the high nibble and protocol in the low one, as on the wire.
+    /// The priority in the high nibble and the routing protocol in the low nibble, as on the wire.
     class: u8,
     pub(super) demand_kbps: u32,
 }
@@ -52,7 +52,7 @@ impl Entry {
         self.lid
     }
 
-    /// An event of this kind that announces the flow's current state.
+    /// The event of kind `kind` that announces the flow's current state over broadcast tree `tree`.
     pub(super) fn event(&self, kind: EventKind, tree: u8) -> Event {
         Event {
             kind,
@@ -95,10 +95,10 @@ impl Entry {
 /// The entries of one node's table.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    /// Empty, or a power of two of slots; at least a quarter of the slots have no flow.
+    /// The number of slots is zero or a power of two. At least a quarter of the slots are empty.
     slots: Vec<Entry>,
-    /// Indexed by slot: the time at which the flow was learned. Kept apart from the slots, because broadcasts about
-    /// known flows do not access it.
+    /// Indexed by slot: the time at which the flow was learned. This is separate from the slots, because broadcasts
+    /// about known flows do not access it.
     learned: Vec<Time>,
     live: usize,
 }
@@ -110,7 +110,7 @@ impl Entries {
         slots.filter(move |&(entry, &learned)| entry.lid != 0 && learned <= time).map(|(entry, _)| entry)
     }
 
-    /// Time at which a flow was learned, if it is known.
+    /// Time at which a flow was learned; `None` if the flow is unknown.
     pub(super) fn learned(&self, key: u32) -> Option<Time> {
         self.get(key)?;
         Some(self.learned[self.place(key)])
@@ -143,7 +143,7 @@ impl Entries {
         place
     }
 
-    /// The slot at which probing for a flow begins; the flow's entry is there or near it.
+    /// The slot at which probing for a flow begins. The flow's entry is in this slot or in one of the next slots.
     pub(super) fn whereabouts(&self, key: u32) -> Option<&Entry> {
         (!self.slots.is_empty()).then(|| &self.slots[self.home(key)])
     }
@@ -194,7 +194,7 @@ impl Entries {
             return None;
         }
         self.live -= 1;
-        // Later entries move into the gap, unless that would put them before the slot at which their probing begins.
+        // A later entry moves into the gap, unless the gap is before the slot at which probing for this entry begins.
         let mut next = self.after(gap);
         while self.slots[next].lid != 0 {
             let home = self.home(self.slots[next].key());

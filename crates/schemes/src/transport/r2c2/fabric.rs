@@ -1,8 +1,8 @@
-//! The view of the fabric that all nodes share: the topology that discovery last reported.
+//! Views of the fabric, which the nodes of one process share. A view is the topology that discovery last reported.
 //!
-//! Every node would compute the same routes, trees and rates from the same input. The nodes of one process therefore
-//! share these results: a memo of pure functions, which changes no result. Each node still has its own table and its
-//! own timing.
+//! From the same input, every node computes the same routes, trees and rates. The nodes of one process therefore share
+//! these results in a memo, which changes no result because the functions are pure. Each node still has its own flow
+//! table and its own timing.
 
 use super::rates::RateMemo;
 use super::{Params, Trees};
@@ -18,34 +18,33 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 pub(crate) struct View {
     pub(crate) routing: Routing,
     pub(super) trees: Trees,
-    /// Capacity that flows may use, in bit/s, indexed by link slot.
+    /// Capacity that flows may use on each link, in bit/s, indexed by link slot.
     pub(super) usable: Vec<f64>,
-    /// Rates for tables of all flows, and for tables of flows known for a whole interval. They are kept apart because a
-    /// computation starts from an earlier table of the same kind.
+    /// Results of computations for all flows. `memo_of_lasting` has the results for flows that have been known for a
+    /// whole interval. The two are separate because a computation starts from an earlier table of the same kind.
     pub(super) memo: RateMemo,
     pub(super) memo_of_lasting: RateMemo,
 }
 
 impl View {
-    /// The protocol that flows of protocol `wanted` use in this view. If failures have left no torus or mesh for
-    /// `wanted`, this is random packet spraying.
+    /// The protocol that flows of protocol `wanted` use in this view. If `wanted` needs a torus or mesh and failures
+    /// have left none, this is random packet spraying.
     pub(super) fn feasible(&self, wanted: Protocol) -> Protocol {
         if self.routing.supports(wanted).is_ok() { wanted } else { Protocol::Rps }
     }
 
-    /// True if a flow from `src` to `dst` is possible and matters to node `at`: both `src` and `at` have a path to
-    /// `dst`.
+    /// True if node `at` must keep a flow from `src` to `dst` in its table: both `src` and `at` have a path to `dst`.
     pub(super) fn concerns(&self, at: NodeId, src: NodeId, dst: NodeId) -> bool {
         self.routing.distance(src, dst).is_some() && self.routing.distance(at, dst).is_some()
     }
 
-    /// True if the fabric has a node with this number. The number may come from a packet and be invalid.
+    /// True if the fabric has a node with this number. The number may be invalid, because it may come from a packet.
     #[inline]
     pub(crate) fn is_node(&self, number: u16) -> bool {
         usize::from(number) < self.routing.topology().node_count()
     }
 
-    /// True if a path leads from `from` to `to`. The numbers may come from a packet and be invalid.
+    /// True if a path leads from `from` to `to`. The numbers may be invalid, because they may come from a packet.
     pub(crate) fn is_way(&self, from: NodeId, to: NodeId) -> bool {
         let nodes = self.routing.topology().node_count();
         from.index().max(to.index()) < nodes && self.routing.has_path(from, to)
@@ -57,7 +56,7 @@ impl View {
     }
 }
 
-/// The fabric as built, and its views after failures, as long as a node uses them.
+/// The fabric as built, and its views after failures. A view is kept as long as a node uses it.
 #[derive(Debug)]
 pub struct Fabric {
     pub(crate) params: Params,
@@ -66,7 +65,7 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// The fabric of nodes with these parameters.
+    /// The fabric of a topology whose nodes have the parameters `params`.
     #[must_use]
     pub fn new(topology: &Arc<Topology>, params: Params) -> Arc<Self> {
         Arc::new(Self { params, topology: Arc::clone(topology), views: Mutex::default() })

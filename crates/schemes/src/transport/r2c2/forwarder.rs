@@ -1,4 +1,4 @@
-//! Relays (§3.5): a relay forwards a packet to the next hop in the packet's source route.
+//! Relays (R2C2 §3.5). A relay forwards a packet to the next hop in the packet's source route.
 
 use raddle_core::{DropReason, Forwarder, Header, Packet, PortId, Ports, Time, Verdict};
 

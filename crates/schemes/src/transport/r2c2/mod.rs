@@ -1,30 +1,34 @@
 //! R2C2, the network stack for rack-scale computers (Costa, Ballani, Razavi, Kash, SIGCOMM 2015).
 //!
-//! Every flow start and finish is broadcast in 16 bytes over a shortest-path tree (`trees.rs`), so each node holds
-//! the table of all flows (`table.rs`). Every rho each node computes weighted max-min rates, where a flow's split over
-//! links is what its routing protocol implies (`rates.rs`). Senders pace their flows at these rates (`outgoing.rs`)
-//! and source-route each packet (`sender.rs`); relays look at nothing but the next hop of the route (`forwarder.rs`).
+//! Every flow start and finish is broadcast in 16 bytes over a shortest-path tree (`trees.rs`), so each node holds the
+//! table of all flows (`table.rs`). Once per interval rho, each node computes weighted max-min rates (`rates.rs`). In
+//! this computation, a flow splits over links as its routing protocol defines. Senders pace their flows at these rates
+//! (`outgoing.rs`) and source-route each packet (`sender.rs`). Relays read only the next hop of the route
+//! (`forwarder.rs`).
 //!
-//! Broadcasts can be lost. A node that notices a drop repeats the broadcast (`retries.rs`), and a node that receives a
-//! damaged broadcast requests it again (`resends.rs`). Nodes announce all live flows again when the topology changes.
-//! While flow tables may differ, nodes compare them (`anti_entropy.rs`, `node/recovery.rs`).
+//! Broadcasts can be lost. A broadcast that a node drops is sent again (`retries.rs`). If a broadcast arrives damaged,
+//! the receiving node requests it again from its neighbour (`resends.rs`). Nodes announce all live flows again when the
+//! topology changes. While flow tables may differ, nodes compare them (`anti_entropy.rs`, `node/recovery.rs`).
 //!
 //! Cost: a relay spends one shift and one mask on a data packet. Each node spends one table update on a broadcast. A
-//! rate computation visits the links of the eligible flows, and only nodes that send an eligible flow compute.
+//! rate computation visits the links of the eligible flows (the flows that rate computations include). Only nodes that
+//! send an eligible flow compute rates.
 //!
 //! # Differs from the paper
-//! - Byte layouts, tree construction, loss recovery of broadcasts and the start policy are reconstructions: the
-//!   paper leaves them open.
-//! - Demand is estimated from the bytes that a flow has sent (§3.3.2). An estimate from the allocation could never fall
-//!   below the allocation, so the rule would never apply.
+//! - Byte layouts, tree construction, loss recovery of broadcasts and the start policy are our reconstructions, because
+//!   the paper does not specify them.
+//! - Demand is estimated from the bytes that a flow has sent (§3.3.2). An estimate from the allocated rate could never
+//!   fall below the allocated rate, so no demand would ever be announced.
 //! - A node that sends no eligible flow skips the rate computation, because it would not use the result.
-//! - Reliability, which the paper leaves for later, is an option (`arrivals.rs`, `unacknowledged.rs`). Acknowledgements
-//!   are not paced; they use the headroom. For the rate computations of all nodes, a flow ends when all its packets
-//!   have arrived. There is no checksum over all bytes of a flow: the checksum of each packet covers its payload.
+//! - Reliability, which the paper leaves to future work, is an option (`arrivals.rs`, `unacknowledged.rs`).
+//!   Acknowledgements are not paced; they use the headroom. A reliable flow stays in the tables of all nodes until all
+//!   its packets are acknowledged. No checksum covers all bytes of a flow, but the checksum of each packet covers its
+//!   payload.
 //!
 //! A reliable flow may be a stream. The node sends the bytes as the application appends them, in packets that may be
 //! shorter than the MTU. The node estimates the stream's demand, as for any flow whose application may be the
-//! bottleneck. If all bytes have been sent when the application closes the stream, an empty last packet ends it.
+//! bottleneck. If all bytes have already been sent when the application closes the stream, an empty last packet ends
+//! the stream.
 
 mod anti_entropy;
 mod arrivals;
@@ -70,13 +74,14 @@ use raddle_wire::r2c2::Event;
 pub const EVENT_BYTES: u32 = Event::LEN as u32;
 
 choices! {
-    /// The rate of a flow that no rate computation has included yet.
+    /// The rate limit of a new flow until a rate computation includes the flow.
     pub enum StartPolicy {
-        /// The flow's rate in an allocation for all known flows. The rates of other flows stay as they are.
+        /// The rate that the new flow would have in an allocation for all known flows. The rates of other flows do not
+        /// change.
         Local = "local",
         /// No rate limit; only the ports pace the flow.
         Line = "line",
-        /// The unused capacity of the flow's links, but at least a hundredth of the slowest link.
+        /// The unused capacity on the flow's links, but at least a hundredth of the capacity of its slowest link.
         Residual = "residual",
     }
 }
@@ -87,27 +92,28 @@ choices! {
 pub struct Params {
     /// Routing protocol of every flow.
     pub protocol: Protocol,
-    /// Rates are recomputed this often; zero recomputes at every event (the ideal of Figs. 15 and 16).
+    /// Interval between rate computations. With zero, rates are computed at every event (the ideal in Figs. 15 and 16
+    /// of the paper).
     pub rho: Duration,
-    /// Capacity kept free for broadcasts and flows not yet limited, as a fraction (§3.3).
+    /// Fraction of each link's capacity that is kept free for broadcasts and for flows without a rate limit (§3.3).
     pub headroom: f64,
-    /// True if rate computations count only flows that have been known for a whole interval (§5.1, the cost of Figure
-    /// 8). Otherwise they count every known flow; batching by itself hides flows that begin and end between two
-    /// computations (§3.3.2).
+    /// True if rate computations include only flows that have been known for a whole interval (§5.1; Figure 8 shows the
+    /// cost of these computations). Otherwise they include every known flow. Even then, a flow that begins and ends
+    /// between two computations is never included (§3.3.2).
     pub only_lasting: bool,
     /// True if all nodes compute at the same times; otherwise each node has a random phase.
     pub synchronous: bool,
     /// True if a node computes rates in every interval from the start, even if it sends no flow. Used to measure the
-    /// cost of a computation (Figure 8). Such a node is never idle, so a simulation in which all nodes do this never
-    /// ends.
+    /// cost of a computation (Figure 8). Such a node always has a timer, so a simulation with such nodes never ends by
+    /// itself.
     pub computes_idle: bool,
     /// The policy that sets a flow's weight.
     pub policy: Policy,
-    /// The rate of a flow before the first computation.
+    /// The rate limit of a new flow until a rate computation includes the flow.
     pub start: StartPolicy,
     /// Payload bytes of a full packet.
     pub mtu: u16,
-    /// Number of packets that a flow without a rate limit may have queued at its first hop.
+    /// Number of packets that a flow without a rate limit may have in the queue of its first hop.
     pub nic_packets: u64,
     /// Routing selection for long flows; `None` turns it off.
     pub selection: Option<Selection>,
@@ -115,7 +121,7 @@ pub struct Params {
     pub doubt: Doubt,
     /// Interval at which nodes compare flow tables while these may differ; zero turns the comparison off.
     pub digest_period: Duration,
-    /// Number of recent broadcasts per link that a node can announce again to a neighbour that received a damaged
+    /// Number of recent broadcasts per link that a node announces again to a neighbour that has received a damaged
     /// packet.
     pub resends: u8,
     /// Number of broadcast trees per source.

@@ -5,7 +5,8 @@ use raddle_core::{Header, HeaderInfo, Output, Packet, Rate, Report};
 use raddle_wire::r2c2::Event;
 use std::collections::VecDeque;
 
-/// Copies of broadcasts, unicast control packets, and reports to the observer, in the order in which they leave.
+/// A queue of copies of broadcasts, unicast control packets, and reports to the observer, in the order in which they
+/// leave the node.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox(VecDeque<Pending>);
 
@@ -38,7 +39,7 @@ impl Outbox {
         }
     }
 
-    /// Queues a unicast control packet, which consists of its header only.
+    /// Queues a unicast control packet. The packet consists of a header only.
     pub(crate) fn control(&mut self, header: Header) {
         self.0.push_back(Pending::Control(Box::new(header)));
     }
@@ -47,7 +48,7 @@ impl Outbox {
         self.0.push_back(Pending::Report(report));
     }
 
-    /// Reports that a flow now has this rate, in bit/s.
+    /// Queues a report that a flow now has rate `rate`, in bit/s.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn paced(&mut self, key: u32, rate: f64) {
         self.report(Report::Paced { key: key.into(), rate: Rate::from_bps(rate as u64) });
@@ -66,7 +67,8 @@ impl Outbox {
         Some(Output::Send { packet, port })
     }
 
-    /// A separate function, so that the fast path of broadcasts stays short.
+    /// The next output other than an event copy. This is a separate function, so that the fast path of broadcasts stays
+    /// short.
     #[inline(never)]
     #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn next_other(&mut self) -> Option<Output> {
@@ -85,7 +87,7 @@ impl Outbox {
                 let packet = Packet::new(header.wire_len() as u32, *header);
                 Some(Output::Send { packet, port: None })
             }
-            Pending::Copies(..) | Pending::Packet(..) => unreachable!("said before"),
+            Pending::Copies(..) | Pending::Packet(..) => unreachable!("handled above"),
         }
     }
 }

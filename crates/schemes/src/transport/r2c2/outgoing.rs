@@ -1,5 +1,5 @@
-//! The sending end of one flow. It decides which packet the flow may send and when: §3.5 has one token bucket per flow,
-//! implemented here as the time of the next departure.
+//! The sending end of one flow. It decides which packet the flow sends next, and when. The paper has one token bucket
+//! per flow (§3.5), which is implemented here as the time of the next departure.
 
 use super::Params;
 use super::demand::Demand;
@@ -12,10 +12,11 @@ use raddle_wire::r2c2::{Acknowledgement, Event, EventKind, Route, UNLIMITED_KBPS
 
 /// Bytes of the data header.
 pub(crate) const HEADER: u64 = 36;
-/// Depth of the token bucket: the tokens of this time span, or of two packets if that is more.
+/// Depth of the token bucket: the tokens that accumulate in this time, or the tokens for two packets, whichever is
+/// more.
 const BUCKET: Duration = Duration::from_us(10);
 
-/// Bytes on the wire for `payload` bytes in as few packets as possible.
+/// Bytes on the wire, headers included, for `payload` bytes in as few packets as possible.
 fn on_wire(payload: u64, mtu: u16) -> u64 {
     payload + payload.div_ceil(mtu.into()) * HEADER
 }
@@ -37,24 +38,26 @@ pub(crate) struct Outgoing {
     pub(super) weight: u8,
     /// The routing protocol that chooses the flow's paths.
     pub(super) protocol: Protocol,
-    /// Payload bytes sent, each counted once.
+    /// Number of payload bytes sent, without retransmissions.
     pub(super) released: u64,
-    /// Packets sent, each counted once.
+    /// Number of packets sent, without retransmissions.
     pub(super) seq: u32,
     /// True if the flow is a stream that the application has not closed.
     is_open: bool,
     /// True if the flow's last packet has been sent.
     has_ended: bool,
-    /// The drawn route is kept while its first hop is busy. Another draw would bias the choice of paths.
+    /// The route drawn for the next packet. It is kept while its first hop is busy, because another draw would bias the
+    /// choice of paths.
     pub(super) drawn: Option<Drawn>,
     demand: Demand,
     /// Value of [`sent`](Self::sent) at the end of the last demand period.
     sent_before: u64,
-    /// True if no path leads to the destination of a reliable flow, which then waits for a path.
+    /// True if the flow is reliable and waits because no path leads to its destination.
     pub(super) cut_off: bool,
     /// The unacknowledged packets; `None` if the flow is not reliable.
     unacknowledged: Option<Box<Unacknowledged>>,
-    /// `None` until a computation has included the flow, under [`super::StartPolicy::Line`].
+    /// The rate limit in bit/s. `None` under [`super::StartPolicy::Line`] until a rate computation has included the
+    /// flow.
     rate: Option<f64>,
     /// Time at which the bucket holds enough tokens for the next packet.
     refilled: Time,
@@ -94,7 +97,7 @@ impl Outgoing {
         self.rate
     }
 
-    /// The packet to send next; `None` if there is none or the receiver's window does not allow it.
+    /// The packet to send next. `None` if there is no packet to send, or the receiver's window does not allow a packet.
     pub(super) fn next_piece(&self, mtu: u16) -> Option<Piece> {
         if let Some(unacknowledged) = &self.unacknowledged {
             if let Some(lost) = unacknowledged.to_repeat() {
@@ -114,12 +117,12 @@ impl Outgoing {
         })
     }
 
-    /// True if this flow has this id and is a stream that the application has not closed.
+    /// True if this flow has id `id` and is a stream that the application has not closed.
     pub(super) fn is_open_stream(&self, id: FlowId) -> bool {
         self.is_open && self.flow.id == id
     }
 
-    /// The application appends bytes to an open stream, or closes it.
+    /// The application appends bytes to an open stream, or closes the stream.
     pub(super) fn change(&mut self, bytes: Bytes, closes: bool, mtu: u16) {
         self.flow.size.0 += bytes.0;
         self.is_open = !closes;
@@ -170,7 +173,8 @@ impl Outgoing {
         }
     }
 
-    /// The paths to the destination have changed. If no path is left (`cut_off`), the flow must be reliable.
+    /// Called after the paths to the destination have changed. If no path is left (`cut_off`), the flow must be
+    /// reliable.
     pub(super) fn reroute(&mut self, cut_off: bool, mtu: u16) {
         self.drawn = None;
         self.cut_off = cut_off;
@@ -188,8 +192,8 @@ impl Outgoing {
     fn set_ready(&mut self, mtu: u16) {
         let produced = match (self.next_piece(mtu), self.flow.app_rate) {
             (None, _) => Time::NEVER,
-            // The empty last packet of a stream. An idle stream may have a rate of zero, so this packet ignores the
-            // limiter; it uses the links' headroom.
+            // The empty last packet of a stream ignores the rate limit, because an idle stream may have a rate of zero.
+            // The packet uses the headroom of the links.
             (Some(Piece { payload: 0, .. }), _) => {
                 self.ready = Time::ZERO;
                 return;
@@ -202,7 +206,7 @@ impl Outgoing {
         self.ready = produced.max(self.refilled);
     }
 
-    /// The event about this flow for a broadcast by its source; the broadcast sets the tree later.
+    /// The event about this flow for a broadcast by its source. The broadcast tree is set later.
     pub(crate) fn event(&self, kind: EventKind) -> Event {
         let node = |id: NodeId| u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
         Event {
@@ -222,8 +226,8 @@ impl Outgoing {
         }
     }
 
-    /// Ends a demand period of length `period`, if the application may be the bottleneck (§3.3.2). Returns true if the
-    /// flow has a new demand to announce.
+    /// Ends a demand period of length `period` (§3.3.2). Does nothing for a flow whose application cannot be the
+    /// bottleneck. Returns true if the flow has a new demand to announce.
     pub(super) fn end_demand_period(&mut self, now: Time, period: Duration, mtu: u16) -> bool {
         let may_be_short_of_bytes = self.flow.app_rate.is_some() || self.flow.is_stream;
         if !may_be_short_of_bytes || self.cut_off {
@@ -232,7 +236,7 @@ impl Outgoing {
         // Rates and limiters count bytes on the wire.
         let released = on_wire(self.sent() - self.sent_before, mtu);
         self.sent_before = self.sent();
-        // The first period of a flow is incomplete, so its number of sent bytes is not a measure of the demand.
+        // The flow began within its first period, so the bytes sent in this period are not a measure of the demand.
         let Some(rate) = self.rate.filter(|_| now.since(self.flow.start) >= period) else { return false };
         let queued = on_wire(self.backlog(now, mtu), mtu);
         let few = 2 * on_wire(mtu.into(), mtu);
@@ -250,13 +254,15 @@ impl Outgoing {
         produced.saturating_sub(self.released) + lost
     }
 
-    /// The flow's weight by the time left until its deadline, at a node whose links have rate `link`.
+    /// The flow's weight under the deadline policy, which depends on the time left until the deadline. The node's links
+    /// have rate `link`.
     pub(super) fn urgency(&self, now: Time, mtu: u16, link: Rate) -> u8 {
         let left = self.flow.deadline.map(|_| self.flow.due().since(now));
         urgency(on_wire(self.flow.size.0 - self.released, mtu), left, link)
     }
 
-    /// Limits the flow to `rate` bit/s from `now` on. Saved tokens and token debts keep their values in bytes.
+    /// Limits the flow to `rate` bit/s from `now` on. The number of bytes for which the flow has saved tokens, or owes
+    /// tokens, does not change.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn limit(&mut self, now: Time, rate: f64, mtu: u16) {
         let debt_bytes = match self.rate {
@@ -283,13 +289,14 @@ impl Outgoing {
         self.set_ready(mtu);
     }
 
-    /// Age limit of tokens at time `now`; implements the bucket's depth.
+    /// The earliest time from which the flow may still use tokens at `now`. This limit implements the depth of the
+    /// bucket.
     fn oldest_token(&self, now: Time, mtu: u16) -> Time {
         let two_packets = self.transmission(2 * (u64::from(mtu) + HEADER));
         Time::from_ps(now.as_ps().saturating_sub(two_packets.max(BUCKET).as_ps()))
     }
 
-    /// Time to send `bytes` at the flow's rate; zero without a rate.
+    /// Time to send `bytes` at the flow's rate; zero if the flow has no rate limit.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn transmission(&self, bytes: u64) -> Duration {
         match self.rate {

@@ -1,13 +1,13 @@
-//! Allocation policies: rules that turn an operator's goals into weights of flows (§3.3).
+//! Allocation policies: rules that set the weights of flows to reach an operator's goals (R2C2 §3.3).
 //!
 //! Deadlines: as in D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012), flows share links in proportion to their urgency.
 //! A flow's weight is the rate that it needs to meet its deadline. On a full link, all flows with deadlines therefore
-//! get the same fraction of the rates that they need. The source computes the weight, and announces it again when it
-//! has changed by more than a quarter.
+//! get the same fraction of the rate that each flow needs. The source computes the weight, and announces the weight
+//! again when it has changed by more than a quarter.
 //!
-//! Tenants: as in FairCloud (Popa et al., SIGCOMM 2012), a tenant gets no more bandwidth if it opens more flows: its
-//! flows share one weight. Every node knows the tenant of each node, and the flow table contains all flows of the
-//! tenant. No message is needed.
+//! Tenants: as in FairCloud (Popa et al., SIGCOMM 2012), a tenant cannot gain bandwidth by opening more flows, because
+//! all flows of a tenant share one weight. Every node knows the tenant of each node, and the flow table contains all
+//! flows of a tenant. The policy therefore needs no messages.
 
 use super::entries::Entry;
 use raddle_core::{Duration, Rate};
@@ -15,21 +15,23 @@ use raddle_core::{Duration, Rate};
 /// The rule that sets a flow's weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// The weight that is given with the flow.
+    /// The weight is given with the flow.
     Weights,
-    /// The rate that the flow needs to meet its deadline.
+    /// The weight is the rate that the flow needs to meet its deadline.
     Deadline,
-    /// The flows of a tenant share a weight of 1; node `n` belongs to tenant `n` modulo this number of tenants.
+    /// The flows of a tenant share a weight of 1. The value is the number of tenants; node `n` belongs to tenant `n`
+    /// modulo this number.
     Tenant(u16),
 }
 
-/// The weight of a flow that needs a whole link. Weights below this value distinguish degrees of urgency.
+/// The weight of a flow that needs the whole rate of a link. A flow that needs a fraction of the rate has this fraction
+/// of the weight.
 const LINK_WEIGHT: f64 = 64.0;
 /// A source announces a weight again when it has changed by more than this fraction.
 const CHANGE: f64 = 0.25;
 
 /// The weight of a flow that must still send `bytes` on the wire in the time `left`, at a node whose links have rate
-/// `link`. A flow without a deadline, or past its deadline, has the least weight, 1.
+/// `link`. A flow without a deadline, or after its deadline, has the least weight, 1.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(super) fn urgency(bytes: u64, left: Option<Duration>, link: Rate) -> u8 {
     let Some(left) = left.filter(|&left| left > Duration::ZERO) else { return 1 };
@@ -37,18 +39,18 @@ pub(super) fn urgency(bytes: u64, left: Option<Duration>, link: Rate) -> u8 {
     (needed / link.as_bps_f64() * LINK_WEIGHT).ceil().clamp(1.0, 255.0) as u8
 }
 
-/// True if a weight differs enough from the announced weight that it must be announced.
+/// True if a weight differs so much from the announced weight that the source must announce it again.
 pub(super) fn is_news(weight: u8, announced: u8) -> bool {
     f64::from(weight.abs_diff(announced)) > CHANGE * f64::from(announced)
 }
 
 impl Policy {
-    /// The tenant of a flow; 0 under the other policies.
+    /// The tenant of a flow under [`Policy::Tenant`]; 0 under other policies.
     pub(super) fn tenant(self, entry: &Entry) -> u16 {
         if let Self::Tenant(tenants) = self { entry.src % tenants } else { 0 }
     }
 
-    /// The weights of the flows of a table in rate computations, in the order of the table.
+    /// The weights that rate computations use for the flows of a table, in the order of the table.
     pub(super) fn weights(self, table: &[Entry]) -> impl Iterator<Item = f64> + '_ {
         let mut of_tenant = vec![0_u32; if let Self::Tenant(tenants) = self { tenants.into() } else { 0 }];
         if let Self::Tenant(_) = self {
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_weight_is_the_share_of_a_link_that_a_deadline_needs() {
-        // 1.25 MB in 2 ms are 5 Gbps, half a link.
+        // 1.25 MB in 2 ms need 5 Gb/s, half the rate of a link of 10 Gb/s.
         let ms = |ms| Some(Duration::from_ms(ms));
         assert_eq!(urgency(1_250_000, ms(2), LINK), 32);
         assert_eq!(urgency(1_250_000, ms(4), LINK), 16);

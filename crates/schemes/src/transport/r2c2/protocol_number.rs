@@ -1,8 +1,8 @@
-//! The numbers of routing protocols in R2C2's packets (specifications/r2c2.md §7).
+//! The numbers that stand for routing protocols in R2C2's packets (specifications/r2c2.md §7).
 
 use raddle_topology::routing::Protocol;
 
-/// The number of a protocol. Dimension-order routing has one number for all its tie-breaking rules.
+/// The number of a routing protocol. Dimension-order routing has the same number with each of its tie-breaking rules.
 pub(crate) const fn number(protocol: Protocol) -> u8 {
     match protocol {
         Protocol::Rps => 0,
@@ -16,7 +16,8 @@ pub(crate) const fn number(protocol: Protocol) -> u8 {
     }
 }
 
-/// The protocol with this number, or `None`. Dimension-order routing is returned with split ties.
+/// The routing protocol with number `wanted`, or `None`. For dimension-order routing, this is the variant that splits
+/// ties.
 pub(crate) fn protocol(wanted: u8) -> Option<Protocol> {
     Protocol::all().find(|&protocol| number(protocol) == wanted)
 }

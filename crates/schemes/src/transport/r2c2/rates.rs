@@ -1,8 +1,8 @@
-//! Rate computation (§3.3): weighted max-min shares of the flows in the table. A flow splits over links as its routing
-//! protocol defines.
+//! Rate computation (R2C2 §3.3): the weighted max-min shares of the flows in the table. A flow splits over links as its
+//! routing protocol defines.
 //!
 //! Successive tables differ by few flows, so a computation starts from an earlier result. The rates still depend on the
-//! table alone, to the bit.
+//! table alone, and are equal in every bit.
 
 use super::Params;
 use super::entries::Entry;
@@ -15,7 +15,8 @@ use raddle_wire::r2c2::UNLIMITED_KBPS;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Recent tables with their rates, for nodes with equal tables, and computations that can start from an earlier table.
+/// The rates of recent tables, which other nodes with equal tables can use, and the computations that can start from an
+/// earlier table.
 #[derive(Debug, Default)]
 pub(super) struct RateMemo {
     known: Mutex<VecDeque<Remembered>>,
@@ -27,15 +28,16 @@ type Remembered = (Vec<Entry>, Arc<[f64]>);
 
 const REMEMBERED: usize = 16;
 
-/// A rate computation, which starts from the table of its last call.
+/// A rate computation that starts from the table of its last call.
 #[derive(Debug)]
 struct RateComputation {
-    /// Keyed by a flow's entry and the bits of its weight under the policy.
+    /// The key of a flow is its entry and the bits of its weight under the policy.
     rates: RateTable<(Entry, u64)>,
     row: Vec<(LinkId, f32)>,
 }
 
-/// The protocol with this number on the wire. The configured protocol is returned with its own tie-breaking rule.
+/// The protocol with this number on the wire. If this is the number of the configured protocol, the configured
+/// tie-breaking rule is used.
 pub(crate) fn protocol(params: &Params, number: u8) -> Option<Protocol> {
     if number == protocol_number::number(params.protocol) {
         Some(params.protocol)
@@ -57,7 +59,7 @@ pub(crate) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]>
     rates_by(&view.memo, params, view, table)
 }
 
-/// Like `rates`, for the flows that count at a tick, which may exclude new flows.
+/// The same as `rates`, for the eligible flows at a tick. The eligible flows may exclude new flows.
 pub(super) fn rates_at_tick(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
     rates_by(if params.only_lasting { &view.memo_of_lasting } else { &view.memo }, params, view, table)
 }
@@ -83,8 +85,8 @@ fn rates_by(memo: &RateMemo, params: &Params, view: &View, table: &[Entry]) -> A
     rates
 }
 
-/// The rate that `table`'s flows leave for one more flow on its links, in bit/s; at least a hundredth of the capacity
-/// of its slowest link.
+/// The rate that the flows in `table` leave for a new flow `newcomer` on its links, in bit/s. It is at least a
+/// hundredth of the capacity of the new flow's slowest link.
 pub(super) fn residual(params: &Params, view: &View, table: &[Entry], newcomer: &Entry) -> f64 {
     let rates = rates(params, view, table);
     let mut free = view.usable.clone();
@@ -101,7 +103,8 @@ pub(super) fn residual(params: &Params, view: &View, table: &[Entry], newcomer: 
     left.fold(f64::INFINITY, f64::min).max(slowest.fold(f64::INFINITY, f64::min) / 100.0)
 }
 
-/// Sets `row` to the flow's fraction on each link; `row` is empty if no path connects the flow's ends.
+/// Sets `row` to the fraction of the flow that each link carries. `row` is empty if no path leads from the flow's
+/// source to its destination.
 fn weights(params: &Params, view: &View, entry: &Entry, row: &mut Vec<(LinkId, f32)>) {
     let (src, dst) = (entry.src(), NodeId(entry.dst.into()));
     let protocol = protocol(params, entry.protocol()).unwrap_or(params.protocol);

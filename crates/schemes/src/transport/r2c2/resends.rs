@@ -1,6 +1,6 @@
-//! Recovery of broadcasts that arrive damaged (§3.2). A damaged packet cannot be identified, so the node that receives
-//! it asks the neighbour for its recent broadcasts over the link. The neighbour answers with the current state of the
-//! flows in these broadcasts, so that old state never replaces newer state.
+//! Recovery of broadcasts that arrive damaged (R2C2 §3.2). A damaged packet cannot be identified. The node that
+//! receives it therefore asks the neighbour to repeat the recent broadcasts over the link. The neighbour answers with
+//! the current state of the flows in these broadcasts, so that old state never replaces newer state.
 
 use super::PortSet;
 use super::table::FlowTable;
@@ -8,10 +8,9 @@ use raddle_core::{Duration, PortId, Time};
 use raddle_wire::r2c2::{Event, EventKind};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Least time between two requests over a link. An answer may be damaged in turn, and repeated answers must not fill
-/// the link.
+/// Least time between two requests over a link. If answers are damaged too, repeated answers must not fill the link.
 const GAP: Duration = Duration::from_us(50);
-/// Age limit of broadcasts that are sent again. The numbers of older flows may soon be reused.
+/// Age limit of broadcasts that are sent again. The flow number in an older broadcast may soon be reused.
 const LATELY: Duration = Duration::from_ms(5);
 
 /// One node's recent broadcasts, and its requests to neighbours.
@@ -20,13 +19,14 @@ pub(super) struct Resends {
     /// Greatest number of broadcasts in `said`.
     most: usize,
     said: VecDeque<(Time, Event)>,
-    /// By port: the earliest time of the next request to the neighbour, and whether a request is needed.
+    /// By port: the earliest time at which the next request may be sent to the neighbour, and whether a request is
+    /// needed.
     asking: BTreeMap<PortId, (Time, bool)>,
 }
 
 impl Resends {
-    /// A memory of `a_link` broadcasts per link, at a node with `links` links. If `a_link` is zero, the node neither
-    /// remembers broadcasts nor sends requests.
+    /// An empty memory with room for `a_link` broadcasts per link, for a node with `links` links. If `a_link` is zero,
+    /// the node neither remembers broadcasts nor sends requests.
     pub(super) fn new(a_link: usize, links: usize) -> Self {
         Self { most: a_link * links, ..Self::default() }
     }
@@ -41,7 +41,7 @@ impl Resends {
         }
     }
 
-    /// A damaged packet has arrived at a port.
+    /// Called when a damaged packet has arrived at a port.
     pub(super) fn damaged(&mut self, now: Time, port: PortId) {
         if self.most > 0 {
             self.asking.entry(port).or_insert((now, true)).1 = true;
@@ -54,15 +54,16 @@ impl Resends {
         due.min().unwrap_or(Time::NEVER)
     }
 
-    /// The port of a neighbour to which the node must send a request now.
+    /// The port of a neighbour to which the node must send a request now; `None` if there is none. Clears the need for
+    /// the request.
     pub(super) fn due(&mut self, now: Time) -> Option<PortId> {
         let (&port, asking) = self.asking.iter_mut().find(|(_, (at, must))| *must && *at <= now)?;
         *asking = (now + GAP, false);
         Some(port)
     }
 
-    /// The answer to a neighbour's request: events about the flows of the last `a_link` broadcasts for which `passes`
-    /// is true, that is, which use the neighbour's link.
+    /// The answer to a neighbour's request: events about the flows in the last `a_link` broadcasts over the neighbour's
+    /// link. `passes` returns true for broadcasts that use this link.
     pub(super) fn answer(
         &self,
         now: Time,
@@ -79,7 +80,7 @@ impl Resends {
             match table.get(event.flow()) {
                 Some(entry) => answer.push(entry.event(EventKind::Refresh, event.tree)),
                 None if event.kind == EventKind::Finish => answer.push(*event),
-                // A flow that is unknown here may still be live.
+                // The flow may still be live, although it is not in this node's table.
                 None => {}
             }
         }
@@ -104,7 +105,7 @@ mod tests {
         Event { kind, tree: 2, src: 5, dst: 9, weight: 1, priority: 8, protocol: 0, demand_kbps, lid }
     }
 
-    /// A node that has forwarded these events in order, one per microsecond.
+    /// The state of a node that has forwarded these events in order, one per microsecond.
     fn told(most: usize, events: &[Event]) -> (Resends, FlowTable) {
         let (mut resends, mut table) = (Resends::new(most, 1), FlowTable::default());
         for (now, event) in (1..).map(at).zip(events) {

@@ -1,13 +1,14 @@
-//! Retransmission of dropped broadcasts (§3.2). If another node drops an event, it sends a notice, and the event's
-//! source sends the event again. Other broadcasts do not fit into a notice: the node that drops one sends it again
-//! itself. The same holds for the notice.
+//! Retransmission of dropped broadcasts (R2C2 §3.2). If a node drops an event of another node, it sends a notice to the
+//! event's source, and the source sends the event again. Other broadcasts do not fit into a notice. A node that drops
+//! such a broadcast, or a notice, sends it again itself.
 
 use super::table::TOMBSTONE;
 use raddle_core::{Duration, Packet, PortId, Time};
 use raddle_wire::r2c2::Event;
 use std::collections::VecDeque;
 
-/// Delay before a dropped broadcast is sent again. For an event, the delay doubles with every further drop.
+/// Delay before a dropped broadcast is sent again. For an event, the delay doubles with every further drop of the
+/// event.
 const FIRST_RETRY: Duration = Duration::from_us(50);
 const MOST_TRIES: u32 = 7;
 
@@ -18,7 +19,7 @@ pub(super) type Place = (u16, u8);
 pub(super) struct Retries {
     /// Retries of this node's events.
     events: Vec<Retry>,
-    /// Other packets to send again, with the time and the port of each.
+    /// Packets other than events to send again, with the time and the port of each packet.
     copies: VecDeque<(Time, Packet, PortId)>,
 }
 
@@ -38,8 +39,8 @@ impl Retries {
         self.copies.front().map_or(event, |&(due, ..)| due.min(event))
     }
 
-    /// Schedules a retry of an event that was dropped at a place. If its last drop was at the same place, the retry
-    /// uses the next of the `trees`.
+    /// Schedules a retry of an event that was dropped at the node and port `at`. If the event was last dropped at the
+    /// same port, the retry uses the next of the `trees` broadcast trees.
     pub(super) fn dropped(&mut self, now: Time, event: &Event, at: Place, trees: u8) {
         self.events.retain(|retry| retry.due.is_some() || retry.forget > now);
         let same = |retry: &Retry| retry.event.kind == event.kind && retry.event.lid == event.lid;
@@ -49,7 +50,7 @@ impl Retries {
         });
         let retry = &mut self.events[place];
         if retry.due.is_some() {
-            return; // several nodes may drop copies of one broadcast
+            return; // a retry is already scheduled: several nodes may drop copies of one broadcast
         }
         if retry.dropped_at == Some(at) {
             retry.event.tree = (retry.event.tree + 1) % trees;
@@ -63,18 +64,18 @@ impl Retries {
         retry.forget = now + TOMBSTONE;
     }
 
-    /// Schedules a retry of a packet other than an event that this node's queue at `port` has dropped because it was
-    /// full.
+    /// Schedules a retry of a packet that is not an event, after this node's queue at `port` was full and dropped the
+    /// packet.
     pub(super) fn refused(&mut self, now: Time, packet: &Packet, port: PortId) {
         self.copies.push_back((now + FIRST_RETRY, packet.clone(), port));
     }
 
-    /// The next packet other than an event to send again now, and its port.
+    /// The next packet, other than an event, that must be sent again now, with its port.
     pub(super) fn due_copy(&mut self, now: Time) -> Option<(Packet, PortId)> {
         self.copies.pop_front_if(|(due, ..)| *due <= now).map(|(_, packet, port)| (packet, port))
     }
 
-    /// The events to send again now.
+    /// The events that must be sent again now.
     pub(super) fn due(&mut self, now: Time) -> impl Iterator<Item = Event> {
         self.events
             .iter_mut()

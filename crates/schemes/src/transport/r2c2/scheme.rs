@@ -25,11 +25,11 @@ const INFO: Info = Info {
     source: "Costa, Ballani, Razavi, Kash: R2C2: A Network Stack for Rack-scale Computers, SIGCOMM 2015",
     differs: &[
         "byte layouts, broadcast trees, recovery of lost broadcasts and the start policy are reconstructions",
-        "the start policy and the choice of flows that a rate computation counts are calibrated on the paper's \
+        "the start policy and the choice of flows that a rate computation includes are calibrated on the paper's \
          Figure 10",
         "demand is estimated from the bytes that were sent, not from the allocation; an estimate from the \
          allocation could never fall",
-        "a node without eligible flows of its own skips the rate computation, because it would not use the result",
+        "a node that sends no eligible flow skips the rate computation, because it would not use the result",
         "reliability, which the paper leaves to future work, is optional; checksums cover packets, not whole flows",
     ],
     view: View::Local,
@@ -37,7 +37,7 @@ const INFO: Info = Info {
 };
 
 choices! {
-    /// The policy that sets a flow's share.
+    /// The policy that determines the weight of a flow.
     enum Share {
         Weights = "weights",
         Deadline = "deadline",
@@ -74,47 +74,46 @@ parameters! {
         policy: Share;
         /// number of tenants; node n belongs to tenant n modulo this number
         tenants: u16 = 2, 1..=65_535;
-        /// rate at which a flow may send before its first rate computation
+        /// rate limit of a new flow until a rate computation includes the flow
         start: StartPolicy;
         mtu: u16 = setup::MTU;
         nic_packets: u64 = setup::NIC_PACKETS;
-        /// which host chooses routing protocols for long flows: none, the lowest host, each host at random times, or
-        /// the holder of a token
+        /// host that selects routing protocols for long flows: none, the host with the lowest number, each host at
+        /// random times, or the holder of a token
         select: Option<Selecting>;
-        /// interval between two selections
+        /// interval between two selections of routing protocols
         select_period: Duration = Duration::from_ms(1_000);
-        /// routing protocols from which selection chooses
+        /// routing protocols that may be selected
         select_among: &'static [Protocol];
-        /// utility that selection maximises
+        /// utility that the selection of routing protocols maximises
         utility: Utility;
-        /// largest number of assignments that one selection evaluates
+        /// largest number of assignments of protocols to flows that one selection evaluates
         select_evaluations: u64 = 5_000, 1..=1_000_000_000;
-        /// when neighbours compare the flows that they know: after failures and detected drops, or always (for lossy
-        /// links)
+        /// when nodes compare their flow tables: after failures and detected drops, or always (for lossy links)
         doubt: Doubt;
-        /// interval of these comparisons; 0 turns them off
+        /// interval at which nodes compare their flow tables; 0 turns comparisons off
         digest_period: Duration = Duration::from_ms(10);
-        /// number of recent broadcasts that a neighbour sends again when a broadcast on its link arrives damaged
+        /// number of recent broadcasts that a node sends again to a neighbour that has received a damaged packet
         resends: u8 = 8, 0..=255;
         /// number of broadcast trees per source
         trees: u8 = 6, 1..=64;
         hop_bits: u32 = setup::HOP_BITS;
-        /// receivers acknowledge packets, and senders retransmit lost ones
+        /// receivers acknowledge packets, and senders retransmit lost packets
         reliable: bool = false;
-        /// receive window of reliable flows, in packets from the first missing one
+        /// receive window of reliable flows: number of packets, counted from the first missing packet
         window: u16 = 65_535, 1..=65_535;
     }
 }
 
 impl Params {
-    /// The parameters of a plan's nodes.
+    /// The parameters of the nodes in a plan.
     #[must_use]
     pub fn of(plan: &Plan<'_>) -> Self {
         let parameters = Parameters::of(plan.settings);
         Self { streams: plan.streams, ..Self::new(setup::protocol(plan), &parameters) }
     }
 
-    /// Converts an experiment's parameters, for flows with this routing protocol.
+    /// Converts the parameters of an experiment whose flows start with routing protocol `protocol`.
     fn new(protocol: Protocol, of: &Parameters) -> Self {
         let selection = of.select.map(|by| Selection {
             by,
@@ -157,7 +156,7 @@ impl Default for Params {
     }
 }
 
-/// The fluid model of R2C2: all flows have the rates that the nodes compute, without delay.
+/// The fluid model of R2C2: without delay, all flows have the rates that R2C2's nodes would compute.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let params = Params::of(plan);
     let unfit = |key: &str, problem: &str, hint: &str| {
@@ -215,9 +214,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
             return Err(unfit(
                 "scheme.r2c2.select_period",
                 problem,
-                "give a longer `select_period`, or a shorter \
-                              `rho`"
-                    .into(),
+                "set a longer `select_period`, or a shorter `rho`".into(),
             ));
         }
         for &protocol in selection.among {

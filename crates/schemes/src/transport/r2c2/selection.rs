@@ -1,9 +1,10 @@
-//! Routing selection in a running rack (§3.4): decides which node searches for a better assignment of protocols to long
-//! flows, and when, and resolves conflicts between the announcements of several nodes.
+//! Routing selection in a running rack (R2C2 §3.4). This module decides which node searches for a better assignment of
+//! routing protocols to long flows, and when. It also resolves conflicts between the announcements of several nodes.
 //!
-//! An announcement carries an epoch, one more than the highest epoch that its node has received. Among several
-//! assignments for a flow, the one with the highest epoch counts; ties go to the node with the highest number. All
-//! nodes therefore agree, independent of the order of arrival. A search takes no simulated time.
+//! An announcement contains an epoch number: one more than the highest epoch that the announcing node has received. If
+//! a flow has several assignments, the assignment with the highest epoch is valid. If epochs are equal, the assignment
+//! by the node with the highest number is valid. All nodes therefore agree, whatever the order in which announcements
+//! arrive. A search takes no simulated time.
 
 use super::entries::Entry;
 use super::fabric::View;
@@ -16,7 +17,7 @@ use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::Assignment;
 use rustc_hash::FxHashMap;
 
-/// A flow takes part in selection after this many rate computations.
+/// A flow is a long flow, and takes part in selection, after this number of rate computations.
 pub(super) const LASTING_TICKS: u64 = 10;
 
 /// The node that searches for a better assignment.
@@ -24,30 +25,30 @@ pub(super) const LASTING_TICKS: u64 = 10;
 pub enum Selecting {
     /// The live host with the lowest number, once a period.
     One,
-    /// Each host, after a random time of 0.5 to 1.5 periods times the number of hosts. The time restarts when another
-    /// host announces.
+    /// Each host, after a random time. The mean time is one period times the number of hosts, and the time is between
+    /// half and one and a half of this mean. It restarts when another host makes an announcement.
     Random,
-    /// A token visits the hosts in turn, one per period. An announcement, possibly empty, passes the token on. A host
-    /// that has received no announcement for too long takes the token.
+    /// The host that holds a token. The token visits the hosts in turn, one host per period. An announcement, possibly
+    /// empty, passes the token on. If no announcement arrives for too long, the next host takes the token.
     Token,
 }
 
-/// Routing selection's parameters.
+/// The parameters of routing selection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Selection {
     /// The node that searches for a better assignment.
     pub by: Selecting,
     /// Time between searches.
     pub period: Duration,
-    /// Protocols to choose from.
+    /// Routing protocols that may be selected.
     pub among: &'static [Protocol],
-    /// The utility function of rates.
+    /// The utility function that the search maximises.
     pub utility: Utility,
-    /// Greatest number of evaluations per search.
+    /// Greatest number of assignments that one search evaluates.
     pub evaluations: u64,
 }
 
-/// Orders announcements: by epoch, which wraps, then by node.
+/// The order of announcements: by epoch, which wraps, then by node number.
 type Stamp = (u16, u16);
 
 fn is_later(one: Stamp, other: Stamp) -> bool {
@@ -65,7 +66,8 @@ pub(super) struct Selector {
     last: Stamp,
     /// Time of the last announcement, or of the first flow if that is later; `None` while there are no flows.
     heard: Option<Time>,
-    /// Time at which this node records the existing flows. At `next`, flows from that record count as long flows.
+    /// Time at which this node records the flows that exist. A recorded flow that still exists at `next` is a long
+    /// flow.
     look: Time,
     /// Time of this node's next search.
     next: Time,
@@ -96,7 +98,7 @@ impl Selector {
         self.look.min(self.next)
     }
 
-    /// The node knows of flows: starts the timers. Returns true if they were not running.
+    /// Called when the table has flows: starts the timers. Returns true if the timers were not running.
     pub(super) fn begin(&mut self, now: Time, params: &Params, view: &View) -> bool {
         let begins = self.heard.is_none();
         if begins {
@@ -106,19 +108,19 @@ impl Selector {
         begins
     }
 
-    /// No flow is left: stops the timers.
+    /// Called when the table is empty: stops the timers.
     pub(super) fn end(&mut self) {
         (self.heard, self.look, self.next) = (None, Time::NEVER, Time::NEVER);
     }
 
-    /// The topology has changed, and sources announce their flows' protocols again. Disconnected parts of the fabric
-    /// have numbered their announcements independently, so older stamps are discarded.
+    /// Called after a topology change. Sources then announce the protocols of their flows again. Parts of the fabric
+    /// that were disconnected have numbered their announcements independently, so all stamps are discarded.
     pub(super) fn renew(&mut self, now: Time, params: &Params, view: &View) {
         self.assigned.clear();
         self.set_timer(now, params, view);
     }
 
-    /// Sets the time of this node's next search, unless another node announces before.
+    /// Sets the time of this node's next search. An announcement of another node before this time restarts the wait.
     #[allow(clippy::cast_possible_truncation, reason = "a period saturates, and nodes are counted in `u32`")]
     fn set_timer(&mut self, now: Time, params: &Params, view: &View) {
         let Some(heard) = self.heard else { return };
@@ -134,7 +136,8 @@ impl Selector {
                 Some(Duration::from_ps((period.as_ps() as f64 * periods).round() as u64))
             }
             Selecting::Token => {
-                // The hosts after the last announcer take turns: each waits one period longer than the host before it.
+                // Hosts take turns in order of their numbers, after the host that made the last announcement. Each host
+                // waits one period longer than the host before it.
                 let after = |node: NodeId| {
                     (node.0 + topology.node_count() as u32 - u32::from(self.last.1) - 1)
                         % topology.node_count() as u32
@@ -153,7 +156,8 @@ impl Selector {
         };
     }
 
-    /// Restarts the wait if there are flows. An announcement that arrives after the last flow's end starts no timer.
+    /// Restarts the wait if the timers are running. An announcement that arrives after the last flow has ended starts
+    /// no timer.
     fn wait_on(&mut self, now: Time, params: &Params, view: &View) {
         self.heard = self.heard.map(|_| now);
         self.set_timer(now, params, view);
@@ -167,7 +171,7 @@ impl Selector {
         self.wait_on(now, params, view);
     }
 
-    /// Returns true if an assignment for a flow is newer than the known one, and records it.
+    /// Records an assignment for a flow if it is newer than the flow's known assignment. Returns true if it is newer.
     pub(super) fn counts(&mut self, epoch: u16, src: u16, flow: u32) -> bool {
         let counts = self.assigned.get(&flow).is_none_or(|&known| is_later((epoch, src), known));
         if counts {
@@ -176,14 +180,14 @@ impl Selector {
         counts
     }
 
-    /// Removes the stamps of flows that have ended, once the map has grown far beyond the table.
+    /// Removes the stamps of flows that have ended, if there are far more stamps than flows in the table.
     pub(super) fn tidy(&mut self, table: &FlowTable) {
         if self.assigned.len() > 2 * table.len() + 64 {
             self.assigned.retain(|&flow, _| table.get(flow).is_some());
         }
     }
 
-    /// Runs the actions that are due. If there is an announcement to make, returns its epoch and the new assignments.
+    /// Runs the actions that are due. If the node must make an announcement, returns its epoch and the new assignments.
     pub(super) fn due(
         &mut self,
         now: Time,
@@ -207,7 +211,8 @@ impl Selector {
         Some((epoch, changes))
     }
 
-    /// The flows that should change their protocol; empty if the total utility would not improve significantly.
+    /// Searches for a better assignment. Returns the flows that should change their protocol, or no flow if the utility
+    /// would not improve significantly.
     #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 256 protocols")]
     fn search(&mut self, table: &FlowTable, params: &Params, view: &View) -> Vec<Assignment> {
         let among = self.settings.among;
@@ -230,7 +235,7 @@ impl Selector {
         };
         let flows: Vec<LongFlow> = entries.iter().zip(params.policy.weights(&entries)).map(flow).collect();
         let Ok(problem) = Problem::new(&view.routing, &view.usable, flows, among) else {
-            return Vec::new(); // failures have left no fabric for some protocol
+            return Vec::new(); // after failures, the fabric no longer supports one of the protocols
         };
         let mut objective =
             Objective::new(&problem, self.settings.utility).limited_to(self.settings.evaluations);
@@ -296,7 +301,7 @@ mod tests {
 
     #[test]
     fn the_order_in_which_assignments_arrive_does_not_matter() {
-        // Two nodes have announced at the same time, and then one of them again.
+        // Epoch, node and assigned protocol: nodes 3 and 8 announce in the same epoch, and then node 3 announces again.
         let heard = [(7, 3, 0), (7, 8, 1), (8, 3, 2)];
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             let mut selector = Selector::new(NodeId(0), SETTINGS, 1);

@@ -1,4 +1,4 @@
-//! The sending side of a node (§3.5): chooses the flow that sends the next packet, and the packet's path.
+//! The sending side of a node (R2C2 §3.5): chooses the flow that sends the next packet, and the path of the packet.
 
 use super::Params;
 use super::fabric::View;
@@ -19,11 +19,11 @@ pub(crate) struct Sender {
     turn: usize,
     paths: Stream,
     ports: Vec<PortId>,
-    /// Ports of this node whose queue dropped a data packet because it was full, and the time of the last such drop.
+    /// The ports of this node whose queue was full and dropped a data packet, with the time of the last such drop.
     full: BTreeMap<PortId, Time>,
 }
 
-/// A packet that leaves now, and its flow if the packet finishes the flow.
+/// A packet that leaves now, and the packet's flow if the packet finishes the flow.
 #[derive(Debug)]
 pub(crate) struct Departure {
     pub(crate) packet: Packet,
@@ -33,9 +33,9 @@ pub(crate) struct Departure {
 /// Effects of an acknowledgement.
 #[derive(Debug, Default)]
 pub(super) struct Acknowledged {
-    /// Number of acknowledged bytes from the start of the flow, if it has grown.
+    /// Number of acknowledged bytes from the start of the flow, if this number has grown.
     pub(super) advanced_to: Option<Bytes>,
-    /// The flow, if it is finished.
+    /// The flow, if the acknowledgement has finished the flow.
     pub(super) finished: Option<Outgoing>,
 }
 
@@ -52,7 +52,7 @@ impl Sender {
         }
     }
 
-    /// The handle of this node's flow `lid`.
+    /// The handle of the flow with number `lid` at this node.
     pub(crate) fn handle(&self, lid: u16) -> u32 {
         flow_handle(self.id, lid)
     }
@@ -83,13 +83,13 @@ impl Sender {
         true
     }
 
-    /// The queue of this node's port `port` has dropped a data packet because it was full.
+    /// Records that the queue at `port` was full and has dropped a data packet of this node.
     pub(super) fn refused(&mut self, now: Time, port: PortId) {
         self.full.insert(port, now);
     }
 
-    /// Follows a topology change: discards drawn routes and removes flows whose destination is unreachable. Reliable
-    /// flows are not removed; they wait for a path. Returns the removed flows.
+    /// Called after a topology change: discards drawn routes, and removes flows whose destination is unreachable.
+    /// Reliable flows are not removed; they wait for a path. Returns the removed flows.
     pub(crate) fn reroute(&mut self, view: &View, params: &Params) -> Vec<Outgoing> {
         let at = NodeId(self.id.into());
         for flow in &mut self.flows {
@@ -100,7 +100,7 @@ impl Sender {
         self.flows.extract_if(.., |flow| flow.cut_off && !params.reliable).collect()
     }
 
-    /// True if there are flows, and none of their destinations is reachable.
+    /// True if the node sends flows, but no destination of these flows is reachable.
     pub(super) fn is_cut_off(&self) -> bool {
         !self.flows.is_empty() && self.flows.iter().all(|flow| flow.cut_off)
     }
@@ -121,15 +121,15 @@ impl Sender {
         Acknowledged { advanced_to, finished }
     }
 
-    /// The application appends bytes to a stream, or closes it. Returns true if this node is sending the stream and it
-    /// is open.
+    /// The application appends bytes to a stream, or closes the stream. Returns true if this node sends the stream and
+    /// the stream was open.
     pub(super) fn change(&mut self, id: FlowId, bytes: Bytes, closes: bool, mtu: u16) -> bool {
         let flow = self.flows.iter_mut().find(|flow| flow.is_open_stream(id));
         flow.map(|flow| flow.change(bytes, closes, mtu)).is_some()
     }
 
-    /// The header of a control packet with `plen` bytes of payload, about flow `flow`, on a path that `protocol`
-    /// chooses; `None` if there is no path.
+    /// The header of a control packet about flow `flow` with `plen` bytes of payload. `protocol` chooses the packet's
+    /// path. `None` if no path exists.
     pub(crate) fn control(
         &mut self,
         view: &View,
@@ -147,8 +147,8 @@ impl Sender {
         Some(self.control_along(drawn.route, drawn.hops, dst, flow, plen))
     }
 
-    /// The header of a control packet without payload to the neighbour at a port; `None` if a source route cannot name
-    /// the port.
+    /// The header of a control packet without payload to the neighbour at a port. `None` if the number of the port is
+    /// too large for a source route.
     pub(super) fn one_hop(&self, params: &Params, port: PortId, neighbour: u16) -> Option<Data> {
         let route = Route::from_ports([port.0], params.hop_bits).ok()?;
         Some(self.control_along(route, 1, neighbour, 0, 0))
@@ -168,7 +168,7 @@ impl Sender {
         }
     }
 
-    /// Draws a route to `dst` for a packet of flow `key`; `None` if there is no path or the route does not fit the
+    /// Draws a route to `dst` for a packet of flow `key`. `None` if no path exists, or if the route does not fit the
     /// header.
     fn draw(
         &mut self,
@@ -184,8 +184,8 @@ impl Sender {
         }
         view.routing.sample(view.feasible(protocol), at, dst, key.into(), &mut self.paths, &mut self.ports);
         let first = *self.ports.first()?;
-        // Set-up has checked that every route of the intact fabric fits the header. A detour around failed links may
-        // not fit.
+        // In the intact fabric, every route fits the header; this was checked when the experiment was built. A detour
+        // around failed links may not fit.
         let route = Route::from_ports(self.ports.iter().map(|port| port.0), params.hop_bits).ok()?;
         let hops = u8::try_from(self.ports.len()).expect("routes of at most 42 hops");
         Some(Drawn { route, hops, first })
@@ -199,7 +199,7 @@ impl Sender {
         self.flows.iter_mut().filter_map(changed).collect()
     }
 
-    /// The next data packet, or the time at which to ask again.
+    /// The next data packet. If no packet may leave now, the time of the next call.
     pub(crate) fn next(
         &mut self,
         now: Time,
@@ -230,12 +230,13 @@ impl Sender {
             };
             let port = ports.get(drawn.first);
             if !port.up {
-                continue; // the node's own link is down; discovery will bring new routes
+                continue; // the link at this port is down; topology discovery will lead to a new route
             }
             let packet = u64::from(params.mtu) + HEADER;
             if self.full.get(&drawn.first) == Some(&now) {
-                // Without this wait, a flow could lose all its packets in one instant. A free port also drops packets
-                // that are longer than its queue limit; then the wait is one serialization delay.
+                // The queue has dropped a packet at this instant. Without a wait, a flow could lose all its packets in
+                // one instant. A port that is free may also drop a packet, if the packet is longer than the queue
+                // limit. Then the wait is one serialization delay.
                 let free_at = port.free_at(now);
                 let sent_at = now + port.rate.time_for(Bytes(packet));
                 wake = wake.min(if free_at > now { free_at } else { sent_at });
@@ -279,7 +280,7 @@ impl Sender {
             plen: piece.payload,
             rlen: drawn.hops,
             ridx: 0,
-            // The payload of a reliable flow is covered by the checksum, so that damaged packets are retransmitted.
+            // The checksum covers the payload of reliable flows, so that damaged packets are retransmitted.
             flags: if piece.last { FLAG_LAST } else { 0 }
                 | if params.reliable { FLAG_PAYLOAD_COVERED } else { 0 },
             route: drawn.route,

@@ -1,4 +1,4 @@
-//! Parameters and checks that all schemes with R2C2's data plane share.
+//! The parameters and checks that the schemes with R2C2's data plane have in common.
 
 use super::outgoing::HEADER;
 use super::{Fabric, Params, SourceRoute};
@@ -18,11 +18,14 @@ pub(crate) const HEADROOM: Parameter =
 pub(crate) const ONLY_LASTING: Parameter = Parameter::new(
     "only_lasting",
     Value::Flag(false),
-    "rate computations count only flows that have been known for \
-                    a whole interval",
+    "rate computations include only flows that have been known for a whole interval",
 );
-pub(crate) const SYNCHRONOUS: Parameter =
-    Parameter::new("synchronous", Value::Flag(false), "all nodes compute rates at the same times");
+pub(crate) const SYNCHRONOUS: Parameter = Parameter::new(
+    "synchronous",
+    Value::Flag(false),
+    "all nodes compute rates at the same times; otherwise each \
+                                                       node has a random phase",
+);
 pub(crate) const MTU: Parameter =
     Parameter::new("mtu", Value::Bytes(1_500), "payload bytes of a full packet").within(1.0, 9_000.0);
 pub(crate) const NIC_PACKETS: Parameter = Parameter::new(
@@ -39,9 +42,9 @@ pub(crate) fn protocol(plan: &Plan<'_>) -> Protocol {
     plan.routing.parse().expect("one of the scheme's routings")
 }
 
-/// The fluid model: max-min shares of the capacity outside the headroom, with each flow split as its protocol defines.
-/// Under [`Protocol::Ecmp`], each flow draws one path. This may differ from its path in the packet engine, where the
-/// draw uses the flow's key on the wire.
+/// The fluid model: flows get max-min shares of the capacity, less the headroom. Each flow splits over links as its
+/// routing protocol defines. Under [`Protocol::Ecmp`], each flow draws one path. This path may differ from the flow's
+/// path in the packet engine, where the draw uses the flow's key on the wire.
 pub(crate) fn fluid(plan: &Plan<'_>, params: &Params) -> Sharing {
     let (routing, protocol) = (Routing::new(Arc::clone(plan.topology)), params.protocol);
     let split: Split = Box::new(move |flow, _, row| {
@@ -51,7 +54,7 @@ pub(crate) fn fluid(plan: &Plan<'_>, params: &Params) -> Sharing {
     Sharing { policy, acknowledged: params.reliable, ways: Ways::Own(split) }
 }
 
-/// A rack whose nodes run these hosts and forward packets by source routes.
+/// A rack in which `host` makes the host of each node, and nodes forward packets by source route.
 #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 pub(crate) fn build(
     plan: &Plan<'_>,
@@ -97,7 +100,8 @@ pub(crate) fn check(plan: &Plan<'_>, name: &str, params: &Params) -> Result<(), 
     check_route(&Routing::new(Arc::clone(plan.topology)), params, params.protocol, "scheme.routing")
 }
 
-/// Returns an error if a protocol is not defined on the fabric, or if its routes do not fit the header.
+/// Checks that a routing protocol is defined on the fabric, and that its routes fit the header. An error names the key
+/// `key`.
 pub(crate) fn check_route(
     routing: &Routing,
     params: &Params,

@@ -1,4 +1,4 @@
-//! The global flow table, of which each node has a copy (§3.2, §7.4 of the reconstruction).
+//! The table of all flows, of which each node has a copy (R2C2 §3.2; specifications/r2c2.md §7.4).
 
 use super::entries::{Entries, Entry};
 use raddle_core::{Duration, NodeId, Time, prefetch};
@@ -8,13 +8,13 @@ use std::collections::{BTreeSet, VecDeque};
 /// Time for which a FINISH that arrived before its START is remembered.
 pub(super) const TOMBSTONE: Duration = Duration::from_ms(10);
 
-/// All live flows that a node knows, by handle.
+/// All live flows that a node knows. The flows are found by handle.
 #[derive(Debug, Default)]
 pub struct FlowTable {
     entries: Entries,
-    /// A flow counts when it has been known for this long.
+    /// A flow is eligible for rate computations when it has been known for this time.
     lasting: Duration,
-    /// Rate computations count the flows that were learned at this time or earlier.
+    /// Rate computations include the flows that were learned at this time or earlier.
     counts_since: Time,
     finished_early: VecDeque<(Time, u32)>,
     digest: u64,
@@ -28,7 +28,7 @@ pub(super) fn handle(event: &Event) -> u32 {
 }
 
 impl FlowTable {
-    /// An empty table, in which flows count once they have been known for `lasting`.
+    /// An empty table. A flow is eligible for rate computations when it has been known for `lasting`.
     pub(crate) fn new(lasting: Duration) -> Self {
         Self { lasting, ..Self::default() }
     }
@@ -41,7 +41,7 @@ impl FlowTable {
         }
     }
 
-    /// Applies a broadcast event. Applying it again changes nothing.
+    /// Applies a broadcast event. A second application of the same event changes nothing.
     pub(crate) fn apply(&mut self, now: Time, event: &Event) {
         let key = handle(event);
         if event.lid == 0 {
@@ -65,10 +65,11 @@ impl FlowTable {
         if event.kind == EventKind::Demand
             && let Some(known) = self.entries.get(key)
         {
-            // The source may not know yet that routing selection has chosen another protocol.
+            // The event may have an outdated protocol: the source may not know yet that routing selection has chosen
+            // another one.
             entry.set_protocol(known.protocol());
         }
-        // A flow that is announced again or has changed keeps its age.
+        // A flow that is announced again keeps the time at which it was learned, even if it has changed.
         if let Some(before) = self.entries.insert(now, entry) {
             self.digest = self.digest.wrapping_sub(before.digest());
         }
@@ -76,7 +77,7 @@ impl FlowTable {
         self.changed = now;
     }
 
-    /// Sets a flow's protocol, if the flow is known.
+    /// Sets the routing protocol of a flow, if the table has the flow.
     pub(super) fn reroute(&mut self, now: Time, key: u32, protocol: u8) {
         if let Some(&before) = self.entries.get(key)
             && before.protocol() != protocol
@@ -106,7 +107,7 @@ impl FlowTable {
         }
     }
 
-    /// Replaces the flows of a source in a snapshot's lid range by the flows in the snapshot.
+    /// Replaces the flows of source `src` whose lids are in the snapshot's range by the flows in the snapshot.
     pub(super) fn replace(&mut self, now: Time, src: u16, snapshot: &SnapshotBody) {
         let range = snapshot.first..=snapshot.last;
         let named: BTreeSet<u16> = snapshot.flows.iter().map(|flow| flow.lid).collect();
@@ -136,28 +137,30 @@ impl FlowTable {
         flows
     }
 
-    /// A hash of a source's known flows, as in the source's digests; 0 if no flow is known.
+    /// A hash of the table's flows from one source, in the same way as in the source's digests; 0 if the table has no
+    /// flow of the source.
     pub(super) fn digest_of(&self, src: NodeId) -> u64 {
         let flows = self.entries.iter().filter(|entry| entry.src() == src);
         flows.fold(0, |sum: u64, entry| sum.wrapping_add(entry.digest()))
     }
 
-    /// The sources of the known flows.
+    /// The sources of all flows in the table.
     pub(super) fn sources(&self) -> BTreeSet<u16> {
         self.entries.iter().map(|entry| (entry.key() >> 16) as u16).collect()
     }
 
-    /// From now on, rate computations count the flows that have been known for long enough at `now`.
+    /// Makes the flows that have been known for long enough at `now` eligible for rate computations.
     pub(crate) fn age(&mut self, now: Time) {
         self.counts_since = Time::from_ps(now.as_ps().saturating_sub(self.lasting.as_ps()));
     }
 
-    /// True if a flow is known and counts as of the last [`age`](Self::age).
+    /// True if the table has the flow, and the flow was eligible at the last call of [`age`](Self::age).
     pub(super) fn counts(&self, key: u32) -> bool {
         self.entries.learned(key).is_some_and(|learned| learned <= self.counts_since)
     }
 
-    /// The flows that count as of the last [`age`](Self::age), in order of handle. All nodes compute in this order.
+    /// The flows that were eligible at the last call of [`age`](Self::age), in order of handle. All nodes compute rates
+    /// in this order.
     pub(crate) fn counted(&self) -> Vec<Entry> {
         let mut counted: Vec<Entry> = self.entries.known_since(self.counts_since).copied().collect();
         counted.sort_unstable_by_key(Entry::key);
@@ -193,7 +196,8 @@ impl FlowTable {
         self.len() == 0
     }
 
-    /// A hash of the table's content, independent of its history; equal on all nodes once all events have arrived.
+    /// A hash of the flows in the table, which does not depend on the order of changes. It is equal on all nodes when
+    /// all events have arrived.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.digest
@@ -201,9 +205,9 @@ impl FlowTable {
 }
 
 impl Entry {
-    /// A hash of the entry. The table's digest is the sum of these hashes. Changes of two flows must not cancel in the
-    /// sum, for example if the flows swap protocols. Every input bit therefore affects every output bit (the finalizer
-    /// of SplitMix64).
+    /// A hash of the entry. The table's digest is the sum of the hashes of all entries. Changes of two flows must not
+    /// cancel in the sum, for example if two flows swap their protocols. Every input bit therefore affects every output
+    /// bit (the finalizer of SplitMix64).
     fn digest(&self) -> u64 {
         let low = u64::from(self.key()) << 32 | u64::from(self.demand_kbps);
         let high = u64::from(self.dst) << 24
@@ -331,7 +335,7 @@ mod tests {
             }
             table.digest()
         };
-        // All 256 choices of the flows, out of eight, that have the other protocol.
+        // Each of the eight flows has one of two protocols, which gives 256 different tables.
         let mut digests: Vec<u64> = (0..256)
             .map(|set| digest(std::array::from_fn(|i| if set >> i & 1 == 1 { 2 } else { 0 })))
             .collect();

@@ -1,9 +1,9 @@
-//! The times of a node's rate computations: every rho, at a random phase per node (§3.3.1).
+//! The times of a node's rate computations: once per interval rho, with a random phase per node (R2C2 §3.3.1).
 
 use super::Params;
 use raddle_core::{Duration, NodeId, Stream, Time};
 
-/// The ticks of one node. They run while the node has flows to compute rates for, or endlessly.
+/// The ticks of one node. Ticks run while the node has flows whose rates it must compute, or endlessly.
 #[derive(Debug)]
 pub(crate) struct Ticks {
     rho: Duration,
@@ -14,7 +14,7 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
-    /// The ticks of node `id` in a run with this seed; stopped, unless they are endless.
+    /// The ticks of node `id` in a run with this seed. The ticks are stopped, unless they are endless.
     pub(crate) fn new(params: &Params, id: NodeId, seed: u64) -> Self {
         let rho = params.rho.as_ps();
         let phase = if params.synchronous || rho == 0 {
@@ -48,7 +48,7 @@ impl Ticks {
         }
     }
 
-    /// Schedules a tick now, for any rho.
+    /// Schedules a tick at `now`, for any value of rho.
     pub(crate) fn at_once(&mut self, now: Time) {
         self.next = now;
     }
@@ -86,7 +86,7 @@ mod tests {
     fn ticks_come_every_rho_while_wanted() {
         let params = Params { synchronous: true, ..Params::default() };
         let mut ticks = Ticks::new(&params, NodeId(3), 1);
-        assert!(!ticks.take(at(10_000)), "not wanted");
+        assert!(!ticks.take(at(10_000)), "the ticks are stopped");
         ticks.start(at(600));
         assert_eq!(ticks.next(), at(1_000));
         ticks.start(at(999));

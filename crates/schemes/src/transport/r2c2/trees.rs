@@ -1,12 +1,13 @@
-//! Broadcast trees (§3.2): several shortest-path trees per source, which every node computes without messages.
+//! Broadcast trees (R2C2 §3.2): several shortest-path trees per source. Every node computes the trees without messages.
 //!
-//! On a torus, tree `t` is a dimension-order tree. It takes the dimensions in cyclic order from dimension `t / 2` on,
-//! and odd trees are mirror images. In a cube of `m` dimensions, the `2m` trees together load all links equally. The
-//! tree looks the same from every source, so one set of child ports per offset serves all sources.
+//! On a torus, tree `t` is a dimension-order tree. It takes the dimensions in cyclic order, beginning with dimension `t
+//! / 2`. Trees with odd `t` are mirror images. In a cube of `m` dimensions, the `2m` trees together load all links
+//! equally. A tree has the same shape from every source, so one set of child ports per offset from the source serves
+//! all sources.
 //!
-//! In other topologies, a node's parent is a neighbour closer to the source, chosen by a hash of the neighbour. Nodes
-//! with the same candidates choose the same parent, so a broadcast enters few switches. Switches that lead to no host
-//! are left out. A tree is built when its source first uses it.
+//! In other topologies, the parent of a node is the neighbour with the smallest hash among the neighbours closer to the
+//! source. Nodes with the same candidates choose the same parent, so a broadcast enters few switches. Switches that
+//! lead to no host are not in the tree. A tree is built when its source first uses it.
 
 use raddle_core::{NodeId, PortId};
 use raddle_topology::{Memo, Shape, Topology};
@@ -22,19 +23,20 @@ pub(crate) struct Trees {
 
 #[derive(Debug)]
 enum Kind {
-    /// Child ports, indexed by tree and by the node's offset from the source.
+    /// On a torus: the child ports, indexed by tree and by the node's offset from the source.
     Symmetric { dims: Vec<u32>, coordinates: Vec<[u8; MAX_DIMS]>, children: Vec<PortSet> },
-    /// Child ports of each node, per source and tree.
+    /// On other topologies: the child ports of each node, per source and tree.
     General(Memo<(NodeId, usize), PortSet>),
 }
 
-/// A set of a node's ports, and an iterator over them in ascending order. A source route names at most 32 ports.
+/// A set of ports of a node, and an iterator over the set in ascending order. The set has room for 32 ports, the most
+/// that a source route can name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PortSet(u32);
 
 impl PortSet {
     fn insert(&mut self, port: usize) {
-        assert!(port < 32, "a source route names 32 ports");
+        assert!(port < 32, "a source route can name at most 32 ports");
         self.0 |= 1 << port;
     }
 
@@ -70,7 +72,7 @@ impl Iterator for PortSet {
 const MAX_DIMS: usize = 8;
 
 impl Trees {
-    /// The broadcast trees of a topology, `count` per source.
+    /// The broadcast trees of a topology, with `count` trees per source.
     #[must_use]
     pub(crate) fn new(topology: &Arc<Topology>, count: u8) -> Self {
         let kind = match topology.shape() {
@@ -130,8 +132,8 @@ fn symmetric(dims: &[u32], count: u8) -> Kind {
     Kind::Symmetric { dims: dims.to_vec(), coordinates, children }
 }
 
-/// The child ports, in tree `tree`, of the node at offset `at` from the source. The tree goes on in the last dimension
-/// taken so far, and begins every later dimension.
+/// The child ports, in tree `tree`, of the node at offset `at` from the source. The tree continues in the dimension of
+/// the last hop, and branches into every later dimension.
 fn child_ports(dims: &[u32], tree: usize, at: [u8; MAX_DIMS]) -> PortSet {
     let mirrored = tree % 2 == 1;
     let order: Vec<usize> = (0..dims.len()).map(|i| (tree / 2 + i) % dims.len()).collect();
@@ -142,7 +144,7 @@ fn child_ports(dims: &[u32], tree: usize, at: [u8; MAX_DIMS]) -> PortSet {
             continue;
         }
         let k = dims[i];
-        // The ring is cut at its far end: the tree takes `ahead` steps in one direction, and the others in the opposite
+        // The tree reaches `ahead` nodes of the ring in the forward direction, and the rest of the ring in the backward
         // direction.
         let ahead = if mirrored && k > 2 { (k - 1) / 2 } else { k / 2 };
         let x = u32::from(at[i]);
@@ -175,18 +177,19 @@ fn general(topology: &Topology, source: NodeId, tree: usize) -> Vec<PortSet> {
         }
     }
     let mut children = vec![PortSet::default(); topology.node_count()];
-    // Distant nodes come first, so that a switch's children are known before its parent is chosen.
+    // Nodes far from the source come first, so that the children of a switch are known before its own parent is chosen.
     for &node in order[1..].iter().rev() {
         if !topology.is_host(node) && children[node.index()].is_empty() {
             continue;
         }
-        // A link from `node` is the reverse of a candidate parent's link to `node`.
+        // Each link from `node` to a node closer to the source is the reverse of the link from a candidate parent to
+        // `node`.
         let parent = topology
             .links_from(node)
             .filter(|(_, link)| depth[link.to.index()] + 1 == depth[node.index()])
             .filter(|(_, link)| link.to == source || topology.relays(link.to))
             .filter(|(id, _)| topology.link(topology.reverse(*id)).is_some())
-            // Among parallel links to the parent, each node chooses by a hash of its own.
+            // If several parallel links lead to the parent, a hash of the node and the port chooses the link.
             .min_by_key(|(_, link)| {
                 (mix(source, link.to, tree, PortId(0)), mix(source, node, tree, link.to_port))
             })
@@ -198,7 +201,7 @@ fn general(topology: &Topology, source: NodeId, tree: usize) -> Vec<PortSet> {
     children
 }
 
-/// A hash that is the same on every node.
+/// A hash that is the same at every node that computes it.
 fn mix(source: NodeId, node: NodeId, tree: usize, port: PortId) -> u64 {
     let key = u64::from(source.0) << 40 ^ u64::from(node.0) << 16 ^ (tree as u64) << 8 ^ u64::from(port.0);
     let mixed = (key ^ key >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -211,7 +214,8 @@ mod tests {
     use raddle_core::{Duration, Rate};
     use raddle_topology::Builder;
 
-    /// The depth of every node in a tree, and the number of links of the tree per port number.
+    /// The depth of every node in a tree, and for each port number the number of tree links that leave nodes by this
+    /// port.
     fn walk(topology: &Topology, trees: &Trees, source: NodeId, tree: u8) -> (Vec<u32>, Vec<u32>) {
         let mut depth = vec![u32::MAX; topology.node_count()];
         let mut used = vec![0; 64];
@@ -221,7 +225,7 @@ mod tests {
         while let Some(&at) = order.get(next) {
             next += 1;
             for port in trees.children(source, tree, at) {
-                let to = topology.link_at(at, port).expect("a tree uses links").to;
+                let to = topology.link_at(at, port).expect("a child port of a tree has a link").to;
                 assert_eq!(depth[to.index()], u32::MAX, "each node is reached once");
                 depth[to.index()] = depth[at.index()] + 1;
                 used[port.index()] += 1;

@@ -1,10 +1,10 @@
-//! The unacknowledged packets of a reliable flow (an option; the paper's discussion leaves reliability open).
+//! The unacknowledged packets of a reliable flow. Reliability is an option, which the R2C2 paper does not specify.
 //!
 //! Acknowledgements only decide which packets to retransmit; the flow keeps its computed rate. Packets of a flow take
-//! different paths, so a packet that another overtakes is not yet lost. A packet counts as lost when a packet that was
-//! sent later by more than a long round trip has arrived (the evidence of RACK, RFC 8985). If no acknowledgement
-//! arrives, the oldest packet counts as lost (RFC 6298). The acknowledgement of its retransmission is then evidence
-//! about the others.
+//! different paths, so a packet is not necessarily lost when a later packet arrives first. A packet counts as lost when
+//! a packet that was sent at least a long round trip later has arrived (as in RACK, RFC 8985). If no acknowledgement
+//! arrives within a timeout, the oldest packet in flight counts as lost (RFC 6298). When the retransmission of this
+//! packet is acknowledged, other packets that were sent long before the retransmission count as lost too.
 //!
 //! Cost: a few operations per packet sent and per packet acknowledged.
 
@@ -13,17 +13,18 @@ use raddle_core::{Duration, Time};
 use raddle_wire::r2c2::Acknowledgement;
 use std::collections::VecDeque;
 
-/// `least` exceeds R2C2's longest queueing delays. `greatest` is the longest time that a repaired path may stay unused.
+/// The bounds of the timeout. `least` exceeds the longest queueing delays under R2C2. `greatest` limits the time for
+/// which a flow does not use a repaired path.
 const TIMEOUTS: TimeoutBounds = TimeoutBounds {
     initial: Duration::from_us(500),
     least: Duration::from_us(100),
     greatest: Duration::from_ms(10),
 };
 
-/// After needless retransmissions a flow waits longer before the next, up to this multiple (RFC 8985 §6.2, step 4).
+/// Upper bound of [`Unacknowledged::patience`], which grows with each needless retransmission (RFC 8985 §6.2, step 4).
 const MOST_PATIENCE: u64 = 8;
 
-/// A packet's place in its flow.
+/// A packet of a flow, sent or to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) seq: u32,
@@ -42,10 +43,10 @@ enum Fate {
     Lost,
 }
 
-/// A packet sent.
+/// The state of a packet that has been sent.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
-    /// Time of the last transmission.
+    /// Departure time of the packet's last transmission.
     at: Time,
     payload: u16,
     last: bool,
@@ -53,25 +54,27 @@ struct Sent {
     fate: Fate,
 }
 
-/// The packets of one flow, starting with the first unacknowledged packet.
+/// The packets of one flow that have been sent, starting with the first unacknowledged packet.
 #[derive(Debug, Clone)]
 pub(super) struct Unacknowledged {
     first: u32,
     packets: VecDeque<Sent>,
     in_flight: u32,
-    /// Transmissions in order of time. Entries of packets that have since arrived or been retransmitted are stale.
+    /// All transmissions in order of departure time. An entry is stale if its packet has arrived or has been
+    /// retransmitted since.
     order: VecDeque<(Time, u32)>,
-    /// Packets to retransmit. Entries of packets that have since arrived are stale, but the first entry never is.
+    /// The packets to retransmit. An entry is stale if its packet has arrived since. The first entry is never stale.
     lost: VecDeque<u32>,
     /// The receiver accepts packets before this sequence number.
     limit: u32,
     rtt: RttEstimator,
     shortest_rtt: Duration,
-    /// Latest departure time of a packet that has arrived.
+    /// The latest departure time among the packets that have arrived.
     newest: Time,
-    /// Number of long round trips by which a later packet must overtake a packet that counts as lost.
+    /// Number of long round trips. A packet counts as lost when another packet has arrived that was sent at least this
+    /// number of round trips later.
     patience: u64,
-    /// Time at which the oldest packet in flight counts as lost if no acknowledgement arrives before.
+    /// Time at which the oldest packet in flight counts as lost, if no acknowledgement arrives before.
     deadline: Time,
     repeats: u32,
     repeated_bytes: u64,
@@ -80,7 +83,7 @@ pub(super) struct Unacknowledged {
 }
 
 impl Unacknowledged {
-    /// The state before the first packet, for a receiver with this window.
+    /// The state of a flow before its first packet. The receiver's window is `window` packets.
     pub(super) fn new(window: u16) -> Self {
         Self {
             first: 0,
@@ -100,7 +103,7 @@ impl Unacknowledged {
         }
     }
 
-    /// True if every packet sent is acknowledged.
+    /// True if all packets that were sent are acknowledged.
     pub(super) fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
@@ -120,7 +123,7 @@ impl Unacknowledged {
         self.acknowledged
     }
 
-    /// Upper bound of the payload bytes to retransmit.
+    /// Upper bound of the number of payload bytes to retransmit.
     pub(super) fn bytes_to_repeat(&self, mtu: u16) -> u64 {
         self.lost.len() as u64 * u64::from(mtu)
     }
@@ -137,13 +140,13 @@ impl Unacknowledged {
         Some(Piece { seq, payload: sent.payload, last: sent.last, repeated: true })
     }
 
-    /// True if the flow may send `seq`, its next new packet. One packet may always be in flight, so that the flow keeps
-    /// probing a closed window.
+    /// True if the flow may send its next new packet, with sequence number `seq`. If no packet is in flight, the flow
+    /// may always send one, so that it detects when a closed window opens.
     pub(super) fn allows(&self, seq: u32) -> bool {
         self.packets.is_empty() || is_before(seq, self.limit)
     }
 
-    /// A packet leaves: either the packet from [`to_repeat`](Self::to_repeat) or the next new one.
+    /// Records that a packet leaves: either the packet from [`to_repeat`](Self::to_repeat), or the next new packet.
     pub(super) fn sent(&mut self, now: Time, piece: Piece) {
         let Piece { seq, payload, last, repeated } = piece;
         let sent = Sent { at: now, payload, last, repeated, fate: Fate::InFlight };
@@ -167,7 +170,7 @@ impl Unacknowledged {
     pub(super) fn acknowledge(&mut self, now: Time, ack: &Acknowledgement) {
         let ahead = ack.next.wrapping_sub(self.first);
         if ahead as i32 > 0 && ahead as usize > self.packets.len() {
-            return; // it acknowledges packets that were never sent
+            return; // the acknowledgement is for packets that were never sent
         }
         let limit = ack.next.wrapping_add(ack.window.into());
         if is_before(self.limit, limit) {
@@ -196,7 +199,8 @@ impl Unacknowledged {
         self.restart(now);
     }
 
-    /// Measures the round trip of the packet that an acknowledgement answers, unless it was sent twice (RFC 6298 §3).
+    /// Measures the round trip of packet `answered`, to which the acknowledgement is the answer. A packet that was sent
+    /// twice gives no measurement (RFC 6298 §3).
     fn measure(&mut self, now: Time, answered: u32) {
         let sent = self.packets.get(answered.wrapping_sub(self.first) as usize);
         if let Some(sent) = sent.filter(|sent| sent.fate != Fate::Arrived && !sent.repeated) {
@@ -206,7 +210,7 @@ impl Unacknowledged {
         }
     }
 
-    /// Marks the packet at this place as arrived. Returns true if it was not known to have arrived.
+    /// Marks the packet at index `place` as arrived. Returns true if the packet was not marked as arrived before.
     fn arrived(&mut self, now: Time, place: usize) -> bool {
         let Some(sent) = self.packets.get_mut(place) else { return false };
         match sent.fate {
@@ -215,7 +219,8 @@ impl Unacknowledged {
             Fate::Lost => {}
         }
         sent.fate = Fate::Arrived;
-        // An acknowledgement too early for the retransmission answers the original (RFC 8985 §6.2, step 2).
+        // If an acknowledgement arrives less than the shortest round trip after the retransmission, it acknowledges the
+        // original transmission (RFC 8985 §6.2, step 2).
         if !sent.repeated || now.since(sent.at) >= self.shortest_rtt {
             self.newest = self.newest.max(sent.at);
         } else {
@@ -224,7 +229,7 @@ impl Unacknowledged {
         true
     }
 
-    /// Marks as lost all packets that a much later packet has overtaken.
+    /// Marks packets in flight as lost if a packet that was sent much later has arrived.
     fn find_losses(&mut self) {
         let patience = self.rtt.bound().unwrap_or(TIMEOUTS.initial).max(TIMEOUTS.least) * self.patience;
         while let Some(at) = self.oldest_in_flight()
@@ -234,8 +239,8 @@ impl Unacknowledged {
         }
     }
 
-    /// Departure time of the oldest packet in flight. Removes stale entries, so that this packet is the first of
-    /// `order`.
+    /// Departure time of the oldest packet in flight. Removes stale entries, so that this packet's entry is the first
+    /// entry of `order`.
     fn oldest_in_flight(&mut self) -> Option<Time> {
         while let Some(&(at, seq)) = self.order.front() {
             let sent = self.packets.get(seq.wrapping_sub(self.first) as usize);
@@ -247,7 +252,7 @@ impl Unacknowledged {
         None
     }
 
-    /// Marks the first packet of `order` as lost; that packet must be in flight.
+    /// Marks the packet of the first entry of `order` as lost. This packet must be in flight.
     fn lose_oldest(&mut self) {
         if let Some((_, seq)) = self.order.pop_front() {
             self.packets[seq.wrapping_sub(self.first) as usize].fate = Fate::Lost;
@@ -270,7 +275,7 @@ impl Unacknowledged {
         self.deadline = if self.in_flight == 0 { Time::NEVER } else { now + self.rtt.timeout(&TIMEOUTS) };
     }
 
-    /// At the deadline, marks the oldest packet in flight as lost. Returns true if the deadline has passed.
+    /// If the deadline has passed, marks the oldest packet in flight as lost and returns true.
     pub(super) fn time_out(&mut self, now: Time) -> bool {
         if now < self.deadline {
             return false;
@@ -283,7 +288,7 @@ impl Unacknowledged {
         true
     }
 
-    /// The receiver is unreachable: marks all packets in flight as lost.
+    /// Called when the receiver is unreachable: marks all packets in flight as lost.
     pub(super) fn lose_all(&mut self) {
         while self.oldest_in_flight().is_some() {
             self.lose_oldest();
@@ -292,7 +297,7 @@ impl Unacknowledged {
     }
 }
 
-/// True if sequence number `a` precedes `b`; sequence numbers wrap.
+/// True if sequence number `a` is before `b`. Sequence numbers wrap.
 fn is_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
@@ -311,8 +316,8 @@ mod tests {
         Piece { seq, payload: 100, last: false, repeated: false }
     }
 
-    /// An acknowledgement that answers packet `seq`. All packets before `next` have arrived, and the packets at the
-    /// offsets `beyond` from `next`.
+    /// An acknowledgement in answer to packet `seq`. All packets before `next` have arrived, and also the packets `next
+    /// + offset` for each offset in `beyond`.
     fn ack(seq: u32, next: u32, beyond: &[u32]) -> Acknowledgement {
         let bits = beyond.iter().fold(0, |bits, ahead| bits | 1_u64 << 63 >> ahead);
         let data = Data {
@@ -339,7 +344,7 @@ mod tests {
     #[test]
     fn a_packet_is_lost_only_if_one_sent_much_later_has_arrived() {
         let mut flow = sent(200);
-        // Round trips of 20 us; the first packet is missing.
+        // The round trip is 20 us. Packet 0 is missing, and all later packets are acknowledged.
         for seq in 1..100 {
             flow.acknowledge(
                 at(u64::from(seq) + 20),
@@ -349,7 +354,7 @@ mod tests {
         }
         flow.acknowledge(at(120), &Acknowledgement { from: 100, ..ack(100, 0, &[0]) });
         assert_eq!(flow.to_repeat(), Some(Piece { repeated: true, ..piece(0) }));
-        assert_eq!(flow.lost.len(), 1, "no others are so old");
+        assert_eq!(flow.lost.len(), 1, "no other packet left so much earlier");
     }
 
     #[test]
@@ -361,9 +366,10 @@ mod tests {
         assert_eq!(flow.deadline(), at(1_500), "twice the initial timeout");
         flow.sent(at(510), flow.to_repeat().expect("lost"));
         assert_eq!((flow.repeats(), flow.repeated_bytes()), (1, 100));
-        // The acknowledgement of the retransmission is evidence about packets sent long before it.
+        // When the retransmission of packet 0 is acknowledged, other packets count as lost only if they left 500 us
+        // (the initial timeout) before the retransmission. They left 509 us or less before it.
         flow.acknowledge(at(530), &ack(0, 1, &[]));
-        assert_eq!(flow.to_repeat(), None, "500 us are the measure before a round trip is known");
+        assert_eq!(flow.to_repeat(), None, "before a round trip is measured, a long round trip is 500 us");
         assert_eq!(flow.deadline(), at(1_030), "the back-off has ended");
         assert!(flow.time_out(flow.deadline()));
         assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));

@@ -13,9 +13,9 @@ pub(super) type NodeRates = (NodeId, Vec<FlowRate>);
 pub(super) struct Controller {
     pub(super) table: FlowTable,
     push: Push,
-    /// True if flows or links have changed since the last call of `take_news`.
+    /// True if flows or links have changed since the last call of [`take_news`](Self::take_news).
     is_news: bool,
-    /// Number of computations; wraps.
+    /// Number of computations so far; wraps.
     number: u32,
 }
 
@@ -28,18 +28,18 @@ impl Controller {
         Self { table: FlowTable::new(lasting), push: params.push, is_news: false, number: 0 }
     }
 
-    /// Applies an event that a node has reported, unless it repeats a known one.
+    /// Applies an event that a node has reported. A repeated event has no effect.
     pub(super) fn take(&mut self, now: Time, event: &Event) {
         if event.kind == EventKind::Finish && self.table.get(event.flow()).is_none() {
-            return; // the flow is unknown, or its FINISH has been reported before
+            return; // the table does not have the flow, for example because its FINISH was reported before
         }
         let before = self.table.digest();
         self.table.apply(now, event);
         self.is_news |= self.table.digest() != before;
     }
 
-    /// Follows a topology change: removes the flows that are cut off, and the flows of nodes that cannot exchange
-    /// messages with the controller's node `at`.
+    /// Called after a topology change: removes flows that are cut off, and flows of nodes that cannot exchange messages
+    /// with the controller at node `at`.
     pub(super) fn renew(&mut self, now: Time, view: &View, at: NodeId) {
         let reaches = |from, to| view.routing.distance(from, to).is_some();
         self.table.retain(now, |entry| {
@@ -49,17 +49,17 @@ impl Controller {
         self.is_news = true;
     }
 
-    /// True if rates must be sent now, independent of ticks. Clears the condition.
+    /// True if the controller must send rates now, without waiting for a tick. Clears this condition.
     pub(super) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.is_news) && self.push == Push::Event
     }
 
-    /// True if rates are sent at ticks.
+    /// True if the controller sends rates at ticks.
     pub(super) fn tells_at_ticks(&self) -> bool {
         self.push == Push::Tick
     }
 
-    /// Computes the rates of the flows that count. Returns the computation's number, and the rates by node.
+    /// Computes the rates of the eligible flows. Returns the number of the computation, and the rates for each node.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a flow's number is the lower half of its key, and a rate saturates"
@@ -71,7 +71,7 @@ impl Controller {
         self.number = self.number.wrapping_add(1);
         let mut by_node: Vec<NodeRates> = Vec::new();
         for (flow, &rate) in flows.iter().zip(&*rates) {
-            // Rounded down, so that the rates never exceed a link's capacity.
+            // The rate is rounded down, so that the total of the rates never exceeds a link's capacity.
             let rate = FlowRate { lid: flow.key() as u16, kbps: (rate / 1e3) as u32 };
             match by_node.last_mut() {
                 Some((node, rates)) if *node == flow.src() => rates.push(rate),

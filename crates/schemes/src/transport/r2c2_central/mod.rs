@@ -2,26 +2,27 @@
 //! 19). The paper compares R2C2's control traffic with this alternative; the mechanism is a reconstruction.
 //!
 //! Nodes report starts, finishes and demands of their flows by unicast to one node, the controller. The controller
-//! keeps the table of all flows, and computes their rates as every node of R2C2 would (`controller.rs`). At every event
-//! or every rho, it sends each source of flows the rates of all the source's flows. Data is sent as in R2C2
+//! keeps the table of all flows, and computes their rates in the same way as a node of R2C2 (`controller.rs`). At every
+//! event, or once per interval rho, it sends each source the rates of all flows of this source. Data is sent as in R2C2
 //! (`node.rs`).
 //!
-//! Cost: an event takes 52 bytes per hop to the controller. Its rates take, per hop to each source of flows, 36 bytes
-//! and 6 bytes per flow. Only the controller computes: as much as one node of R2C2 per rho, or one computation per
-//! event.
+//! Cost: a report of an event to the controller is 52 bytes on each hop. A message with rates to a source is 36 bytes
+//! plus 6 bytes per flow on each hop. Only the controller computes rates: once per rho, as one node of R2C2 does, or
+//! once per event.
 //!
 //! # Differs from the paper
 //! - The paper gives neither the controller's messages nor their timing. Our messages have R2C2's data header of 36
-//!   bytes, where about 12 bytes would fit the numbers of Fig. 19. Each rate names its flow and takes 6 bytes, where
-//!   about 4 would fit.
+//!   bytes, whereas the numbers in Fig. 19 suggest about 12 bytes. In our messages, each rate names its flow and takes
+//!   6 bytes, whereas Fig. 19 suggests about 4 bytes.
 //! - Rates travel in Kbit/s, rounded down.
 //! - A flow has no rate limit until its first rate arrives: R2C2's other start policies need the table of all flows.
 //!   Shares by deadline or tenant and the selection of routing protocols exist only in R2C2.
-//! - Messages between the controller and a node take one shortest path, so that none overtakes another.
+//! - Messages between the controller and a node take one shortest path, so that no message overtakes an earlier
+//!   message.
 //! - Lost messages are not retransmitted at once. When discovery reports a change, nodes report all their live flows
-//!   again. A node that receives the rate of a flow that it does not have reports once more that the flow is finished.
-//!   If a full queue drops a START, the flow has no rate limit until its node reports the flow again.
-//! - Nodes that cannot reach the controller keep the rates that they have.
+//!   again. If a node receives a rate for a flow that it does not have, it reports again that the flow is finished. If
+//!   a full queue drops a START, the flow has no rate limit until its node reports the flow again.
+//! - If a node cannot reach the controller, its flows keep their last rates.
 
 mod controller;
 mod node;
@@ -37,9 +38,9 @@ use raddle_core::NodeId;
 choices! {
     /// The time at which the controller sends nodes their rates.
     pub enum Push {
-        /// At every event, counting every known flow.
+        /// At every event. Every known flow is eligible.
         Event = "event",
-        /// Every rho, counting the flows that R2C2 would count then.
+        /// Once per interval rho. The same flows are eligible as in R2C2.
         Tick = "tick",
     }
 }
@@ -49,7 +50,7 @@ choices! {
 pub struct Params {
     /// R2C2's parameters. Parameters that this scheme does not use, such as the start policy, have no effect.
     pub r2c2: r2c2::Params,
-    /// The controller's node; it sends and receives flows like the others.
+    /// The controller's node. It also sends and receives flows, like all other nodes.
     pub controller: NodeId,
     /// When the controller sends nodes their rates.
     pub push: Push,

@@ -1,5 +1,5 @@
-//! A rack node: sends and receives its own flows as in R2C2, at the rates that the controller sends. One of the nodes
-//! is the controller.
+//! A rack node: sends and receives flows as in R2C2, at the rates that it receives from the controller. The controller
+//! runs at one of the nodes.
 
 use super::Params;
 use super::controller::Controller;
@@ -13,7 +13,7 @@ use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::{ControllerEvent, ControllerRates, Data, Event, EventKind, FlowRate, flow_handle};
 use std::sync::Arc;
 
-/// Control messages between two nodes take one shortest path, so that none overtakes another.
+/// Control messages between two nodes take one shortest path, so that no message overtakes an earlier message.
 const CONTROL_PATH: Protocol = Protocol::Ecmp;
 
 /// One node of a rack with a controller.
@@ -21,14 +21,14 @@ pub struct CentralNode {
     plane: DataPlane,
     /// The node of the controller.
     controlled_by: NodeId,
-    /// The controller, if this is its node.
+    /// The controller, if it runs at this node.
     controller: Option<Controller>,
-    /// The number of the computation from which this node's rates are.
+    /// The number of the computation that produced this node's current rates.
     computation: u32,
 }
 
 impl CentralNode {
-    /// Node `id` of `fabric`, which has the parameters `params.r2c2`, in a run with this seed.
+    /// Node `id` of `fabric`, in a run with this seed. The fabric must have the parameters `params.r2c2`.
     #[must_use]
     pub fn new(fabric: &Arc<Fabric>, params: &Params, id: NodeId, seed: u64) -> Self {
         Self {
@@ -39,20 +39,21 @@ impl CentralNode {
         }
     }
 
-    /// The controller's table of all flows; `None` at the other nodes.
+    /// The controller's table of all flows; `None` if the controller does not run at this node.
     #[must_use]
     pub fn table(&self) -> Option<&FlowTable> {
         self.controller.as_ref().map(|controller| &controller.table)
     }
 
-    /// The rates that the controller would now compute for all flows in its table, by handle, in bit/s; `None` at the
-    /// other nodes.
+    /// The rates that the controller would compute now for all flows in its table, in bit/s, each with the flow's
+    /// handle. `None` if the controller does not run at this node.
     #[must_use]
     pub fn compute_all(&self) -> Option<Vec<(u32, f64)>> {
         Some(self.plane.rates(self.table()?))
     }
 
-    /// The rate that limits each flow this node sends, by handle, in bit/s; flows without a limiter are left out.
+    /// The rate limits of the flows that this node sends, in bit/s, each with the flow's handle. Flows without a rate
+    /// limit are left out.
     pub fn limits(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.plane.limits()
     }
@@ -69,10 +70,11 @@ impl CentralNode {
         self.plane.close(now, flow);
     }
 
-    /// The header of a message between the controller and `node`, sent to `dst`; `None` if there is no path.
+    /// The header of a message to `dst`, which is `node` or the controller's node. The message is about flows of
+    /// `node`. `None` if no path to `dst` exists.
     #[allow(clippy::cast_possible_truncation, reason = "R2C2 takes at most 2^16 nodes")]
     fn message(&mut self, node: NodeId, dst: NodeId, plen: usize) -> Option<Data> {
-        // The message is about no single flow of the node: no flow has the number 0.
+        // The message is not about a single flow of `node`, so it has the number 0, which no flow has.
         let about = flow_handle(node.0 as u16, 0);
         let plen = u16::try_from(plen).expect("at most an MTU");
         self.plane.control(CONTROL_PATH, dst.0 as u16, about, plen)
@@ -90,7 +92,7 @@ impl CentralNode {
         let (view, params) = (&self.plane.view, self.plane.params());
         let is_known = view.is_node(event.src) && view.is_node(event.dst);
         if !is_known || protocol(params, event.protocol).is_none() {
-            return; // the event names an invalid node or protocol
+            return; // the event has an invalid node or protocol
         }
         if let Some(controller) = &mut self.controller {
             controller.take(now, event);
@@ -119,7 +121,8 @@ impl CentralNode {
         }
     }
 
-    /// Installs the rates of a computation, unless rates of a later computation have arrived before.
+    /// Sets the rate limits of this node's flows to the rates of a computation, unless rates of a later computation
+    /// have already arrived.
     fn take_rates(&mut self, now: Time, computation: u32, rates: &[FlowRate]) {
         if computation.wrapping_sub(self.computation) > u32::MAX / 2 {
             return;
@@ -154,7 +157,7 @@ impl CentralNode {
         }
     }
 
-    /// Follows a topology change: updates routes, removes flows that are cut off, and reports live flows again.
+    /// Called after a topology change: updates routes, removes flows that are cut off, and reports live flows again.
     fn renew_view(&mut self, now: Time) {
         self.plane.renew_view(now);
         if let Some(controller) = &mut self.controller {
@@ -187,7 +190,8 @@ fn finished(key: u32) -> Event {
 
 impl Host for CentralNode {
     fn handle(&mut self, now: Time, input: Input<'_>) {
-        // Most inputs are data packets of other nodes. They do not change when this node may send its next packet.
+        // Most inputs are data packets of other nodes. Such an input does not change the time at which this node may
+        // send its next packet.
         let is_data =
             matches!(input, Input::Packet { packet: Packet { header: Header::R2c2Data(_), .. }, .. });
         if !is_data {
@@ -200,7 +204,7 @@ impl Host for CentralNode {
                 Header::R2c2Data(data) => self.plane.take_data(data),
                 Header::R2c2ControllerEvent(packet) => self.take_event(now, &packet.event),
                 Header::R2c2ControllerRates(packet) => self.take_rates(now, packet.data.seq, &packet.rates),
-                // A packet of the distributed R2C2 or of another protocol.
+                // A packet of R2C2 without a central controller, or of another transport.
                 _ => {}
             },
             Input::Sent(_)

@@ -17,13 +17,13 @@ pub const TRANSPORT: Transport = Transport {
 
 const INFO: Info = Info {
     name: "r2c2-central",
-    summary: "R2C2 with a central controller: one node computes all rates and sends them to the others, without \
+    summary: "R2C2 with a central controller: one node computes all rates and sends them to the other nodes, without \
               broadcasts",
     source: "Costa, Ballani, Razavi, Kash: R2C2: A Network Stack for Rack-scale Computers, SIGCOMM 2015, Fig. 19",
     differs: &[
-        "message formats are reconstructions: 36 bytes of header and 6 bytes per rate; the paper's numbers suggest \
-         about 12 and 4",
-        "messages give rates in Kbit/s, rounded down; a flow is not limited until its first rate arrives",
+        "message formats are reconstructions, with 36 bytes of header and 6 bytes per rate; the paper's numbers \
+         suggest about 12 bytes of header and 4 bytes per rate",
+        "messages contain rates in Kbit/s, rounded down; a flow has no rate limit until its first rate arrives",
         "messages lost to full queues are not sent again until discovery reports a change, or until the next tick",
         "nodes that cannot reach the controller keep their last rates",
     ],
@@ -33,11 +33,11 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// number of the controller's node, a host that also sends flows like the others
+        /// number of the host at which the controller runs; the host also sends and receives flows
         controller: u32 = 0, 0..=65_535;
-        /// send rates at every event, or every rho
+        /// when the controller sends rates: at every event, or at ticks
         push: Push;
-        /// interval between ticks, which end a period of demand estimation
+        /// interval between ticks; a tick ends a period of demand estimation
         rho: Duration = Duration::from_us(500), Duration::from_us(1)..;
         headroom: f64 = setup::HEADROOM;
         only_lasting: bool = setup::ONLY_LASTING;
@@ -68,13 +68,13 @@ fn params(plan: &Plan<'_>) -> Result<Params, Unfit> {
         mtu,
         nic_packets,
         hop_bits,
-        trees: 1, // No node broadcasts.
+        trees: 1, // no node uses a broadcast tree
         ..r2c2::Params::default()
     };
     Ok(Params { r2c2, controller, push })
 }
 
-/// The fluid model is R2C2's; it omits the cost of the controller.
+/// The fluid model of R2C2. It leaves out the traffic and the delay of the controller's messages.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(setup::fluid(plan, &params(plan)?.r2c2))
 }

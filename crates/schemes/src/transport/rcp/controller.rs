@@ -2,9 +2,10 @@
 //! (specifications/pdq.md §7).
 //!
 //! PDQ's authors update `R := R + (T/d) (alpha (C - y) - beta q/d) / N`, and rescale R whenever the number N of flows
-//! changes. That equals `R = C_eff / N` with the [adapted capacity](crate::transport::adapted_capacity) C_eff, which
-//! this controller keeps. C_eff may be up to N times the link's rate, so that other flows use the shares of flows with
-//! bottlenecks elsewhere. R never exceeds the link's rate.
+//! changes. This is the same as `R = C_eff / N`, where C_eff is the [adapted
+//! capacity](crate::transport::adapted_capacity) that this controller keeps. C_eff may be up to N times the link's
+//! rate. If some flows have their bottleneck on another link, the other flows can thus use the capacity that is left. R
+//! never exceeds the link's rate.
 //!
 //! Cost per packet: one look-up of its flow.
 
@@ -12,10 +13,10 @@ use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
 use crate::transport::live_flows::LiveFlows;
 use raddle_core::{Duration, FlowKey, Rate, Time};
 
-/// The controller forgets a flow whose last packet passed more than this many average round trips ago.
+/// If a flow sends no packet for this number of average round trips, the controller forgets the flow.
 const FORGOTTEN_AFTER: u64 = 20;
 
-/// The state of a flow, by a packet on its way to the receiver.
+/// What a packet on its way to the receiver says about its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passing {
     /// The flow continues.
@@ -32,7 +33,8 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Creates the controller of an idle link with rate `line`. `rtt` is the round-trip time until flows report theirs.
+    /// Creates the controller of an idle link with rate `line`. `rtt` is the assumed round-trip time until flows report
+    /// measured round-trip times.
     ///
     /// # Panics
     /// If `rtt` is zero.
@@ -42,8 +44,8 @@ impl Controller {
     }
 
     /// Handles a packet of a flow that joins the queue on its way to the receiver. `rtt` is the round-trip time that
-    /// its sender reports; zero if the sender knows none. Returns the greatest rate at which the flow may send, which
-    /// the port stamps into the packet.
+    /// the flow's sender reports; zero if the sender has not measured it. Returns the greatest rate at which the flow
+    /// may send. The port writes this rate into the packet.
     pub(crate) fn forward(&mut self, now: Time, flow: FlowKey, passing: Passing, rtt: Duration) -> Rate {
         self.capacity.hear(rtt);
         match passing {
@@ -55,8 +57,8 @@ impl Controller {
         self.share()
     }
 
-    /// The greatest rate at which each flow may send now. A port also stamps it into acknowledgements, so that they
-    /// reflect flows that arrived since their data packets passed.
+    /// The greatest rate at which each flow may send now. A port also writes this rate into acknowledgements. The rate
+    /// in an acknowledgement is thus correct even if new flows have arrived since the data packet passed the port.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn share(&self) -> Rate {
@@ -76,13 +78,13 @@ impl Controller {
         self.capacity.joined(now, size, self.flows.len(), most);
     }
 
-    /// An interval of the capacity's adaptation ends.
+    /// Ends an interval in the adaptation of the capacity.
     pub(super) fn tick(&mut self, now: Time) {
         let most = self.most();
         self.capacity.tick(now, self.flows.len(), most);
     }
 
-    /// Greatest capacity, as a multiple of the link's rate.
+    /// Upper bound of the capacity, as a multiple of the link's rate.
     fn most(&self) -> f64 {
         self.flows.len().max(1) as f64
     }
@@ -151,8 +153,8 @@ mod tests {
         for flow in 0..3 {
             live(&mut controller, 0, FlowKey(flow));
         }
-        // The flows use a third of the link. Each round trip adds 10% of the spare two thirds, up to three times the
-        // link's rate.
+        // The flows use a third of the link, so two thirds are spare. Each round trip adds 10% of the spare rate to the
+        // capacity, until the capacity is three times the link's rate.
         let share = controller.share().as_bps();
         for packet in 0..10_000_u64 {
             let us = 36 * packet;

@@ -1,4 +1,4 @@
-//! RCP, the Rate Control Protocol: the switches tell all flows of a link the same rate.
+//! RCP, the Rate Control Protocol: a switch assigns the same rate to all flows of a link.
 //!
 //! Source: N. Dukkipati, "Rate Control Protocol (RCP)", 2008, in the variant that the authors of PDQ (SIGCOMM 2012,
 //! §5.1) made for their comparison: switches count flows exactly instead of estimating their number

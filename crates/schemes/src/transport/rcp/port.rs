@@ -1,4 +1,4 @@
-//! The controller as the agent of an egress port.
+//! Connects RCP's controller to an egress port.
 
 use super::controller::{Controller, Passing};
 use raddle_core::{Class, Duration, Header, Packet, PortAgent, PortState, Time};

@@ -5,7 +5,8 @@ use raddle_core::{Duration, Flow, Header, Rate};
 use raddle_wire::rated::Segment;
 use raddle_wire::{Minifloat, rcp};
 
-/// RCP at a host: a flow asks for the greatest rate that it can use, and sends at the rate that comes back.
+/// RCP at a host: a flow requests the greatest rate that it can use, and sends at the rate that comes back in the
+/// acknowledgement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rcp;
 

@@ -23,8 +23,8 @@ pub const TRANSPORT: Transport = Transport {
              bursts would look like standing queues",
             "the arrival rate is measured between packet arrivals, because counts of whole packets per interval \
              vary too much; the interval timer stops while the link is idle",
-            "acknowledgements are stamped with rates as well; otherwise the flows of a burst of SYNs would get C, \
-             C/2, C/3, ...",
+            "switches also lower the rates in acknowledgements; otherwise the flows of a burst of SYNs would begin \
+             at rates of C, C/2, C/3, ...",
             "all headers together have 40 bytes, as in TCP",
         ],
         view: View::Local,
@@ -44,7 +44,7 @@ parameters! {
         beta: f64 = 1.0;
         /// switches also lower the rates in acknowledgements
         restamp: bool = true;
-        /// round-trip time that links assume until flows have measured theirs
+        /// round-trip time that links assume until flows have measured their round-trip times
         initial_rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);
         initial_rto: Duration = INITIAL_RTO;
         min_rto: Duration = MIN_RTO;
@@ -52,12 +52,12 @@ parameters! {
     }
 }
 
-/// RCP as a fluid: max-min fair shares at once (specifications/pdq.md §11).
+/// The fluid model of RCP: flows get their max-min shares without delay (specifications/pdq.md §11).
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     scheme::fluid(plan, max_min(plan.topology, 0.0), Parameters::of(plan.settings).paths, MOST_LINKS, |_| 1)
 }
 
-/// Number of links on the longest path; the header can count up to 15.
+/// Greatest number of links that a path may have. The header has room for a count of up to 15 links.
 const MOST_LINKS: usize = 12;
 
 #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]

@@ -14,22 +14,22 @@ use raddle_wire::tcp::{SYN, Segment};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A host of TCP flows in both directions, on three cache lines. `C` is the congestion control of the flows that it
-/// sends.
+/// A host that sends and receives TCP flows. `C` is the congestion control of the flows that it sends. This struct
+/// takes three cache lines.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct TcpHost<C> {
     params: Arc<Params>,
     senders: Table<Sender<C>>,
     receivers: Table<Receiver>,
-    /// Output that is due, in order.
+    /// The output that is due, in the order in which the host makes it.
     due: VecDeque<Line>,
     node: NodeId,
     flows_sent: u64,
     finished: Box<Finished>,
 }
 
-/// An entry on a cache line of its own.
+/// An entry of `due` that has its own cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Line(Due);
@@ -45,20 +45,24 @@ enum Due {
 }
 
 impl<C: CongestionControl> TcpHost<C> {
-    /// Creates the host of `node`. Hosts may share their parameters.
+    /// Creates the host of `node`. Several hosts may share their parameters.
     ///
     /// # Panics
     /// If a parameter is outside the range that [`Params`] states.
     #[must_use]
     pub(crate) fn new(node: NodeId, params: impl Into<Arc<Params>>) -> Self {
         let params = params.into();
-        assert!(params.mss > 0 && params.initial_window > 0, "a segment may be sent");
-        assert!(params.window_field() >= params.mss.div_ceil(1_024), "a segment fits the receive window");
+        assert!(params.mss > 0 && params.initial_window > 0, "`mss` and `initial_window` must be at least 1");
+        assert!(
+            params.window_field() >= params.mss.div_ceil(1_024),
+            "the receive window must have room for a full \
+                                                                      segment"
+        );
         Self {
             params,
             senders: Table::new(),
             receivers: Table::new(),
-            due: VecDeque::with_capacity(2), // a packet or a flow rarely adds more entries
+            due: VecDeque::with_capacity(2), // one packet or flow rarely adds more than two entries
             node,
             flows_sent: 0,
             finished: Box::default(),
@@ -77,7 +81,7 @@ impl<C: CongestionControl> TcpHost<C> {
         self.due.push_back(Line(Due::Data(slot)));
     }
 
-    /// The application appends bytes to a stream; with `None` it closes the stream.
+    /// The application appends bytes to a stream, or closes the stream if `appended` is `None`.
     #[cold]
     fn change(&mut self, flow: FlowId, appended: Option<Bytes>) {
         let Some(slot) = self.finished.streams.get(&flow).and_then(|&key| self.senders.find(key)) else {
@@ -117,7 +121,7 @@ impl<C: CongestionControl> TcpHost<C> {
         } else {
             let due = receiver.ack_due();
             self.receivers.arm(slot, due);
-            return; // no flow ends with a delayed acknowledgement
+            return; // the flow is not complete: the last segment is always acknowledged at once
         };
         let is_complete = receiver.is_complete();
         self.due.push_back(Line(Due::Packet(reply)));
@@ -129,9 +133,9 @@ impl<C: CongestionControl> TcpHost<C> {
         }
     }
 
-    /// Creates a receiver for the flow of this segment, and returns its slot. If the flow has ended, repeats its last
-    /// acknowledgement and returns `None`. Also returns `None` if the flow must begin with a SYN and this segment has
-    /// none.
+    /// Creates a receiver for the flow of `segment`, and returns the receiver's slot. If the flow has ended, repeats
+    /// the flow's last acknowledgement and returns `None`. Also returns `None` if flows must begin with a SYN and this
+    /// segment is not a SYN.
     #[cold]
     fn accept(&mut self, now: Time, key: FlowKey, segment: &Segment) -> Option<u32> {
         if let Some(ack) = self.finished.received.find(now, key) {
@@ -150,7 +154,7 @@ impl<C: CongestionControl> TcpHost<C> {
         Some(self.receivers.insert(key, Receiver::new(segment, &self.params)))
     }
 
-    /// Handles a segment that acknowledges a flow that this host sends.
+    /// Handles an acknowledgement for a flow that this host sends.
     fn acknowledged(&mut self, now: Time, segment: &Segment) {
         let key = segment.key();
         let Some(slot) = self.senders.find(key) else { return };

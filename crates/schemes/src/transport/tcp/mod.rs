@@ -11,26 +11,28 @@
 //!
 //! A [`TcpHost`] holds the flows that it sends (`sender.rs`) and the flows that it receives (`receiver.rs`). It numbers
 //! the flows that it sends, and derives both ports from the number. A flow key is therefore reused only after 3.9
-//! billion flows. The internal sequence numbers of a flow are 64 bits wide: 0 is the SYN, `1..=size` are the data, and
-//! `size + 1` is the FIN, which the last data segment carries. On the wire they start at [`Params::initial_sequence`]
-//! and wrap. The bytes of a stream are sent as soon as the windows allow. A segment carries whatever the application
-//! has appended, up to a full segment (no Nagle algorithm). If all bytes are sent when the application closes the
-//! stream, a separate segment carries the FIN.
+//! billion flows of the host. The internal sequence numbers of a flow are 64 bits wide: 0 is the SYN, `1..=size` are
+//! the data, and `size + 1` is the FIN, which the last data segment carries. On the wire they start at
+//! [`Params::initial_sequence`] and wrap. The bytes of a stream are sent as soon as the windows allow. A segment
+//! carries whatever the application has appended, up to a full segment (no Nagle algorithm). If all bytes have already
+//! been sent when the application closes the stream, a separate segment carries the FIN.
 //!
-//! Cost: most packets belong to the same flow as the packet before, and need no look-up. Other packets take a hash-map
-//! look-up. While SACK blocks are outstanding, each block costs a binary search. Timers cost one heap operation per
-//! retransmission timeout, not one per packet. A flow takes two cache lines at its sender and one at its receiver. It
-//! allocates memory only while packets are missing or out of order.
+//! Cost: most packets belong to the same flow as the previous packet, and need no look-up. Other packets need one
+//! hash-map look-up. Each SACK block in a packet costs a binary search. A timer costs one heap operation per
+//! retransmission timeout, not one per packet. A flow takes two cache lines at its sender and one at its receiver, and
+//! allocates further memory only while packets are missing or out of order.
 //!
 //! # Differs from real TCP
-//! - Flows go one way: the receiver's half of a connection is never used and never closed. The FIN on the last data
-//!   segment ends the flow. The first data segment completes the handshake.
-//! - By default there is no handshake: both ends start as if it had taken place (as in the comparison with R2C2).
-//! - Both ends know the MSS, the window scale and whether SACK is in use without options, so a SYN takes 40 bytes.
+//! - Flows are one-way: the receiver's half of a connection is never used and never closed. The FIN on the last data
+//!   segment ends the flow. The first data segment also completes the handshake.
+//! - By default there is no handshake: both ends start in the state after a handshake (as in the comparison with R2C2).
+//! - Both ends know the MSS, the window scale and the use of SACK in advance. TCP options are therefore not needed, and
+//!   a SYN takes 40 bytes.
 //! - The receiving application reads at once, so the offered window never shrinks and there is no silly-window
 //!   syndrome.
-//! - A sender gives up only if no SYN is answered. It does not slow-start again after an idle period (RFC 5681 §4.1).
-//! - A sender notices packets lost in its host's own queue only in the same way as packets lost elsewhere.
+//! - A sender gives up a flow only if no SYN is answered. It does not return to slow start after an idle period (RFC
+//!   5681 §4.1).
+//! - A sender detects the loss of packets in its own host's queue only in the same way as other losses.
 
 pub(crate) mod control;
 mod finished;
@@ -54,19 +56,19 @@ use raddle_wire::tcp::Segment;
 pub(crate) struct Params {
     /// Payload bytes of a full segment, at least 1.
     pub mss: u16,
-    /// Segments that may be sent before the first acknowledgement, at least 1.
+    /// Number of segments that may be sent before the first acknowledgement, at least 1.
     pub initial_window: u16,
-    /// The first slow-start threshold, in bytes.
+    /// The initial slow-start threshold, in bytes.
     pub initial_ssthresh: u32,
-    /// True to use selective acknowledgements for loss recovery.
+    /// True if receivers send selective acknowledgements and loss recovery uses them.
     pub sack: bool,
-    /// True to send a new segment at each of the first two duplicate acknowledgements (RFC 3042). With
-    /// [`sack`](Self::sack) this always happens, because SACKed data is not outstanding any more.
+    /// True if a sender sends a new segment at each of the first two duplicate acknowledgements (RFC 3042). With
+    /// [`sack`](Self::sack), senders always do this, because SACKed data no longer counts as outstanding.
     pub limited_transmit: bool,
-    /// True to open each flow with SYN and SYN-ACK instead of with data.
+    /// True if each flow opens with a SYN and a SYN-ACK. Otherwise a flow begins with data.
     pub handshake: bool,
-    /// The receiver acknowledges every second segment, and a single segment after this time. With `None` it
-    /// acknowledges each segment at once.
+    /// Delay of acknowledgements. The receiver acknowledges every second segment at once, and a single segment after
+    /// this delay. With `None`, it acknowledges each segment at once.
     pub delayed_ack: Option<Duration>,
     /// Least retransmission timeout.
     pub min_rto: Duration,
@@ -74,21 +76,23 @@ pub(crate) struct Params {
     pub initial_rto: Duration,
     /// Initial timeout of the SYN. It doubles with each retransmission of the SYN.
     pub syn_timeout: Duration,
-    /// Number of SYNs sent before the flow is given up, at least 1.
+    /// Number of unanswered SYNs after which the flow is given up, at least 1.
     pub syn_tries: u8,
-    /// Greatest timeout after back-off.
+    /// Greatest retransmission timeout, after back-off.
     pub max_rto: Duration,
-    /// Window that the receiver offers, in whole KiB: at least one segment and less than 64 MiB.
+    /// Receive window that the receiver advertises. It is rounded down to whole KiB. At least one segment and less than
+    /// 64 MiB.
     pub receive_window: Bytes,
-    /// The SYN's sequence number on the wire. Both ends know it in advance, because there may be no SYN.
+    /// The SYN's sequence number on the wire. Both ends know this number in advance, because a flow may begin without a
+    /// SYN.
     pub initial_sequence: u32,
-    /// True to accept streams and to report the progress of flows:
+    /// True if hosts accept streams and report the progress of flows:
     /// [`Host::carries_streams`](raddle_core::Host::carries_streams).
     pub streams: bool,
 }
 
 impl Params {
-    /// The offered window as a header field.
+    /// The advertised window as a header field.
     fn window_field(&self) -> u16 {
         u16::try_from(self.receive_window.0 >> WINDOW_SCALE).expect("a window less than 64 MiB")
     }
@@ -112,7 +116,8 @@ fn packet(segment: Segment) -> Packet {
     Packet::new(headers + u32::from(segment.plen), Header::Tcp(segment))
 }
 
-/// The 64-bit sequence number nearest to `near` that has the wire value `wire`; `None` if it would be negative.
+/// The 64-bit sequence number with wire value `wire` that is nearest to `near`; `None` if this number would be
+/// negative.
 fn unwrap_sequence(wire: u32, near: u64, initial: u32) -> Option<u64> {
     let ahead = wire.wrapping_sub(wrap_sequence(near, initial)) as i32;
     near.checked_add_signed(ahead.into())

@@ -1,4 +1,4 @@
-//! The receiving side of one flow: stores the received ranges and makes acknowledgements.
+//! The receiving side of one flow: records the received ranges, and makes acknowledgements.
 
 use super::{DATA, Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
 use crate::transport::ranges::Ranges;
@@ -10,21 +10,22 @@ use std::num::NonZeroU64;
 /// A flow that this host receives.
 #[derive(Debug)]
 pub(super) struct Receiver {
-    /// This host, and the flow's sender.
+    /// Addresses and ports of the flow's acknowledgements: `src` is this host, and `dst` is the flow's sender.
     src: u32,
     dst: u32,
     src_port: u16,
     dst_port: u16,
     reorder_peak: u32,
-    /// True if the last segment carried an ECN mark (`DCTCP.CE`); stays false if marks are ignored.
+    /// True if the last segment carried an ECN mark (`DCTCP.CE`). Always false if the congestion control does not use
+    /// ECN.
     marked: bool,
     /// Next expected sequence number.
     nxt: u64,
-    /// One past the FIN, once it is known.
+    /// One past the FIN's sequence number; `None` until the FIN has arrived.
     end: Option<NonZeroU64>,
-    /// Out-of-order data beyond `nxt`; `None` if there is none.
+    /// The out-of-order data beyond `nxt`; `None` if there is no such data.
     waiting: Option<Box<Waiting>>,
-    /// Time at which a delayed acknowledgement is due; [`Time::NEVER`] if none is pending.
+    /// Time at which the delayed acknowledgement is due; [`Time::NEVER`] if no acknowledgement is pending.
     ack_due: Time,
 }
 
@@ -32,21 +33,21 @@ pub(super) struct Receiver {
 #[derive(Debug, Default)]
 struct Waiting {
     ranges: Ranges,
-    /// A sequence number in each of the three most recently changed ranges, the latest first.
+    /// One sequence number in each of the three most recently changed ranges. The latest change comes first.
     recent: [u64; 3],
 }
 
-/// When to acknowledge a segment.
+/// The time at which a segment must be acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Acknowledge {
     /// At once.
     Now,
-    /// With the next segment, or at [`Receiver::ack_due`].
+    /// When the next segment arrives, or at [`Receiver::ack_due`], whichever is earlier.
     Later,
 }
 
 impl Receiver {
-    /// A receiver that has received no data; `first` is any segment of the flow.
+    /// The state of a receiver that has received no data. `first` is any segment of the flow.
     pub(super) fn new(first: &Segment, params: &Params) -> Self {
         Self {
             src: first.dst,
@@ -73,19 +74,20 @@ impl Receiver {
         Bytes(self.nxt.saturating_sub(DATA + fin))
     }
 
-    /// Greatest number of packets that waited for an earlier one at the same time.
+    /// Greatest number of packets that waited at the same time for an earlier packet.
     pub(super) fn reorder_peak(&self) -> u32 {
         self.reorder_peak
     }
 
-    /// Time at which [`ack`](Self::ack) is due.
+    /// Time at which the delayed acknowledgement ([`ack`](Self::ack)) is due; [`Time::NEVER`] if no acknowledgement is
+    /// pending.
     pub(super) fn ack_due(&self) -> Time {
         self.ack_due
     }
 
-    /// Records the ECN mark of a segment before [`receive`](Self::receive) handles it. When marks begin or end, returns
-    /// the pending acknowledgement of earlier segments, so that the sender can tell how much data was marked (RFC 8257
-    /// §3.2).
+    /// Records whether a segment has an ECN mark, before [`receive`](Self::receive) handles the segment. If the last
+    /// segment had a mark and this segment has none, or vice versa, returns the pending acknowledgement of earlier
+    /// segments. The sender then knows exactly how much data was marked (RFC 8257 §3.2).
     pub(super) fn note_mark(&mut self, segment: &Segment, params: &Params) -> Option<Packet> {
         let marked = segment.ecn == Ecn::Ce;
         if marked == self.marked {
@@ -105,7 +107,7 @@ impl Receiver {
             .map(|from| (from, from + u64::from(segment.plen) + u64::from(fin) + u64::from(syn)))
             .filter(|&(_, to)| self.nxt < to && to <= self.nxt + window + 1)
         else {
-            return Acknowledge::Now; // seen before, or beyond the window
+            return Acknowledge::Now; // the segment was received before, or is beyond the window
         };
         if fin {
             self.end = NonZeroU64::new(to);
@@ -135,7 +137,7 @@ impl Receiver {
         Acknowledge::Later
     }
 
-    /// The acknowledged sequence number, as on the wire.
+    /// The acknowledgement number on the wire: the next expected sequence number.
     pub(super) fn acknowledged(&self, params: &Params) -> u32 {
         wrap_sequence(self.nxt, params.initial_sequence)
     }
@@ -189,13 +191,13 @@ impl Waiting {
         self.recent = recent;
     }
 
-    /// The SACK blocks to report; the most recently changed range comes first (RFC 2018 §4).
+    /// The SACK blocks of the next acknowledgement. The most recently changed range comes first (RFC 2018 §4).
     fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.recent.iter().filter_map(|&at| self.ranges.containing(at))
     }
 }
 
-/// A pure acknowledgement up to `ack`; `from` and `to` are address and port.
+/// A pure acknowledgement with acknowledgement number `ack`. `from` and `to` are each an address and a port.
 pub(super) fn acknowledgement(from: (u32, u16), to: (u32, u16), ack: u32, params: &Params) -> Segment {
     Segment {
         src: from.0,
@@ -214,7 +216,7 @@ pub(super) fn acknowledgement(from: (u32, u16), to: (u32, u16), ack: u32, params
 mod tests {
     use super::*;
 
-    /// A segment of 100 bytes.
+    /// A segment with 100 bytes of data.
     const HUNDRED: Segment = Segment {
         src: 3,
         dst: 4,

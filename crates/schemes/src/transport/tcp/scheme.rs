@@ -1,4 +1,4 @@
-//! Parts that TCP's entries in the registry share: the parameters, and the function that builds hosts.
+//! The parts that are common to all TCP entries in the registry: the parameters, and the function that builds hosts.
 
 use super::control::CongestionControl;
 use super::{Params, TcpHost, packet};
@@ -10,10 +10,10 @@ use raddle_wire::FiveTuple;
 use raddle_wire::tcp::Segment;
 use std::sync::Arc;
 
-/// Greatest timeout.
+/// Greatest retransmission timeout, and greatest value of all parameters that are timeouts.
 const MOST_RTO: Duration = Duration::from_ms(60_000); // RFC 6298 §2.5
 
-/// The parts of `Info` that the entries of all TCP algorithms share.
+/// The parts of `Info` that are the same for all TCP algorithms.
 pub(super) const INFO: Info = Info {
     name: "",
     summary: "",
@@ -24,30 +24,31 @@ pub(super) const INFO: Info = Info {
 };
 
 parameters! {
-    /// TCP's parameters; the defaults are the primary setting of the comparison with R2C2 (specification §8.1).
+    /// TCP's parameters. The defaults are the primary setting of the comparison with R2C2 (specifications/r2c2.md
+    /// §8.1).
     pub(super) struct Parameters {
         /// payload bytes of a full segment
         mss: u16 = Bytes(1_460), 1..=8_960;
-        /// segments sent before the first acknowledgement
+        /// number of segments that may be sent before the first acknowledgement
         initial_window: u16 = 10, 1..=1_000;
         /// initial slow-start threshold
         initial_ssthresh: u32 = Bytes(u32::MAX as u64), 1..=u32::MAX as u64;
-        /// use selective acknowledgements, also for loss recovery
+        /// receivers send selective acknowledgements, and loss recovery uses them
         sack: bool = true;
         /// send a new segment at each of the first two duplicate acknowledgements; always on with `sack`
         limited_transmit: bool = true;
         /// open each flow with SYN and SYN-ACK
         handshake: bool = false;
-        /// acknowledge every second segment at once, and a single one after this time; 0 acknowledges every segment
-        /// at once
+        /// time after which a single segment is acknowledged; every second segment is acknowledged at once; with 0,
+        /// every segment is acknowledged at once
         delayed_ack: Option<Duration> = Duration::ZERO;
         /// lower bound of the retransmission timeout
         min_rto: Duration = Duration::from_ms(1), Duration::ZERO..=MOST_RTO;
         /// retransmission timeout of data before the first round trip has been measured
         initial_rto: Duration = Duration::from_ms(5), Duration::from_ps(1)..=MOST_RTO;
-        /// timeout of a SYN, which doubles with each retransmission
+        /// timeout of a SYN; it doubles with each retransmission
         syn_timeout: Duration = Duration::from_ms(5), Duration::from_ps(1)..=MOST_RTO;
-        /// number of SYNs that are sent before the flow is given up
+        /// number of unanswered SYNs after which the flow is given up
         syn_tries: u8 = 6, 1..=255;
         /// window that the receiver advertises
         receive_window: Bytes = Bytes(65_535 << 10), 9_216..=67_107_840;
@@ -86,7 +87,7 @@ impl Default for Params {
     }
 }
 
-/// Differences of all TCP algorithms from hosts on the Internet.
+/// The differences between all our TCP algorithms and TCP on the Internet.
 pub(super) const DIFFERS: [&str; 4] = [
     "flows are one-way: the FIN on the last data segment ends the flow, and the reverse direction is never closed",
     "there is no handshake unless `handshake = true`; MSS, window scale and SACK are known without TCP options",
@@ -94,13 +95,13 @@ pub(super) const DIFFERS: [&str; 4] = [
     "a sender gives up a flow only if no SYN is answered; it does not return to slow start after an idle period",
 ];
 
-/// TCP as a fluid: flows get their max-min shares at once, with every algorithm. The model leaves out slow start,
-/// losses and the time that windows take to converge.
+/// The fluid model of all TCP algorithms: flows get their max-min shares without delay. The model leaves out slow
+/// start, losses and the convergence of windows.
 pub(super) fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: true, ways: Ways::Routed(first_segment) })
 }
 
-/// The first segment of a host's flow with this `number`, with the fields that switches read.
+/// The first segment of flow `number` of a host, with only the fields that switches read.
 fn first_segment(flow: &Flow, number: u64) -> Packet {
     let (src_port, dst_port) = FiveTuple::ports_of(number);
     packet(Segment { src: flow.src.0, dst: flow.dst.0, src_port, dst_port, plen: 1, ..Segment::default() })

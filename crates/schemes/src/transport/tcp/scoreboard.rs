@@ -1,13 +1,13 @@
-//! The SACK scoreboard (RFC 6675): which data beyond the cumulative acknowledgement the receiver has, which data is
-//! lost, and which segment is retransmitted next.
+//! The SACK scoreboard (RFC 6675). It records which data beyond the cumulative acknowledgement has arrived, and
+//! determines which data is lost and which segment is retransmitted next.
 
 use crate::transport::ranges::Ranges;
 
-/// Number of duplicate acknowledgements, or of SACKed segments above a segment, after which that segment counts as
-/// lost.
+/// A segment counts as lost after this number of duplicate acknowledgements, or when this number of segments above it
+/// are SACKed.
 pub(super) const DUP_THRESH: u32 = 3;
 
-/// The data that the receiver has reported, and the progress of recovery.
+/// The data that the receiver has reported in SACK blocks, and the progress of the current recovery.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scoreboard {
     sacked: Ranges,
@@ -20,7 +20,7 @@ pub(super) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Records a SACK block. Returns the number of bytes in it that were not SACKed before.
+    /// Records a SACK block. Returns the number of bytes in this block that were not SACKed before.
     pub(super) fn sack(&mut self, from: u64, to: u64) -> u64 {
         let news = self.sacked.insert(from, to);
         if to <= self.high_rxt {
@@ -54,8 +54,8 @@ impl Scoreboard {
         self.rescued = false;
     }
 
-    /// Records the retransmission of `[from, to)`. A retransmission beyond the SACKed data is the rescue, which does
-    /// not count.
+    /// Records the retransmission of `[from, to)`. A retransmission beyond the SACKed data is the rescue
+    /// retransmission, which does not change `high_rxt`.
     pub(super) fn repeated(&mut self, from: u64, to: u64) {
         if from < self.sacked.end() {
             self.set_high_rxt(to);
@@ -67,13 +67,15 @@ impl Scoreboard {
         self.sacked_below_rxt = self.sacked.covered_below(to);
     }
 
-    /// Data below this number is lost if it is not SACKed. At least three ranges, or more than two segments' bytes, are
-    /// SACKed above it (`IsLost`). The result of `IsLost` turns only from true to false as sequence numbers rise.
+    /// All data below the returned sequence number that is not SACKed is lost (`IsLost`). From this number on, at least
+    /// three ranges, or more bytes than two segments, are SACKed. A single number is enough, because fewer bytes are
+    /// SACKed above higher sequence numbers.
     pub(super) fn lost_below(&self, mss: u64) -> u64 {
         self.loss(mss).map_or(0, |(below, _)| below)
     }
 
-    /// [`lost_below`](Self::lost_below), and the number of SACKed bytes from there on.
+    /// The result of [`lost_below`](Self::lost_below), and the number of SACKed bytes from this sequence number on.
+    /// `None` if no data is lost.
     fn loss(&self, mss: u64) -> Option<(u64, u64)> {
         let mut bytes = 0;
         for (ranges, &(from, to)) in (1..).zip(self.sacked.list().iter().rev()) {
@@ -85,7 +87,7 @@ impl Scoreboard {
         None
     }
 
-    /// Bytes between `una` and `max` thought to be in the network (`SetPipe`).
+    /// The estimated number of bytes in the network, of the data between `una` and `max` (`SetPipe`).
     pub(super) fn pipe(&self, una: u64, max: u64, mss: u64) -> u64 {
         let total = self.sacked.total();
         let lost = self.loss(mss).map_or(0, |(below, above)| below - una - (total - above));
@@ -93,19 +95,19 @@ impl Scoreboard {
         max - una - total - lost + repeated
     }
 
-    /// The next hole to retransmit, if it is lost (`NextSeg`, rule 1).
+    /// The next hole to retransmit, if its data is lost (`NextSeg`, rule 1).
     pub(super) fn lost_hole(&self, una: u64, mss: u64) -> Option<(u64, u64)> {
         self.hole(una).filter(|&(from, _)| from < self.lost_below(mss))
     }
 
-    /// The next hole to retransmit, whether it is lost or not (`NextSeg`, rule 3).
+    /// The next hole to retransmit, even if its data does not count as lost (`NextSeg`, rule 3).
     pub(super) fn hole(&self, una: u64) -> Option<(u64, u64)> {
         let hole = self.sacked.gap(self.high_rxt.max(una));
         (hole.0 < self.sacked.end()).then_some(hole)
     }
 
-    /// The last `len` sequence numbers that were sent. A recovery retransmits them once if nothing else is left to
-    /// send: the answer tells whether they arrived (`NextSeg`, rule 4).
+    /// The rescue retransmission: the last `len` sequence numbers that were sent. A recovery retransmits them at most
+    /// once, when no other data can be sent. The acknowledgement shows whether they had arrived (`NextSeg`, rule 4).
     pub(super) fn rescue(&mut self, una: u64, max: u64, len: u64) -> Option<(u64, u64)> {
         let from = self.sacked.end().max(una).max(max.saturating_sub(len));
         let first = !std::mem::replace(&mut self.rescued, true);
@@ -139,7 +141,7 @@ mod tests {
 
     #[test]
     fn pipe_counts_unsacked_segments_that_are_not_lost_and_retransmissions() {
-        // 0-99 and 200-299 lost, 100-199 and 300-599 SACKed, 600-999 in flight.
+        // Bytes 0-99 and 200-299 are lost, bytes 100-199 and 300-599 are SACKed, and bytes 600-999 are in flight.
         let mut board = board(&[(100, 200), (300, 600)]);
         assert_eq!(board.pipe(0, 1_000, MSS), 400);
         board.start(0);
@@ -167,7 +169,7 @@ mod tests {
         assert_eq!(board.rescue(0, 1_000, MSS), None);
         board.repeated(900, 1_000);
         board.sack(850, 900);
-        assert_eq!(board.hole(0), Some((750, 850)), "the rescue does not hide what comes to light before it");
+        assert_eq!(board.hole(0), Some((750, 850)), "the rescue does not hide a hole before it");
     }
     proptest! {
         #[test]
@@ -190,7 +192,7 @@ mod tests {
                     }
                     _ => board.repeated(from.max(una), to.max(una)),
                 }
-                // RFC 6675 §4, SetPipe, applied to each segment.
+                // The expected value applies `SetPipe` (RFC 6675 §4) to each segment.
                 let is_sacked = |from: u64| board.sacked().containing(from).is_some();
                 let missing = (una..MAX).step_by(SEGMENT as usize).filter(|&from| !is_sacked(from));
                 let lost = board.lost_below(SEGMENT);

@@ -16,40 +16,41 @@ pub(super) struct Sender<C> {
     dst: u32,
     src_port: u16,
     dst_port: u16,
-    /// The receiver's window, as in the header (scaled).
+    /// The receiver's window from the last header, in units of 1 KiB.
     offered: u16,
     /// Number of retransmissions of the SYN.
     syns_repeated: u8,
-    /// True if the application may still append bytes; no FIN is sent until it closes the stream.
+    /// True if the flow is a stream that the application has not closed. Until then, no FIN is sent.
     is_open: bool,
     retransmissions: u32,
-    /// One past the FIN. For an open stream, one past the FIN if the application closed the stream now.
+    /// One past the FIN's sequence number. For an open stream: the value if the application closed the stream now.
     end: u64,
     /// First unacknowledged sequence number.
     una: u64,
-    /// Next sequence number to send; below `max` after a timeout.
+    /// Next sequence number to send. It is less than `max` after a timeout, when data is sent again.
     nxt: u64,
     /// One past the highest sequence number sent so far.
     max: u64,
     window: Window,
     /// Expiry of the retransmission timer; [`Time::NEVER`] if the timer is off.
     deadline: Time,
-    /// The segment whose round trip is measured: one past its end, and its departure time.
+    /// The segment whose round trip is being measured: one past its last sequence number, and its departure time.
     timed: Option<(NonZeroU64, Time)>,
     rtt: RttEstimator,
     /// State of loss recovery; `None` while no loss is suspected.
     loss: Option<Box<Loss>>,
-    /// The application that limits the flow's rate, if there is one.
+    /// The application, if it produces the flow's bytes at a limited rate.
     application: Option<Box<Application>>,
     control: C,
 }
 
-/// An application that produces its flow at a rate.
+/// An application that produces the bytes of a flow at a limited rate.
 #[derive(Debug)]
 struct Application {
     start: Time,
     rate: Rate,
-    /// Time at which the next segment will have been produced; [`Time::NEVER`] if the sender does not wait for it.
+    /// Time at which the application will have produced the next segment; [`Time::NEVER`] if the sender does not wait
+    /// for the application.
     produced_at: Time,
 }
 
@@ -101,7 +102,7 @@ impl<C: CongestionControl> Sender<C> {
         Bytes(self.una.clamp(DATA, self.end - 1) - DATA)
     }
 
-    /// True if everything is acknowledged, including the FIN.
+    /// True if all data and the FIN are acknowledged.
     pub(super) fn is_closed(&self) -> bool {
         self.una == self.end
     }
@@ -111,7 +112,7 @@ impl<C: CongestionControl> Sender<C> {
         self.retransmissions
     }
 
-    /// Time of the next call of [`expire`](Self::expire) that the flow needs.
+    /// Time at which [`expire`](Self::expire) must be called next.
     pub(super) fn next_expiry(&self) -> Time {
         self.application
             .as_ref()
@@ -122,7 +123,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn acknowledge(&mut self, now: Time, segment: &Segment, params: &Params) {
         let widen = |wire| unwrap_sequence(wire, self.una, params.initial_sequence);
         let Some(ack) = widen(segment.ack).filter(|&ack| self.una <= ack && ack <= self.max) else {
-            return; // an old acknowledgement, or one of something never sent
+            return; // an outdated acknowledgement, or an acknowledgement of data that was never sent
         };
         self.offered = segment.window;
         // Only a fully used window may grow (RFC 7661 §4.3), and no window grows during the handshake.
@@ -153,14 +154,14 @@ impl<C: CongestionControl> Sender<C> {
     /// The cumulative acknowledgement moves to `ack`.
     fn advance(&mut self, now: Time, ack: u64, marked: bool, may_grow: bool, params: &Params) {
         let acked = ack - self.una;
-        let is_open = self.una >= DATA; // or the SYN is answered, which says nothing about congestion
+        let is_open = self.una >= DATA; // false if this acknowledgement answers the SYN, which says nothing about congestion
         if let Some((_, sent)) = self.timed.take_if(|(end, _)| end.get() <= ack) {
             self.rtt.sample(now.since(sent));
         }
         if self.una == 0 && self.syns_repeated > 0 {
-            self.rtt.forgive(); // data start with a timeout of their own: RFC 6298 §5.7
+            self.rtt.forgive(); // the first data has the initial timeout, without the back-off of the SYN: RFC 6298 §5.7
             if self.syns_repeated > 1 {
-                self.window.set_cwnd(params.mss.into()); // the SYN was lost: RFC 6928 §2
+                self.window.set_cwnd(params.mss.into()); // the SYN or SYN-ACK was lost: RFC 6928 §2
             }
         }
         self.una = ack;
@@ -201,7 +202,7 @@ impl<C: CongestionControl> Sender<C> {
                 self.window.set_cwnd(self.window.ssthresh().min(flight + mss)); // RFC 6582 §3.2, step 3 (1)
             }
         } else if !params.sack && C::ENDS_RECOVERY_EARLY {
-            // Data that is still missing counts as a new loss (RFC 5681 §3.2, step 6).
+            // Reno ends the recovery. Data that is still missing counts as a new loss (RFC 5681 §3.2, step 6).
             loss.recovering = false;
             loss.recover = self.una - 1;
             self.window.set_cwnd(self.window.ssthresh());
@@ -212,7 +213,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Handles a duplicate acknowledgement, which the receiver sent because a later segment arrived.
+    /// Handles a duplicate acknowledgement. The receiver sends it when a later segment arrives before the expected one.
     fn duplicate(&mut self, params: &Params) {
         let loss = self.loss.get_or_insert_default();
         loss.duplicates += 1;
@@ -228,15 +229,16 @@ impl<C: CongestionControl> Sender<C> {
         loss.recover = self.max;
         loss.owed = true;
         loss.scoreboard.start(self.una);
-        // Segments that limited transmit sent beyond the window do not count (RFC 5681 §3.2, step 2).
+        // Segments that limited transmit has sent beyond the window do not count as outstanding (RFC 5681 §3.2, step
+        // 2).
         let flight = (self.max - self.una).min(self.window.cwnd());
         self.control.lost(&mut self.window, flight, params.mss, LossSign::Duplicates);
         let inflation = if params.sack { 0 } else { u64::from(params.mss) * u64::from(DUP_THRESH) };
         self.window.set_cwnd(self.window.ssthresh() + inflation);
     }
 
-    /// Handles the timers that are due. To be called at [`next_expiry`](Self::next_expiry); a call at an earlier value
-    /// of it does no harm. Returns false if the flow is given up because no SYN was answered.
+    /// Handles the timers that are due. It must be called at the time [`next_expiry`](Self::next_expiry); an earlier
+    /// call does no harm. Returns false if the flow must be given up because no SYN was answered.
     pub(super) fn expire(&mut self, now: Time, params: &Params) -> bool {
         if let Some(application) =
             self.application.as_mut().filter(|application| application.produced_at <= now)
@@ -250,16 +252,16 @@ impl<C: CongestionControl> Sender<C> {
             return false;
         }
         if self.una >= DATA {
-            // No new data is sent before the next acknowledgement, so a second timeout finds the same flight size and
-            // sets the same threshold (RFC 5681 §3.1).
+            // Before the next acknowledgement, no new data is sent. A second timeout therefore finds the same flight
+            // size and sets the same threshold (RFC 5681 §3.1).
             let flight = self.max - self.una;
             self.control.lost(&mut self.window, flight, params.mss, LossSign::Timeout);
-            self.window.set_cwnd(params.mss.into()); // the loss window
+            self.window.set_cwnd(params.mss.into()); // the loss window is one segment
         }
         let loss = self.loss.get_or_insert_default();
         loss.recovering = false;
         if self.una >= DATA {
-            loss.recover = self.max; // a SYN's loss is no reason to take that of data for the same event
+            loss.recover = self.max; // a lost SYN does not set this: a later loss of data is a new loss event
         }
         loss.duplicates = 0;
         self.nxt = self.una;
@@ -272,7 +274,7 @@ impl<C: CongestionControl> Sender<C> {
         self.rtt.timeout(&params.timeouts(self.una < DATA))
     }
 
-    /// The packet to send now from `src`, the flow's host; `None` if the flow may not send.
+    /// The packet that the flow sends now from its host `src`; `None` if the flow may not send now.
     pub(super) fn next_packet(&mut self, now: Time, src: NodeId, params: &Params) -> Option<Packet> {
         let (from, to) = if self.loss.is_some() {
             self.next_amid_losses(now, params)?
@@ -294,14 +296,14 @@ impl<C: CongestionControl> Sender<C> {
         } else if !has_room {
             return None;
         } else if loss.recovering && params.sack {
-            // NextSeg (RFC 6675 §4)
+            // The segment that `NextSeg` selects (RFC 6675 §4).
             if let Some(hole) = loss.scoreboard.lost_hole(self.una, mss) {
                 hole
             } else if let Some(unsent) = self.unsent(now, params) {
                 return Some(unsent);
             } else {
                 let scoreboard = &mut self.loss.as_deref_mut()?.scoreboard;
-                let last = mss + u64::from(self.max == self.end); // the FIN comes on top
+                let last = mss + u64::from(self.max == self.end); // 1 for the FIN, if it was sent
                 scoreboard.hole(self.una).or_else(|| scoreboard.rescue(self.una, self.max, last))?
             }
         } else {
@@ -318,7 +320,7 @@ impl<C: CongestionControl> Sender<C> {
     /// True if the congestion window has room for a full segment.
     fn has_room(&self, params: &Params) -> bool {
         let mss = u64::from(params.mss);
-        // Limited transmit (RFC 3042) applies to new data only. With SACK it is not needed: SACKed data no longer
+        // Limited transmit (RFC 3042) applies only to new data. With SACK, it is not needed: SACKed data no longer
         // counts as in flight, which has the same effect.
         let is_new = self.nxt == self.max;
         let beyond = match &self.loss {
@@ -330,7 +332,7 @@ impl<C: CongestionControl> Sender<C> {
         self.in_flight(params) + mss <= self.window.cwnd() + beyond
     }
 
-    /// Bytes thought to be in the network.
+    /// The estimated number of bytes in the network.
     fn in_flight(&self, params: &Params) -> u64 {
         let sent = self.nxt - self.una;
         match &self.loss {
@@ -349,7 +351,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The next segment that was never sent, if the receiver's window has room and the application has produced it.
     fn unsent(&mut self, now: Time, params: &Params) -> Option<(u64, u64)> {
         if self.max == self.sendable() || self.max == DATA && self.una < DATA {
-            return None; // all is sent, or the handshake has not ended
+            return None; // all data has been sent, or the handshake is not complete
         }
         let to = self.segment_end(self.max, params.mss.into());
         let data_to = to.min(self.end - 1);
@@ -366,8 +368,8 @@ impl<C: CongestionControl> Sender<C> {
         Some((self.max, to))
     }
 
-    /// One past the segment that starts at `from`. The segment is the SYN, or up to `mss` bytes; the last one includes
-    /// the FIN.
+    /// One past the last sequence number of the segment that starts at `from`. The segment is the SYN, or has up to
+    /// `mss` bytes of data. The flow's last segment includes the FIN.
     fn segment_end(&self, from: u64, mss: u64) -> u64 {
         match from {
             0 => DATA,
@@ -383,12 +385,16 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Makes the segment `[from, to)` and records that it was sent.
     fn segment(&mut self, now: Time, src: NodeId, from: u64, to: u64, params: &Params) -> Packet {
-        debug_assert!(self.una <= from && from < to && to <= self.end, "a segment within the window");
+        debug_assert!(
+            self.una <= from && from < to && to <= self.end,
+            "a segment must be within the unacknowledged \
+                                                                        data"
+        );
         let is_new = from == self.max;
         if !is_new {
             self.retransmissions += 1;
             self.syns_repeated += u8::from(from == 0);
-            self.timed = None; // Karn: its acknowledgement may be the first copy's
+            self.timed = None; // no measurement: an acknowledgement may belong to the original transmission (Karn)
             if let Some(loss) = &mut self.loss {
                 loss.scoreboard.repeated(from, to);
             }
@@ -436,7 +442,7 @@ mod tests {
         Sender::new(&Flow::new(FlowId(0), SRC, NodeId(1), Bytes(1 << 30), Time::ZERO), (1, 2), params)
     }
 
-    /// The acknowledgement of a receiver that has everything below `ack` and, if `sack` is given, a later block.
+    /// The acknowledgement of a receiver that has all data below `ack` and, if `sack` is given, also this later block.
     fn answer(ack: u32, sack: Option<(u32, u32)>, params: &Params) -> Segment {
         Segment {
             src: 1,
@@ -465,7 +471,7 @@ mod tests {
         assert_eq!(send(&mut sender, late), 1, "a window of one segment");
         for _ in 0..2 {
             sender.acknowledge(late, &answer(1, None, &params), &params);
-            assert_eq!(send(&mut sender, late), 0, "RFC 3042 is of new data");
+            assert_eq!(send(&mut sender, late), 0, "limited transmit applies only to new data");
         }
     }
 

@@ -1,21 +1,23 @@
-//! The live flows of one direction. Flows are found by key, kept in reused slots, and woken in order of time.
+//! The live flows of a host in one direction. Flows are found by key, are stored in reused slots, and have timers that
+//! expire in order of time.
 
 use raddle_core::{FlowKey, Time};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Flows of kind `T` and their timers.
+/// The flows of one direction, with state `T`, and their timers.
 ///
-/// The heap entry of a flow is lazy: it holds the earliest time that was armed since the flow last expired. A deadline
-/// that moves later therefore costs nothing. A retransmission timer does so at every acknowledgement.
+/// The heap entry of a flow has the earliest time for which the flow's timer was armed since the timer last expired. A
+/// deadline that moves to a later time therefore costs nothing. The deadline of a retransmission timer moves at every
+/// acknowledgement.
 ///
-/// A packet of the flow that was found last touches only this struct and the flow's slot. All other state is in
-/// `index`, so that the hosts of a large fabric stay in the cache.
+/// A packet of the flow that was found last accesses only this struct and the flow's slot. All other state is in
+/// `index`, so that more hosts of a large fabric fit the cache.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     slots: Vec<Slot<T>>,
-    /// Key and slot of the flow that was found last. Most packets belong to the same flow as the packet before.
+    /// Key and slot of the flow that was found last. Most packets belong to the same flow as the previous packet.
     last: (FlowKey, u32),
     next_expiry: Time,
     index: Box<Index>,
@@ -28,14 +30,14 @@ struct Index {
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
-/// A key that no flow has. The key of a flow begins with a node number of 24 bits.
+/// A key that no flow has, because the key of a flow begins with a node number of 24 bits.
 const NO_KEY: FlowKey = FlowKey(u64::MAX);
 
 #[derive(Debug)]
 #[repr(align(64))]
 struct Slot<T> {
     flow: T,
-    /// The flow's valid heap entry; any other entry for this slot is stale.
+    /// The time of the flow's valid heap entry. Other entries for this slot are stale.
     armed: Time,
 }
 
@@ -44,7 +46,7 @@ impl<T> Table<T> {
         Self { slots: Vec::new(), last: (NO_KEY, 0), next_expiry: Time::NEVER, index: Box::default() }
     }
 
-    /// The slot of the flow called `key`.
+    /// The slot of the flow with key `key`.
     pub(super) fn find(&mut self, key: FlowKey) -> Option<u32> {
         if self.last.0 != key {
             self.last = (key, *self.index.by_key.get(&key)?);
@@ -52,7 +54,7 @@ impl<T> Table<T> {
         Some(self.last.1)
     }
 
-    /// The flow in a slot. After the flow is removed, the slot keeps its last state until it is used again.
+    /// The flow in a slot. After a flow is removed, its last state stays in the slot until another flow uses the slot.
     pub(super) fn flow(&mut self, slot: u32) -> &mut T {
         &mut self.slots[slot as usize].flow
     }
@@ -73,7 +75,8 @@ impl<T> Table<T> {
             slot
         } else {
             if self.slots.len() == self.slots.capacity() {
-                // Flows are large and hosts are many, so the capacity grows by a quarter instead of doubling.
+                // The capacity grows by a quarter instead of doubling, because flows are large and there are many
+                // hosts.
                 self.slots.reserve_exact(self.slots.len() / 4 + 1);
             }
             self.slots.push(state);
@@ -83,7 +86,7 @@ impl<T> Table<T> {
         slot
     }
 
-    /// Removes the flow called `key`, if it is there.
+    /// Removes the flow with key `key`, if there is one.
     pub(super) fn remove(&mut self, key: FlowKey) {
         if let Some(slot) = self.index.by_key.remove(&key) {
             self.last.0 = NO_KEY;
@@ -92,7 +95,8 @@ impl<T> Table<T> {
         }
     }
 
-    /// Makes the flow expire at `at` or a little earlier. A flow that is armed for an earlier time keeps that time.
+    /// Arms the timer of the flow in a slot for time `at`. A timer that is armed for an earlier time keeps that time,
+    /// and expires early.
     pub(super) fn arm(&mut self, slot: u32, at: Time) {
         let armed = &mut self.slots[slot as usize].armed;
         if at < *armed {
@@ -102,7 +106,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Returns the next flow that was armed for `now` or earlier, and disarms it.
+    /// Returns the slot of the next flow whose timer was armed for `now` or earlier, and disarms this timer.
     pub(super) fn expired(&mut self, now: Time) -> Option<u32> {
         while self.next_expiry <= now
             && let Some(Reverse((at, slot))) = self.index.timers.pop()
@@ -117,7 +121,7 @@ impl<T> Table<T> {
         None
     }
 
-    /// The time of the next call of [`expired`](Self::expired); [`Time::NEVER`] if no flow is armed.
+    /// The time of the next call of [`expired`](Self::expired); [`Time::NEVER`] if no timer is armed.
     pub(super) fn next_expiry(&self) -> Time {
         self.next_expiry
     }
@@ -150,8 +154,9 @@ mod tests {
         assert_eq!(size_of::<Slot<Sender<Cubic>>>(), 192);
         assert_eq!(size_of::<Slot<Sender<Dctcp>>>(), 192);
         assert_eq!(size_of::<Slot<Receiver>>(), 64);
-        // Includes the spare capacity of the slots, of a hash map that has just grown, and of the timers. The state of
-        // losses takes the rest of the 512 B.
+        // A flow may take 512 B, of which 160 B are for its state of losses. The remaining 352 B must hold the flow's
+        // slots at both ends (with a quarter of spare capacity), a hash-map entry at each end (in a map that has just
+        // grown), and a timer entry at each end.
         let map_entry = (size_of::<(u64, u32)>() + 1) * 16 / 7;
         assert!((128 + 64) * 5 / 4 + 2 * map_entry + 2 * size_of::<Reverse<(Time, u32)>>() <= 352);
     }

@@ -20,11 +20,11 @@ pub(crate) struct UdpHost {
     carries_streams: bool,
     node: NodeId,
     flows_sent: u64,
-    /// Flows with a rate, by the time of their next packet.
+    /// The flows with a rate, ordered by the time of the next packet.
     paced: BinaryHeap<Reverse<Paced>>,
-    /// Flows without a rate, in the order of their turns.
+    /// The flows without a rate, in the order of their turns.
     greedy: VecDeque<Sending>,
-    /// Streams that the application has not closed, or whose last packet has not been sent.
+    /// The streams that the application has not closed, or whose last packet has not been sent.
     streams: FxHashMap<FlowId, Stream>,
     receiving: FxHashMap<FlowKey, Receiving>,
     reports: VecDeque<Report>,
@@ -42,13 +42,13 @@ struct Paced {
 /// The sender's state of a flow.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sending {
-    /// Start of the current period in which the flow always had bytes to send, and the number of bytes sent before that
-    /// period.
+    /// Start of the current period in which the flow has always had bytes to send. The next field is the number of
+    /// bytes sent before this period.
     start: Time,
     before: u64,
     dst: u32,
     ports: (u16, u16),
-    /// Size of the flow; for a stream, its size at the last packet.
+    /// Size of the flow. For a stream, the number of bytes that had been appended when its last packet was sent.
     size: u64,
     sent: u64,
     stream: Option<FlowId>,
@@ -59,14 +59,14 @@ struct Sending {
 struct Stream {
     size: u64,
     is_closed: bool,
-    /// The stream's sender state while it has nothing to send.
+    /// The sender's state of the stream, while the stream has nothing to send.
     idle: Option<Idle>,
 }
 
 #[derive(Debug)]
 struct Idle {
     flow: Sending,
-    /// The flow's number, its rate, and the earliest time of its next packet; `None` without a rate.
+    /// The flow's number, its rate, and the earliest time of its next packet. `None` if the flow has no rate.
     pace: Option<(u64, Rate, Time)>,
 }
 
@@ -74,7 +74,7 @@ struct Idle {
 #[derive(Debug)]
 struct Receiving {
     ranges: Ranges,
-    /// Size of the flow, or `Datagram::OPEN` if it is not known yet.
+    /// Size of the flow, or `Datagram::OPEN` if the size is not known yet.
     size: u64,
     reorder_peak: u32,
 }
@@ -86,7 +86,7 @@ impl UdpHost {
     /// If packets have no payload.
     #[must_use]
     pub(crate) fn new(node: NodeId, params: Params) -> Self {
-        assert!(params.payload > 0, "a packet carries something");
+        assert!(params.payload > 0, "`payload` must be at least 1");
         Self {
             params,
             carries_streams: false,
@@ -100,7 +100,7 @@ impl UdpHost {
         }
     }
 
-    /// The same host, which carries streams if `carries_streams` is true.
+    /// Sets whether the host accepts streams and reports the progress of flows.
     #[must_use]
     pub(crate) fn with_streams(self, carries_streams: bool) -> Self {
         Self { carries_streams, ..self }
@@ -134,7 +134,7 @@ impl UdpHost {
         }
     }
 
-    /// The application appends bytes to a stream that it has not closed, or closes it.
+    /// The application appends bytes to a stream that it has not closed, or closes the stream.
     fn change(&mut self, now: Time, id: FlowId, bytes: Bytes, closes: bool) {
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| !stream.is_closed) else { return };
         stream.size += bytes.0;
@@ -153,8 +153,8 @@ impl UdpHost {
         }
     }
 
-    /// True if a flow that has just sent a packet has more to send. Otherwise it has ended, or it is a stream that
-    /// waits for its application.
+    /// True if a flow has more to send, after it has sent a packet. Otherwise the flow has ended, or it is a stream
+    /// that waits for its application.
     fn has_more(&mut self, flow: &Sending) -> bool {
         match flow.stream.and_then(|id| self.streams.get(&id)) {
             Some(stream) => flow.sent < stream.size || stream.is_closed,
@@ -188,7 +188,7 @@ impl UdpHost {
         }
     }
 
-    /// The next packet of a flow with a rate, if one is due.
+    /// The next packet of a flow with a rate, if a packet is due.
     fn next_paced(&mut self, now: Time) -> Option<Packet> {
         self.paced.peek().filter(|Reverse(paced)| paced.due <= now)?;
         let Reverse(mut paced) = self.paced.pop()?;
@@ -305,8 +305,8 @@ impl Host for UdpHost {
             return Output::Send { packet, port: None };
         }
         let due = self.paced.peek().map_or(Time::NEVER, |Reverse(paced)| paced.due);
-        // Flows without a rate send when no port has a backlog. While all links are down, discovery reports when one is
-        // up.
+        // Flows without a rate send when no port has a backlog. While all links are down, the host waits: an input will
+        // report when a link is up.
         let free_at = ports.0.iter().filter(|port| port.up).map(|port| port.free_at(now)).max();
         let wake = match free_at.filter(|_| !self.greedy.is_empty()) {
             Some(at) if at <= now => {

@@ -1,16 +1,16 @@
-//! UDP at a constant rate: traffic without congestion control, such as the cross traffic of load balancers and bursts
-//! that fill queues.
+//! UDP at a constant rate: traffic without congestion control. Examples are the cross traffic in tests of load
+//! balancers, and bursts that fill queues.
 //!
 //! A [`UdpHost`] sends each flow once, in full packets, at the rate of its application or else at [`Params::rate`].
-//! Flows without either rate take turns, one packet each, as fast as the host's ports send. There are no
+//! Flows without a rate take turns, one packet each, and send as fast as the host's ports allow. There are no
 //! acknowledgements and no retransmissions, so a flow that loses a packet never finishes. Rates count payload.
 //!
-//! A stream's bytes are sent as the application appends them, in packets that may be shorter than full ones. If all
-//! bytes have been sent when the application closes the stream, an empty packet marks its end. Bytes count as
-//! acknowledged when they are sent.
+//! The host sends a stream's bytes as the application appends them, in packets that may be shorter than full packets.
+//! If all bytes have already been sent when the application closes the stream, an empty packet marks the stream's end.
+//! Bytes count as acknowledged when they are sent.
 //!
-//! Cost per packet sent at a rate: one heap operation. Cost per packet received: one look-up by flow, and mostly the
-//! extension of one range.
+//! Cost per packet sent at a rate: one heap operation. Cost per packet received: one look-up by flow, and usually the
+//! extension of one range of received bytes.
 
 mod host;
 mod scheme;

@@ -12,7 +12,9 @@ pub(crate) const TRANSPORT: Transport = Transport {
         name: "udp",
         summary: "UDP: each flow is sent once at a constant rate, and never finishes if a packet is lost",
         source: "RFC 768",
-        differs: &["a header of 16 bytes after the UDP header says which bytes of the flow a packet carries"],
+        differs: &[
+            "a header of 16 bytes after the UDP header states which bytes of the flow a packet carries",
+        ],
         view: View::Local,
         parameters: &Params::LIST,
     },
@@ -26,7 +28,7 @@ parameters! {
     pub(crate) struct Params {
         /// payload bytes of a full packet
         payload: u16 = Bytes(1_456), 1..=8_956;
-        /// payload rate of flows whose application sets none; 0 sends as fast as the host's ports can
+        /// payload rate of flows whose application sets no rate; 0 sends as fast as the host's ports allow
         rate: Option<Rate> = Rate::ZERO;
     }
 }

@@ -1,4 +1,4 @@
-//! UDP over one switch in the packet engine.
+//! Tests of UDP over one switch in the packet engine.
 
 use super::*;
 use crate::routing::ecmp::Ecmp;
@@ -16,7 +16,7 @@ fn line_rate() -> Rate {
     Rate::from_gbps(10)
 }
 
-/// The hosts' reports and their times.
+/// The reports of all hosts, with the time of each report.
 #[derive(Default)]
 struct Reports(Vec<(Time, Report)>);
 
@@ -27,13 +27,13 @@ impl Observer for Reports {
 }
 
 impl Reports {
-    /// Times at which flows were delivered, in order.
+    /// Times at which flows were delivered, in ascending order.
     fn delivered(&self) -> Vec<Time> {
         let delivered = self.0.iter().filter(|(_, report)| matches!(report, Report::Delivered { .. }));
         delivered.map(|&(at, _)| at).collect()
     }
 
-    /// Times at which senders finished.
+    /// Times at which senders closed their flows.
     fn closed(&self) -> Vec<Time> {
         let closed = self.0.iter().filter(|(_, report)| matches!(report, Report::Closed { .. }));
         closed.map(|&(at, _)| at).collect()
@@ -59,7 +59,8 @@ fn simulate(flows: Vec<Flow>, queue: Option<usize>) -> Simulation<Reports> {
     simulation
 }
 
-/// Time from the last bit at the sender's port to the last bit at the receiver, for a packet of 1,500 bytes.
+/// For a packet of 1,500 bytes: the time from the departure of its last bit at the sender to the arrival of its last
+/// bit at the receiver.
 fn across() -> Duration {
     DELAY + line_rate().time_for(Bytes(1_500)) + DELAY
 }
@@ -93,13 +94,13 @@ fn flows_without_a_rate_take_turns_and_one_with_a_rate_keeps_it() {
     let simulation = simulate(flows, None);
     let closed = simulation.observer().closed();
     let paced_end = Time::ZERO + paced.time_for(Bytes(19 * PACKET));
-    assert_eq!(closed[0], paced_end, "whatever the others do");
+    assert_eq!(closed[0], paced_end, "the paced flow is independent of the other flows");
     assert!(closed[2].since(closed[1]) <= line_rate().time_for(Bytes(2 * 1_500)), "{closed:?}");
 }
 
 #[test]
 fn a_flow_that_lost_a_packet_never_finishes() {
-    // Two flows at line rate share a destination; the third flow has another destination and is not affected.
+    // Two flows at line rate have the same destination. The third flow has another destination, so it loses no packets.
     let size = 500 * PACKET;
     let flows = vec![flow(0, 0, 3, size, None), flow(1, 1, 3, size, None), flow(2, 2, 0, size, None)];
     let simulation = simulate(flows, Some(100));
@@ -107,5 +108,5 @@ fn a_flow_that_lost_a_packet_never_finishes() {
     assert!(totals.dropped > 0, "the queue overflows");
     assert_eq!(totals.sent_bytes, 3 * size, "nothing is sent again");
     assert_eq!(simulation.observer().closed().len(), 3);
-    assert!(simulation.observer().delivered().len() < 3, "whoever lost is not done");
+    assert!(simulation.observer().delivered().len() < 3, "a flow that lost a packet is not delivered");
 }

@@ -1,5 +1,6 @@
-//! DCQCN's hosts. They send flows as RDMA writes over RoCEv2. Each flow has its own queue pair, which the flow's
-//! reaction point limits. The hosts answer marked packets with congestion notifications, and send acknowledgements.
+//! DCQCN's hosts. They send flows as RDMA writes over RoCEv2. Each flow has its own queue pair, whose rate the flow's
+//! reaction point limits. The receiving hosts answer marked packets with congestion notifications, and send
+//! acknowledgements.
 
 use super::{NotificationPoint, Params, ReactionPoint};
 use crate::transport::adapter::{Arrival, Data, Lane, Protocol, RateLimiter};
@@ -10,19 +11,20 @@ use raddle_wire::roce::{self, Kind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Number of distinct flow numbers: they have 24 bits on the wire, and wrap.
+/// Number of distinct flow numbers. A flow number has 24 bits on the wire, so the numbers wrap.
 const NUMBERS: u32 = 1 << 24;
 
-/// The first UDP source port: load balancers distinguish flows by ports of the dynamic range (RFC 6335 §6).
+/// The least UDP source port of flows. Load balancers distinguish flows by their source ports, which are in the dynamic
+/// range (RFC 6335 §6).
 const FIRST_PORT: u16 = 0xC000;
 
-/// A host's RDMA writes and congestion notifications.
+/// The protocol of one host: RDMA writes, congestion notifications and acknowledgements.
 #[derive(Debug)]
 pub(crate) struct Dcqcn {
     params: Arc<Params>,
     /// Rate of the host's port.
     line_rate: Rate,
-    /// The notification points of incoming flows with at least one marked packet.
+    /// The notification points of the incoming flows of which a marked packet has arrived.
     notification_points: FxHashMap<FlowKey, NotificationPoint>,
 }
 
@@ -35,7 +37,7 @@ impl Dcqcn {
     }
 }
 
-/// A flow's rate limiter: its reaction point, which counts the bytes of whole packets.
+/// The rate limiter of a flow: its reaction point, which counts whole packets with their headers.
 #[derive(Debug)]
 pub(crate) struct Limiter(ReactionPoint);
 
@@ -60,13 +62,14 @@ impl RateLimiter for Limiter {
     }
 }
 
-/// Bytes on the wire of a packet with `payload` bytes of payload: the headers, and padding to a multiple of four.
+/// Size on the wire, in bytes, of a packet with `payload` bytes of payload. The size includes the headers and padding
+/// of the payload to a multiple of four bytes.
 #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 pub(super) const fn wire_len(payload: u32) -> u32 {
     roce::Packet::LEN as u32 + payload.next_multiple_of(4)
 }
 
-/// The first packet of a host's flow with this `number`, with the fields that switches read.
+/// The first packet of flow `number` of a host, with only the fields that switches read.
 #[allow(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are wanted")]
 pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
     let number = number as u32 % NUMBERS;
@@ -82,7 +85,7 @@ pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
     Packet::new(wire_len(1), Header::Roce(packet))
 }
 
-/// The source port of a flow, by which load balancers distinguish flows.
+/// The source port of a flow. Load balancers distinguish flows by it.
 #[allow(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are wanted")]
 fn source_port(flow: u32) -> u16 {
     FIRST_PORT | flow as u16
@@ -93,7 +96,7 @@ impl Protocol for Dcqcn {
     type Notice = ();
 
     fn packet(&mut self, data: &Data) -> Packet {
-        // All packets of a flow except the last are full.
+        // All packets of a flow except the last are full, so the offset determines the packet's number.
         let psn = on_wire(data.offset / u64::from(self.params.mtu));
         let flow = data.flow % NUMBERS;
         let packet = roce::Packet {

@@ -35,7 +35,7 @@ fn data_are_writes_with_a_number_in_their_flow() {
     assert_eq!((write.ecn, write.src_port), (Ecn::Ect0, 0xC005));
     assert_eq!(host().read(&packet), Some(Arrival::Data(data(3_072, 1_024))));
     assert_eq!(packet.header.flow_key(), Some(host().key(2, 9, 5)));
-    // 10,000 = 9 x 1,024 + 784; a payload of 783 bytes is padded to 784.
+    // The payload of 783 bytes is padded to 784 bytes, a multiple of four.
     assert_eq!(host().packet(&data(9_216, 783)).size, 60 + 784);
 }
 
@@ -78,7 +78,8 @@ fn flows_are_notified_apart_each_once_in_50_us() {
     assert_eq!(receiver.notification_points.len(), 1);
 }
 
-/// The first notification halves the rate (alpha is 1). A packet of 1,084 bytes then takes 433.6 ns at 20 Gb/s.
+/// The first notification halves the rate to 20 Gb/s, because alpha is 1. At this rate, a packet of 1,084 bytes takes
+/// 433.6 ns.
 #[test]
 fn a_notification_spaces_packets_by_their_whole_length() {
     let mut limiter = host().limiter(9);

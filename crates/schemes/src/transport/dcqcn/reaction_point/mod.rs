@@ -1,19 +1,21 @@
-//! The reaction point: the rate limiter of a flow at its sender (Zhu et al., §3.1, eq. 1 to 4, Figure 7).
+//! The reaction point: the rate limiter of a flow at its sender (Zhu et al., SIGCOMM 2015, §3.1, eq. 1 to 4, Figure 7).
 //!
-//! A notice makes the *current rate* the *target rate*, and cuts the current rate by the fraction alpha/2. Alpha is the
-//! *estimate of congestion*: it rises with each notice, and falls after each [`Params::alpha_timer`] without a notice.
-//! Byte cycles end after a number of bytes, and time cycles after a time. The end of each cycle halves the distance to
-//! the target (fast recovery). From cycle [`Params::fr_thr`] of either kind on, the target also rises (additive
-//! increase). Once the cycles of both kinds exceed that number, it rises ever faster (hyper increase).
+//! A congestion notification sets the *target rate* to the *current rate*, and then cuts the current rate by the
+//! fraction alpha/2. Alpha is the *estimate of congestion*: it rises with each notification, and falls after each
+//! period [`Params::alpha_timer`] without a notification. The current rate recovers in cycles. A byte cycle ends after
+//! a number of sent bytes, and a time cycle after a constant time. The end of each cycle halves the difference between
+//! the current rate and the target rate (fast recovery). From cycle number [`Params::fr_thr`] of either kind on, the
+//! target rate also rises at the end of each cycle (additive increase). When both kinds have had more cycles than that
+//! number, the target rate rises faster with each cycle (hyper increase).
 //!
-//! A flow starts at line rate. It returns to line rate when its rate is within a ten-thousandth of it. Then the limiter
-//! only keeps alpha.
+//! A flow starts at line rate, without a limiter. When the current rate is within a ten-thousandth of line rate, the
+//! flow returns to line rate. From then on, the reaction point keeps only alpha.
 //!
 //! # Differs from the paper
-//! - The i-th cycle of hyper increase raises the target by i steps, as in QCN; the paper leaves it out.
-//! - The fall of alpha is computed when alpha is next needed; its value is the same.
+//! - The i-th cycle of hyper increase raises the target rate by i steps, as in QCN. The paper does not give the steps.
+//! - The reductions of alpha are computed when alpha is next needed. The value of alpha is the same.
 //!
-//! Cost per packet: a division and a few additions; none at line rate.
+//! Cost per packet: a division and a few additions. At line rate, a packet costs nothing.
 
 use super::params::Params;
 use crate::transport::recovering_rate::RecoveringRate;
@@ -25,9 +27,9 @@ use std::sync::Arc;
 pub(crate) struct ReactionPoint {
     params: Arc<Params>,
     line_rate: Rate,
-    /// Estimate of congestion after the last notice, 0 to 1, and the time of that notice.
+    /// The estimate of congestion (alpha, 0 to 1) after the last notification, and the time of this notification.
     estimate: Option<(f64, Time)>,
-    /// `None` while packets go at line rate.
+    /// The state of the rate limit; `None` while the flow sends at line rate.
     limit: Option<Limit>,
 }
 
@@ -35,12 +37,12 @@ pub(crate) struct ReactionPoint {
 #[derive(Debug, Clone)]
 struct Limit {
     pace: RecoveringRate,
-    /// Cycles since the last notice, by bytes (`BC`) and by time (`T`).
+    /// Number of byte cycles (`BC` in the paper) and of time cycles (`T`) since the last notification.
     byte_stage: u32,
     time_stage: u32,
-    /// Bytes left in the byte cycle, which ends when this is negative.
+    /// Number of bytes left in the byte cycle. The cycle ends when this number becomes negative.
     bytes_left: i64,
-    /// The end of the time cycle.
+    /// The time at which the time cycle ends.
     timer: Time,
 }
 
@@ -51,7 +53,7 @@ impl ReactionPoint {
         Self { params, line_rate, estimate: None, limit: None }
     }
 
-    /// Handles a notice.
+    /// Handles a congestion notification.
     pub(crate) fn notice(&mut self, now: Time) {
         let alpha = self.alpha(now);
         let Self { params, line_rate, limit, .. } = self;
@@ -71,11 +73,11 @@ impl ReactionPoint {
         self.estimate = Some(((1.0 - params.gain) * alpha + params.gain, now));
     }
 
-    /// The estimate of congestion: 1 before the first notice.
+    /// The estimate of congestion (alpha); 1 before the first notification.
     #[must_use]
     pub(crate) fn alpha(&self, now: Time) -> f64 {
         let Some((alpha, noticed)) = self.estimate else { return 1.0 };
-        // Applies eq. 2 once for each alpha timer that has expired since.
+        // Applies eq. 2 once for each period of the alpha timer since the last notification.
         let falls = now.since(noticed).as_ps() / self.params.alpha_timer.as_ps();
         alpha * power(1.0 - self.params.gain, falls)
     }
@@ -105,7 +107,7 @@ impl ReactionPoint {
         self.limit.as_ref().map_or(Time::NEVER, |limit| limit.timer)
     }
 
-    /// Ends the time cycle, if its end has come.
+    /// Ends the time cycle if it is due by `now`.
     pub(crate) fn fire(&mut self, now: Time) {
         let Some(limit) = self.limit.as_mut().filter(|limit| limit.timer <= now) else { return };
         limit.time_stage += 1;

@@ -7,7 +7,7 @@ const LINE: Rate = Rate::from_gbps(40);
 const PACKET: u32 = 1_000;
 
 impl ReactionPoint {
-    /// True if the limiter delays packets.
+    /// True if the limiter limits the rate to less than line rate.
     fn is_active(&self) -> bool {
         self.limit.is_some()
     }
@@ -25,7 +25,7 @@ fn at_us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// The limiter of a flow that has received `notices` notices at time zero.
+/// The limiter of a flow that has received `notices` notifications at time zero.
 fn notified(notices: u32) -> ReactionPoint {
     let mut point = ReactionPoint::new(Arc::new(Params::default()), LINE);
     (0..notices).for_each(|_| point.notice(Time::ZERO));
@@ -41,7 +41,7 @@ fn time_cycle(point: &mut ReactionPoint) {
     point.fire(point.timer());
 }
 
-/// Sends packets as early as possible until the byte cycle ends. Returns the number of bytes.
+/// Sends packets as early as possible until the byte cycle ends. Returns the number of bytes sent.
 fn byte_cycle(point: &mut ReactionPoint) -> u64 {
     let mut bytes = 0;
     loop {
@@ -58,7 +58,7 @@ fn byte_cycle(point: &mut ReactionPoint) -> u64 {
 fn the_first_notice_halves_the_rate() {
     assert_eq!(rates(&notified(0)), (40_000.0, 40_000.0));
     assert_eq!(rates(&notified(1)), (20_000.0, 40_000.0));
-    assert_eq!(rates(&notified(2)), (10_000.0, 20_000.0), "the target is what the rate was");
+    assert_eq!(rates(&notified(2)), (10_000.0, 20_000.0), "the target rate is the rate before the cut");
     assert_eq!(notified(20).rate(), Params::default().min_rate);
 }
 
@@ -74,11 +74,11 @@ fn alpha_falls_without_notices_and_rises_with_them() {
     assert!((point.rate().as_bps_f64() / before - (1.0 - fallen / 2.0)).abs() < 1e-9);
     let risen = fallen * 255.0 / 256.0 + 1.0 / 256.0;
     assert!(near(&point, 55 * 20, risen) && near(&point, 55 * 21, risen * 255.0 / 256.0));
-    assert!(near(&point, 55_000_000, 0.0), "in a minute all is forgotten");
+    assert!(near(&point, 55_000_000, 0.0), "after a minute, alpha is 0");
 }
 
-/// Zhu et al., Figure 7: four cycles of either kind halve the distance to the target. From the fifth cycle on, the
-/// target rises by 40 Mb/s.
+/// Zhu et al., Figure 7: each of the first four cycles of either kind halves the distance to the target rate. From the
+/// fifth cycle on, the target rate rises by 40 Mb/s.
 #[test]
 fn fast_recovery_and_additive_increase() {
     type Cycle = fn(&mut ReactionPoint);
@@ -111,8 +111,8 @@ fn hyper_increase_beyond_as_many_cycles_of_both_kinds() {
         byte_cycle(point);
     };
     let rises: Vec<u64> = (0..6).map(|_| rise(&mut point, by_bytes)).collect();
-    assert_eq!(rises, [40; 6], "five time cycles");
-    assert_eq!([(); 3].map(|()| rise(&mut point, time_cycle)), [200; 3], "six byte cycles");
+    assert_eq!(rises, [40; 6], "there were only five time cycles");
+    assert_eq!([(); 3].map(|()| rise(&mut point, time_cycle)), [200; 3], "there were only six byte cycles");
     assert_eq!([(); 2].map(|()| rise(&mut point, by_bytes)), [400, 600]);
 }
 
@@ -124,10 +124,14 @@ fn cycles_take_their_time_and_bytes() {
     assert_eq!(rates(&point), (20_000.0, 40_000.0));
     time_cycle(&mut point);
     assert_eq!(point.timer(), at_us(110));
-    assert_eq!(byte_cycle(&mut point), 10_001_000, "the cycle ends below zero");
+    assert_eq!(
+        byte_cycle(&mut point),
+        10_001_000,
+        "the cycle ends when the number of bytes left is negative"
+    );
     point.notice(at_us(110));
     assert_eq!(point.timer(), at_us(165));
-    assert_eq!(byte_cycle(&mut point), 10_001_000, "a notice begins it anew");
+    assert_eq!(byte_cycle(&mut point), 10_001_000, "a notification restarts the byte cycle");
 }
 
 #[test]
@@ -141,7 +145,8 @@ fn packets_go_at_the_current_rate() {
 fn back_at_line_rate_only_alpha_remains() {
     let mut point = notified(1);
     let cycles = std::iter::from_fn(|| point.is_active().then(|| time_cycle(&mut point))).count();
-    // 1 - 2^-14 exceeds 0.9999.
+    // The first notification halves the rate, so after n cycles the rate is 1 - 2^-(n+1) of line rate. For n = 13 this
+    // fraction exceeds 0.9999 for the first time.
     assert_eq!(cycles, 13);
     assert_eq!((point.timer(), point.ready_at(), point.rate()), (Time::NEVER, Time::ZERO, LINE));
     point.sent(Time::ZERO, PACKET);

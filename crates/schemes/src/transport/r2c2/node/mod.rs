@@ -27,19 +27,21 @@ use std::sync::Arc;
 pub struct R2c2Node {
     plane: DataPlane,
     table: FlowTable,
-    /// Receiver of reliable flows. `None` if flows are not reliable: the data plane receives those.
+    /// The receiver of reliable flows. `None` if flows are not reliable; the data plane then receives the flows.
     arrivals: Option<Arrivals>,
     retries: Retries,
     resends: Resends,
     anti_entropy: AntiEntropy,
-    /// Number of digests that this node has broadcast; it selects the tree of the next digest.
+    /// Number of digests that this node has broadcast. This number selects the tree of the next digest.
     digests: u32,
     selector: Option<Selector>,
-    /// Flows whose destination was unreachable when the application started them; they start when a path exists.
+    /// Flows whose destination was unreachable when the application opened the flow. They start as soon as a path
+    /// exists.
     cut_off: Vec<Flow>,
-    /// The time of the last tick.
+    /// The time of the last tick, at which rates are computed.
     computed: Time,
-    /// Time at which this node last announced its flows again: after a topology change, in a snapshot, or in a retry.
+    /// Time at which this node last repeated an announcement of its flows: after a topology change, in a snapshot, or
+    /// in a retry.
     told_again: Option<Time>,
 }
 
@@ -73,26 +75,27 @@ impl R2c2Node {
         }
     }
 
-    /// The table of all flows this node knows.
+    /// The table of all flows that this node knows.
     #[must_use]
     pub fn table(&self) -> &FlowTable {
         &self.table
     }
 
-    /// The rates of all flows in the table as this node would compute them now, by handle, in bit/s.
+    /// The rates that this node would compute now for all flows in its table, in bit/s, each with the flow's handle.
     #[must_use]
     pub fn compute_all(&self) -> Vec<(u32, f64)> {
         self.plane.rates(&self.table)
     }
 
-    /// The rate that limits each flow this node sends, by handle, in bit/s; flows without a limiter are left out.
+    /// The rate limits of the flows that this node sends, in bit/s, each with the flow's handle. Flows without a rate
+    /// limit are left out.
     pub fn limits(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.plane.limits()
     }
 
-    /// Computes in advance how a flow from this node to each other node splits over links, as the paper's nodes do
-    /// (§4.2). Without this call, each split is computed when the first such flow appears. On a torus, the splits of
-    /// all other flows are translations of these.
+    /// Computes in advance how flows from this node to each other node split over links, as the paper's nodes do
+    /// (§4.2). Without this call, a split is computed when the first flow needs it. On a torus, the splits of flows
+    /// from other nodes are translations of these splits.
     pub fn precompute_weights(&self) {
         let (view, id) = (&self.plane.view, self.plane.id);
         let (protocol, mut row) = (view.feasible(self.params().protocol), Vec::new());
@@ -128,8 +131,8 @@ impl R2c2Node {
         self.plane.ticks.start(now);
     }
 
-    /// Applies an event of this node's own flow to the table, and broadcasts it. All events of a flow use the same
-    /// tree, so that none overtakes another.
+    /// Applies an event about a flow of this node to the table, and broadcasts the event. All events of a flow use the
+    /// same tree, so that no event overtakes an earlier event.
     fn broadcast(&mut self, now: Time, mut event: Event) {
         let key = event.flow();
         let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
@@ -145,8 +148,8 @@ impl R2c2Node {
         let before = self.table.digest();
         self.table.apply(now, event);
         let ports = self.plane.view.trees.children(NodeId(event.src.into()), event.tree, self.plane.id);
-        // Remember only events that changed the table. An event that is resent would otherwise be remembered again each
-        // time, and would be resent for ever.
+        // The node remembers only events that changed its table. Otherwise, it would remember a resent event as a new
+        // event, and events would be resent for ever.
         if !ports.is_empty() && self.table.digest() != before {
             self.resends.said(now, event);
         }
@@ -173,8 +176,8 @@ impl R2c2Node {
         }
     }
 
-    /// Handles the drop of a packet at this node. If the packet was a broadcast event, its source must learn of the
-    /// drop.
+    /// Handles the drop of a packet at this node. If the packet was a broadcast event, the node notifies the event's
+    /// source.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "R2C2 takes at most 2^16 nodes, whose ports have numbers of a byte"
@@ -217,7 +220,7 @@ impl R2c2Node {
         for event in retries.due(now) {
             let live = sender.flows().iter().any(|flow| flow.lid == event.lid);
             let event = match table.get(event.flow()) {
-                // The flow may have changed since the drop, so the retry carries its current state.
+                // The flow may have changed since the drop, so the retry contains the flow's current state.
                 Some(known) if live && event.kind == EventKind::Finish => {
                     known.event(EventKind::Refresh, event.tree)
                 }
@@ -233,8 +236,8 @@ impl R2c2Node {
         }
     }
 
-    /// Broadcasts the current state of this node's flows for which `wanted` is true, except flows without a path to
-    /// their destination.
+    /// Broadcasts the current state of the flows of this node for which `wanted` is true. Flows without a path to their
+    /// destination are left out.
     fn say_again(&mut self, now: Time, kind: EventKind, wanted: impl Fn(u32) -> bool) {
         let live = self.plane.sender.flows().iter().filter(|flow| !flow.cut_off).map(|flow| flow.event(kind));
         for event in live.filter(|event| wanted(event.flow())).collect::<Vec<_>>() {
@@ -242,8 +245,8 @@ impl R2c2Node {
         }
     }
 
-    /// Follows a topology change (§3.2): updates routes and trees, removes flows that are cut off, and announces live
-    /// flows again.
+    /// Called after a topology change (§3.2): updates routes and trees, removes flows that are cut off, and announces
+    /// live flows again.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "R2C2 takes at most 2^16 nodes, whose ports have numbers of a byte"
@@ -281,8 +284,8 @@ impl R2c2Node {
         }
     }
 
-    /// Runs one action that is due. Returns the node's output, or `None` if the caller must call again. This function
-    /// is never inlined, so that the fast path of a relay stays short.
+    /// Runs one action that is due. Returns the node's output, or `None` if the caller must call this function again.
+    /// The function is never inlined, so that the fast path of a relay stays short.
     #[inline(never)]
     fn work(&mut self, now: Time, ports: &Ports<'_>) -> Option<Output> {
         if self.plane.outdated {
@@ -343,8 +346,8 @@ impl R2c2Node {
 
 impl Host for R2c2Node {
     fn handle(&mut self, now: Time, input: Input<'_>) {
-        // Most inputs are data packets and events of other nodes. They do not change when this node may send its next
-        // packet.
+        // Most inputs are data packets and events of other nodes. Such an input does not change the time at which this
+        // node may send its next packet.
         let others = matches!(
             input,
             Input::Packet { packet: Packet { header: Header::R2c2Data(_) | Header::R2c2Event(_), .. }, .. }
@@ -374,7 +377,7 @@ impl Host for R2c2Node {
                 Header::R2c2Request(request) => self.take_request(now, request, port),
                 Header::R2c2Snapshot(snapshot) => self.take_snapshot(now, snapshot),
                 // A drop notice for another node, a message to or from a central controller, or a packet of another
-                // protocol.
+                // transport.
                 _ => {}
             },
             Input::Sent(_) => {}

@@ -1,4 +1,4 @@
-//! Rate limits of a node's own flows, set at the start of a flow and at every tick (§3.3).
+//! Sets the rate limits of the flows that a node sends, at the start of each flow and at every tick (§3.3).
 
 use super::super::entries::Entry;
 use super::super::outgoing::Outgoing;
@@ -30,7 +30,7 @@ impl R2c2Node {
         }
     }
 
-    /// Computes rates from the flows that count, and installs the rates of the flows that this node sends (§3.3.1).
+    /// Computes the rates of the eligible flows, and sets the rate limits of the flows that this node sends (§3.3.1).
     #[allow(clippy::cast_possible_truncation, reason = "R2C2 takes at most 2^16 nodes")]
     pub(super) fn tick(&mut self, now: Time) {
         let rho = self.params().rho;
@@ -41,7 +41,7 @@ impl R2c2Node {
         self.table.age(now);
         let before = std::mem::replace(&mut self.computed, now);
         if self.params().only_lasting && rho > Duration::ZERO && self.table.changed() + rho <= before {
-            return; // the last computation counted the same flows
+            return; // the same flows were eligible at the last computation
         }
         let counts = |flow: &Outgoing| self.table.counts(self.plane.sender.handle(flow.lid));
         if !self.params().computes_idle && !self.plane.sender.flows().iter().any(counts) {
@@ -61,7 +61,7 @@ impl R2c2Node {
         }
     }
 
-    /// Updates the weights of flows with deadlines, and announces the weights that have changed enough.
+    /// Updates the weights of flows with deadlines, and announces the weights that have changed by enough.
     fn follow_deadlines(&mut self, now: Time) {
         if self.params().policy != Policy::Deadline {
             return;

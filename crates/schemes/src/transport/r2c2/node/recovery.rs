@@ -13,8 +13,8 @@ impl R2c2Node {
         u16::try_from(self.plane.id.0).expect("R2C2 addresses 65,536 nodes")
     }
 
-    /// True if another node can have a flow from `src` to `dst`. A message that was in flight during a topology change
-    /// may name a flow that has since been cut off.
+    /// Checks a flow in a message from another node: `src` must be another node, and a flow from `src` to `dst` must be
+    /// possible. A message that was in flight during a topology change may name a flow that has been cut off since.
     #[inline]
     pub(super) fn is_credible(&self, src: u16, dst: u16, protocol: u8) -> bool {
         let (from, to) = (NodeId(src.into()), NodeId(dst.into()));
@@ -25,7 +25,7 @@ impl R2c2Node {
             && (!self.plane.is_damaged() || self.plane.view.concerns(self.plane.id, from, to))
     }
 
-    /// Starts the anti-entropy rounds if nodes always compare their tables and the rounds are not running.
+    /// Under `Doubt::Always`, starts the anti-entropy rounds if they are not running.
     pub(super) fn mind_doubt(&mut self, now: Time) {
         if self.anti_entropy.flows_known(now) {
             self.plane.asleep_until = None;
@@ -77,7 +77,7 @@ impl R2c2Node {
         }
     }
 
-    /// Requests a snapshot of a node's flows.
+    /// Requests a snapshot of the flows of node `source`.
     fn ask(&mut self, source: u16) {
         let protocol = self.params().protocol;
         if let Some(mut data) = self.plane.control(protocol, source, 0, 0) {
@@ -96,7 +96,7 @@ impl R2c2Node {
         }
     }
 
-    /// Answers a request that arrived at this port.
+    /// Answers a request that arrived at port `port`.
     pub(super) fn take_request(&mut self, now: Time, request: &Request, port: PortId) {
         match request.wanted {
             Wanted::Snapshot => {
@@ -116,14 +116,15 @@ impl R2c2Node {
         }
     }
 
-    /// Sends all flows of this node to another node, in answer to the request with this number.
+    /// Sends a snapshot of all flows of this node to another node, in answer to request number `request`.
     fn send_snapshot(&mut self, dst: u16, request: u32) {
         let hash = self.table.digest_of(self.plane.id);
         let flows: Vec<FlowState> = self.table.of(self.plane.id).iter().map(Entry::state).collect();
         let parts = flows.chunks(Snapshot::MAX_FLOWS).map(<[_]>::to_vec);
         let mut parts: Vec<_> = parts.collect();
         parts.resize_with(parts.len().max(1), Vec::new);
-        // The lid ranges of the parts together cover all lids, so that the receiver also removes flows that have ended.
+        // Each part of the snapshot covers a range of lids. The ranges together contain all lids, so that the receiver
+        // also removes flows that have ended.
         let mut first = 0;
         let count = parts.len();
         for (place, flows) in parts.into_iter().enumerate() {
@@ -139,7 +140,7 @@ impl R2c2Node {
         }
     }
 
-    /// Replaces the table's entries of a node by the flows in its snapshot.
+    /// Replaces the table's entries of a node by the flows in the node's snapshot.
     pub(super) fn take_snapshot(&mut self, now: Time, snapshot: &Snapshot) {
         let (src, body) = (snapshot.data.src, &*snapshot.body);
         let is_credible = |flow: &FlowState| self.is_credible(src, flow.dst, flow.protocol);

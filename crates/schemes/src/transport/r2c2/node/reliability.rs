@@ -14,7 +14,7 @@ impl R2c2Node {
         };
         let is_whole = self.plane.view.is_node(data.src) && u32::from(data.src) == data.flow >> 16;
         if !is_whole || NodeId(data.dst.into()) != self.plane.id {
-            return; // misrouted, or without a valid source: no checksum covers the hop index
+            return; // the packet is misrouted (no checksum covers the hop index), or its source is invalid
         }
         let Taken { in_order, delivered, answer } = arrivals.take(now, data);
         for report in in_order.into_iter().chain(delivered) {
@@ -25,7 +25,7 @@ impl R2c2Node {
         }
     }
 
-    /// Sends an acknowledgement to a flow's source. Without a path to the source, nothing is sent: the source
+    /// Sends an acknowledgement to a flow's source. If no path to the source exists, sends nothing: the source
     /// retransmits as soon as a path exists.
     fn send_answer(&mut self, answer: &Answer) {
         let &Answer { key, seq, next, from, arrived } = answer;
@@ -61,7 +61,7 @@ impl R2c2Node {
         }
     }
 
-    /// The application appends bytes to a stream, or closes it.
+    /// The application appends bytes to a stream, or closes the stream.
     pub(super) fn change_stream(&mut self, id: FlowId, bytes: Bytes, closes: bool) {
         let mtu = self.params().mtu;
         if self.plane.sender.change(id, bytes, closes, mtu) {
@@ -83,7 +83,7 @@ impl R2c2Node {
         }
     }
 
-    /// Follows a topology change: flows that are cut off wait at both ends, and the other flows continue.
+    /// Called after a topology change. Reliable flows that are cut off wait at both ends, and all other flows continue.
     pub(super) fn keep_waiting(&mut self, now: Time) {
         let (routing, table, at) = (&self.plane.view.routing, &self.table, self.plane.id);
         if let Some(arrivals) = &mut self.arrivals {

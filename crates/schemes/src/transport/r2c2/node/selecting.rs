@@ -1,4 +1,4 @@
-//! Routing selection at a node (§3.4): chooses protocols for flows, and applies the choices of other nodes.
+//! Routing selection at a node (§3.4): chooses routing protocols for flows, and applies the choices of other nodes.
 
 use super::super::rates;
 use super::super::table::TOMBSTONE;
@@ -8,7 +8,7 @@ use raddle_wire::r2c2::{Announcement, Assignment, EventKind};
 use std::sync::Arc;
 
 impl R2c2Node {
-    /// Starts the selection timers if the table has flows, and stops them if it is empty.
+    /// Starts the selection timers if the table has flows, and stops the timers if the table is empty.
     pub(super) fn mind_selection(&mut self, now: Time) {
         if let Some(selector) = &mut self.selector {
             if self.table.is_empty() {
@@ -19,7 +19,7 @@ impl R2c2Node {
         }
     }
 
-    /// Chooses routing protocols if it is this node's turn, and announces them.
+    /// If it is this node's turn, chooses routing protocols for flows and announces the choices.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "R2C2 takes at most 2^16 nodes, and has fewer than 2^8 trees"
@@ -31,7 +31,7 @@ impl R2c2Node {
         else {
             return;
         };
-        // An empty announcement passes the token on.
+        // With a token, the node must announce even if it changes no flow: an empty announcement passes the token on.
         let parts = changes.chunks(Announcement::MAX_ASSIGNMENTS);
         let parts: Vec<Arc<[Assignment]>> =
             if changes.is_empty() { vec![Arc::default()] } else { parts.map(Arc::from).collect() };
@@ -42,7 +42,7 @@ impl R2c2Node {
         }
     }
 
-    /// Applies an announcement and passes it on.
+    /// Applies an announcement, and forwards it in the broadcast tree.
     #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     pub(super) fn take_announcement(&mut self, now: Time, announcement: &Announcement) {
         let &Announcement { tree, src, epoch, ref assignments } = announcement;
@@ -57,8 +57,8 @@ impl R2c2Node {
         for &Assignment { flow, protocol: number } in &**assignments {
             let among = self.params().selection.map_or(&[][..], |selection| selection.among);
             let protocol = rates::protocol(self.plane.params(), number);
-            // Set-up has checked that the routes of these protocols fit the header, but not the routes of other
-            // protocols.
+            // Only the routes of the protocols in `among` are known to fit the header. They were checked when the
+            // experiment was built.
             let Some(protocol) = protocol.filter(|protocol| among.contains(protocol)) else { continue };
             if self.selector.as_mut().is_some_and(|selector| selector.counts(epoch, src, flow)) {
                 self.table.reroute(now, flow, number);
@@ -74,7 +74,8 @@ impl R2c2Node {
         self.plane.asleep_until = None;
         self.event_seen(now);
         if self.told_again.is_some_and(|told| now < told + TOMBSTONE) {
-            // At some nodes, a recent repetition of the flow's events may arrive after this announcement and undo it.
+            // This node has recently repeated events of its flows. At some nodes, a repeated event may arrive after
+            // this announcement and undo it.
             self.say_again(now, EventKind::Route, |flow| own.contains(&flow));
         }
     }

@@ -1,8 +1,8 @@
-//! CUBIC's window (RFC 9438). After a loss the window grows as a cubic function of time. The growth is slow near the
-//! window at which segments were lost.
+//! CUBIC's window (RFC 9438). After a loss, the window grows as a cubic function of time. The growth is slow near the
+//! window size at which the loss occurred.
 //!
-//! At round trips of data centers the function takes seconds to rise, so the Reno-friendly region determines the
-//! window.
+//! With the short round trips of data centers, the cubic function takes seconds to rise. There, the Reno-friendly
+//! region determines the window.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
 use crate::scheme::{Info, Make, Streams, Transport};
@@ -34,37 +34,38 @@ pub(crate) const TRANSPORT: Transport = Transport {
 const C: f64 = 0.4;
 /// Factor by which a loss reduces the window.
 const BETA: f64 = 0.7;
-/// Growth in segments per round trip of a Reno sender that reduces its window by [`BETA`] and has the same throughput
-/// as a Reno sender that halves it (§4.3).
+/// Growth of `W_est` in segments per round trip. With this growth, a sender that multiplies its window by [`BETA`]
+/// after a loss has the same throughput as a Reno sender, which halves its window (§4.3).
 const RENO_GROWTH: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// Greatest growth factor of the window in one round trip (§4.4).
+/// Greatest factor by which the window grows in one round trip (§4.4).
 const MOST_GROWTH: f64 = 1.5;
 
-/// CUBIC's state of a flow. Windows are in segments.
+/// CUBIC's state of one flow. All windows are in segments.
 #[derive(Debug, Default)]
 pub(crate) struct Cubic {
-    /// The window before the last reduction, or less if the flow gives up capacity (`W_max`); 0 if unknown.
+    /// The window before the last reduction (`W_max`). Fast convergence makes it smaller, so that the flow gives up
+    /// capacity. 0 if unknown.
     w_max: f64,
     /// The window before the last reduction (`cwnd_prior`).
     prior: f64,
-    /// The current epoch. It begins after the last reduction, once slow start has ended.
+    /// The current epoch. It begins after the last reduction of the window, when slow start has ended.
     epoch: Option<Epoch>,
 }
 
-/// A stage of congestion avoidance.
+/// A stage of congestion avoidance, in which the window follows one cubic function.
 #[derive(Debug)]
 struct Epoch {
     start: Time,
-    /// Seconds from the start at which the function reaches `w_max` (`K`).
+    /// Time from `start` until the function reaches `w_max`, in seconds (`K`).
     k: f64,
     /// The window that Reno would have (`W_est`).
     reno: f64,
-    /// Fraction of a byte by which the window should be larger.
+    /// The fraction of a byte of growth that has not been added to the window yet.
     fraction: f64,
 }
 
 impl Cubic {
-    /// Value of the function `seconds` after the start of the epoch (§4.2, eq. 1).
+    /// Value of the cubic function `seconds` after the start of the epoch (§4.2, eq. 1).
     fn window_at(&self, k: f64, seconds: f64) -> f64 {
         let t = seconds - k;
         C * t * t * t + self.w_max
@@ -84,7 +85,7 @@ impl CongestionControl for Cubic {
         let mss = f64::from(ack.mss);
         let cwnd = window.cwnd() as f64 / mss;
         let mut epoch = self.epoch.take().unwrap_or_else(|| {
-            self.w_max = self.w_max.max(cwnd); // §4.8 and §4.10: no reduction began this epoch
+            self.w_max = self.w_max.max(cwnd); // §4.8 and §4.10, for an epoch that did not begin with a reduction
             Epoch { start: ack.now, k: libm::cbrt((self.w_max - cwnd) / C), reno: cwnd, fraction: 0.0 }
         });
         let acked = ack.bytes as f64 / mss;
@@ -109,8 +110,8 @@ impl CongestionControl for Cubic {
         self.epoch = None;
         self.prior = flight as f64 / f64::from(mss);
         self.w_max = match sign {
-            LossSign::Timeout => 0.0, // §4.8
-            // Fast convergence (§4.7): a flow whose window shrinks releases more capacity.
+            LossSign::Timeout => 0.0, // the window before the loss is forgotten, §4.8
+            // Fast convergence (§4.7): if the window is smaller than at the last loss, the flow releases more capacity.
             LossSign::Duplicates if self.prior < self.w_max => self.prior * (1.0 + BETA) / 2.0,
             LossSign::Duplicates => self.prior,
         };
@@ -126,7 +127,7 @@ mod tests {
 
     const MSS: u16 = 1_000;
 
-    /// A flow that fills its window, simulated round trip by round trip.
+    /// A flow that always fills its window. The simulation advances by one round trip at a time.
     struct Flow {
         cubic: Cubic,
         window: Window,
@@ -144,13 +145,13 @@ mod tests {
             flow
         }
 
-        /// Loses a segment of a window of `segments` segments, and recovers.
+        /// Loses a segment of a window of `segments` segments, and completes the recovery.
         fn lose(&mut self, segments: u64, sign: LossSign) {
             self.cubic.lost(&mut self.window, segments * u64::from(MSS), MSS, sign);
             self.window.set_cwnd(self.window.ssthresh());
         }
 
-        /// One round trip passes, in which each segment is acknowledged.
+        /// Simulates one round trip, in which each segment of the window is acknowledged.
         fn round(&mut self) {
             self.now += self.round_trip;
             for _ in 0..self.window.cwnd() / u64::from(MSS) {
@@ -186,7 +187,8 @@ mod tests {
         assert!((value - expected).abs() <= tolerance, "{value}, not {expected}");
     }
 
-    /// RFC 9438 §4.2 by hand: from 1,000 segments to 700, K = cbrt(300 / 0.4) = 9.0856 s.
+    /// Computed by hand from RFC 9438 §4.2. A loss reduces the window from 1,000 to 700 segments, so K = cbrt(300 /
+    /// 0.4) = 9.0856 s.
     #[test]
     fn oracle_7_3_cubic_growth_follows_the_function() {
         let mut flow = Flow::reduced_from(1_000, Duration::from_ms(100));
@@ -197,13 +199,14 @@ mod tests {
         {
             let passed = flow.now.since(Time::ZERO).as_ps() / 100_000_000_000;
             flow.rounds(usize::try_from(seconds * 10 + 1 - passed).expect("few"));
-            // The window equals the value of the function one round trip later.
+            // The window equals the value that the function has one round trip later.
             assert_near(flow.cwnd(), expected, expected * 0.006);
         }
     }
 
-    /// At a round trip of 100 us the cubic function does not rise, and Reno's estimate determines the window. It grows
-    /// by 3·0.3/1.7 = 0.529 segments per round trip, and by one after it has reached the window of the loss (§4.3).
+    /// With a round trip of 100 us, the cubic function hardly rises within the test, so the Reno-friendly window
+    /// determines the window. This window grows by 3·0.3/1.7 = 0.529 segments per round trip. When it has reached the
+    /// window before the loss, it grows by 1 segment per round trip (§4.3).
     #[test]
     fn oracle_7_3_short_round_trips_are_reno_friendly() {
         let mut flow = Flow::reduced_from(100, Duration::from_us(100));
@@ -226,7 +229,7 @@ mod tests {
         assert_near(flow.cubic.w_max, 90.0, 0.0);
     }
 
-    /// §4.8: after a timeout and slow start, K is 0 and the function starts from the window reached.
+    /// RFC 9438 §4.8: after a timeout and slow start, K is 0, and the cubic function starts at the current window.
     #[test]
     fn a_timeout_forgets_where_the_loss_was() {
         let mut flow = Flow::reduced_from(1_000, Duration::from_ms(100));
@@ -235,7 +238,7 @@ mod tests {
         let Some(epoch) = &flow.cubic.epoch else { panic!("slow start has ended") };
         assert_near(epoch.k, 0.0, 0.0);
         assert_near(flow.cubic.w_max, 700.0, 0.0);
-        flow.rounds(50); // 5 s: 700 + 0.4·5.1³ by the function
+        flow.rounds(50); // after 5 s, the function gives 700 + 0.4·5.1³ = 753 segments
         assert_near(flow.cwnd(), 753.0, 753.0 * 0.01);
     }
 
@@ -244,7 +247,7 @@ mod tests {
         let mut flow = Flow::reduced_from(10, Duration::from_ms(100_000));
         flow.rounds(1);
         let before = flow.cwnd();
-        flow.round(); // 100 s: the function is beyond 400,000
+        flow.round(); // after 100 s, the function gives more than 400,000 segments
         assert!(flow.cwnd() > before * 1.4 && flow.cwnd() <= before * 1.65, "{before} to {}", flow.cwnd());
     }
 }

@@ -1,4 +1,5 @@
-//! DCTCP's window (RFC 8257): reduced once per round trip, in proportion to the share of marked bytes.
+//! DCTCP's window (RFC 8257). Marks reduce the window at most once per round trip, in proportion to the share of marked
+//! bytes.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
 use crate::scheme::{Info, Make, Streams, Transport};
@@ -12,7 +13,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
         summary: "DCTCP with selective acknowledgements; queues must mark packets",
         source: "RFC 8257, 3168, with the loss recovery of tcp-newreno",
         differs: &[
-            "ECN is used without negotiation, and retransmitted segments may be marked like others",
+            "ECN is used without negotiation, and retransmitted segments may be marked like all other segments",
             "ECN marks on segments that arrive out of order do not count",
             scheme::DIFFERS[0],
             scheme::DIFFERS[1],
@@ -26,23 +27,24 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::Carried,
 };
 
-/// Weight of the newest window in the estimate (`g`, §4.2).
+/// Weight of the newest observation window in the estimate of marked bytes (`g`, §4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
-/// DCTCP's state of a flow.
+/// DCTCP's state of one flow.
 #[derive(Debug)]
 pub(crate) struct Dctcp {
     /// Estimate of the share of marked bytes (`DCTCP.Alpha`).
     alpha: f64,
     /// One past the last sequence number sent in the current observation window (`DCTCP.WindowEnd`).
     window_end: u64,
-    /// Bytes acknowledged in the observation window, and those of them with a mark.
+    /// Bytes acknowledged in the current observation window. The next field is the number of these bytes that were
+    /// marked.
     acked: u64,
     marked: u64,
-    /// One past the highest sequence number sent when a mark last reduced the window. Marks below it belong to the same
-    /// congestion event.
+    /// When a mark last reduced the window: one past the highest sequence number sent. Marks on data below this number
+    /// belong to the same congestion event.
     reduced: u64,
-    /// True if the receiver has not been told of the last reduction.
+    /// True if no CWR has been sent since the last reduction of the window.
     untold: bool,
 }
 
@@ -77,7 +79,7 @@ impl CongestionControl for Dctcp {
             }
         } else if !ack.recovering && ack.una > self.reduced {
             window.set_ssthresh((window.cwnd() as f64 * (1.0 - self.alpha / 2.0)) as u64, ack.mss);
-            // After a timeout the window may be below the least threshold. A mark must not increase it.
+            // After a timeout, the window may be smaller than the least threshold. A mark must not enlarge the window.
             window.set_cwnd(window.ssthresh().min(window.cwnd()));
             self.reduced = ack.max;
             self.untold = true;
@@ -85,7 +87,7 @@ impl CongestionControl for Dctcp {
     }
 
     fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, _: LossSign) {
-        window.set_ssthresh(flight / 2, mss); // §3.4: as in any TCP
+        window.set_ssthresh(flight / 2, mss); // as in standard TCP, §3.4
         self.untold = true;
     }
 
@@ -136,7 +138,8 @@ mod tests {
         }
     }
 
-    /// RFC 8257 §3.3: the first acknowledgement ends an empty observation window. All later windows have ten segments.
+    /// RFC 8257 §3.3. The first acknowledgement ends the first observation window, which has one segment. All later
+    /// observation windows have ten segments.
     #[test]
     fn oracle_7_3_alpha_follows_the_share_of_marks() {
         let mut flow = Flow::new();
@@ -165,10 +168,10 @@ mod tests {
     fn oracle_7_3_the_window_is_cut_by_half_of_alpha_once_a_window() {
         let mut flow = Flow::new();
         flow.dctcp.alpha = 0.25;
-        flow.dctcp.window_end = u64::MAX; // alpha stays
+        flow.dctcp.window_end = u64::MAX; // the observation window never ends, so alpha does not change
         let cuts: Vec<u64> = (0..25).map(|_| flow.acknowledge(true, false)).collect();
         let mut expected = [0; 25];
-        // The window of 100,000 bytes shrinks by an eighth after every ten segments.
+        // Alpha is 0.25, so the window of 100,000 bytes shrinks by an eighth, once per ten segments.
         (expected[0], expected[10], expected[20]) = (12_500, 10_938, 9_571);
         assert_eq!(cuts, expected);
         assert_eq!(flow.window.ssthresh(), flow.window.cwnd(), "beyond slow start");

@@ -1,5 +1,5 @@
-//! Congestion control: the reaction of a flow's window to acknowledgements, ECN marks and losses. Each algorithm is a
-//! file in this folder, with its registry entry, and a line in the registry.
+//! Congestion control: the reaction of a flow's window to acknowledgements, ECN marks and losses. Each algorithm is one
+//! file in this folder, which also contains the registry entry, and one line in the registry.
 
 pub(crate) mod cubic;
 pub(crate) mod dctcp;
@@ -10,25 +10,26 @@ use super::Params;
 use raddle_core::{Duration, Time};
 use raddle_wire::Ecn;
 
-/// A congestion control algorithm and its state of one flow besides the window. Loss recovery is the same for all
-/// algorithms and calls the algorithm to set the window.
+/// A congestion control algorithm, with the algorithm's state of one flow except the window. Loss recovery is the same
+/// for all algorithms; it calls the algorithm to set the slow-start threshold.
 pub(crate) trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
-    /// The ECN field of all packets except pure acknowledgements. If the packets are ECN-capable, receivers echo every
-    /// mark (RFC 8257 §3.2).
+    /// The ECN field of all packets except pure acknowledgements. If these packets are ECN-capable, receivers echo
+    /// every mark (RFC 8257 §3.2).
     const ECN: Ecn = Ecn::NotEct;
 
     /// True if fast recovery without SACK ends at the first acknowledgement of new data, even if other data that was
     /// sent before the recovery began is still missing.
     const ENDS_RECOVERY_EARLY: bool = false;
 
-    /// New data is acknowledged.
+    /// Handles an acknowledgement of new data: may change the window.
     fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledged);
 
-    /// Segments are lost while `flight` bytes are outstanding: sets the slow-start threshold. Loss recovery then sets
-    /// the window.
+    /// Handles a loss that was detected while `flight` bytes were outstanding: sets the slow-start threshold. Loss
+    /// recovery then sets the window.
     fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, sign: LossSign);
 
-    /// Returns true once after the window was reduced: the next new segment then carries CWR (RFC 3168 §6.1.2).
+    /// True if the window has been reduced since the last call. The next new segment then carries CWR (RFC 3168
+    /// §6.1.2).
     fn take_reduced(&mut self) -> bool {
         false
     }
@@ -37,13 +38,13 @@ pub(crate) trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
 /// An acknowledgement of new data.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Acknowledged {
-    /// Arrival time.
+    /// Arrival time of the acknowledgement.
     pub now: Time,
     /// Number of newly acknowledged bytes.
     pub bytes: u64,
     /// First unacknowledged byte, as a 64-bit sequence number.
     pub una: u64,
-    /// One past the highest sequence number sent, 64 bits.
+    /// One past the highest sequence number sent, as a 64-bit sequence number.
     pub max: u64,
     /// Payload bytes of a full segment.
     pub mss: u16,
@@ -51,25 +52,25 @@ pub(crate) struct Acknowledged {
     pub round_trip: Duration,
     /// True if the acknowledgement echoes an ECN mark.
     pub marked: bool,
-    /// True if the window may grow: it was fully used, and no loss recovery is in progress.
+    /// True if the window may grow, because the window was fully used and no fast recovery is in progress.
     pub may_grow: bool,
-    /// True if the acknowledged data was sent before a detected loss for which the window has already been reduced.
-    /// Marks on that data belong to the same congestion event (RFC 3168 §6.1.2).
+    /// True if the acknowledged data was sent before a loss was detected, and the window has already been reduced for
+    /// this loss. Marks on this data belong to the same congestion event (RFC 3168 §6.1.2).
     pub recovering: bool,
 }
 
-/// The way in which a loss was detected.
+/// The event by which a loss was detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LossSign {
-    /// Acknowledgements of later segments.
+    /// Duplicate acknowledgements, or SACKs of later segments.
     Duplicates,
-    /// The retransmission timer.
+    /// Expiry of the retransmission timer.
     Timeout,
 }
 
 /// Congestion window and slow-start threshold, in bytes.
 ///
-/// 32 bits each suffice: the receiver offers less than 64 MiB, and only a fully used window grows.
+/// 32 bits are enough for each value, because the receiver offers less than 64 MiB and only a fully used window grows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
     cwnd: u32,
@@ -101,7 +102,7 @@ impl Window {
         self.cwnd = narrow(bytes);
     }
 
-    /// Sets the slow-start threshold to `bytes`, but at least to two segments (RFC 5681 §3.1, eq. 4).
+    /// Sets the slow-start threshold to `bytes`, or to two segments if that is more (RFC 5681 §3.1, eq. 4).
     pub(crate) fn set_ssthresh(&mut self, bytes: u64, mss: u16) {
         self.ssthresh = narrow(bytes.max(2 * u64::from(mss)));
     }
@@ -112,8 +113,9 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Grows the window as Reno does. In slow start the window grows by the acknowledged bytes, but at most by one
-    /// segment. In congestion avoidance it grows by about one segment per round trip (RFC 5681 §3.1, eqs. 2 and 3).
+    /// Grows the window as Reno does. In slow start, the window grows by the number of acknowledged bytes, but by at
+    /// most one segment. In congestion avoidance, the window grows by about one segment per round trip (RFC 5681 §3.1,
+    /// eqs. 2 and 3).
     pub(crate) fn grow(&mut self, bytes: u64, mss: u16) {
         let mss = u32::from(mss);
         let more =

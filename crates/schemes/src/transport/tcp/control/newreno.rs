@@ -18,7 +18,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::Carried,
 };
 
-/// Slow start, then growth by one segment per round trip. A loss halves the window.
+/// The algorithm of NewReno: slow start, then growth by one segment per round trip. A loss halves the window.
 #[derive(Debug, Default)]
 pub(crate) struct NewReno;
 

@@ -1,4 +1,4 @@
-//! Reno: NewReno's window, with an earlier end of fast recovery (RFC 5681 §3.2).
+//! Reno: the window of NewReno, but fast recovery ends earlier (RFC 5681 §3.2).
 
 use super::newreno::NewReno;
 use super::{Acknowledged, CongestionControl, LossSign, Window};
@@ -7,7 +7,7 @@ use crate::scheme::{Info, Make, Streams, Transport};
 use crate::transport::tcp::scheme::{self, Parameters};
 use raddle_core::Duration;
 
-/// TCP Reno, the baseline of PDQ's comparison.
+/// TCP Reno, the baseline with which the PDQ paper compares PDQ.
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "tcp-reno",
@@ -38,8 +38,8 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::Carried,
 };
 
-/// The window of [`NewReno`] with a fast recovery that repairs one loss. If a window has several losses, each further
-/// loss halves the window again or waits for the timeout.
+/// The window of [`NewReno`], with a fast recovery that repairs only one loss. If several segments of a window are
+/// lost, each further loss either halves the window again or is repaired after a timeout.
 #[derive(Debug, Default)]
 pub(crate) struct Reno(NewReno);
 

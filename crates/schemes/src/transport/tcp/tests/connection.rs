@@ -1,4 +1,4 @@
-//! Begin and end of flows: handshake, FIN, flow keys, and sequence numbers that wrap.
+//! Tests of the start and the end of flows: handshake, FIN, flow keys, and sequence numbers that wrap.
 
 use super::pair::{Fate, Pair};
 use super::sender::Sender;
@@ -62,7 +62,7 @@ fn a_lost_syn_or_syn_ack_costs_the_initial_timeout_doubling() {
         pair.fate = Box::new(move |node, n, _| if node == loser && n < 2 { Fate::Drop } else { Fate::Pass });
         pair.open(0, 3 * MSS, None);
         pair.finish();
-        // The SYN or the SYN-ACK is lost twice, so the initial window is one segment.
+        // The SYN or the SYN-ACK is lost twice, so the window after the handshake is one segment.
         assert_eq!(pair.times_us(), [0, 5_000, 15_000, 15_100, 15_200, 15_200]);
     }
 }

@@ -1,4 +1,5 @@
-//! DCTCP between two hosts: which packets can be marked, and how the receiver echoes marks.
+//! Tests of DCTCP between two hosts: which packets can be marked, how the receiver echoes marks, and how the sender
+//! reacts.
 
 use super::pair::{Fate, Pair};
 use super::*;
@@ -22,14 +23,11 @@ fn all_but_pure_acknowledgements_can_be_marked() {
     let mut pair = Pair::new(Params::default());
     pair.open(0, 20 * MSS, None);
     pair.finish();
-    assert!(
-        pair.sent.iter().all(|sent| sent.segment.ecn == Ecn::NotEct),
-        "NewReno does not understand marks"
-    );
+    assert!(pair.sent.iter().all(|sent| sent.segment.ecn == Ecn::NotEct), "NewReno does not use ECN");
 }
 
-/// Ten segments are sent at once, and the segments in `marked` are marked. Returns for each acknowledgement the total
-/// number of acknowledged segments, and whether it echoes a mark.
+/// Sends ten segments at once, of which the segments in `marked` are marked. Returns, for each acknowledgement, the
+/// total number of acknowledged segments and whether the acknowledgement echoes a mark.
 fn answers(delayed_ack: Option<Duration>, marked: &'static [usize]) -> Vec<(u64, bool)> {
     let mut pair = Pair::<Dctcp>::controlled(Params { delayed_ack, ..Params::default() });
     pair.fate =
@@ -40,8 +38,9 @@ fn answers(delayed_ack: Option<Duration>, marked: &'static [usize]) -> Vec<(u64,
     answers.map(|sent| (u64::from(sent.segment.ack - 1) / MSS, sent.segment.flags & ECE != 0)).collect()
 }
 
-/// RFC 8257 §3.2, figure 1: where marks begin or end, the receiver acknowledges the earlier segments at once, with
-/// their own mark state.
+/// RFC 8257 §3.2, figure 1. When a segment with a mark follows a segment without a mark, or vice versa, the receiver
+/// acknowledges the earlier segments at once. This acknowledgement echoes a mark only if the earlier segments were
+/// marked.
 #[test]
 fn oracle_7_3_delayed_acknowledgements_report_exactly_the_marked_segments() {
     let delayed = |marked| answers(Some(Duration::from_us(500)), marked);
@@ -69,11 +68,11 @@ fn a_mark_on_the_syn_is_ignored() {
     pair.open(0, 40 * MSS, None);
     pair.finish();
     assert!(pair.sent.iter().all(|sent| sent.segment.flags & (ECE | CWR) == 0));
-    assert_eq!(pair.data_between(200, 290), 20, "slow start goes on");
+    assert_eq!(pair.data_between(200, 290), 20, "slow start continues");
 }
 
-/// The segments of the third round trip of slow start are marked. The first of their acknowledgements arrives while
-/// alpha is still almost 1. It halves the window of 20 segments and ends slow start, and the first new segment carries
+/// The segments of the third round trip of slow start are marked. The first acknowledgement of these segments arrives
+/// while alpha is still almost 1. It halves the window of 20 segments and ends slow start. The next new segment carries
 /// CWR.
 #[test]
 fn a_marked_window_is_reduced_once_and_told_once() {
@@ -92,7 +91,8 @@ fn a_marked_window_is_reduced_once_and_told_once() {
     assert_eq!(pair.outcome().2, 0);
 }
 
-/// Alpha begins at 1 (RFC 8257 §4.2). The answer to a SYN is not an observation window.
+/// Alpha is 1 at first (RFC 8257 §4.2), so the first marks halve the window. The acknowledgement of a SYN does not
+/// change alpha.
 #[test]
 fn the_first_window_of_marks_halves_the_window_with_or_without_handshake() {
     for (handshake, first) in [(false, 0), (true, 1)] {
@@ -110,8 +110,8 @@ fn the_first_window_of_marks_halves_the_window_with_or_without_handshake() {
     }
 }
 
-/// The first segment is lost twice, a timeout retransmits it, and that copy is marked. The window has just been reduced
-/// for the loss, so slow start continues up to half of the outstanding data.
+/// The first segment is lost twice. After a timeout, it is sent a third time, and this copy is marked. The window has
+/// already been reduced for the loss, so the mark has no effect, and slow start continues.
 #[test]
 fn a_mark_on_a_segment_repeated_by_a_timeout_belongs_to_the_same_event() {
     let mut pair = Pair::<Dctcp>::controlled(Params { initial_window: 20, ..Params::default() });

@@ -1,4 +1,4 @@
-//! Two hosts with a link in each direction, and faults that a test chooses.
+//! Two hosts with a link in each direction. Each test chooses the faults of the links.
 
 use super::*;
 use crate::transport::ranges::Ranges;
@@ -11,13 +11,14 @@ use std::collections::BTreeMap;
 pub(super) enum Fate {
     Pass,
     Drop,
-    /// The packet arrives with a mark, if it can be marked.
+    /// The packet arrives with an ECN mark, if the packet is ECN-capable.
     Mark,
-    /// The packet is delayed by this time, so that later packets overtake it.
+    /// The packet is delayed by this additional time, so that later packets overtake it.
     Late(Duration),
 }
 
-/// Chooses the fate of packet number n (second argument, from 0) of a host (first argument).
+/// Chooses the fate of a packet. The arguments are the sending host, the packet's number among the packets of that host
+/// (from 0), and the segment.
 type Fates = Box<dyn FnMut(usize, usize, &Segment) -> Fate>;
 
 /// A segment as a host sent it.
@@ -30,7 +31,7 @@ pub(super) struct Sent {
     pub(super) passed: bool,
 }
 
-/// Hosts 0 and 1.
+/// Hosts 0 and 1, and the links between them.
 pub(super) struct Pair<C = NewReno> {
     pub(super) now: Time,
     params: Params,
@@ -40,7 +41,7 @@ pub(super) struct Pair<C = NewReno> {
     wire: BTreeMap<(Time, usize), (usize, Packet)>,
     /// Sizes of the opened flows, by id.
     sizes: Vec<u64>,
-    /// Rate and delay of both links.
+    /// The rate of both links; the next field is their propagation delay.
     pub(super) rate: Rate,
     pub(super) delay: Duration,
     /// Number of packets that may wait for each link.
@@ -49,7 +50,7 @@ pub(super) struct Pair<C = NewReno> {
     pub(super) fate: Fates,
     pub(super) sent: Vec<Sent>,
     pub(super) reports: Vec<(Time, usize, Report)>,
-    /// By flow key: the size of the flow, and the ranges of its bytes that have arrived, counted from 0.
+    /// For each flow key: the size of the flow, and the ranges of bytes that have arrived. The first byte has number 0.
     arrived: BTreeMap<FlowKey, (u64, Ranges)>,
     /// Number of packets that each host has sent.
     counts: [usize; 2],
@@ -61,7 +62,7 @@ impl Pair {
         Self::controlled(params)
     }
 
-    /// Creates a pair that loses the data segments with these numbers, in order of sending.
+    /// Creates a pair of NewReno hosts. The link loses the packets of host 0 with these numbers, in order of sending.
     pub(super) fn losing(params: Params, lost: &[usize]) -> Self {
         let lost = lost.to_vec();
         let mut pair = Self::new(params);
@@ -72,7 +73,7 @@ impl Pair {
 }
 
 impl<C: control::CongestionControl> Pair<C> {
-    /// Creates the same pair of hosts with congestion control `C`.
+    /// Creates the pair of [`new`](Pair::new) with congestion control `C`.
     pub(super) fn controlled(params: Params) -> Self {
         Self {
             now: Time::ZERO,
@@ -103,7 +104,7 @@ impl<C: control::CongestionControl> Pair<C> {
         self.poll(from as usize);
     }
 
-    /// Opens a stream from host 0. Its id is the number of flows opened before.
+    /// Opens a stream from host 0. The stream's id is the number of flows that were opened before.
     pub(super) fn open_stream(&mut self) -> FlowId {
         let id = FlowId::of(self.sizes.len());
         self.sizes.push(0);
@@ -133,7 +134,7 @@ impl<C: control::CongestionControl> Pair<C> {
         self.poll(0);
     }
 
-    /// Passes a segment to a host that the other host did not send.
+    /// Delivers a forged segment to a host: the other host has not sent it.
     pub(super) fn inject(&mut self, node: usize, segment: Segment) {
         self.hosts[node].handle(self.now, Input::Packet { packet: &packet(segment), port: PortId(0) });
         self.poll(node);
@@ -155,7 +156,11 @@ impl<C: control::CongestionControl> Pair<C> {
                             let (size, arrived) = &self.arrived[&key];
                             let whole = [(0, *size)];
                             let whole = if *size == 0 { &[][..] } else { &whole };
-                            assert_eq!(arrived.list(), whole, "delivered before it is all there");
+                            assert_eq!(
+                                arrived.list(),
+                                whole,
+                                "the flow was delivered before all its bytes had arrived"
+                            );
                         }
                         Report::Closed { .. }
                         | Report::Paced { .. }
@@ -203,7 +208,8 @@ impl<C: control::CongestionControl> Pair<C> {
         self.wire.insert((self.free_at[node] + self.delay + late, self.sent.len()), (1 - node, packet));
     }
 
-    /// Checks every segment: its size is as specified, and it acknowledges only data that has arrived.
+    /// Checks a segment: the packet's size must be correct, and the segment must acknowledge only data that has
+    /// arrived.
     fn check(&self, packet: &Packet, segment: &Segment) {
         let options = [0, 12, 20, 28][usize::from(segment.sack_count)];
         assert_eq!(packet.size, 40 + options + u32::from(segment.plen));
@@ -218,7 +224,7 @@ impl<C: control::CongestionControl> Pair<C> {
         };
         let there =
             |from: u64, to: u64| from == to || arrived.containing(from).is_some_and(|range| to <= range.1);
-        assert!(there(0, offset(segment.ack)), "acknowledges what has not come: {segment:?}");
+        assert!(there(0, offset(segment.ack)), "acknowledges data that has not arrived: {segment:?}");
         for &(from, to) in segment.sack_blocks() {
             assert!(offset(segment.ack) < offset(from) && there(offset(from), offset(to)), "{segment:?}");
         }
@@ -236,7 +242,7 @@ impl<C: control::CongestionControl> Pair<C> {
         }
     }
 
-    /// Runs until `until`, or until no event remains. Returns true if none remains.
+    /// Runs until time `until`, or until no event remains. Returns true if no event remains.
     pub(super) fn run(&mut self, until: Time) -> bool {
         loop {
             let packet = self.wire.first_key_value().map_or(Time::NEVER, |(&(at, _), _)| at);
@@ -258,12 +264,12 @@ impl<C: control::CongestionControl> Pair<C> {
         }
     }
 
-    /// Runs until no event remains, for at most 10,000 s (160 losses in a row, 60 s each).
+    /// Runs until no event remains, but for at most 10,000 s. This is enough for 160 timeouts of 60 s in a row.
     pub(super) fn finish(&mut self) {
         assert!(self.run(Time::ZERO + Duration::from_ms(10_000_000)), "still busy");
     }
 
-    /// The time at which the only flow was delivered, the time at which it closed, and its number of retransmissions.
+    /// For the only flow: the time of delivery, the time at which it closed, and the number of retransmissions.
     pub(super) fn outcome(&self) -> (Time, Time, u32) {
         let mut delivered = None;
         let mut closed = None;
@@ -280,7 +286,7 @@ impl<C: control::CongestionControl> Pair<C> {
         (delivered.expect("delivered"), closed, retransmissions)
     }
 
-    /// Number of segments that host 0 sent in `[from, to)` microseconds.
+    /// Number of segments that host 0 sent between time `from` (inclusive) and time `to` (exclusive), in microseconds.
     pub(super) fn data_between(&self, from: u64, to: u64) -> usize {
         let span = Time::ZERO + Duration::from_us(from)..Time::ZERO + Duration::from_us(to);
         self.sent.iter().filter(|sent| sent.node == 0 && span.contains(&sent.at)).count()

@@ -1,4 +1,4 @@
-//! Loss recovery and timeouts.
+//! Tests of loss recovery and timeouts.
 
 use super::pair::{Fate, Pair};
 use super::*;
@@ -17,9 +17,10 @@ fn three_duplicates_repeat_the_lost_segment_at_once() {
         pair.open(0, 10 * MSS, None);
         pair.finish();
         let (delivered, _, retransmissions) = pair.outcome();
-        assert_eq!(retransmissions, 1 + u32::from(sack), "and the rescue");
+        assert_eq!(retransmissions, 1 + u32::from(sack), "the lost segment and, with SACK, the rescue");
         assert!(delivered < us(151), "one round trip and a half: {delivered}");
-        // The acknowledgements of segments 4 and 5 do not suffice; that of segment 6 does.
+        // The retransmission (the 11th segment of host 0) leaves when the third duplicate arrives, which is the
+        // acknowledgement of segment 6.
         let repeat = pair.sent.iter().filter(|sent| sent.node == 0).nth(10).expect("a repeat");
         let answers = pair.sent.iter().filter(|s| s.node == 1 && s.at + Duration::from_us(50) < repeat.at);
         assert_eq!(answers.count(), 6, "0, 1, 2, and three duplicates");
@@ -33,9 +34,9 @@ fn sack_repairs_many_losses_of_a_window_in_one_round_trip() {
     pair.open(0, 70 * MSS, None);
     pair.finish();
     let (delivered, _, retransmissions) = pair.outcome();
-    assert_eq!(retransmissions, 7, "each once, and the rescue");
-    // Segments 30 to 69 leave at 200 us, and their acknowledgements arrive at 300 us. The retransmissions arrive by 350
-    // us, or by 450 us if the halved window delays them.
+    assert_eq!(retransmissions, 7, "each lost segment once, and the rescue");
+    // Segments 30 to 69 leave at 200 us, and their acknowledgements arrive at 300 us. The retransmissions then arrive
+    // at 350 us, or at 450 us if the halved window delays them.
     assert!(delivered < us(451), "{delivered}");
 }
 
@@ -63,20 +64,20 @@ fn reno_repairs_one_loss_without_a_timeout_and_takes_the_next_for_another() {
             Box::new(move |node, n, _| if node == 0 && lost.contains(&n) { Fate::Drop } else { Fate::Pass });
         pair.open(0, 70 * MSS, None);
         pair.finish();
-        // The delivery time and the number of retransmissions.
+        // Returns the delivery time and the number of retransmissions.
         (pair.outcome().0, pair.outcome().2)
     };
     let (one, repeats) = outcome(&[30]);
     assert_eq!(repeats, 1);
     assert!(one < us(451), "{one}");
-    // Unlike Reno, NewReno needs three round trips and no timeout.
+    // NewReno would repair three losses in three round trips. Reno needs a timeout of 1 ms.
     let (three, _) = outcome(&[30, 33, 36]);
     assert!(three > us(1_000), "a window that was halved twice yields no third fast retransmit: {three}");
 }
 
 #[test]
 fn the_end_of_a_window_is_rescued_by_one_repeat() {
-    // No data above the last segment can be SACKed.
+    // Segment 29 is the last segment, so no later SACK can show that it is lost.
     let mut pair = Pair::losing(Params { min_rto: Duration::from_ms(10), ..Params::default() }, &[12, 29]);
     pair.open(0, 30 * MSS, None);
     pair.finish();
@@ -102,7 +103,8 @@ fn timeouts_back_off_and_start_again_from_one_segment() {
         pair.fate = Box::new(|node, n, _| if node == 0 && n < 13 { Fate::Drop } else { Fate::Pass });
         pair.open(0, 10 * MSS, None);
         pair.finish();
-        // 10 segments at once; one segment after 5, 10 and 20 ms; the next one after 40 ms; then slow start.
+        // 10 segments leave at once and are lost. Then one segment leaves after each timeout of 5, 10, 20 and 40 ms,
+        // and only the last of these arrives. Then slow start begins.
         let start = 75_000;
         let mut expected = vec![0; 10];
         expected.extend([5_000, 15_000, 35_000, start, start + 100, start + 100]);
@@ -115,8 +117,8 @@ fn timeouts_back_off_and_start_again_from_one_segment() {
 
 #[test]
 fn a_repeated_segment_is_not_timed() {
-    // Karn: the first segment is lost once, so its acknowledgement does not measure the round trip. The second
-    // segment's timeout is the doubled one.
+    // The first segment is retransmitted, so its acknowledgement does not measure the round trip (Karn). The second
+    // segment therefore has the doubled initial timeout of 10 ms.
     let mut pair = Pair::losing(Params { initial_window: 1, ..Params::default() }, &[0, 2]);
     pair.open(0, 2 * MSS, None);
     pair.finish();
@@ -125,7 +127,7 @@ fn a_repeated_segment_is_not_timed() {
 
 #[test]
 fn a_timeout_retransmits_only_segments_that_are_not_sacked() {
-    // The first retransmission is lost as well, so only a timeout helps.
+    // Segment 5 and its first retransmission are lost, so only a timeout can repair the loss.
     let mut pair = Pair::losing(Params::default(), &[5, 20]);
     let (mut first, lost) = (0, 5 * 1_460 + 1);
     pair.fate = Box::new(move |_, _, segment| {
@@ -139,8 +141,9 @@ fn a_timeout_retransmits_only_segments_that_are_not_sacked() {
 
 #[test]
 fn duplicates_of_needless_repeats_start_no_recovery() {
-    // The first segment is lost twice, and other segments once. After the timeout all segments are retransmitted. The
-    // receiver has most of them, and answers with duplicates at `recover` (RFC 6582 §3.2, step 1, and §4.1).
+    // Segment 0 is lost twice, and segments 1, 3 and 7 once. After the timeout, all segments are retransmitted,
+    // although the receiver has most of them. The receiver answers with duplicate acknowledgements at `recover`, which
+    // must not start a recovery (RFC 6582 §3.2, step 1, and §4.1).
     let segment_number = |segment: &Segment| u64::from(segment.seq) / MSS;
     let mut losses = vec![0, 0, 1, 3, 7];
     let initial_rto = Duration::from_ms(1);
@@ -165,7 +168,7 @@ fn duplicates_of_needless_repeats_start_no_recovery() {
 fn slight_reordering_repeats_nothing_and_more_does_no_harm() {
     for (late, most) in [(2, 0), (400, 3)] {
         let mut pair = Pair::new(Params::default());
-        pair.rate = raddle_core::Rate::from_gbps(12); // 1 us a segment
+        pair.rate = raddle_core::Rate::from_gbps(12); // a segment of 1,500 B takes 1 us
         pair.fate = Box::new(move |node, n, _| match n {
             20 | 50 if node == 0 => Fate::Late(Duration::from_us(late)),
             _ => Fate::Pass,

@@ -1,4 +1,4 @@
-//! Streams: flows whose size is not known when they begin.
+//! Tests of streams: flows whose size is unknown when they begin.
 
 use super::pair::{Fate, Pair};
 use super::*;
@@ -8,7 +8,7 @@ use raddle_wire::tcp::{ACK, FIN};
 
 const STREAMS: fn() -> Params = || Params { streams: true, ..Params::default() };
 
-/// The flags, first byte and length of each data segment and FIN sent.
+/// The flags, the first byte and the length of each data segment and each FIN that host 0 sent.
 fn sent(pair: &Pair) -> Vec<(u8, u32, u16)> {
     let segments = pair.sent.iter().filter(|sent| sent.node == 0).map(|sent| sent.segment);
     segments.map(|segment| (segment.flags, segment.seq, segment.plen)).collect()
@@ -29,10 +29,10 @@ fn bytes_go_out_as_they_come_and_the_fin_when_the_stream_is_closed() {
     let segments = [(ACK, 1, 100), (ACK, 101, 1_460), (ACK, 1_561, 540)];
     assert_eq!(sent(&pair), segments);
     pair.finish();
-    assert_eq!(sent(&pair).len(), 3, "all is acknowledged, and no timer runs");
+    assert_eq!(sent(&pair).len(), 3, "all data is acknowledged, and no timer runs");
     pair.tell(Input::Close { flow: stream });
     assert_eq!(sent(&pair)[3..], [(ACK | FIN, 2_101, 0)]);
-    // A second close and later appends are ignored.
+    // The host ignores a second close, and bytes that are appended after the close.
     pair.tell(Input::Close { flow: stream });
     pair.tell(Input::Append { flow: stream, bytes: Bytes(7) });
     pair.tell(Input::Append { flow: FlowId(9), bytes: Bytes(7) });
@@ -70,7 +70,7 @@ fn an_end_that_is_lost_is_sent_again() {
         pair.run(Time::from_ps(1));
         pair.tell(Input::Close { flow: stream });
         pair.finish();
-        assert_eq!(sent(&pair).len(), 3, "{fates:?}: what is lost is repeated in one segment");
+        assert_eq!(sent(&pair).len(), 3, "{fates:?}: lost data is retransmitted in one segment");
         assert_eq!(reports(&pair).iter().filter(|report| matches!(report, Report::Closed { .. })).count(), 1);
     }
 }
@@ -94,7 +94,7 @@ fn hosts_that_nobody_asks_report_no_bytes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The pair checks that no byte is acknowledged or delivered before it has arrived.
+    /// `Pair` also checks that no byte is acknowledged or delivered before it has arrived.
     #[test]
     fn any_pieces_arrive_over_any_losses(
         pieces in prop::collection::vec((0_u64..5_000, 0_u64..400), 0..40),

@@ -1,5 +1,4 @@
-//! The congestion window: slow start, congestion avoidance, the limits of the window, and its behaviour at a
-//! bottleneck.
+//! Tests of the congestion window: slow start, congestion avoidance, the limits of the window, and a bottleneck.
 
 use super::pair::{Fate, Pair};
 use super::*;
@@ -25,8 +24,8 @@ fn after_a_loss_the_window_is_halved_and_grows_by_a_segment_a_round_trip() {
         pair.open(0, 600 * MSS, None);
         pair.finish();
         assert_eq!(pair.outcome().2, 1, "sack {sack}");
-        // Segment 40 is in the third round, which has 40 segments. 10 of these were acknowledged when its loss was
-        // detected.
+        // Segment 40 is lost in the third round trip of slow start, in which segments 30 to 69 are sent. When the loss
+        // is detected, 10 of these segments have been acknowledged.
         let rounds: Vec<_> = (7..12).map(|round| pair.data_between(100 * round, 100 * round + 90)).collect();
         assert!(
             rounds.windows(2).all(|pair| (1..=2).contains(&(pair[1] - pair[0]))),
@@ -70,8 +69,8 @@ fn slow_start_ends_at_the_first_threshold() {
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     let mut pair = Pair::new(Params::default());
-    // The application produces 4 segments per round trip, far less than the initial window. After 200 of them no
-    // acknowledgements arrive for a while.
+    // The application produces 4 segments per round trip, far less than the initial window. Acknowledgements 200 to 229
+    // are lost. If the window had grown, the sender would then send a burst.
     pair.fate =
         Box::new(|node, n, _| if node == 1 && (200..230).contains(&n) { Fate::Drop } else { Fate::Pass });
     pair.open(0, 400 * MSS, Some(Rate::from_bps(8 * 4 * MSS * 10_000)));
