@@ -10,7 +10,8 @@
 //! | 36 | 16 | RTT of the flow, ns as a [`Minifloat`] | the same |
 //! | 38 | 16 | 0 | I: probing interval in sixteenths of an RTT |
 //!
-//! The paper has four fields of four bytes; acknowledgements reuse two of them (recalled, not checked).
+//! The paper's header has four fields of four bytes, and acknowledgements reuse two of these fields (stated from
+//! memory, not checked).
 
 use crate::Minifloat;
 use crate::field::{get16, get32, put16, put32};
