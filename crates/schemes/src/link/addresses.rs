@@ -9,7 +9,8 @@ use std::sync::Arc;
 /// Greatest number of ports per switch for which [`Mac::switch_port`] has bits.
 const MOST_PORTS: usize = 1 << 15;
 
-/// Greatest number of switches on one level of a tree, and of nodes in other fabrics, for which it has bits.
+/// Greatest number of switches on one level of a tree, and of nodes in other fabrics, for which [`Mac::switch_port`]
+/// has bits.
 const MOST_OF_A_LEVEL: usize = 1 << 16;
 const MOST_NODES: usize = 1 << 23;
 
@@ -110,7 +111,7 @@ mod tests {
     }
     #[test]
     fn a_level_has_no_more_switches_than_addresses_tell_apart() {
-        // Switches with one host each; each switch of the next level has 256 of them below it.
+        // Each switch of the lowest level has one host, and each switch of the middle level has 256 switches below it.
         let tree = |width: u32| {
             let size = XgftSize { children: vec![1, 256, width], parents: vec![1, 1, 1] };
             Arc::new(builders::xgft(size, Rate::from_gbps(10), Duration::ZERO).expect("a tree"))

@@ -24,8 +24,8 @@ use raddle_core::Stream;
 /// The greatest feedback, which has 6 bits.
 pub(crate) const MOST_FEEDBACK: u8 = 63;
 
-/// A random whole number, uniform within 15% of `mean`. 802.1Q 32.9.2 spreads samples and timers so that flows do not
-/// synchronise.
+/// A random whole number, uniform within 15% of `mean`. IEEE 802.1Q §32.9.2 spreads samples and timers in this way so
+/// that flows do not synchronise.
 fn around(mean: u64, random: &mut Stream) -> u64 {
     mean * 17 / 20 + random.below(mean * 3 / 10 + 1)
 }

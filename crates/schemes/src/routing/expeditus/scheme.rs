@@ -126,7 +126,7 @@ pub(crate) const PST_LOOKUP: Parameter = Parameter::choice(
     "each flow has its own entry, or flows share an entry if the lower bits of their hashes are equal (hw)",
 );
 
-/// The common data from which all switches of a fabric are built.
+/// The data that all switches of a fabric share.
 pub struct Expeditus {
     clos: Clos,
     paths: Arc<ShortestPaths>,
@@ -140,7 +140,7 @@ impl Expeditus {
     /// Expeditus for the plan's fabric.
     ///
     /// # Errors
-    /// If the fabric is not a Clos network, or a switch has more uplinks than a tag has room for.
+    /// If the fabric is not a Clos network, or if a switch has more uplinks than a tag has room for.
     pub fn new(plan: &Plan<'_>) -> Result<Self, Unfit> {
         let clos = Clos::new(clos_of(plan.topology, INFO.name)?);
         let most = [1, 2].map(|level| clos.uplinks(level).len()).into_iter().max().unwrap_or(0);
@@ -166,7 +166,7 @@ impl Expeditus {
         })
     }
 
-    /// Counts of the events of selections.
+    /// Counts of selection events.
     #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters

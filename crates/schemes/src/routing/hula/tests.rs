@@ -181,7 +181,7 @@ fn oracle_6_5_without_probes_next_hops_age() {
     assert_eq!(net.taken(us(900), A, 4), [2, 3].into(), "more than 600 us after the probe, and a gap");
 }
 
-/// HULA §3.2: probes every 200 us, as long as packets pass.
+/// HULA §3.2: an edge switch probes every 200 us, as long as packets pass.
 #[test]
 fn an_edge_switch_probes_by_a_timer_that_stops_when_no_packet_passes_for_long() {
     let mut net = Net::new();

@@ -1,9 +1,9 @@
 //! Forwarding along paths that flows keep; PDQ, D3 and RCP share it (specifications/pdq.md §12).
 //!
 //! A packet states its flow and the [choice](raddle_topology::paths) of path that its source made. Every node computes
-//! the same path from these. Acknowledgements go back over the same links, so that they pass the agents of the ports
-//! through which the data left. A flow keeps its path for its whole life: if a link of the path fails, the flow's
-//! packets are lost.
+//! the same path from these two values. Acknowledgements go back over the same links, so that they pass the agents of
+//! the ports through which the data left. A flow keeps its path for its whole life: if a link of the path fails, the
+//! flow's packets are lost.
 //!
 //! A packet counts links: its `hop` is the number of the link that it crosses or crossed last, in either direction.
 //! Links are numbered along the path from the flow's source. The agent of a port therefore sees the number of its own
