@@ -284,7 +284,7 @@ impl Registry {
         Settings::defaults(self.routing(name).map_or(&[], |routing| routing.info.parameters))
     }
 
-    /// Which state the parts of the transport and of the routing read: only local state, or also global state.
+    /// The kind of state that the parts of the transport and of the routing read: local or global.
     #[must_use]
     pub fn view(&self, transport: &Transport, routing: &str) -> View {
         let of_routing = self.routing(routing).map_or(View::Local, |routing| routing.info.view);

@@ -26,7 +26,7 @@ pub(crate) const TORS: [NodeId; 4] = [NodeId(8), NodeId(9), NodeId(10), NodeId(1
 pub(crate) const AGGREGATIONS: [NodeId; 4] = [NodeId(12), NodeId(13), NodeId(14), NodeId(15)];
 pub(crate) const CORES: [NodeId; 4] = [NodeId(16), NodeId(17), NodeId(18), NodeId(19)];
 
-/// A fabric with 10 Gb/s and 2 us per link and Ethernet framing: 31.8 us across pods and back
+/// A fabric with 10 Gb/s and 2 us per link and Ethernet framing. A round trip between pods takes 31.8 us
 /// (specifications/expeditus.md §1.4).
 pub(crate) fn fabric(size: ClosSize) -> Arc<Topology> {
     let topology = clos(size, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
