@@ -19,13 +19,13 @@ pub struct Info {
     pub source: &'static str,
     /// Differences from `source` and their reasons, one line each.
     pub differs: &'static [&'static str],
-    /// The state that the scheme's parts read.
+    /// The kind of state that the scheme's parts read: local or global.
     pub view: View,
     /// The parameters in the table `scheme.<name>`.
     pub parameters: &'static [Parameter],
 }
 
-/// The state that a scheme's parts read, besides the contents of the packets and credits that they receive.
+/// The kind of state that a scheme's parts read, in addition to the packets and credits that they receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
     /// No changing state of other nodes: a run may be divided among threads.

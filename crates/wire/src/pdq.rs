@@ -51,7 +51,7 @@ impl Scheduling {
     pub const NEVER: u32 = u32::MAX;
     /// The unit of `expected`, in nanoseconds.
     pub const TICK_NS: u64 = 10;
-    /// Units of `interval` in one round-trip time.
+    /// Number of units of `interval` in one round-trip time.
     pub const INTERVALS_PER_RTT: u32 = 16;
 }
 

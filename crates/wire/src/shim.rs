@@ -21,7 +21,7 @@ pub enum Shim {
 impl Shim {
     /// The first byte.
     pub const TYPE: u8 = 0x5C;
-    /// Bytes on the wire of a shim that is present.
+    /// Bytes on the wire of a shim, unless the shim is [`Shim::None`].
     pub const LEN: usize = 4;
 
     /// Returns the number of bytes on the wire.

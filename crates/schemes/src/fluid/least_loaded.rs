@@ -20,7 +20,7 @@ pub(super) fn split(plan: &Plan<'_>) -> Split {
     })
 }
 
-/// Depth-first search that abandons a path once its load is not less than the best path's.
+/// Depth-first search that abandons a path as soon as the load of this path is not less than the load of the best path.
 struct Search {
     routing: Routing,
     /// Hash of the flow; selects the first next hop to try, so that equally loaded paths are chosen equally often.

@@ -67,8 +67,8 @@ impl Addresses {
     }
 
     /// The address of a node's port. All ports of a host share one address. In a tree a switch is identified by its
-    /// level and its index on that level. In other fabrics it is identified by its node number, whose upper bits take
-    /// the place of the level.
+    /// level and its index on that level. In other fabrics a switch is identified by its node number, whose upper bits
+    /// take the place of the level.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a level has at most 2^16 switches, and a node's upper bits are few"

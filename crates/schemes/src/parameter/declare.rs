@@ -14,7 +14,7 @@ use std::ops::{RangeFrom, RangeInclusive};
 /// - `hold: Duration = HOLD;` is a [`Parameter`] that several schemes share.
 ///
 /// The struct gets the constant `LIST`, for [`Info::parameters`](crate::scheme::Info::parameters), the function `of`,
-/// which reads it from [`Settings`], and [`Default`].
+/// which reads the struct from [`Settings`], and an implementation of [`Default`].
 ///
 /// ```
 /// use raddle_core::{Bytes, Duration};

@@ -103,7 +103,7 @@ impl Lossless {
         Simulation::new(&self.topology, node, port, flows, self.config.clone(), observer)
     }
 
-    /// The same simulation with unchanged nodes and an observer that counts.
+    /// A simulation of these flows with unchanged nodes and an observer that counts events.
     pub(crate) fn counted(&self, flows: Vec<Flow>) -> Simulation<Counted> {
         self.simulation(flows, |_, node| node, Counted::default())
     }

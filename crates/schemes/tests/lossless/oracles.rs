@@ -65,8 +65,8 @@ fn oracle_8_3_saturation_tree() {
         let mut simulation = fabric.simulation(flows, |_, node| node, FirstPauses::default());
         let share = shares(&mut simulation, &[fabric.link(10, 4)], us(2_000), us(5_000))[0];
         assert_lossless(&simulation, MOST_MEMORY, routing);
-        // The paused link's stage on the way from the sink back to the sources. It follows from the level of the switch
-        // that the link leads to, and from whether the link leads up or down.
+        // The paused link's stage on the way from the sink back to the sources. The stage follows from the level of the
+        // switch that the link leads to, and from whether the link leads up or down.
         let stage = |&(link, at): &(LinkId, Time)| {
             let link = *fabric.topology.link(link).expect("a link");
             let (at_switch, before) = (xgft.level(link.from), xgft.level(link.to));

@@ -93,7 +93,7 @@ fn a_rack_without_flows_comes_to_rest() {
 #[test]
 fn the_token_skips_the_dead_and_survives_its_holders() {
     let topology = torus(&[4, 4, 4]);
-    // Node 1 would hold the token first. It fails before its turn, and node 2 fails later.
+    // Node 1 would be the first to hold the token, but fails before its turn. Node 2 fails later.
     let links = |node: u32| {
         let node = raddle_core::NodeId(node);
         topology.links_from(node).flat_map(|(id, _)| [id, topology.reverse(id)]).collect::<Vec<_>>()

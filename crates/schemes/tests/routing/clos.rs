@@ -157,7 +157,7 @@ pub(crate) fn run(
     let (flows, mut script) = match traffic {
         Traffic::Tcp(flows) => (flows, None),
         Traffic::Script(packets) => {
-            // The engine polls a host only after an event. Each host therefore gets a flow, which it ignores.
+            // The engine polls a host only after an event. Each host therefore gets a flow, which the host ignores.
             let mut hosts: Vec<u32> = packets.iter().map(|(_, packet)| packet.src().0).collect();
             hosts.sort_unstable();
             hosts.dedup();

@@ -35,7 +35,7 @@ pub(crate) struct Pfc {
     params: Params,
     /// The greatest value of `occupied` so far, over all priorities.
     peak: u32,
-    /// Priorities that the neighbour has been told to pause, one bit each.
+    /// Priorities for which this port has paused its neighbour, one bit each.
     pausing: u8,
     mac: Mac,
     /// Duration of 512 bits on the link.

@@ -5,8 +5,8 @@
 //! used by Crisan et al. (specifications/cee.md §3). A *congestion point* watches the queue of an egress port. It
 //! occasionally samples a frame and computes how far the queue is above its equilibrium and how fast it grows. It sends
 //! this feedback to the frame's source as a number of 6 bits. The source's adapter has one *reaction point* per
-//! destination. The reaction point cuts the rate according to the feedback, and raises it again by bytes sent and by
-//! time.
+//! destination. The reaction point cuts the rate according to the feedback, and raises the rate again as bytes are sent
+//! and as time passes.
 
 mod congestion_point;
 mod params;

@@ -37,7 +37,7 @@ impl Metric {
 struct Turn {
     /// Uplinks of that leaf with a recorded metric. Some of these metrics can already be too old.
     seen: u16,
-    /// The members of `seen` whose metric has changed since it was last fed back.
+    /// The members of `seen` whose metric has changed since the last feedback about the uplink.
     changed: u16,
     /// The uplink at which the search for the next entry starts.
     next: u32,

@@ -220,7 +220,7 @@ fn uplinks_seen(fabric: &Fabric) -> BTreeSet<u8> {
 }
 
 /// specifications/expeditus.md §6.4: a leaf has remote metrics only for uplinks that carry traffic to the remote leaf.
-/// With CONGA-Flow, few uplinks do.
+/// With CONGA-Flow, few uplinks carry such traffic.
 #[test]
 fn oracle_6_4_conga_flow_knows_only_the_uplinks_it_uses() {
     assert_eq!(uplinks_seen(&conga()), [0, 1, 2].into());

@@ -58,7 +58,7 @@ parameters! {
     struct Parameters {
         /// number of next hops drawn at random for each packet
         samples: usize = 2, 1..=65_536;
-        /// number of remembered next hops, those that had the shortest queues
+        /// number of next hops with the shortest queues that a switch remembers
         memory: usize = 1, 0..=65_536;
         hold: Duration = HOLD;
     }
@@ -152,7 +152,7 @@ fn share_of(shares: &[(u128, usize)], hash: u64) -> usize {
     component
 }
 
-/// Divides the next hops towards `to` into components. Adds components to `components` that it does not contain yet.
+/// Divides the next hops towards `to` into components. Adds to `components` the components that are missing there.
 #[cold]
 fn divide(routing: &LocalRouting, to: NodeId, components: &mut Vec<Component>) -> Box<[(u128, usize)]> {
     let mut capacities = Vec::new();

@@ -73,7 +73,7 @@ impl Multiplier {
 #[derive(Debug)]
 pub(crate) struct Multipliers {
     scaling: Scaling,
-    /// For each uplink, the links upwards from the switch above.
+    /// For each uplink, the upward links of the switch above.
     above: Box<[Vec<Above>]>,
     of: Box<[Multiplier]>,
 }
@@ -86,7 +86,8 @@ struct Above {
 }
 
 impl Multipliers {
-    /// The multipliers for the uplinks of `edge` at these ports. `next` are the uplink ports of the switches above.
+    /// The multipliers for the uplinks of `edge` at these ports. `next` contains the uplink ports of the switches
+    /// above.
     pub(crate) fn new(
         topology: &Topology,
         edge: NodeId,

@@ -75,7 +75,7 @@ impl Hashed {
         Self { tree: Arc::clone(tree), key, divisor: tree.planes(tree.level(node)) }
     }
 
-    /// The packet's path: the index of the nearest common ancestor that it passes.
+    /// The packet's path: the index of the nearest common ancestor that the packet passes.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a flow's key and a place are hashed as words, and the path is below the number of paths"

@@ -41,7 +41,7 @@ impl BestHops {
         hop.map_or(utilisation, |best| best.utilisation)
     }
 
-    /// The best next hop to a ToR; `None` if no probe has reported it within the ageing time.
+    /// The best next hop to a ToR; `None` if no probe has reported this next hop within the ageing time.
     #[inline]
     pub(super) fn port(&self, now: Time, tor: usize) -> Option<PortId> {
         self.by_tor[tor].filter(|best| now.since(best.heard) < self.ageing).map(|best| best.port)

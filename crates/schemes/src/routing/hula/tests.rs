@@ -71,7 +71,7 @@ impl Net {
     }
 
     /// An edge switch probes, either by its timer or because of a packet from one of its hosts. The probes then travel
-    /// through the network. Returns the links that they take.
+    /// through the network. Returns the links that the probes cross.
     fn probe(&mut self, now: Time, tor: NodeId) -> Vec<(NodeId, PortId)> {
         let host = (tor.0 - 16) * 2;
         let own = if self.at(tor).next_tick() < Time::NEVER {

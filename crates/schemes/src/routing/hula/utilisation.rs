@@ -14,7 +14,7 @@ pub(super) struct Utilisation {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Estimate {
-    /// U at the time of the last packet.
+    /// The estimate U, in bytes, at the time of the last packet.
     bytes: f64,
     counted: Time,
 }

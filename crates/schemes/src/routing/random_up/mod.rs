@@ -63,7 +63,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 #[derive(Debug)]
 struct RandomUp {
     random: Stream,
-    /// Set if the source draws: the tree, and the divisor that extracts this node's digit of a path.
+    /// The tree, and the divisor that extracts this node's digit of a path; `None` if each switch draws.
     at_source: Option<(Arc<Xgft>, u32)>,
 }
 

@@ -46,7 +46,7 @@ choices! {
         /// Local notices count. After the first local notice for a port and a destination, only local notices count
         /// there.
         Lock = "lock",
-        /// Local notices count like all others.
+        /// Local notices count like notices from other switches.
         Alike = "alike",
         /// Local notices do not count.
         Ignore = "ignore",

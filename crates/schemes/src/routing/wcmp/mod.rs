@@ -38,7 +38,7 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// largest number of table entries among which next hops are replicated by weight
+        /// greatest number of table entries for one destination; each next hop has entries in proportion to its weight
         table: usize = 16, 1..=65_536;
     }
 }

@@ -5,8 +5,8 @@
 ///
 /// If exact proportions fit in the table, the result is exact. Otherwise the group starts with one entry per member and
 /// grows by one entry at a time. The new entry goes to the member that is then overloaded the least. The result is the
-/// group whose most overloaded member is overloaded the least. (The paper's algorithm instead grows a group until it
-/// meets a given overload, and lowers the demands until all groups of a switch fit.)
+/// group whose most overloaded member is overloaded the least. (The paper's algorithm instead grows a group until its
+/// overload is at most a given value, and lowers the demands until all groups of a switch fit.)
 ///
 /// # Panics
 /// If a capacity is zero.
