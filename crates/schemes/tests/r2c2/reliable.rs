@@ -89,7 +89,7 @@ fn needless(rack: &Rack, flows: &[Flow]) -> f64 {
 #[test]
 fn hardly_anything_is_repeated_where_nothing_is_lost() {
     let topology = torus(&[4, 4, 4]);
-    // The first load queues tens of packets, the second hardly any.
+    // With the short gap between flows, queues hold tens of packets; with the long gap, hardly any.
     for gap_ns in [200, 1_000] {
         let flows = random_flows(64, 1_000, 60_000, gap_ns, 9);
         for protocol in [Protocol::Rps, Protocol::Vlb, Protocol::Ecmp] {
