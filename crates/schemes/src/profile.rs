@@ -3,25 +3,25 @@
 use crate::parameter::Value;
 use raddle_core::Rate;
 
-/// Values of parameters that belong together, for a transport.
+/// A named set of parameter values for a transport and the parts that work with the transport.
 #[derive(Debug, Clone, Copy)]
 pub struct Profile {
-    /// Its name in `scheme.profile`.
+    /// The profile's name, as in `scheme.profile`.
     pub name: &'static str,
-    /// A line of description.
+    /// A description in one line.
     pub summary: &'static str,
     /// Source of the values.
     pub source: &'static str,
-    /// The transport that it is for.
+    /// The transport for which the values are meant.
     pub transport: &'static str,
     /// Rate of the host links for which the values are meant.
     pub rate: Rate,
-    /// A part, one of its parameters, and the value.
+    /// For each value: the part, the name of the parameter, and the value.
     pub values: &'static [(&'static str, &'static str, Value)],
 }
 
 impl Profile {
-    /// The profile's value for a part's parameter, if it has one.
+    /// The profile's value for a parameter of a part; `None` if the profile does not set the parameter.
     #[must_use]
     pub fn value(&self, part: &str, parameter: &str) -> Option<Value> {
         let mut values = self.values.iter();

@@ -7,7 +7,8 @@
 //! assert!(registry.transport("r2c2").is_some());
 //! ```
 //!
-//! A scheme of another crate is added with [`Registry::with`]; the lab and the command line take the value.
+//! [`Registry::with`] adds a scheme of another crate. The lab and the command line take the resulting registry as an
+//! argument.
 
 use crate::fluid::FluidScheme;
 use crate::parameter::Settings;
@@ -44,7 +45,7 @@ pub enum Entry {
     FlowControl(FlowControl),
     /// Congestion points.
     CongestionPoint(CongestionPoint),
-    /// A queue.
+    /// A queue discipline.
     Queue(QueueDiscipline),
     /// A kind of topology.
     Topology(TopologyKind),
@@ -184,7 +185,7 @@ impl Registry {
         &self.congestion_points
     }
 
-    /// All queues except the plain FIFO, which the engine provides.
+    /// All queue disciplines except the plain FIFO, which the engine provides.
     #[must_use]
     pub fn queues(&self) -> &[QueueDiscipline] {
         &self.queues
@@ -253,7 +254,7 @@ impl Registry {
         self.congestion_points.iter().find(|part| part.info.name == name)
     }
 
-    /// The queue with this name.
+    /// The queue discipline with this name.
     #[must_use]
     pub fn queue(&self, name: &str) -> Option<&QueueDiscipline> {
         self.queues.iter().find(|part| part.info.name == name)
@@ -268,7 +269,7 @@ impl Registry {
         }
     }
 
-    /// The routing of a transport if the experiment does not choose one.
+    /// The routing that a transport uses if the experiment does not choose a routing.
     #[must_use]
     pub fn default_routing(&self, transport: &Transport) -> Option<&'static str> {
         match transport.make {
@@ -283,7 +284,7 @@ impl Registry {
         Settings::defaults(self.routing(name).map_or(&[], |routing| routing.info.parameters))
     }
 
-    /// The state that the parts of the transport and the routing read.
+    /// The kind of state that the parts of the transport and of the routing read: local or global.
     #[must_use]
     pub fn view(&self, transport: &Transport, routing: &str) -> View {
         let of_routing = self.routing(routing).map_or(View::Local, |routing| routing.info.view);

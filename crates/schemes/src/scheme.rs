@@ -19,13 +19,13 @@ pub struct Info {
     pub source: &'static str,
     /// Differences from `source` and their reasons, one line each.
     pub differs: &'static [&'static str],
-    /// The state that the scheme's parts read.
+    /// The kind of state that the scheme's parts read: local or global.
     pub view: View,
     /// The parameters in the table `scheme.<name>`.
     pub parameters: &'static [Parameter],
 }
 
-/// The state that a scheme's parts read, besides the contents of the packets and credits that they receive.
+/// The kind of state that a scheme's parts read, in addition to the packets and credits that they receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
     /// No changing state of other nodes: a run may be divided among threads.
@@ -101,7 +101,7 @@ pub struct Built {
     pub queue: Box<dyn FnMut(LinkId) -> Option<Box<dyn Queue>>>,
     /// Makes the agent of a link's egress port if the scheme has one, such as a controller of explicit rates.
     pub agent: Agents,
-    /// Bytes that a data packet carries beside its payload.
+    /// Bytes that a data packet carries in addition to its payload.
     pub header_bytes: u32,
     /// Payload bytes of a full packet.
     pub mtu: u32,
@@ -165,9 +165,9 @@ pub enum Streams {
 }
 
 impl Streams {
-    /// For transports whose order of service depends on the sizes of flows.
+    /// Reason for transports whose order of service depends on the sizes of flows.
     pub const NEEDS_SIZES: Self = Self::Refused("needs to know the size of a flow when the flow begins");
-    /// For transports whose streams are not implemented.
+    /// Reason for transports that do not implement streams.
     pub const NOT_BUILT: Self = Self::Refused("supports only flows of known size");
 }
 
@@ -197,7 +197,7 @@ pub enum Make {
 pub struct Hosts {
     /// Makes the host of a node.
     pub host: Box<dyn FnMut(NodeId) -> Box<dyn Host>>,
-    /// Bytes that a data packet carries beside its payload.
+    /// Bytes that a data packet carries in addition to its payload.
     pub header_bytes: u32,
     /// Payload bytes of a full packet.
     pub mtu: u32,
@@ -262,7 +262,7 @@ pub type Queues = Box<dyn FnMut(LinkId) -> Box<dyn Queue>>;
 /// Makes the forwarder of a node; `None` if the node needs none, such as a host with a single link.
 pub type Forwarders = Box<dyn FnMut(NodeId) -> Option<Box<dyn Forwarder>>>;
 
-/// Checks that every node number fits into the 24 bits that an IPv4 address has for it here.
+/// Checks that every node number fits into the 24 bits that an IPv4 address 10.x.x.x has for it.
 ///
 /// # Errors
 /// If the topology has more than 2^24 nodes. The message names `who`, the scheme that addresses nodes.

@@ -25,7 +25,7 @@ pub(crate) fn fat_tree(k: u32) -> Arc<Topology> {
     Arc::new(tree.expect("an even k"))
 }
 
-/// The link from one node to another, and its reverse.
+/// The link from one node to another, and the link in the reverse direction.
 pub(crate) fn between(topology: &Topology, from: u32, to: u32) -> [LinkId; 2] {
     let link = topology.links_from(NodeId(from)).find(|(_, link)| link.to == NodeId(to));
     let (link, _) = link.expect("neighbours");

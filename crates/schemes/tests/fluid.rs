@@ -1,5 +1,5 @@
-//! Fluid models of schemes. Rows must lead from source to destination. If flows keep to one path, the rows must match
-//! the packet engine's paths.
+//! Fluid models of schemes. The row of a flow lists its links and must lead from the source to the destination. If a
+//! flow keeps to one path, its row must match the flow's path in the packet engine.
 
 use raddle_core::{Bytes, Duration, Flow, FlowId, LinkId, NodeId, Rate, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
@@ -65,7 +65,7 @@ fn rows(
     Ok(flows.iter().map(row).collect())
 }
 
-/// For each node, the inflow minus the outflow of a row.
+/// For each node, the inflow minus the outflow over the links of a row.
 fn surplus(topology: &Topology, row: &[(LinkId, f32)]) -> Vec<f64> {
     let mut surplus = vec![0.0; topology.node_count()];
     for &(id, share) in row {
@@ -106,7 +106,8 @@ fn every_routing_leads_from_source_to_destination_or_says_which_key_is_wrong() {
     assert!(led > 120, "{led} of the combinations run");
 }
 
-/// For flows that keep to one path and run one after the other, the packet engine uses exactly the links of their rows.
+/// If flows keep to one path and run one after the other, their packets in the packet engine use exactly the links of
+/// their rows.
 #[test]
 fn flows_that_keep_to_a_path_take_that_of_their_packets() {
     for (name, topology) in fabrics() {
@@ -116,7 +117,7 @@ fn flows_that_keep_to_a_path_take_that_of_their_packets() {
                 .routings()
                 .iter()
                 .filter(|routing| (routing.spread)(&settings_of(routing.info.name)) == Spread::AsForwarded);
-            // LetFlow is left out: its random draws depend on earlier draws for acknowledgements.
+            // LetFlow is left out, because its random draws depend on earlier draws for acknowledgements.
             keeping
                 .filter(|routing| routing.info.name != "letflow")
                 .map(move |routing| (transport, routing.info.name))

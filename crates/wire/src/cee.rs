@@ -9,16 +9,15 @@
 //! | 18 | 64 | sequence number: offset of the frame's first byte in the flow |
 //! | 26 | 64 | time at which the frame was made, in ps |
 //! | 34 | 32 | the flow's number at its source |
-//! | 38 | 64 | bytes of the flow |
+//! | 38 | 64 | size of the flow in bytes |
 //! | 46 | 16 | bytes of the flow that the frame represents |
 //! | 48 | 32 | path chosen at the source |
 //! | 52 | .. | zeros |
-//! | -4 | 32 | frame check sequence |
+//! | last 4 | 32 | frame check sequence |
 //!
-//! The fields `bytes of the flow`, `bytes of the flow that the frame represents` and `path` are our own. As
-//! in the paper, a frame of 1,500 bytes includes its headers, so the headers count as bytes of the flow. A
-//! message of 1,500 bytes is therefore one frame of 1,500 bytes. Only frames of less than 64 bytes are
-//! padded.
+//! The fields `size of the flow in bytes`, `bytes of the flow that the frame represents` and `path` are our own. As in
+//! the paper of Crisan et al., a frame of 1,500 bytes includes its headers, so the headers count as bytes of the flow.
+//! A message of 1,500 bytes is therefore one frame of 1,500 bytes. Only frames of less than 64 bytes are padded.
 
 use crate::ethernet::{FCS, MIN_FRAME};
 use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
@@ -38,21 +37,21 @@ pub struct Frame {
     pub priority: u8,
     /// Bytes of the flow in this frame, at least 1.
     pub plen: u16,
-    /// The ports that the source chose on the way up, one digit each. Used only by routing schemes in which
-    /// the source chooses; otherwise 0.
+    /// Path that the source chose: one digit for each port on the way up. Only routing schemes in which the source
+    /// chooses the path use this field; otherwise it is 0.
     pub path: u32,
     /// Offset of the frame's first byte in the flow.
     pub offset: u64,
-    /// Bytes of the flow, at least `offset + plen`.
+    /// Size of the flow in bytes, at least `offset + plen`.
     pub size: u64,
     /// Time at which the application made the frame, in ps.
     pub birth_ps: u64,
 }
 
 impl Frame {
-    /// The EtherType.
+    /// The EtherType of data frames.
     pub const ETHERTYPE: u16 = 0x88B5;
-    /// Number of bytes before the zeros.
+    /// Number of bytes of all fields before the zeros that fill the frame.
     const HEADER: usize = 52;
 
     /// Returns the flow's name: `source << 32 | flow`.
@@ -86,7 +85,7 @@ impl Frame {
     /// Decodes the frame at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not such a frame between hosts, or if the frame is incomplete.
+    /// [`Error`] if the bytes are not a data frame between hosts, or if the frame is incomplete.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let header: &[u8; Self::HEADER] = first(bytes)?;
         let frame = Self {
@@ -137,7 +136,7 @@ impl HeaderInfo for Frame {
         FlowRange::new(self.key(), Position::Byte(self.offset), self.plen.into())
     }
 
-    /// Returns the whole frame without padding, since the headers count as bytes of the flow.
+    /// Returns the length of the whole frame without padding, because the headers count as bytes of the flow.
     #[inline]
     fn data_len(&self) -> u32 {
         self.plen.into()

@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// Returns the running sum of `bytes`, which callers add to other sums and fold. An odd last byte is padded
+/// Returns the sum of `bytes`. Callers add this sum to other sums and then fold the total. An odd last byte is padded
 /// with a zero byte, so only the last part of a message may have an odd length.
 #[inline]
 pub(crate) fn sum(bytes: &[u8]) -> u64 {

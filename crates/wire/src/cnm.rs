@@ -6,12 +6,12 @@
 //! | 0 | 48 | destination: the source of the sampled frame |
 //! | 6 | 48 | source: the congestion point's port |
 //! | 12 | 32 | VLAN tag 0x8100 with the message's own priority |
-//! | 16 | 32 | congestion notification tag 0x22E9: the sampled frame's reaction point, if it had this tag |
+//! | 16 | 32 | congestion notification tag 0x22E9: number of the reaction point, if the sampled frame had this tag |
 //! | 20 | 16 | EtherType 0x22E7 |
 //! | 22 | 16 | version 0 (4 bits), zeros (6), quantised feedback (6) |
 //! | 24 | 64 | congestion point: address of its port, and its priority |
-//! | 32 | 16 | offset of the queue from its set point (set point minus length), in 64 octets, two's complement |
-//! | 34 | 16 | growth of the queue since the last sample, in 64 octets, two's complement |
+//! | 32 | 16 | offset of the queue from its set point (set point minus length), in units of 64 octets, two's complement |
+//! | 34 | 16 | growth of the queue since the last sample, in units of 64 octets, two's complement |
 //! | 36 | 16 | the sampled frame's priority, in the upper three bits |
 //! | 38 | 48 | the sampled frame's destination |
 //! | 44 | 16 | bytes of the sampled frame that follow: 0 here |
@@ -23,7 +23,7 @@ use crate::field::{first, get16, put16};
 use crate::frame::{self, VLAN};
 use crate::{Class, Ends, Error, Framing, HeaderInfo, Mac, PacketKind};
 
-/// A congestion point's message to the source of a frame that it sampled (the culprit).
+/// A message from a congestion point to the source of a sampled frame (the culprit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
     /// Source of the culprit (24 bits). The notice is sent to this node.
@@ -34,9 +34,9 @@ pub struct Notice {
     pub priority: u8,
     /// Quantised feedback, 0 to 63; greater values mean more congestion.
     pub feedback: u8,
-    /// Distance of the queue below its set point, in 64 octets; negative under congestion.
+    /// Distance of the queue below its set point, in units of 64 octets; negative if the queue is above its set point.
     pub q_offset: i16,
-    /// Growth of the queue since the last sample, in 64 octets.
+    /// Growth of the queue since the last sample, in units of 64 octets.
     pub q_delta: i16,
     /// Destination of the culprit (24 bits). Switch AR (adaptive routing at switches) uses this field.
     pub culprit_dst: u32,
@@ -47,12 +47,12 @@ pub struct Notice {
 pub struct Tags {
     /// The notice's own priority, in a VLAN tag.
     pub priority: Option<u8>,
-    /// The number of the reaction point at its source, in a congestion notification tag.
+    /// The number of the reaction point at the culprit's source, in a congestion notification tag.
     pub reaction_point: Option<u16>,
 }
 
 impl Notice {
-    /// The EtherType.
+    /// The EtherType of congestion notification messages.
     pub const ETHERTYPE: u16 = 0x22E7;
     /// The EtherType that announces a congestion notification tag.
     pub const TAG: u16 = 0x22E9;
@@ -107,7 +107,7 @@ impl Notice {
     ///
     /// # Errors
     /// [`Error`] if the bytes are not a notice about a frame between hosts, if the notice is incomplete, or if bytes of
-    /// the sampled frame follow it.
+    /// the sampled frame follow the notice.
     #[allow(clippy::cast_possible_truncation, reason = "the field is at most `MOST_FEEDBACK`")]
     #[expect(clippy::verbose_bit_mask, reason = "the bits of a field")]
     pub fn decode(bytes: &[u8]) -> Result<(Self, Tags), Error> {
@@ -152,8 +152,8 @@ impl Notice {
 }
 
 impl HeaderInfo for Notice {
-    /// Returns the sampled frame's destination in place of the source, because the notice itself names a port
-    /// as its source.
+    /// Returns the sampled frame's destination as the source, because the source address of the notice is that of a
+    /// port, not of a node.
     #[inline]
     fn ends(&self) -> Ends {
         Ends::new(self.culprit_dst, self.dst)
@@ -195,8 +195,8 @@ pub(crate) mod tests {
     use crate::Header;
     use crate::tests::{bytes_of, hex};
 
-    /// Host 1 sent to host 31 through a queue of 60,000 bytes. The backlog was 49,000 bytes, which is 40,000
-    /// bytes above the set point.
+    /// A notice about a frame from host 1 to host 31. The backlog was 60,000 bytes, which is 40,000 bytes above the set
+    /// point. At the previous sample, the backlog was 49,000 bytes.
     pub(crate) const NOTICE: Notice = Notice {
         dst: 1,
         cp: Mac::switch_port(2, 1, 2),
@@ -209,7 +209,7 @@ pub(crate) mod tests {
     const ADDRESSES: &str = "06 00 00 00 00 01  06 01 02 00 01 02 ";
     const PDU: &str = " 22 e7  00 27  06 01 02 00 01 02 00 03  fd 8f  00 ab  60 00  06 00 00 00 00 1f  00 00";
 
-    /// The vectors of §4.3.
+    /// The test vectors of specifications/cee.md §4.3.
     #[test]
     fn oracle_4_3_notices() {
         let both = Tags { priority: Some(7), reaction_point: Some(31) };

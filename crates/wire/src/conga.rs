@@ -16,11 +16,11 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Overlay(u16);
 
-/// The congestion that a leaf observed in packets from another leaf. The feedback is sent back to this other
-/// leaf and names its uplink.
+/// The congestion on the path behind an uplink of a leaf. The leaf that receives the packets sends this feedback to the
+/// leaf that sends them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feedback {
-    /// The uplink: 0 to 15.
+    /// The number of the uplink, at the leaf that receives the feedback: 0 to 15.
     pub tag: u8,
     /// The greatest load on the path: 0 to 7.
     pub metric: u8,
@@ -51,7 +51,10 @@ impl Overlay {
     /// If a field of the feedback is out of its range.
     #[must_use]
     pub fn with_feedback(self, Feedback { tag, metric }: Feedback) -> Self {
-        assert!(usize::from(tag) < Self::TAGS && metric <= Self::MOST, "uplink {tag}, load {metric}");
+        assert!(
+            usize::from(tag) < Self::TAGS && metric <= Self::MOST,
+            "feedback has an uplink below 16 and a load of at most 7, not {tag} and {metric}"
+        );
         Self(self.0 & !Self::FEEDBACK | Self::HAS_FEEDBACK | u16::from(tag) << 4 | u16::from(metric) << 1)
     }
 
@@ -67,7 +70,8 @@ impl Overlay {
         ((self.0 & Self::CE) >> 9) as u8
     }
 
-    /// Returns the same header after a link with this load. Loads above [`MOST`](Self::MOST) count as `MOST`.
+    /// Returns the same header after the packet has crossed a link with this load. Loads above [`MOST`](Self::MOST)
+    /// count as `MOST`.
     #[must_use]
     pub fn met(self, load: u8) -> Self {
         let load = load.min(Self::MOST).max(self.congestion());

@@ -1,5 +1,5 @@
 //! The credit of per-flow back-pressure (PFQ; specifications/r2c2.md §8.2), sent from one end of a link to the other. A
-//! credit says that a packet which arrived over the link has left the node, so that its buffer is free.
+//! credit means that a packet which arrived over the link has left the node, so that the buffer of the packet is free.
 //!
 //! | byte | bits | field |
 //! |---|---|---|
@@ -11,9 +11,9 @@
 //! | 12 | 32 | flow of the last credit given; all ones if there is none |
 //! | 16 | 32 | flow of the previous credit; all ones if there is none |
 //!
-//! Both numbers wrap. A credit also names the flow of the credit before it, so that the next credit repairs
-//! the loss of one credit. Repeating a credit is harmless, because a receiver recognises the number of a
-//! credit that it has already taken.
+//! The two numbers of credits wrap. Each credit also names the flow of the previous credit, so that the loss of a
+//! single credit does no harm. Repeating a credit is harmless too, because a receiver recognises the number of a credit
+//! that it has already taken.
 
 use crate::checksum::{fold, sum, verify};
 use crate::field::{first, get32, put16, put32};
@@ -47,8 +47,8 @@ impl Credit {
     /// Marks an unused flow field.
     pub const NOBODY: u32 = u32::MAX;
 
-    /// Creates the most recent of `given` credits. The first handle of `of` is the flow of this credit; the
-    /// second is the flow of the previous credit.
+    /// Creates the last of the `given` credits that the sender has given so far. The first handle of `of` is the flow
+    /// of this credit; the second is the flow of the previous credit.
     ///
     /// # Panics
     /// If there are more than [`MOST`](Self::MOST) flows.
@@ -112,7 +112,7 @@ impl Credit {
 }
 
 impl HeaderInfo for Credit {
-    /// Returns node 0 for both ends, because a credit is for the neighbour and does not name it.
+    /// Returns node 0 for both ends, because a credit goes to the neighbour and names no node.
     fn ends(&self) -> Ends {
         Ends::new(0_u32, 0_u32)
     }

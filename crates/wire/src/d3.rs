@@ -4,7 +4,7 @@
 //! | byte | bits | field |
 //! |---|---|---|
 //! | 20 | 16 | desired rate, kbit/s as a [`Minifloat`] |
-//! | 22 | 16 | desired rate of the last request, kbit/s as a [`Minifloat`] |
+//! | 22 | 16 | desired rate of the previous request, kbit/s as a [`Minifloat`] |
 //! | 24 | 8 × 16 | grants, one per router: on the way out, each router replaces its last grant by the new one |
 
 use crate::Minifloat;
@@ -26,10 +26,10 @@ pub struct Packet {
 pub struct Request {
     /// The desired rate, kbit/s.
     pub desired: Minifloat,
-    /// The desired rate of the sender's last request, kbit/s.
+    /// The desired rate in the sender's previous request, kbit/s.
     pub desired_before: Minifloat,
-    /// The grant of each router, kbit/s, in the path's order. Until a router makes a new grant, its entry
-    /// holds its grant for the last request.
+    /// The grant of each router, kbit/s, in the path's order. Until a router makes a new grant, its entry holds its
+    /// grant for the previous request.
     pub grants: [Minifloat; Self::ROUTERS],
 }
 

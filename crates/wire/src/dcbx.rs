@@ -1,13 +1,13 @@
 //! A port's announcement of its priorities' settings to its neighbour (Data Center Bridging eXchange, IEEE 802.1Q annex
-//! D). The announcement is a list of values in an LLDP frame (IEEE 802.1AB), each with a type of 7 bits and a length of
-//! 9 bits. Besides the port's address and the time to live, the frame has the following values of type 127, with the
-//! organisation 00-80-C2 and a subtype:
+//! D). The announcement is a list of values in an LLDP frame (IEEE 802.1AB). Each value has a type of 7 bits and a
+//! length of 9 bits. Besides the port's address and the time to live, the frame has the following values of type 127,
+//! with the organisation 00-80-C2 and a subtype. Numbers in parentheses are widths in bits.
 //!
 //! | subtype | length | value |
 //! |---|---|---|
 //! | 0x08 congestion notification | 6 | priorities with congestion notification, ready priorities; one bit each |
 //! | 0x09 ETS configuration | 25 | willing (1 bit), credit-based shaper (1), 0 (3), number of classes, 0 for 8 (3); class of each priority (8 x 4 bits, priority 0 first); percents (8 x 8); algorithms (8 x 8) |
-//! | 0x0A ETS recommendation | 25 | 0; the rest the same |
+//! | 0x0A ETS recommendation | 25 | 0 (8); the rest as in subtype 0x09 |
 //! | 0x0B priority-based flow control | 6 | willing (1 bit), MACsec bypass (1), 0 (2), number of priorities that may have PFC at once (4); priorities with PFC: a bit each |
 
 use crate::ethernet::{FCS, HEADER, MIN_FRAME};
@@ -103,7 +103,7 @@ const CONGESTION: u8 = 0x08;
 const ETS: u8 = 0x09;
 const RECOMMENDATION: u8 = 0x0A;
 const PFC: u8 = 0x0B;
-/// Number of bytes of an allocation and of the byte before it.
+/// Length in bytes of an allocation, including the byte before it.
 const ALLOCATION_LEN: usize = 21;
 
 impl Announcement {
@@ -134,7 +134,7 @@ impl Announcement {
             own(RECOMMENDATION, &allocation.encode(0));
         }
         if let Some(pfc) = self.pfc {
-            assert!(pfc.most < 16, "at most 15 priorities at once, not {}", pfc.most);
+            assert!(pfc.most < 16, "at most 15 priorities can have flow control at once, not {}", pfc.most);
             let bits = u8::from(pfc.willing) << 7 | u8::from(pfc.macsec_bypass) << 6 | pfc.most;
             own(PFC, &[bits, pfc.enabled]);
         }
@@ -182,7 +182,7 @@ impl Announcement {
         }
     }
 
-    /// Reads a subtype and its value.
+    /// Reads one value of type 127, which begins with its subtype.
     fn read(&mut self, value: &[u8]) -> Result<(), Error> {
         let [subtype] = first::<1>(value)?;
         let value = &value[1..];
@@ -215,7 +215,11 @@ impl Announcement {
 impl Allocation {
     /// Returns a first byte with `bits`, followed by the allocation's bytes.
     fn encode(&self, bits: u8) -> [u8; ALLOCATION_LEN] {
-        assert!(self.class_of.iter().all(|&class| class < 8), "classes 0 to 7, not {:?}", self.class_of);
+        assert!(
+            self.class_of.iter().all(|&class| class < 8),
+            "traffic classes are 0 to 7, not {:?}",
+            self.class_of
+        );
         assert_eq!(self.total(), 100, "percents of {:?}", self.percent);
         let mut bytes = [0; ALLOCATION_LEN];
         bytes[0] = bits;
@@ -299,7 +303,7 @@ mod tests {
     };
     const SHARES: &str = "00 01 12 27  3c 1e 0a 00 00 00 00 00  02 02 02 02 02 02 02 00";
 
-    /// By the tables of §4.4.
+    /// Compares the encoding with bytes written from the tables of specifications/cee.md §4.4.
     #[test]
     fn oracle_4_4_values() {
         let text = [

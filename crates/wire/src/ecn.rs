@@ -32,7 +32,7 @@ impl Ecn {
         !matches!(self, Self::NotEct)
     }
 
-    /// Marks the packet if its transport supports ECN marks. Returns true if it does.
+    /// Marks the packet if its transport supports ECN marks. Returns true if the packet is marked.
     pub(crate) const fn mark(&mut self) -> bool {
         let is_capable = self.is_capable();
         if is_capable {

@@ -160,7 +160,7 @@ mod tests {
     use crate::tests::hex;
     use proptest::prelude::*;
 
-    // The vectors of §4.7: a SYN from 10.1.1.1:40000 to 10.3.2.1:5001.
+    // The test vectors of specifications/expeditus.md §4.7: a SYN from 10.1.1.1:40000 to 10.3.2.1:5001.
     const TO_DST: &str = "02 00 0a 03 02 01  02 00 0a 01 01 01";
     const TO_SRC: &str = "02 00 0a 01 01 01  02 00 0a 03 02 01";
     const SYN: &str = "08 00  45 00 00 2c 00 01 40 00 40 06 23 c6 0a 01 01 01 0a 03 02 01 \
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(exp_response(&small), invalid("data offset", 4));
         let mut fragment = frame(&[TO_DST, "99 00 00", SYN]);
         let at = HEADER + 3 + FRAGMENT;
-        fragment[at] = 0x20; // the first fragment, with more to follow
+        fragment[at] = 0x20; // the first fragment; more fragments follow
         let response = exp_response(&fragment).expect("ports are in the first one");
         assert_eq!(response[at], 0, "the response is whole");
         fragment[at + 1] = 0xB9;

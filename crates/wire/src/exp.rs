@@ -1,6 +1,6 @@
 //! Expeditus's tag on the packets that select a path (SoCC 2016 §4.1; specifications/expeditus.md §4).
 //!
-//! The tag stands between an Ethernet frame's source address and its original EtherType:
+//! The tag is inserted between the source address and the original EtherType of an Ethernet frame:
 //!
 //! ```text
 //! offset 0        2          3                4                    3 + ceil(n/2)
@@ -17,7 +17,7 @@ use crate::{
     PacketKind, ipv4,
 };
 
-/// Loads of a switch's uplinks, in the order of the uplinks, and the direction in which they travel.
+/// The loads of a switch's uplinks, in the order of the uplinks, and the kind of the tag: request or response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
     /// True for an Exp-response, false for an Exp-request.
@@ -126,9 +126,8 @@ const fn place(index: usize) -> (usize, u32) {
     (index / 2, if index.is_multiple_of(2) { 4 } else { 0 })
 }
 
-/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame with a tag. The packet's bytes begin with the
-/// tag. [Framing](HeaderInfo::framing) adds the EtherType. For a whole frame, it also moves the addresses
-/// before the tag.
+/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame with a tag. The packet's bytes begin with the tag.
+/// [Framing](HeaderInfo::framing) adds the EtherType and, for a whole frame, moves the addresses before the tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagged {
     /// The tag.
@@ -189,8 +188,8 @@ impl HeaderInfo for Tagged {
         self.inner.label()
     }
 
-    /// Returns `None` for an Exp-response. It opens no connection, although its headers are a copy of the
-    /// request's headers.
+    /// Returns `None` for an Exp-response, which opens no connection, although its headers are a copy of the request's
+    /// headers.
     fn opening(&self) -> Option<Opening> {
         if self.tag.is_response { None } else { self.inner.opening() }
     }
@@ -253,7 +252,7 @@ pub(crate) mod tests {
         bytes
     }
 
-    /// The vectors of §4.6.
+    /// The test vectors of specifications/expeditus.md §4.6.
     #[test]
     fn oracle_4_6_tags() {
         let request: [(&[u8], &str); 7] = [
@@ -283,7 +282,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The lengths of §4.2.
+    /// The lengths of tags in specifications/expeditus.md §4.2.
     #[test]
     fn oracle_4_2_lengths() {
         for (loads, len) in [(0, 3), (1, 4), (2, 4), (3, 5), (4, 5), (5, 6), (6, 6), (12, 9), (48, 27)] {

@@ -5,7 +5,7 @@ use crate::Error;
 /// Returns the first `N` bytes.
 ///
 /// # Errors
-/// [`Error::Truncated`] if there are fewer.
+/// [`Error::Truncated`] if `bytes` has fewer than `N` bytes.
 pub(crate) fn first<const N: usize>(bytes: &[u8]) -> Result<&[u8; N], Error> {
     bytes.first_chunk().ok_or(Error::Truncated { have: bytes.len(), need: N })
 }
@@ -13,7 +13,7 @@ pub(crate) fn first<const N: usize>(bytes: &[u8]) -> Result<&[u8; N], Error> {
 /// Returns the `need` bytes that begin at `from`.
 ///
 /// # Errors
-/// [`Error::Truncated`] if there are fewer.
+/// [`Error::Truncated`] if `bytes` ends before the last of these bytes.
 pub(crate) fn part(bytes: &[u8], from: usize, need: usize) -> Result<&[u8], Error> {
     bytes.get(from..from + need).ok_or(Error::Truncated { have: bytes.len(), need: from + need })
 }

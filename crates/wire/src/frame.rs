@@ -27,7 +27,7 @@ pub(crate) fn priority(bytes: &[u8], at: usize) -> Result<u8, Error> {
     Ok((tci >> 13) as u8)
 }
 
-/// Returns the host whose address is at byte `at`.
+/// Returns the number of the host whose address is at byte `at`.
 pub(crate) fn host(bytes: &[u8], at: usize, field: &'static str) -> Result<u32, Error> {
     let mac = Mac::get(bytes, at);
     mac.node().ok_or(Error::Invalid { field, value: mac.bits() })

@@ -1,5 +1,5 @@
-//! HULA's probe (SOSR 2016 §3.2, §4). It fills the smallest Ethernet frame, which has 64 bytes with header and check
-//! sequence:
+//! HULA's probe (SOSR 2016 §3.2, §4). The probe fills the smallest Ethernet frame, which has 64 bytes including header
+//! and check sequence:
 //!
 //! ```text
 //! offset 0       1       4              5       46
@@ -11,7 +11,8 @@
 use crate::field::{first, get32};
 use crate::{Ends, Error, HeaderInfo, PacketKind};
 
-/// A switch's advertisement to its neighbours of the best path that it knows to an edge switch (ToR).
+/// A switch's advertisement to its neighbours: the utilisation of the best path that the switch knows to an edge switch
+/// (ToR).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
     /// The edge switch's node number, below 2^24.

@@ -45,7 +45,7 @@ id! {
 }
 
 impl Class {
-    /// The class of packets that name no class.
+    /// The class of packets whose header states no class.
     pub const DEFAULT: Self = Self(0);
     /// The class of packets between neighbours and of packets from congestion points (PFC frames, congestion
     /// notices). This class is served before all priorities, is never paused, and does not count towards

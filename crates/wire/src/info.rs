@@ -3,8 +3,7 @@
 
 use crate::{Class, Error, FlowKey, NodeId};
 
-/// A packet's header: the properties that other components need, its encoding, and its recognition and
-/// decoding.
+/// A packet's header: its encoding and decoding, and the properties of the packet that other components need.
 ///
 /// Each header's file implements this trait. [`Header`](crate::Header) also implements this trait, by calling
 /// the header that it contains. The default methods fit most headers.
@@ -29,8 +28,7 @@ pub trait HeaderInfo {
         None
     }
 
-    /// Returns the bytes of a flow that the packet carries; `None` if the packet carries no application
-    /// bytes.
+    /// Returns the range of a flow's bytes that the packet carries; `None` if the packet carries no application bytes.
     fn range(&self) -> Option<FlowRange> {
         None
     }
@@ -47,7 +45,7 @@ pub trait HeaderInfo {
         (self.ends(), self.five_tuple().map_or(0, FiveTuple::ports))
     }
 
-    /// Returns the side that opens a connection with this packet; `None` if the packet opens none.
+    /// Returns the packet's role in the opening of a connection; `None` if the packet opens no connection.
     fn opening(&self) -> Option<Opening> {
         None
     }
@@ -83,8 +81,7 @@ pub trait HeaderInfo {
         0
     }
 
-    /// True if zeros may follow the payload. The reason is that a scheme may charge more header bytes than
-    /// the fields take.
+    /// True if zeros may follow the payload, because a scheme may charge more header bytes than the fields take.
     fn may_be_padded(&self) -> bool {
         false
     }
@@ -302,7 +299,7 @@ pub enum Framing {
     Frame {
         /// Number of bytes at the packet's start that are a tag. On Ethernet, the tag follows the addresses.
         tag: usize,
-        /// Bytes of the frame check sequence at the frame's end. Captures leave them out.
+        /// Length in bytes of the frame check sequence at the frame's end. Captures omit the frame check sequence.
         fcs: usize,
     },
 }

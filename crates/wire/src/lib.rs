@@ -1,10 +1,10 @@
 //! Byte-exact headers: typed structs, their encoding, decoding and checksums. This crate contains no
 //! behaviour.
 //!
-//! Each header has its own file and implements the trait [`HeaderInfo`]; `header.rs` lists the headers. A
-//! header is a small struct. The simulator passes the struct. The live runtime and pcapng captures use the
-//! header's bytes, which have the same meaning. Decoding never panics on any bytes: a malformed packet is
-//! data, and an [`Error`] describes the problem. Encoding expects every field within its documented range.
+//! Each header has its own file and implements the trait [`HeaderInfo`]; `header.rs` lists the headers. A header is a
+//! small struct. The simulator passes the struct from node to node. The live runtime and pcapng captures use the
+//! header's bytes, which have the same meaning. Decoding never panics on any bytes: a malformed packet is data, and an
+//! [`Error`] describes the problem. Encoding expects every field within its documented range.
 //!
 //! The first byte identifies the kind of packet:
 //! - IPv4 without options begins with 0x45. R2C2's unicast control packets use 0x41 to 0x44 and 0x47 to 0x49,
@@ -73,7 +73,7 @@ pub use shim::Shim;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There are fewer bytes than the header, or the length that the header announces, requires.
+    /// There are fewer bytes than the header needs, or fewer than the length that the header states.
     #[error("{need} bytes are needed (got {have})")]
     Truncated {
         /// Bytes present.
@@ -84,15 +84,15 @@ pub enum Error {
     /// The checksum does not match the covered bytes.
     #[error("checksum mismatch")]
     Checksum,
-    /// A type byte that names no packet.
+    /// The type byte belongs to no known packet.
     #[error("unknown packet type {0:#04x}")]
     UnknownType(u8),
     /// A field holds a value that the format forbids.
     #[error("field `{field}` holds the invalid value {value}")]
     Invalid {
-        /// The field's name, as the format's table gives it.
+        /// The field's name in the table of the format.
         field: &'static str,
-        /// The value that the field held.
+        /// The value of the field.
         value: u64,
     },
 }

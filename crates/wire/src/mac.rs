@@ -40,7 +40,7 @@ impl Mac {
         Self([Self::TYPE, port_high << 1 | 1, level, index_high, index_low, port_low])
     }
 
-    /// Returns the node of a host's address; `None` for other addresses.
+    /// Returns the node number in a host's address; `None` for other addresses.
     #[must_use]
     pub const fn node(self) -> Option<u32> {
         match self.0 {
@@ -49,7 +49,7 @@ impl Mac {
         }
     }
 
-    /// Returns the port of a switch port's address; `None` for other addresses.
+    /// Returns the port number in the address of a switch port; `None` for other addresses.
     #[must_use]
     pub const fn port(self) -> Option<u16> {
         match self.0 {

@@ -10,7 +10,8 @@
 //! | 36 | 16 | RTT of the flow, ns as a [`Minifloat`] | the same |
 //! | 38 | 16 | 0 | I: probing interval in sixteenths of an RTT |
 //!
-//! The paper has four fields of four bytes; acknowledgements reuse two of them (recalled, not checked).
+//! The paper's header has four fields of four bytes, and acknowledgements reuse two of these fields (stated from
+//! memory, not checked).
 
 use crate::Minifloat;
 use crate::field::{get16, get32, put16, put32};
@@ -50,7 +51,7 @@ impl Scheduling {
     pub const NEVER: u32 = u32::MAX;
     /// The unit of `expected`, in nanoseconds.
     pub const TICK_NS: u64 = 10;
-    /// Units of `interval` in one round-trip time.
+    /// Number of units of `interval` in one round-trip time.
     pub const INTERVALS_PER_RTT: u32 = 16;
 }
 

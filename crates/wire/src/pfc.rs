@@ -7,7 +7,7 @@
 //! | 12 | 16 | EtherType 0x8808, never after a VLAN tag |
 //! | 14 | 16 | opcode 0x0101 |
 //! | 16 | 16 | bit i is set if `time[i]` is valid |
-//! | 18 | 8 x 16 | time for which each priority pauses, in 512 bit times; 0 resumes |
+//! | 18 | 8 x 16 | time for which each priority pauses, in units of 512 bit times; 0 resumes |
 //! | 34 | 208 | zeros |
 //! | 60 | 32 | frame check sequence |
 
@@ -22,7 +22,7 @@ pub struct Pause {
     pub src: Mac,
     /// Bit i is set if the frame pauses or resumes priority i.
     pub enabled: u8,
-    /// Pause time of each priority, from the arrival of the frame, in 512 bit times; 0 resumes. Also 0 for
+    /// Pause time of each priority, from the arrival of the frame, in units of 512 bit times; 0 resumes. Also 0 for
     /// priorities without a bit in `enabled`.
     pub quanta: [u16; 8],
 }
@@ -87,8 +87,8 @@ impl Pause {
 }
 
 impl HeaderInfo for Pause {
-    /// Returns the sending host as both ends, or node 0 if a switch port sends the frame. The frame is for
-    /// the neighbour and does not name it.
+    /// Returns the sending host as both ends, or node 0 if a switch port sends the frame. The frame goes to the
+    /// neighbour and does not name that node.
     fn ends(&self) -> Ends {
         let node = self.src.node().unwrap_or(0);
         Ends::new(node, node)
@@ -130,7 +130,7 @@ mod tests {
     use crate::Header;
     use crate::tests::hex;
 
-    /// Vector §4.2, without the 26 zeros of padding.
+    /// The test vector of specifications/cee.md §4.2, without the 26 zeros of padding.
     const PAUSE: &str = "01 80 c2 00 00 01  06 01 02 00 01 02  88 08  01 01  00 08 \
                          00 00 00 00 00 00 ff ff 00 00 00 00 00 00 00 00";
 
@@ -170,7 +170,7 @@ mod tests {
         let invalid = |field, value| Error::Invalid { field, value };
         assert_eq!(refused(5, 0x0e), invalid("destination", 0x0180_c200_000e));
         assert_eq!(refused(12, 0x81), invalid("EtherType", 0x8108));
-        assert_eq!(refused(14, 0), invalid("opcode", 1)); // pause of all priorities (802.3x)
+        assert_eq!(refused(14, 0), invalid("opcode", 1)); // opcode 1: the pause of all priorities (802.3x)
         assert_eq!(refused(16, 1), invalid("class-enable vector", 0x0101));
     }
 }

@@ -1,7 +1,6 @@
-//! The common part of PDQ's, D3's and RCP's packets: flow, direction and kind. Twenty bytes of the scheme
-//! follow. In these bytes, the routers on the path write the rate that they grant (specifications/pdq.md §1).
-//! The headers have forty bytes in total, the same as TCP over IPv4, so that comparisons of the schemes with
-//! TCP are fair.
+//! The common part of PDQ's, D3's and RCP's packets: flow, direction and kind. Twenty bytes of the scheme follow. The
+//! routers on the path write the rate that they grant into these bytes (specifications/pdq.md §1). The headers have
+//! forty bytes in total, the same as TCP over IPv4, so that comparisons of the schemes with TCP are fair.
 //!
 //! | byte | bits | field |
 //! |---|---|---|
@@ -15,7 +14,7 @@
 //! | 9 | 24 | flow's number at its source; the last four bits are the subflow's number |
 //! | 12 | 32 | packet number |
 //! | 16 | 16 | payload bytes |
-//! | 18 | 4 | links of the path already taken |
+//! | 18 | 4 | number of links of the path already taken |
 //! | 18 | 12 | number of the path |
 //! | 20 | 160 | the scheme's own bytes |
 //!
@@ -91,7 +90,7 @@ impl Scheme {
 
 /// Bytes of the common part.
 const COMMON: usize = 20;
-/// Bytes that the scheme adds.
+/// Number of bytes that the scheme adds to the common part.
 pub const OWN: usize = 20;
 
 impl Segment {
@@ -137,8 +136,13 @@ impl Segment {
     /// If a field exceeds its bits, or if a packet that is not data has a payload.
     pub(crate) fn encode(&self, scheme: Scheme, own: &[u8; OWN], payload: &[u8], out: &mut Vec<u8>) {
         debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
-        assert!(self.plen == 0 || self.may_bring_payload(), "only data has a payload");
-        assert!(self.hop < 1 << 4 && self.path < 1 << 12, "hop {} of path {}", self.hop, self.path);
+        assert!(self.plen == 0 || self.may_bring_payload(), "only data packets have a payload");
+        assert!(
+            self.hop < 1 << 4 && self.path < 1 << 12,
+            "hop {} needs more than 4 bits, or path {} needs more than 12 bits",
+            self.hop,
+            self.path
+        );
         let mut bytes = [0; Self::LEN];
         bytes[0] = scheme as u8 | u8::from(self.asks) << 3 | u8::from(self.ack) << 2 | self.kind as u8;
         put24(&mut bytes, 1, self.src);
@@ -157,7 +161,7 @@ impl Segment {
     /// end of the payload.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not a whole packet of that scheme.
+    /// [`Error`] if the bytes are not a whole packet of `scheme`.
     pub(crate) fn decode(scheme: Scheme, bytes: &[u8]) -> Result<(Self, &[u8; OWN]), Error> {
         let header: &[u8; Self::LEN] = first(bytes)?;
         if !scheme.is_in(header[0]) {
@@ -180,7 +184,7 @@ impl Segment {
         if plen > 0 && !segment.may_bring_payload() {
             return Err(Error::Invalid { field: "plen", value: plen.into() });
         }
-        let own = header.last_chunk().expect("the header ends with them");
+        let own = header.last_chunk().expect("the header ends with the bytes of the scheme");
         Ok((segment, own))
     }
 

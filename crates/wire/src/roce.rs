@@ -16,17 +16,17 @@
 //! | 48 | 32 | RETH: remote key | bytes of the flow, upper half |
 //! | 52 | 32 | RETH: DMA length | bytes of the flow, lower half |
 //! | 56 | .. | payload, padded to four bytes | |
-//! | -4 | 32 | invariant CRC | computed |
+//! | last 4 | 32 | invariant CRC | computed |
 //!
 //! An acknowledgement has four bytes of AETH in place of RETH (InfiniBand Architecture, volume 1, §9.7.5): the syndrome
 //! and the message sequence number. The message sequence number is 0, since every flow is one message. The syndrome is
 //! 0x1F (ACK without a credit count) or 0x60 (NAK, packet sequence error). An ACK has the number of the last packet
 //! that arrived in order. A NAK has the number of the packet that the receiver expects.
 //!
-//! A congestion notification has 16 reserved zero bytes in place of RETH. According to the standard, a flow
-//! would begin with a WRITE First. It is the only packet with a RETH, whose DMA length is the length of the
-//! whole message. Here every packet is a WRITE Only with a RETH, so that each packet alone states which bytes
-//! it carries. The DMA length in each packet is still the length of the message, not of the packet.
+//! A congestion notification has 16 reserved zero bytes in place of RETH. According to the standard, a flow would begin
+//! with a WRITE First. Only this packet would have a RETH, and the DMA length in the RETH would be the length of the
+//! whole message. Here every packet is a WRITE Only with a RETH, so that each packet alone states which bytes it
+//! carries. The DMA length in each packet is still the length of the message, not of the packet.
 
 use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
 use crate::ipv4::{self, Ipv4};
@@ -64,7 +64,7 @@ pub enum Kind {
         plen: u16,
         /// Offset of the first payload byte in the flow.
         offset: u64,
-        /// Bytes of the flow, at least `offset + plen`.
+        /// Size of the flow in bytes, at least `offset + plen`.
         size: u64,
         /// True if the receiver must acknowledge the packet at once.
         ack_request: bool,
@@ -83,9 +83,9 @@ pub enum Kind {
 
 const UDP: usize = 8;
 const BTH: usize = 12;
-/// Bytes of RETH, and of the reserved bytes in its place.
+/// Length in bytes of RETH, and of the reserved bytes in its place in notifications.
 const EXTENDED: usize = 16;
-/// Bytes of AETH.
+/// Length in bytes of AETH.
 const AETH: usize = 4;
 const ICRC: usize = 4;
 const WRITE_ONLY: u8 = 0x0A;
@@ -417,8 +417,8 @@ pub(crate) mod tests {
     const REFUSAL: Packet =
         Packet { kind: Kind::Acknowledgement { expected: 5, refused: true }, ..NOTIFICATION };
 
-    /// Compares with bytes written by the formats' tables, with an independently computed IPv4 checksum and
-    /// invariant CRC.
+    /// Compares the encoding with bytes written from the tables of the formats. The IPv4 checksum and the invariant CRC
+    /// were computed independently.
     #[test]
     fn known_bytes() {
         let write = "45 62 00 40 00 00 40 00 40 11 23 45 0a 00 00 01 0a 02 03 04  c0 01 12 b7 00 2c 00 00 \
@@ -444,7 +444,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// The packet before the first packet has the number 2^24 - 1.
+    /// An acknowledgement carries the number of the packet before the expected packet. Before packet 0, this number is
+    /// 2^24 - 1.
     #[test]
     fn the_number_in_an_acknowledgement_wraps() {
         let kind = Kind::Acknowledgement { expected: 0, refused: false };

@@ -1,5 +1,5 @@
-//! A four-byte header by which the switches of a load balancer inform each other. A switch writes it before a
-//! packet, and the last switch removes it before a host receives the packet. It represents the spare bits of
+//! A four-byte header that the switches of a load-balancing scheme use to inform each other. A switch writes it before
+//! a packet, and the last switch removes it before a host receives the packet. This header represents the spare bits of
 //! an overlay's header (VXLAN's header in CONGA, shadow addresses in Presto).
 
 use crate::Error;
@@ -21,7 +21,7 @@ pub enum Shim {
 impl Shim {
     /// The first byte.
     pub const TYPE: u8 = 0x5C;
-    /// Bytes on the wire of a shim that is present.
+    /// Bytes on the wire of a shim, unless the shim is [`Shim::None`].
     pub const LEN: usize = 4;
 
     /// Returns the number of bytes on the wire.
@@ -49,7 +49,7 @@ impl Shim {
     /// Decodes the overlay header at the start of `bytes`; [`Shim::None`] if there is none.
     ///
     /// # Errors
-    /// [`Error`] if the overlay header is cut off or of an unknown kind.
+    /// [`Error`] if the overlay header is incomplete, or if its kind is unknown.
     #[inline]
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         if bytes.first() != Some(&Self::TYPE) {

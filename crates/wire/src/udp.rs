@@ -4,7 +4,7 @@
 //! | byte | bits | field |
 //! |---|---|---|
 //! | 0 | 64 | offset of the first payload byte in the flow |
-//! | 8 | 64 | bytes of the flow; all ones while its application may append more |
+//! | 8 | 64 | size of the flow in bytes; all ones while the application may append more |
 
 use crate::field::{first, get16, get64, put16, put64};
 use crate::ipv4::{self, Ipv4};
@@ -27,7 +27,7 @@ pub struct Datagram {
     pub ecn: Ecn,
     /// Offset of the first payload byte in the flow.
     pub offset: u64,
-    /// Bytes of the flow, at least `offset + plen`; [`Datagram::OPEN`] while the size is unknown.
+    /// Size of the flow in bytes, at least `offset + plen`; [`Datagram::OPEN`] while the size is unknown.
     pub size: u64,
 }
 
@@ -64,7 +64,7 @@ impl Datagram {
         put64(udp, UDP + 8, self.size);
         let sum = self.ip().pseudo_header(len) + checksum::sum(udp) + checksum::sum(payload);
         let sum = match !checksum::fold(sum) {
-            0 => 0xFFFF, // zero means that there is no checksum
+            0 => 0xFFFF, // in UDP, zero means that there is no checksum
             sum => sum,
         };
         put16(udp, 6, sum);
@@ -163,7 +163,8 @@ mod tests {
     use crate::Header;
     use crate::tests::{bytes_of, datagram, hex};
 
-    /// Bytes by the RFCs' formats, with independently computed checksums.
+    /// Compares the encoding with bytes written from the formats in the RFCs. The checksums were computed
+    /// independently.
     #[test]
     fn udp_vector() {
         let bytes = hex("45 00 00 30 00 00 40 00 40 11 23 b7 0a 00 00 01 0a 02 03 04 \

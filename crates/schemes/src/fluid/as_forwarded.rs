@@ -1,4 +1,5 @@
-//! Flows that take the path of their first packet, which is passed from forwarder to forwarder.
+//! Each flow takes the path of its first packet. The model finds this path by passing the packet from forwarder to
+//! forwarder.
 
 use super::Split;
 use crate::scheme::{Forwarders, Plan};
@@ -30,7 +31,7 @@ struct Fabric {
     topology: Arc<Topology>,
     forwarders: Forwarders,
     made: Vec<Made>,
-    /// The ports of all links, idle.
+    /// The egress port of each link, in its idle state.
     ports: Vec<PortState>,
 }
 
@@ -54,7 +55,7 @@ impl Fabric {
             let id = self.topology.link_id(at, port);
             let link = self.topology.link(id).expect("forwarders choose ports that have links");
             row.push((id, 1.0));
-            assert!(row.len() <= self.made.len(), "packets of {flow:?} go round in circles");
+            assert!(row.len() <= self.made.len(), "the forwarders send packets of {flow:?} in a loop");
             (at, arrival) = (link.to, Some(link.to_port));
         }
         assert_eq!(at, flow.dst, "the fabric loses no packet on the way");
@@ -76,7 +77,7 @@ impl Fabric {
             Verdict::Forward(port) | Verdict::Answer(port) => Some(port),
             Verdict::Deliver => None,
             verdict @ (Verdict::Absorb | Verdict::Hold(_) | Verdict::Drop(_)) => {
-                panic!("{verdict:?} is no way for the first packet of {flow:?}")
+                panic!("the first packet of {flow:?} is not forwarded: {verdict:?}")
             }
         }
     }

@@ -8,7 +8,8 @@ use raddle_topology::Topology;
 use raddle_topology::routing::Routing;
 use std::sync::Arc;
 
-/// Chooses least loaded paths on the plan's topology. At worst, a flow visits each link of all its shortest paths.
+/// Chooses least loaded paths on the plan's topology. In the worst case, the search for a flow's path visits every link
+/// of all shortest paths.
 pub(super) fn split(plan: &Plan<'_>) -> Split {
     let routing = Routing::new(Arc::clone(plan.topology));
     let seed = mix(plan.seed);
@@ -19,19 +20,20 @@ pub(super) fn split(plan: &Plan<'_>) -> Split {
     })
 }
 
-/// Depth-first search that abandons a path once its load is not less than the best path's.
+/// Depth-first search that abandons a path as soon as the load of this path is not less than the load of the best path.
 struct Search {
     routing: Routing,
     /// Hash of the flow; selects the first next hop to try, so that equally loaded paths are chosen equally often.
     hash: u64,
-    /// Next hops, by depth.
+    /// Next hops to try, indexed by the depth of the search.
     ports: Vec<Vec<PortId>>,
     path: Vec<LinkId>,
     /// Load of the best path so far.
     best: Load,
 }
 
-/// Load of a path with the new flow, compared by the fullest link first. Load never decreases as a path gets longer.
+/// Load of a path, including the new flow. Loads are compared by the fullest link first, then by the sum. Load never
+/// decreases as a path gets longer.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 struct Load {
     /// Flows per bit/s on the fullest link.

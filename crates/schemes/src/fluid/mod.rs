@@ -42,14 +42,14 @@ pub struct Sharing {
 
 /// The source of the links that the flows of a transport use.
 pub enum Ways {
-    /// The routing decides. The function makes the first packet of a flow; `number` counts the flows of the flow's
-    /// source, from 0.
+    /// The routing decides. The function makes the first packet of a flow; `number` is the flow's index among the flows
+    /// of its source, from 0.
     Routed(fn(&Flow, number: u64) -> Packet),
     /// The transport decides.
     Own(Split),
 }
 
-/// How the packets of a flow spread over the links that switches may choose.
+/// How a routing spreads the packets of a flow over links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
     /// All packets take the path on which the forwarders send the flow's first packet when the flow starts, without
@@ -57,10 +57,10 @@ pub enum Spread {
     AsForwarded,
     /// Each node spreads the packets evenly over the next hops on shortest paths.
     Evenly,
-    /// All packets take the shortest path whose fullest link has the fewest flows for its rate, counting the new flow,
-    /// when the flow starts. Ties go to the path with the smallest sum over its links, and then to a hash of the flow.
-    /// This is the ideal of congestion-aware routings: full knowledge of the load, with flows that never move
-    /// afterwards.
+    /// When the flow starts, the model selects the shortest path whose fullest link has the fewest flows per bit/s,
+    /// including the new flow. All packets take this path. Ties go to the path with the smallest sum of flows per bit/s
+    /// over its links, and then to a hash of the flow. This is the ideal of congestion-aware routings: the routing
+    /// knows all loads, and flows never move afterwards.
     LeastLoaded,
 }
 

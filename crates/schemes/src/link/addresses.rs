@@ -9,7 +9,8 @@ use std::sync::Arc;
 /// Greatest number of ports per switch for which [`Mac::switch_port`] has bits.
 const MOST_PORTS: usize = 1 << 15;
 
-/// Greatest number of switches on one level of a tree, and of nodes in other fabrics, for which it has bits.
+/// Greatest number of switches on one level of a tree, and of nodes in other fabrics, for which [`Mac::switch_port`]
+/// has bits.
 const MOST_OF_A_LEVEL: usize = 1 << 16;
 const MOST_NODES: usize = 1 << 23;
 
@@ -66,8 +67,8 @@ impl Addresses {
     }
 
     /// The address of a node's port. All ports of a host share one address. In a tree a switch is identified by its
-    /// level and its index on that level. In other fabrics it is identified by its node number, whose upper bits take
-    /// the place of the level.
+    /// level and its index on that level. In other fabrics a switch is identified by its node number, whose upper bits
+    /// take the place of the level.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a level has at most 2^16 switches, and a node's upper bits are few"
@@ -110,7 +111,7 @@ mod tests {
     }
     #[test]
     fn a_level_has_no_more_switches_than_addresses_tell_apart() {
-        // Switches with one host each; each switch of the next level has 256 of them below it.
+        // Each switch of the lowest level has one host, and each switch of the middle level has 256 switches below it.
         let tree = |width: u32| {
             let size = XgftSize { children: vec![1, 256, width], parents: vec![1, 1, 1] };
             Arc::new(builders::xgft(size, Rate::from_gbps(10), Duration::ZERO).expect("a tree"))

@@ -5,7 +5,7 @@ use raddle_core::{Bytes, Duration, Rate};
 use std::ops::{RangeFrom, RangeInclusive};
 
 /// Declares a scheme's parameters as a struct. Each field is a parameter with a name, a type, a default and optionally
-/// a range. The field's doc comment is [`Parameter::doc`]. A mistake in a declaration does not compile.
+/// a range. The field's doc comment is [`Parameter::doc`]. A mistake in a declaration is a compile error.
 ///
 /// The default decides the kind of [`Value`] in an experiment: `2` is a count, `0.1` a fraction, `Bytes(1_500)` a size.
 /// A field may hold a size as a plain number. An `Option` of a duration or a rate is `None` for 0. Two forms refer to a
@@ -14,7 +14,7 @@ use std::ops::{RangeFrom, RangeInclusive};
 /// - `hold: Duration = HOLD;` is a [`Parameter`] that several schemes share.
 ///
 /// The struct gets the constant `LIST`, for [`Info::parameters`](crate::scheme::Info::parameters), the function `of`,
-/// which reads it from [`Settings`], and [`Default`].
+/// which reads the struct from [`Settings`], and an implementation of [`Default`].
 ///
 /// ```
 /// use raddle_core::{Bytes, Duration};
@@ -79,7 +79,7 @@ macro_rules! parameters {
             /// The values of these settings.
             ///
             /// # Panics
-            /// If the settings are of other parameters.
+            /// If the settings hold other parameters.
             #[must_use]
             $visibility fn of(settings: &$crate::parameter::Settings) -> Self {
                 let mut values = settings.values_of(&Self::LIST);
@@ -272,7 +272,7 @@ pub const fn declared<T: Field>(field: &str, parameter: Parameter) -> Parameter 
 /// Reads the next field of a struct; for [`parameters!`](crate::parameters).
 ///
 /// # Panics
-/// If there is no next value or it is of another kind; [`declared`] rules both out.
+/// If there is no next value, or if the value is of another kind. [`declared`] rules out both cases.
 #[doc(hidden)]
 #[must_use]
 pub fn read<T: Field>(values: &mut impl Iterator<Item = Value>) -> T {

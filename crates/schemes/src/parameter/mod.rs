@@ -1,5 +1,6 @@
-//! Parameters of schemes. A scheme declares them once, as a typed struct ([`parameters!`](crate::parameters)). The same
-//! declaration is data for an experiment's file, `explain` and the checks, which need to know no scheme.
+//! Parameters of schemes. A scheme declares its parameters once, as a typed struct
+//! ([`parameters!`](crate::parameters)). The parser of experiment files, the command `explain` and the checks read the
+//! same declaration as data. They therefore contain no code for particular schemes.
 
 mod declare;
 #[cfg(test)]
@@ -36,7 +37,7 @@ pub enum Value {
 pub struct Growth {
     /// The rate of the fastest host link.
     pub rate: Rate,
-    /// The longest propagation delay of a link, if the default grows with that too.
+    /// The longest propagation delay of a link; `None` if the default does not grow with the delay.
     pub delay: Option<Duration>,
 }
 
@@ -53,18 +54,18 @@ impl Growth {
 /// A parameter of a scheme.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
-    /// Its key in the scheme's table.
+    /// The parameter's key in the scheme's table.
     pub name: &'static str,
     /// One sentence that says what the parameter is.
     pub doc: &'static str,
     /// The value if the experiment does not set the parameter. Its variant is the kind of value that the parameter
     /// takes.
     pub default: Value,
-    /// For [`Value::Choice`], the words allowed.
+    /// The allowed words, if the value is a [`Value::Choice`].
     pub choices: &'static [&'static str],
     /// Least and greatest value allowed: counts and bytes as they are, durations in ps, rates in bit/s.
     pub range: (f64, f64),
-    /// The fabric beyond which the default of a size or a rate grows; `None` for a fixed default.
+    /// The link rate and delay above which the default of a size or a rate grows; `None` for a fixed default.
     pub growth: Option<Growth>,
 }
 
@@ -122,7 +123,7 @@ impl Parameter {
         }
     }
 
-    /// Its range in words and units, such as `from 1 ps to 60 s`.
+    /// The parameter's range in words and units, such as `from 1 ps to 60 s`.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn limits(&self) -> String {
@@ -178,7 +179,7 @@ impl Parameter {
 /// The same parameters with other defaults.
 ///
 /// # Panics
-/// If there is no parameter of a name, or it does not allow the value.
+/// If one of the names belongs to no parameter, or if a parameter does not allow its value.
 #[must_use]
 pub const fn with_defaults<const N: usize>(
     mut list: [Parameter; N],
@@ -225,7 +226,7 @@ impl Settings {
     /// Sets a parameter; the caller checks the value with [`Parameter::allows`] first.
     ///
     /// # Panics
-    /// If there is no such parameter, or it does not allow the value.
+    /// If there is no such parameter, or if the parameter does not allow the value.
     pub fn set(&mut self, name: &str, value: Value) {
         let place = self.parameters.iter().position(|parameter| parameter.name == name);
         let place = place.unwrap_or_else(|| panic!("the scheme declares `{name}`"));

@@ -3,11 +3,11 @@ use crate::registry::Registry;
 use crate::{choices, parameters};
 
 choices! {
-    /// How something is done.
+    /// A choice between two words.
     enum Way {
-        /// The one way.
+        /// The first word.
         One = "one",
-        /// The other way.
+        /// The second word.
         Other = "the-other",
     }
 }
@@ -17,8 +17,7 @@ const SHARED: Parameter = Parameter::new("shared", Value::Count(1), "a shared on
 parameters! {
     /// A parameter of each kind.
     struct Each {
-        /// which way,
-        /// the one or the other
+        /// the first or the second word
         way: Way;
         shared: u16 = SHARED;
         /// a pause
@@ -31,9 +30,9 @@ parameters! {
         number: u64 = 3;
         /// a share
         share: f64 = 0.5;
-        /// whether
+        /// a flag
         flag: bool = true;
-        /// one for each
+        /// a number for each priority
         eight: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7], 0..=7;
     }
 }
@@ -41,15 +40,16 @@ parameters! {
 #[test]
 fn a_declaration_is_a_list_of_parameters() {
     let list = [
-        Parameter::choice("way", &["one", "the-other"], "which way, the one or the other"),
+        Parameter::choice("way", &["one", "the-other"], "the first or the second word"),
         SHARED,
         Parameter::new("pause", Value::Duration(Duration::ZERO), "a pause").within(0.0, 1e6),
         Parameter::new("rate", Value::Rate(Rate::from_gbps(1)), "a rate").within(1.0, 1e10),
         Parameter::new("size", Value::Bytes(1_500), "a size").within(64.0, 9_000.0),
         Parameter::new("number", Value::Count(3), "a number"),
         Parameter::new("share", Value::Fraction(0.5), "a share"),
-        Parameter::new("flag", Value::Flag(true), "whether"),
-        Parameter::new("eight", Value::Eight([0, 1, 2, 3, 4, 5, 6, 7]), "one for each").within(0.0, 7.0),
+        Parameter::new("flag", Value::Flag(true), "a flag"),
+        Parameter::new("eight", Value::Eight([0, 1, 2, 3, 4, 5, 6, 7]), "a number for each priority")
+            .within(0.0, 7.0),
     ];
     assert_eq!(Each::LIST, list);
 }
@@ -101,7 +101,7 @@ fn a_list_has_other_defaults() {
     assert!(refused(&[("another", Value::Count(1))]), "not declared");
 }
 
-/// In a declaration these do not compile.
+/// Each of these mistakes panics here; in a declaration it is a compile error.
 #[test]
 fn mistakes_are_refused() {
     fn refused<T: Field>(parameter: Parameter) -> bool {

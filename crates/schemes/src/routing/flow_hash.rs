@@ -16,7 +16,8 @@ pub(crate) fn salt(seed: u64, node: raddle_core::NodeId) -> u64 {
     mix(mix(seed) ^ u64::from(node.0))
 }
 
-/// The index, below `choices`, that a hash selects: the hash's upper half, as a fraction of 2^32, times `choices`.
+/// The index, from 0 to `choices - 1`, that a hash selects: the upper half of the hash, divided by 2^32 and multiplied
+/// by `choices`.
 #[inline]
 pub(crate) fn pick(hash: u64, choices: usize) -> usize {
     ((hash >> 32) as usize * choices) >> 32

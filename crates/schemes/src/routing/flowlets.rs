@@ -14,10 +14,10 @@ use raddle_core::{Duration, PortId, Time};
 /// The flowlet table of one node.
 #[derive(Debug)]
 pub(crate) struct Flowlets {
-    /// Time of the flow's last packet in ps, plus one, and the port that the packet took. An unused slot is all zeros,
-    /// so that the operating system can supply the zeroed memory lazily.
+    /// For each slot: one more than the time of the last packet in ps, and the port that the packet took. An unused
+    /// slot is all zeros, so that the operating system can supply the zeroed memory lazily.
     slots: Vec<[u64; 2]>,
-    /// T_fl, in ps.
+    /// The flowlet gap T_fl, in ps.
     gap: u64,
     expiry: Expiry,
 }
@@ -28,7 +28,7 @@ choices! {
         /// At the second tick of a clock of period T_fl after the flowlet's last packet, which is T_fl to 2 T_fl after
         /// that packet.
         AgeBit = "age_bit",
-        /// T_fl after its last packet.
+        /// At the time T_fl after the flowlet's last packet.
         Exact = "exact",
     }
 }
@@ -64,8 +64,8 @@ impl Flowlets {
     }
 
     /// The port for a packet whose flow has this hash. As long as the flowlet lasts and its port is among `ports`, this
-    /// is the flowlet's port. Otherwise `choose` picks the port. Its argument is the slot's last port if `ports`
-    /// contains that port, even if the flowlet has ended.
+    /// is the flowlet's port. Otherwise `choose` picks the port. The argument of `choose` is the slot's last port if
+    /// `ports` contains that port, even if the flowlet has ended.
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "a slot holds a port of 16 bits")]
     pub(crate) fn port(

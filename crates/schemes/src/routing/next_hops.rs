@@ -53,7 +53,8 @@ impl ShortestPaths {
 /// The next hops of one node.
 #[derive(Debug)]
 pub struct NextHops {
-    /// The routing by the failures that the node knows of; `None` after a failure or a repair until the next look-up.
+    /// The routing around the failures that the node knows of; `None` after a failure or a repair until the next
+    /// look-up.
     routing: Option<LocalRouting>,
     known: Box<Known>,
 }
@@ -111,7 +112,7 @@ impl NextHops {
     }
 
     /// The verdict for a packet. `pick` receives the number of next hops and returns the index of the one that the
-    /// packet takes. `pick` may not be called if there is only one next hop.
+    /// packet takes. If there is only one next hop, `pick` need not be called.
     ///
     /// # Panics
     /// If `pick` returns an index outside the list.
@@ -127,7 +128,7 @@ impl NextHops {
         }
     }
 
-    /// [`routing`](Self::routing), or `None` if it would have to be computed first.
+    /// The same routing as [`routing`](Self::routing), or `None` if the routing is not computed yet.
     #[inline]
     #[must_use]
     pub fn present(&self) -> Option<&LocalRouting> {

@@ -36,8 +36,9 @@ pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Duration) -> F
     Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO + start)
 }
 
-/// Query aggregation: `count` flows of 2 to 198 KB to one receiver, which all start at time zero. All other servers
-/// send in turn. Deadlines, if there are any, are exponential with a mean of 20 ms and at least 3 ms.
+/// Query aggregation: `count` flows of 2 to 198 KB to one receiver, which all start at time zero. The other servers
+/// take turns as the sender of a flow. Deadlines, if there are any, are exponential with a mean of 20 ms and at least 3
+/// ms.
 pub(crate) fn query(seed: u64, count: u32, with_deadlines: bool) -> Vec<Flow> {
     let mut random = Stream::new(seed, 0, "query");
     let receiver = random.below(12) as u32;
@@ -52,8 +53,8 @@ pub(crate) fn query(seed: u64, count: u32, with_deadlines: bool) -> Vec<Flow> {
     (0..count).map(flow).collect()
 }
 
-/// The mean completion time in milliseconds under an omniscient scheduler of the receiver's link. It serves the
-/// shortest flow first, without headers and start-up (specifications/pdq.md §9).
+/// The mean completion time in milliseconds under an omniscient scheduler of the receiver's link. The scheduler serves
+/// the shortest flow first, without headers and start-up (specifications/pdq.md §9).
 pub(crate) fn least_mean_ms(flows: &[Flow]) -> f64 {
     let mut sizes: Vec<u64> = flows.iter().map(|flow| flow.size.0).collect();
     sizes.sort_unstable();
@@ -76,17 +77,17 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// True if the flow was done by its deadline.
+    /// True if the flow was complete by its deadline.
     pub(crate) fn met(&self, flow: &Flow) -> bool {
         self.done.get(&flow.id.0).is_some_and(|&done| done <= flow.due())
     }
 
-    /// Mean time at which flows were done, in milliseconds.
+    /// Mean time at which flows were complete, in milliseconds.
     pub(crate) fn mean_ms(&self) -> f64 {
         self.done.values().map(|done| done.as_secs_f64() * 1e3).sum::<f64>() / self.done.len() as f64
     }
 
-    /// Time at which the flow was done, in milliseconds.
+    /// Time at which the flow was complete, in milliseconds.
     pub(crate) fn done_ms(&self, flow: u32) -> f64 {
         let done = self.done.get(&flow).unwrap_or_else(|| panic!("flow {flow} is not done"));
         done.as_secs_f64() * 1e3
@@ -133,7 +134,7 @@ impl<'a> Bench<'a> {
         self.watched(flows, &mut |_, agent| agent)
     }
 
-    /// The same with the port agents that `watch` makes.
+    /// The outcome of flows, as in [`run`](Self::run), with the port agents that `watch` makes.
     pub(crate) fn watched(&self, flows: &[Flow], watch: Watch<'_>) -> Outcome {
         let transport = registry().transport(self.transport).expect("a transport of the registry");
         let settings = settings(transport.info.parameters, self.settings);

@@ -44,8 +44,9 @@ fn five() -> Vec<Flow> {
 /// A log of a port's queue and of the packets that it sent.
 #[derive(Default)]
 struct Log {
-    /// Time and queued bytes, including the packet in transmission. For `sent`, time and bytes of the packet.
+    /// Queued bytes over time, including the packet in transmission.
     queue: Vec<(Time, u64)>,
+    /// For each sent packet, the time and the size in bytes.
     sent: Vec<(Time, u32)>,
     queued: u64,
 }
@@ -200,8 +201,8 @@ fn oracle_13_5_flows_of_a_chain_run_in_parallel_where_they_can() {
     }
 }
 
-/// Flows in units of 2 MB, which take 16.4 ms, with deadlines in units of 18 ms. All meet their deadlines in every
-/// order of arrival; with D3 they do not.
+/// Flow sizes are multiples of 2 MB, which take 16.4 ms at line rate, and deadlines are multiples of 18 ms. With PDQ,
+/// all flows meet their deadlines in every order of arrival; with D3, they do not.
 #[test]
 fn oracle_13_6_three_flows_meet_their_deadlines() {
     for order in [[0_u32, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
@@ -225,17 +226,17 @@ fn oracle_13_6_three_flows_meet_their_deadlines() {
 fn oracle_13_10_flows_that_cannot_be_in_time_end_early() {
     let doomed = |deadline, flow: Flow| Flow { deadline: Some(deadline), ..flow };
     let zero = Duration::ZERO;
-    // Alone the flow would take 8.2 ms.
+    // The flow would take 8.2 ms without competition, so it cannot meet its deadline of 5 ms.
     let (outcome, log) = logged(&[], 1, &[doomed(ms(5), flow(0, 0, 1, 1_000_000, zero))]);
     assert!(outcome.done.is_empty() && log.sent.is_empty());
-    // The flow is paused behind a more critical flow until its deadline is one round trip away.
+    // The second flow is paused behind a more critical flow until its own deadline is one round trip away.
     let flows =
         [doomed(ms(9), flow(0, 0, 2, 1_000_000, zero)), doomed(ms(9), flow(1, 1, 2, 1_020_000, zero))];
     let (outcome, log) = logged(&[], 2, &flows);
     assert!(outcome.met(&flows[0]) && outcome.done.len() == 1);
     let sent: u64 = log.sent.iter().map(|of| u64::from(of.1)).sum();
     assert!(sent < 1_027_400 + 20_000, "{sent} bytes have passed the link, hardly any of the second flow's");
-    // Without Early Termination the flow continues and ends too late.
+    // Without Early Termination, the second flow continues and ends too late.
     let (outcome, _) = logged(&[("variant", Value::Choice("es"))], 2, &flows);
     assert!(outcome.done.len() == 2 && !outcome.met(&flows[1]));
 }
@@ -253,8 +254,8 @@ fn subflows_take_parallel_paths() {
     assert!(two < 0.6 * one && four < 0.35 * one, "{one}, {two} and {four} ms");
 }
 
-/// Some pairs of a random permutation: waiting subflows pass their data to subflows that send, and all flows end
-/// sooner.
+/// Flows between some pairs of a random permutation. Waiting subflows pass their data to subflows that send, so flows
+/// end sooner.
 #[test]
 fn subflows_help_where_there_is_room() {
     let cube = Arc::new(builders::bcube(2, 3, GBPS, DELAY).expect("a BCube"));
@@ -276,7 +277,8 @@ fn subflows_help_where_there_is_room() {
     assert!(four < 0.9 * one, "{one} and {four} ms");
 }
 
-/// Figure 10: a flow that has sent little data may be short.
+/// Figure 10 of the paper: ranking flows by the bytes that they have sent is better than random ranking, because a flow
+/// that has sent little data may be short.
 #[test]
 fn ranking_by_sent_bytes_ends_flows_sooner_than_random_ranking() {
     let ranked = |ranking| {
@@ -298,7 +300,7 @@ fn ranking_by_sent_bytes_ends_flows_sooner_than_random_ranking() {
     assert!(exact < sent && sent < random, "{exact}, {sent} and {random} ms");
 }
 
-/// The paper's Figure 9b: 11.4% longer at 3% loss in each direction.
+/// The paper's Figure 9b: with 3% loss in each direction, completion times are 11.4% longer.
 #[test]
 fn losses_delay_flows_little() {
     let mean = |loss: f64, seed: u64| {
@@ -315,7 +317,8 @@ fn losses_delay_flows_little() {
     assert!((1.05..1.25).contains(&(lossy / whole)), "{}", lossy / whole);
 }
 
-/// Completion times relative to an omniscient scheduler, and deadlines met: the snapshot of specifications/pdq.md §13.
+/// Completion times relative to an omniscient scheduler, and shares of deadlines met: the snapshot of
+/// specifications/pdq.md §13.
 #[test]
 fn completion_times_and_deadlines_are_those_of_the_calibration() {
     for (settings, ratios, met) in [(&[][..], [1.7, 1.55], [0.88, 0.8]), (LITERAL, [1.7, 1.75], [0.8, 0.7])] {

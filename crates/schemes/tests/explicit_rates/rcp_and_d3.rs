@@ -91,8 +91,8 @@ fn all_sums_of_d3_are_zero_when_all_flows_have_ended() {
 
 #[test]
 fn routers_that_believe_requests_do_as_well_while_nothing_is_lost() {
-    // Deadlines are late enough to be met. A sender that gives up returns the rate it knows of while a request is in
-    // flight.
+    // The deadlines are late enough for every flow. A sender that gave up would return its last known rate while
+    // another request is in flight, which would make the two cases differ.
     let topology = tree();
     let later = |flow: Flow| Flow { deadline: flow.deadline.map(|of| of + Duration::from_ms(30)), ..flow };
     let flows: Vec<Flow> = query(3, 10, true).into_iter().map(later).collect();
@@ -129,14 +129,15 @@ fn oracle_13_2_a_lone_flow_across_the_tree() {
     }
 }
 
-/// In the fluid picture, flows of sizes 1, 2, 3 with deadlines 1, 4, 6 use the link until the end. In the order 0, 2, 1
-/// flow 1 misses its deadline there. In the packet engine that order depends on which of two flows asks first after the
-/// first flow has ended.
+/// The flows 0, 1 and 2 have sizes 1, 2 and 3 and deadlines 1, 4 and 6. In a fluid model, they keep the link busy until
+/// the end, and flow 1 misses its deadline if the flows arrive in the order 0, 2, 1. The test omits this order: in the
+/// packet engine, its result depends on which of the two later flows asks first after flow 0 has ended.
 ///
-/// Units are 20 ms and deadlines a quarter later, so that flows 1 and 2 succeed once flow 0 has got the rate it asked
-/// for. The capacity does not adapt: otherwise flow 0 would lose the rate that the others take when the capacity
-/// recovers. A flow that gets exactly the rate it asks for ends at its deadline, give or take queueing delays.
-/// Quenching is therefore off, and one millisecond of lateness is tolerated.
+/// The unit of sizes and deadlines is 20 ms at line rate. Deadlines are later by a quarter, so that flows 1 and 2 meet
+/// their deadlines if flow 0 gets its desired rate first. The capacity that routers offer is fixed; otherwise flow 0
+/// would lose rate to the other flows whenever the capacity recovers. A flow that gets exactly its desired rate ends at
+/// its deadline, except for queueing delays. Quenching is therefore off, and the test tolerates one millisecond of
+/// lateness.
 #[test]
 fn oracle_13_6_d3_meets_all_deadlines_only_if_flows_come_in_their_order() {
     let unit = Duration::from_ms(20);
@@ -164,8 +165,8 @@ fn oracle_13_6_d3_meets_all_deadlines_only_if_flows_come_in_their_order() {
     }
 }
 
-/// Mean completion time of RCP divided by that of the omniscient scheduler, for `count` concurrent flows. Sizes are
-/// uniform from 0 to 2 MB, so that start-up costs little.
+/// Mean completion time under RCP divided by the mean completion time under the omniscient scheduler, for `count`
+/// concurrent flows. Sizes are uniform from 0 to 2 MB, so that start-up costs little.
 fn fair_over_shortest_first(count: u32) -> f64 {
     let topology = dumbbell(count);
     let (mut fair, mut least) = (0.0, 0.0);
@@ -179,7 +180,8 @@ fn fair_over_shortest_first(count: u32) -> f64 {
     fair / least
 }
 
-/// Headers are 2.7% of the bytes.
+/// For n flows with uniform sizes, the ideal ratio is (2n + 1)/(n + 2). The division by 1.027 removes the headers,
+/// which add 2.7% to the bytes.
 #[test]
 fn oracle_13_11_fair_shares_take_longer_than_the_shortest_first() {
     for count in [1, 5, 25] {
@@ -190,7 +192,8 @@ fn oracle_13_11_fair_shares_take_longer_than_the_shortest_first() {
     }
 }
 
-/// Mean completion time divided by the omniscient scheduler's, for `count` concurrent flows across the tree.
+/// Mean completion time divided by the mean completion time under the omniscient scheduler, for `count` concurrent
+/// flows across the tree.
 fn slowdown(bench: &Bench<'_>, count: u32) -> f64 {
     let (mut mean, mut least) = (0.0, 0.0);
     for seed in 0..16 {
@@ -211,7 +214,7 @@ fn application_throughput(bench: &Bench<'_>, count: u32) -> f64 {
     (0..16).map(met).sum::<usize>() as f64 / (16.0 * f64::from(count))
 }
 
-/// The prototype's values are from 40 to 100 runs; these are from 16 runs.
+/// The prototype's values are means over 40 to 100 runs; the values here are means over 16 runs.
 #[test]
 fn snapshot_13_mean_completion_times() {
     let topology = tree();
@@ -263,7 +266,8 @@ fn every_flow_of_a_thousand_random_cases_of_rcp_ends() {
     });
 }
 
-/// Routers keep the state of each flow. Routers that believe the requests grant no rates any more after enough losses.
+/// The routers keep state for each flow, as by default. Routers that only add up the rates in requests would, after
+/// enough losses, grant no rates any more.
 #[test]
 fn every_flow_of_a_thousand_random_cases_of_d3_ends() {
     all_end("d3", |random| {

@@ -61,12 +61,12 @@ pub(crate) struct Converged {
 }
 
 impl Converged {
-    /// A fabric whose hosts run `transport`, with the congestion points `points` if any.
+    /// A fabric whose hosts run `transport`, with the congestion points `points` if given.
     pub(crate) fn new(topology: Topology, transport: &str, points: Option<&str>, flows: Vec<Flow>) -> Self {
         Self::with(topology, transport, &[], points, flows, Config::default())
     }
 
-    /// As [`new`](Self::new), with settings of the transport, and with a configuration for link failures or packet
+    /// Like [`new`](Self::new), but with settings of the transport and with a configuration for link failures or packet
     /// loss.
     pub(crate) fn with(
         topology: Topology,

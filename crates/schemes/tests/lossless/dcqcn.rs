@@ -1,5 +1,5 @@
 //! DCQCN in the packet engine, with the parameters of the deployment. Flows share a bottleneck fairly, with a short
-//! queue and without pauses. They save other flows from pauses, and an incast loses nothing.
+//! queue and without pauses. Pauses do not stop other flows, and an incast loses no packet.
 
 use crate::converged::{Converged, DELAY, ENDLESS, RATE};
 use raddle_core::{Duration, Flow, FlowKey, LinkErrors, NodeId, PortId, Rate, Time};
@@ -50,7 +50,7 @@ fn flows_converge_to_fair_shares_of_a_bottleneck() {
     }
 }
 
-/// A flow without competition is never marked. It sends 1,000 packets of 1,084 B back to back at 40 Gb/s. The last
+/// A flow without competition gets no ECN mark. It sends 1,000 packets of 1,084 B back to back at 40 Gb/s. The last
 /// packet is serialized once more at the switch and crosses two links of 1 us.
 #[test]
 fn a_flow_alone_goes_at_line_rate() {
@@ -103,8 +103,8 @@ fn an_incast_of_sixteen_loses_nothing() {
     assert!(fabric.pauses() > 0, "line rate is too much in the first round trip");
 }
 
-/// Zhu et al., §2.2 and §6.1 (victim flow): an incast's pauses stop a flow to another destination. With DCQCN the flow
-/// is not affected.
+/// Zhu et al., §2.2 and §6.1 (victim flow): without rate control, an incast's pauses stop a flow to another
+/// destination. With DCQCN, this flow is not affected.
 #[test]
 fn a_victim_of_pauses_is_spared() {
     let victim_share = |transport, points| {
@@ -125,17 +125,18 @@ fn a_victim_of_pauses_is_spared() {
     assert!(victim_share("dcqcn", Some("red")) > 0.9);
 }
 
-/// Oracle 5 of transports.md §7: a flow without competition, whose first link loses 1% of all packets, gets the share
-/// (1 - p) / (1 + p (w - 1)) of it. Here w is the number of packets that leave between a loss and the arrival of its
-/// NAK. The next packet crosses two links of 1 us and 216.8 ns, and the NAK of 9.6 ns crosses both back. In these
-/// 4.4528 us 20.5 packets leave, so w is 22 with the lost packet.
+/// Oracle 5 of transports.md §7: a flow without competition, whose first link loses the share p = 1% of all packets,
+/// uses the share (1 - p) / (1 + p (w - 1)) of the link's rate. Here w is the number of packets that leave from a lost
+/// packet until the arrival of the NAK. The next packet crosses two links, each with 1 us of propagation and 216.8 ns
+/// of serialization. The NAK, with 9.6 ns of serialization, crosses both links back. In these 4.4528 us, 20.5 packets
+/// leave, so w is 22 including the lost packet.
 #[test]
 fn a_lossy_link_costs_a_window_a_loss() {
     const PACKETS: u64 = 50_000;
     let star = star(2);
     let link = star.link_id(NodeId(0), PortId(0));
     let errors = LinkErrors { seed: 1, loss: 0.01, links: Some([link].into()), ..LinkErrors::default() };
-    // With the default interval, a packet that is lost twice would cost 500 us.
+    // With the default NAK interval, a packet that is lost twice would cost 500 us.
     let soon = [("nak_interval", Value::Duration(Duration::from_us(10)))];
     let flows = vec![flow(0, 0, 1, 1_024 * PACKETS, Time::ZERO)];
     let config = Config { errors, ..Config::default() };

@@ -61,7 +61,7 @@ impl Lossless {
         self
     }
 
-    /// A simulation of these flows; `around` can wrap or replace the parts of a node.
+    /// A simulation of these flows; the function `around` can wrap or replace the parts of a node.
     pub(crate) fn simulation<O: Observer>(
         &self,
         flows: Vec<Flow>,
@@ -103,7 +103,7 @@ impl Lossless {
         Simulation::new(&self.topology, node, port, flows, self.config.clone(), observer)
     }
 
-    /// The same simulation with unchanged nodes and an observer that counts.
+    /// A simulation of these flows with unchanged nodes and an observer that counts events.
     pub(crate) fn counted(&self, flows: Vec<Flow>) -> Simulation<Counted> {
         self.simulation(flows, |_, node| node, Counted::default())
     }
@@ -179,7 +179,7 @@ pub(crate) fn assert_lossless<O: Observer>(simulation: &Simulation<O>, most_memo
 #[derive(Default)]
 pub(crate) struct Counted {
     pub(crate) delivered: Vec<Time>,
-    /// Number of flows with reordered frames.
+    /// Number of flows whose frames arrived out of order.
     pub(crate) reordered: u32,
     pub(crate) dropped: u32,
 }

@@ -41,7 +41,7 @@ impl Port {
             ..stream(src, src, sink, percent, Process::Constant)
         };
         let mut flows: Vec<Flow> = (0..).zip(offered).map(sends).collect();
-        flows.push(crate::ethernet::flow(sink, sink, 0, 64)); // the engine polls only hosts with flows
+        flows.push(crate::ethernet::flow(sink, sink, 0, 64)); // the engine polls only hosts that have flows
         let link = fabric.link(hosts, sink);
         let observer = ByPriority { link, bytes: [0; 8] };
         Self(fabric.simulation(flows, scripted(sink, script), observer))
@@ -83,12 +83,12 @@ fn oracle_8_11_shares() {
     }
     let mut port = Port::new(sixty_thirty_ten, &[(1, 100), (2, 100), (3, 100)], vec![(us(400), held)]);
     port.assert_rates(us(500), &[(1, 1.429), (2, 0.0), (3, 8.571)]);
-    // The pause expires at 3,755 us; the class gets no compensation for it.
+    // The pause expires at 3,755 us; the class gets no compensation for the pause.
     port.assert_rates(us(4_000), &[(1, 1.0), (2, 3.0), (3, 6.0)]);
 }
 
-/// Fig. 4: a low class that offers 7 Gb/s gets them until the medium and high classes together exceed 3 Gb/s. Above
-/// that it gets what they leave.
+/// Fig. 4: a low class with an offered load of 7 Gb/s gets this rate until the medium and high classes together exceed
+/// 3 Gb/s. Above that, the low class gets the remaining bandwidth.
 #[test]
 fn fig_4_a_low_class_gets_the_bandwidth_that_others_leave() {
     for (medium, high) in [(10, 10), (10, 20), (20, 20), (30, 40)] {

@@ -14,7 +14,7 @@ use raddle_wire::pfc::Pause;
 
 const FULL: Process = Process::Constant;
 
-/// The default upper watermark plus the headroom.
+/// The default upper watermark plus the headroom, in bytes.
 const MOST_MEMORY: u64 = 85_000 + 8_529;
 
 /// A flow that always has data to send.
@@ -65,8 +65,8 @@ fn oracle_8_3_saturation_tree() {
         let mut simulation = fabric.simulation(flows, |_, node| node, FirstPauses::default());
         let share = shares(&mut simulation, &[fabric.link(10, 4)], us(2_000), us(5_000))[0];
         assert_lossless(&simulation, MOST_MEMORY, routing);
-        // The paused link's stage on the way from the sink back to the sources. It follows from the level of the switch
-        // that the link leads to, and from whether the link leads up or down.
+        // The paused link's stage on the way from the sink back to the sources. The stage follows from the level of the
+        // switch that the link leads to, and from whether the link leads up or down.
         let stage = |&(link, at): &(LinkId, Time)| {
             let link = *fabric.topology.link(link).expect("a link");
             let (at_switch, before) = (xgft.level(link.from), xgft.level(link.to));
@@ -77,8 +77,8 @@ fn oracle_8_3_saturation_tree() {
         let first = |stage| pauses.iter().filter(|pause| pause.0 == stage).map(|pause| pause.1).min();
         let order: Vec<Time> = (0..5).filter_map(first).collect();
         assert_eq!(order.len(), 5, "{routing}: pauses reach the sources: {pauses:?}");
-        // With D-mod-k two sources share an uplink. They are paused because of that before the saturation tree reaches
-        // them.
+        // With D-mod-k, two sources share an uplink. Because of this bottleneck, they are paused before the saturation
+        // tree reaches them.
         assert!(!in_order || order.is_sorted(), "{routing}: from the sink backwards: {order:?}");
         assert_eq!(order.iter().min(), order.first(), "{routing}: at the sink first");
         share
@@ -88,7 +88,8 @@ fn oracle_8_3_saturation_tree() {
     assert!(random < 0.4, "the cold flow suffers from hot ones: {random}");
 }
 
-/// Two switches in a row, one sender, and a receiver that stops it. Each hop receives the expected number of bytes.
+/// Two switches in a row, one sender, and a receiver that stops the sender. Each hop receives the expected number of
+/// bytes.
 #[test]
 fn oracle_8_10_a_stopped_sink_fills_the_line_hop_by_hop() {
     let topology = builders::dumbbell(1, 1, RATE, RATE, Duration::from_ns(50)).expect("valid");
@@ -131,7 +132,8 @@ fn oracle_8_10_a_pause_runs_out_by_itself() {
     let flows = vec![greedy(0, 0, 1), flow(1, 1, 0, 1_500)];
     let script = vec![(us(100), pause(1, 0xFFFF))];
     let mut simulation = fabric.simulation(flows, scripted(1, script), Counted::default());
-    // The pause arrives after 51.2 ns and 50 ns, and lasts 65,535 times 51.2 ns. One frame was in transmission.
+    // The pause arrives after 51.2 ns of serialization and 50 ns of propagation, and lasts 65,535 times 51.2 ns. One
+    // frame was in transmission when the pause arrived.
     let near = fabric.link(3, 1);
     run(&mut simulation, us(103));
     let stopped = carried(&simulation, near);
@@ -143,8 +145,8 @@ fn oracle_8_10_a_pause_runs_out_by_itself() {
     assert_lossless(&simulation, MOST_MEMORY, "a line");
 }
 
-/// A tree of two levels in which the two links down to the receiver's leaf are slowed. Random routing splits the load
-/// equally.
+/// Slows some links of a tree, each to the given percentage of its rate, and sends one flow of 90% load to host `dst`.
+/// Returns the utilisation of the host's link.
 fn share_of(
     topology: Topology,
     slowed: &[(u32, u32, u64)],
@@ -166,7 +168,8 @@ fn share_of(
     share
 }
 
-/// The links down to P4's half of a 2-ary 3-tree. Path_(1 + 2a + b) of §6.4 crosses the root with plane digits b, a.
+/// The links from the roots down to the half of a 2-ary 3-tree that contains host 4, and their rates in percent. Path
+/// number 1 + 2a + b of specifications/cee.md §6.4 crosses the root with the plane digits b and a.
 fn fig_9() -> [(u32, u32, u64); 4] {
     let xgft = Xgft::new(XgftSize::k_ary_n_tree(2, 3));
     let leaf = xgft.parent(raddle_core::NodeId(0), 0);

@@ -1,4 +1,4 @@
-//! Lossless fabrics lose no packet, and no flow waits for ever if links cannot form a cycle of dependencies.
+//! Lossless fabrics lose no packet, and no flow waits for ever unless links form a cycle of dependencies.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -198,7 +198,8 @@ fn a_ring_deadlocks_and_the_watchdog_names_it() {
     assert_lossless(&simulation, 85_000 + 8_529, "a ring");
 }
 
-/// If each flow crosses only one link of the ring, there is no such cycle, whichever hosts stop. A tree never has one.
+/// If each flow crosses only one link of the ring, links cannot wait for each other in a cycle, whichever hosts stop.
+/// In a tree, links never wait in a cycle.
 #[test]
 fn the_watchdog_is_silent_where_something_may_yet_go() {
     let stopped = |host| (0..40).map(|i| (us(50 + 1_000 * i), pause(host, 0xFFFF))).collect::<Vec<_>>();
@@ -234,7 +235,7 @@ fn line() -> Topology {
 fn a_link_that_comes_up_again_is_paused_again() {
     for threads in [1, 2] {
         let mut fabric = Lossless::new(line(), "ecmp");
-        // The sender's pause expires long before the repair, 4 ms later.
+        // The repair comes 4 ms after the failure; by then, the sender's pause has expired.
         fabric.config.changes = vec![
             change(&fabric.topology, [0, 2], us(2_000), false),
             change(&fabric.topology, [0, 2], us(6_000), true),
@@ -275,7 +276,8 @@ fn a_sender_goes_on_after_its_link_failed_under_a_frame() {
     }
 }
 
-/// The same with paused traffic: all memory is released, so that later flows run at full rate.
+/// A link fails while traffic is paused, and comes up again. All memory is released, so that later flows run at full
+/// rate.
 #[test]
 fn failures_amid_pauses_leave_no_memory_behind() {
     for routing in ["d-mod-k", "random-up"] {
@@ -305,7 +307,8 @@ fn failures_amid_pauses_leave_no_memory_behind() {
     }
 }
 
-/// A frame from a slow link to a fast link never blocks another frame, and its transmission has no gap (pitfall 22).
+/// A frame from a slow link to a fast link never blocks another frame, and its transmission has no gap (pitfall 22 of
+/// specifications/cee.md).
 #[test]
 fn a_frame_from_a_slow_link_waits_until_it_can_go_in_one_piece() {
     let topology = crossbar(3);
@@ -323,7 +326,7 @@ fn a_frame_from_a_slow_link_waits_until_it_can_go_in_one_piece() {
     assert_lossless(&simulation, 4_000, "a slow link");
 }
 
-/// Control frames cross a slowed link at its full rate (pitfall 19).
+/// Control frames cross a slowed link at the full line rate (pitfall 19 of specifications/cee.md).
 #[test]
 fn pauses_cross_a_slowed_link_at_its_full_rate() {
     let slow = link(&crossbar(2), NodeId(1), NodeId(2));
@@ -348,7 +351,7 @@ impl Forwarder for Mirror {
     }
 }
 
-/// A port can be about to send a frame and owe its neighbour a pause at the same time. It then sends both, one after
+/// A port can be about to send a data frame when it must also send a pause. The port then sends both frames, one after
 /// the other.
 #[test]
 fn a_pause_may_be_due_at_the_port_that_begins_to_send() {

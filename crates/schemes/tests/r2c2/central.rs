@@ -129,7 +129,8 @@ fn every_byte_arrives_and_the_controller_forgets_finished_flows() {
     }
 }
 
-/// Bytes that an event puts on links when every node already sends `flows` flows: as counted, and by the formula.
+/// Bytes that an event puts on links when every node already sends `flows` flows: first as counted in the simulation,
+/// then as given by the formula.
 fn bytes_of_an_event(topology: &Arc<Topology>, flows: u32) -> (u64, u64) {
     let nodes = topology.node_count() as u32;
     let (newcomer, controller) = (9, NodeId(0));
@@ -137,7 +138,7 @@ fn bytes_of_an_event(topology: &Arc<Topology>, flows: u32) -> (u64, u64) {
     for id in 0..nodes * flows {
         let src = id % nodes;
         let mut flow = flow(id, src, (src + 1) % nodes, LONG, Time::ZERO);
-        flow.app_rate = Some(Rate::from_bps(1_000_000)); // the data traffic matters little here
+        flow.app_rate = Some(Rate::from_bps(1_000_000)); // little data traffic
         base.push(flow);
     }
     let mut more = base.clone();
@@ -160,7 +161,7 @@ fn bytes_of_an_event(topology: &Arc<Topology>, flows: u32) -> (u64, u64) {
 fn oracle_o10_the_bytes_of_an_event_follow_the_formula_of_figure_19() {
     let topology = torus(&[8, 8, 8]);
     let (counted, formula) = bytes_of_an_event(&topology, 1);
-    // An event takes 2 hops to the controller. The hops from the controller to all nodes are 3,072.
+    // An event takes 2 hops to the controller. The controller's packets to all nodes take 3,072 hops in total.
     assert_eq!(formula, 2 * (36 + 16 + 6) + 3_072 * (36 + 6));
     assert_eq!(counted, formula);
     let small = torus(&[4, 4, 4]);
@@ -173,7 +174,7 @@ fn oracle_o10_the_bytes_of_an_event_follow_the_formula_of_figure_19() {
 #[test]
 fn many_rates_take_several_messages() {
     let topology = torus(&[4]);
-    // 16 rates fit into 100 bytes.
+    // At most 16 rates of 6 bytes fit into a payload of 100 bytes.
     let small = r2c2::Params { mtu: 100, synchronous: true, only_lasting: true, ..r2c2::Params::default() };
     let flows = (0..40).map(|id| flow(id, 1, 2, LONG, Time::ZERO)).collect();
     let rack =

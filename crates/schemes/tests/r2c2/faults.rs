@@ -183,20 +183,20 @@ impl Schedule {
             if self.outages.is_empty() {
                 assert_eq!(known, alive, "{what}");
             } else {
-                // A flow is given up without a report if its ends are cut off from each other.
+                // A node gives up a flow without a report if the two ends of the flow cannot reach each other.
                 assert!(known <= alive, "{what}: {known} of at most {alive} flows");
             }
         }
     }
 
-    /// Asserts that no packet is lost at a dead link that all nodes know of. Packets that were in flight before that
-    /// are given time to arrive.
+    /// Asserts that no packet is lost at a dead link once all nodes know of the failure and the packets already in
+    /// flight have had time to arrive.
     fn assert_nobody_uses_dead_links(&self, rack: &Rack, what: &str) {
         let under_way = Duration::from_ms(3);
         for &(at, node, port) in &rack.simulation.observer().dead_ends {
             let link = self.topology.link_id(node, port);
             let outages = || self.outages.iter().filter(|outage| outage.links.contains(&link));
-            // Nodes learn of a link's changes in order.
+            // Nodes learn of the changes of a link in the order of the changes.
             let discovery = outages().map(|outage| outage.discovery_us).max().unwrap_or(0);
             let found_out = |outage: &Outage| {
                 let changes = [Some(outage.from_us), outage.until_us];
@@ -210,7 +210,7 @@ impl Schedule {
     }
 }
 
-/// The flows that were opened and not closed.
+/// The flows that were opened and are not closed yet.
 fn open_flows(rack: &Rack) -> BTreeSet<FlowKey> {
     let mut open = BTreeSet::new();
     for (_, report) in &rack.simulation.observer().reports {
@@ -232,7 +232,7 @@ fn recover(seeds: std::ops::Range<u64>, kinds: Kinds) -> BTreeMap<String, u64> {
         let what = format!("seed {seed}");
         schedule.assert_recovered(&rack, &what);
         if !kinds.corruption {
-            schedule.assert_nobody_uses_dead_links(&rack, &what); // a corrupted hop counter may lead to any port
+            schedule.assert_nobody_uses_dead_links(&rack, &what); // a corrupted hop counter can misroute a packet
         }
         for (reason, count) in &rack.simulation.observer().reasons {
             *reasons.entry(reason.clone()).or_default() += count;
@@ -300,7 +300,8 @@ fn oracle_o11_a_repaired_node_learns_all_flows_from_repeated_broadcasts() {
     schedule.outages = vec![Outage { links, from_us: 500, until_us: Some(1_200), discovery_us: 40 }];
     let rack = schedule.run(Some(us(4_000)));
     schedule.assert_recovered(&rack, "");
-    // The flow from node 6 and the flow to node 6 from node 1 are gone, and neither node starts another flow.
+    // Two of 16 flows have ended: the flow from node 6, and the flow from node 1 to node 6. Neither node starts another
+    // flow.
     assert_eq!(rack.nodes[6].lock().expect("no panic").table().len(), 14);
 }
 

@@ -192,7 +192,8 @@ fn params(stream: &mut Stream) -> Params {
     }
 }
 
-/// Gives a host all kinds of packets, drops of its own packets, corruption and link changes, and polls its outputs.
+/// Sends a host all kinds of packets, reports drops of its own packets, corruption and link changes, and polls its
+/// outputs.
 fn torment(host: &mut impl Host, topology: &Topology, id: NodeId, stream: &mut Stream, hop_bits: u32) {
     let links: Vec<LinkId> = topology.links().map(|(link, _)| link).collect();
     let nodes = topology.node_count() as u16;

@@ -64,7 +64,7 @@ fn permutation(protocol: Protocol, dst: impl Fn(u32) -> u32, expected: f64) {
 
 #[test]
 fn oracle_o9_a_vlb_permutation_gives_every_flow_the_same_half() {
-    // A shift by (3, 5).
+    // Each node sends to the node that is shifted by (3, 5).
     permutation(Protocol::Vlb, |src| (src % 8 + 3) % 8 + 8 * ((src / 8 + 5) % 8), 0.475 * 10e9);
 }
 
@@ -107,7 +107,8 @@ fn oracle_o10_a_broadcast_of_a_folded_clos_crosses_544_links() {
     for flow in [flow(0, 7, 490, 1, Time::ZERO), flow(0, 300, 301, 1, Time::ZERO)] {
         let rack = rack(&Arc::new(clos.clone()), params, vec![flow], None, vec![], None);
         let control: u64 = rack.simulation.link_stats().iter().map(|link| link.control_bytes).sum();
-        // To the leaf, to the leaf's other hosts, to one spine, to the other leaves, and to their hosts.
+        // Number of packet copies in one broadcast: 1 to the leaf, 15 to the leaf's other hosts, 1 to one spine, 31 to
+        // the other leaves, and 31 · 16 to the hosts of these leaves.
         assert_eq!(control, 2 * 16 * (1 + 15 + 1 + 31 + 31 * 16), "one START and one FINISH");
     }
 }
@@ -188,7 +189,7 @@ fn oracle_o12_other_flows_use_the_rate_that_a_host_limited_flow_leaves() {
     let topology = torus(&[8, 8, 8]);
     let mut flows = vec![flow(0, 0, 2, LONG, Time::ZERO), flow(1, 0, 2, 2_000_000_000, Time::ZERO)];
     flows[1].app_rate = Some(Rate::from_gbps(2));
-    // Without an allocation at the start, the first rate is that of the first computation, which counts both flows.
+    // Without an allocation at the start, the first rate comes from the first computation, which includes both flows.
     let params = Params { start: raddle_schemes::transport::r2c2::StartPolicy::Line, ..Params::default() };
     let rack = rack(&topology, params, flows, Some(us(20_000)), vec![], None);
     let heard = rack.simulation.observer();
@@ -205,7 +206,8 @@ fn oracle_o12_other_flows_use_the_rate_that_a_host_limited_flow_leaves() {
     assert!(risen.since(first) <= Duration::from_us(1_000), "within 2 rho");
     let (open, limited) =
         (rate(heard, us(10_000), us(20_000), of(1)), rate(heard, us(10_000), us(20_000), of(2)));
-    // The estimate is rounded up. It includes headers, because the limiter does not know the application's rate.
+    // The estimated demand is rounded up. The estimate includes headers, because the limiter does not know the
+    // application's rate.
     assert!((limited / 2.048e9 - 1.0).abs() < 0.02, "{limited}");
     assert!((open / 7.5e9 - 1.0).abs() < 0.03, "{open}");
 }

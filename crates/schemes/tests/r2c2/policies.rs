@@ -65,7 +65,7 @@ fn a_class_gets_the_rate_that_higher_classes_leave() {
 
 #[test]
 fn a_class_may_starve_another_and_then_it_takes_over() {
-    // The 4.75 MB of the first class take 4 ms.
+    // The 4.75 MB of the higher priority class take 4 ms.
     let flows = vec![Flow { priority: 1, ..over_the_link(1, 1, 1 << 30) }, over_the_link(2, 2, 4_750_000)];
     let rack = rack(&torus(&[10]), params(Policy::Weights), flows, Some(us(9_000)), Vec::new(), None);
     let heard = rack.simulation.observer();
@@ -112,8 +112,8 @@ fn completions(policy: Policy, flows: Vec<Flow>) -> BTreeMap<u32, Time> {
 #[test]
 fn flows_in_a_hurry_are_in_time_if_weights_follow_deadlines() {
     let due = |ms| Some(Duration::from_ms(ms));
-    // Together the flows need 8.3 Gbps. With fair shares of a third, the first 3 MB would take 8 ms; its deadline is 5
-    // ms.
+    // To meet their deadlines, the flows together need 8.3 Gbps. With a fair share of one third, the 3 MB of the first
+    // flow would take 8 ms, but the deadline of the first flow is 5 ms.
     let flows = || {
         vec![
             Flow { deadline: due(5), ..over_the_link(0, 1, 3_000_000) },
@@ -140,7 +140,8 @@ fn a_new_weight_is_known_to_all() {
     crate::rack::assert_converged(&rack, &[]);
     let shares = rack.nodes[7].lock().expect("no panic").compute_all();
     let rate_of = |src: u32| shares.iter().find(|(key, _)| NodeId(key >> 16) == NodeId(src)).expect("live").1;
-    // The flow started with a weight of 26, and has been faster than its deadline required.
+    // The first flow started with a weight of 26. Its weight is lower now, because the flow has been faster than its
+    // deadline required.
     let ratio = rate_of(1) / rate_of(2);
     assert!((10.0..22.0).contains(&ratio), "{shares:?}");
 }

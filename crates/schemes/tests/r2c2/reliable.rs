@@ -18,8 +18,8 @@ const LONG: u64 = 1 << 40;
 
 const RELIABLE: fn() -> Params = || Params { reliable: true, ..Params::default() };
 
-/// Asserts that every byte of every flow has arrived and that both ends of each flow know. Returns the number of
-/// retransmissions.
+/// Asserts that every byte of every flow has arrived and that both ends of each flow have reported its end. Returns the
+/// number of retransmissions.
 fn assert_all_arrived(topology: &Topology, rack: &Rack, flows: &[Flow]) -> u64 {
     let heard = rack.simulation.observer();
     let mut opened = BTreeMap::new();
@@ -46,7 +46,7 @@ fn assert_all_arrived(topology: &Topology, rack: &Rack, flows: &[Flow]) -> u64 {
     for (_, link, packet) in &heard.sent {
         let Header::R2c2Data(data) = &packet.header else { continue };
         if topology.link(*link).map(|link| link.from) != Some(packet.src()) {
-            continue; // its hop index was corrupted on the way
+            continue; // the packet's hop index was corrupted on the way
         }
         let (bytes, times) = packets.entry(data.flow.into()).or_default().entry(data.seq).or_default();
         assert!(*times == 0 || *bytes == u64::from(data.plen), "packet {} has changed", data.seq);
@@ -56,7 +56,7 @@ fn assert_all_arrived(topology: &Topology, rack: &Rack, flows: &[Flow]) -> u64 {
     for (key, flow) in &opened {
         let sent = &packets[key];
         assert_eq!(sent.values().map(|&(bytes, _)| bytes).sum::<u64>(), flows[flow.index()].size.0);
-        // The log lacks packets that their own node dropped.
+        // The log does not contain packets that their own source dropped.
         assert!(sent.values().map(|&(_, times)| times - 1).sum::<u32>() <= closed[key]);
     }
     assert_eq!(rack.simulation.packets_inside(), 0);
@@ -79,7 +79,7 @@ fn isolation(topology: &Topology, node: u32, from: Time, to: Time) -> [Change; 2
     outage((0..4).flat_map(|port| duplex(topology, node, port)).collect(), from, to)
 }
 
-/// The bytes delivered more than once, as a share of the bytes of the flows.
+/// The number of bytes that were delivered more than once, divided by the number of bytes of the flows.
 fn needless(rack: &Rack, flows: &[Flow]) -> f64 {
     let needed: u64 = flows.iter().map(|flow| flow.size.0).sum();
     let delivered = rack.simulation.totals().delivered_bytes;
@@ -89,7 +89,7 @@ fn needless(rack: &Rack, flows: &[Flow]) -> f64 {
 #[test]
 fn hardly_anything_is_repeated_where_nothing_is_lost() {
     let topology = torus(&[4, 4, 4]);
-    // The first load queues tens of packets, the second hardly any.
+    // With the short gap between flows, queues hold tens of packets; with the long gap, hardly any.
     for gap_ns in [200, 1_000] {
         let flows = random_flows(64, 1_000, 60_000, gap_ns, 9);
         for protocol in [Protocol::Rps, Protocol::Vlb, Protocol::Ecmp] {
@@ -149,7 +149,8 @@ fn flows_go_on_when_their_links_are_back() {
     for protocol in [Protocol::Rps, Protocol::Vlb, Protocol::Ecmp] {
         let mut changes: Vec<Change> = outage(duplex(&topology, 5, 0), us(300), us(1_500)).into();
         changes.extend(outage(duplex(&topology, 9, 2), us(700), us(900)));
-        // Node 6 is unreachable for twice as long as flow numbers rest, while flows to and from it are half done.
+        // Node 6 becomes unreachable while flows to and from it are half complete. The outage lasts twice the time for
+        // which a node does not reuse a flow number.
         changes.extend(isolation(&topology, 6, us(1_000), us(21_000)));
         let params = Params { protocol, ..RELIABLE() };
         let rack =
@@ -159,7 +160,7 @@ fn flows_go_on_when_their_links_are_back() {
         let away = (us(3_000), us(21_000));
         let sent = rate(heard, away.0, away.1, |packet| [packet.src(), packet.dst()].contains(&NodeId(6)));
         assert!(sent < 1.0, "{protocol:?}: nothing is sent to where no way leads");
-        // The remaining data ends soon after.
+        // The remaining data is sent soon after the repair.
         let last = heard.sent.last().expect("packets").0;
         assert!(last < us(30_000), "{protocol:?} {last}");
         assert_converged(&rack, &[]);

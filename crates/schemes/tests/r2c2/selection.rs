@@ -69,7 +69,7 @@ fn measured_throughput_follows_the_selection() {
 
 #[test]
 fn young_flows_are_left_alone() {
-    // At the first selection, after 400 us, one flow is younger than ten ticks.
+    // At the time of the first selection, after 400 us, one flow is younger than ten ticks.
     let mut flows = neighbours();
     flows[2].start = us(390);
     let rack = rack(&torus(&[4, 4, 4]), params(Selecting::One), flows, Some(us(600)), Vec::new(), None);
@@ -93,7 +93,7 @@ fn a_rack_without_flows_comes_to_rest() {
 #[test]
 fn the_token_skips_the_dead_and_survives_its_holders() {
     let topology = torus(&[4, 4, 4]);
-    // Node 1 would hold the token first. It fails before its turn, and node 2 fails later.
+    // Node 1 would be the first to hold the token, but fails before its turn. Node 2 fails later.
     let links = |node: u32| {
         let node = raddle_core::NodeId(node);
         topology.links_from(node).flat_map(|(id, _)| [id, topology.reverse(id)]).collect::<Vec<_>>()
@@ -231,8 +231,8 @@ fn halves_that_have_chosen_on_their_own_agree_when_they_meet_again() {
     });
     let links: Vec<LinkId> = cut.iter().flat_map(|&link| [link, topology.reverse(link)]).collect();
     let change = |at, up| Change { at: us(at), links: links.clone(), up, discovery: Duration::from_us(10) };
-    // Without competition, the flow gains by using all links of its half. Later each link has another flow, and it does
-    // not.
+    // Without competition, the flow gains by using all links of its half. Later each link carries another flow, and the
+    // flow gains nothing by using more links.
     let mut flows = vec![flow(0, 2, 3, 1 << 40, us(0))];
     let others = (1..).zip(topology.links());
     flows.extend(others.map(|(id, (_, link))| flow(id, link.from.0, link.to.0, 1 << 40, us(2_100))));

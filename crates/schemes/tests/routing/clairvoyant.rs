@@ -51,7 +51,8 @@ fn each_flow_has_a_core_of_its_own_from_the_first_packet_on() {
     assert_eq!(heard.delivered.len(), 4);
 }
 
-/// Both directions of a connection are selected. In the authors' simulation, acknowledgements take ECMP's path instead.
+/// Paths are selected for both directions of a connection. In the authors' simulation code, acknowledgements take the
+/// path of ECMP instead.
 #[test]
 fn oracle_6_2_directions() {
     let topology = fabric(TESTBED);

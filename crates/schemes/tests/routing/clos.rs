@@ -26,7 +26,7 @@ pub(crate) const TORS: [NodeId; 4] = [NodeId(8), NodeId(9), NodeId(10), NodeId(1
 pub(crate) const AGGREGATIONS: [NodeId; 4] = [NodeId(12), NodeId(13), NodeId(14), NodeId(15)];
 pub(crate) const CORES: [NodeId; 4] = [NodeId(16), NodeId(17), NodeId(18), NodeId(19)];
 
-/// A fabric with 10 Gb/s and 2 us per link and Ethernet framing: 31.8 us across pods and back
+/// A fabric with 10 Gb/s and 2 us per link and Ethernet framing. A round trip between pods takes 31.8 us
 /// (specifications/expeditus.md §1.4).
 pub(crate) fn fabric(size: ClosSize) -> Arc<Topology> {
     let topology = clos(size, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
@@ -157,7 +157,7 @@ pub(crate) fn run(
     let (flows, mut script) = match traffic {
         Traffic::Tcp(flows) => (flows, None),
         Traffic::Script(packets) => {
-            // The engine polls a host only after an event. Each host therefore gets a flow, which it ignores.
+            // The engine polls a host only after an event. Each host therefore gets a flow, which the host ignores.
             let mut hosts: Vec<u32> = packets.iter().map(|(_, packet)| packet.src().0).collect();
             hosts.sort_unstable();
             hosts.dedup();

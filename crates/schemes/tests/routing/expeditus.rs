@@ -36,7 +36,7 @@ impl Ran {
         self.seen().iter().filter(|seen| seen.is_tagged(true)).collect()
     }
 
-    /// Requests, responses and answers; merged and installed.
+    /// Counts of requests, responses and answers, then counts of merged responses and installed entries.
     fn counts(&self) -> ([u64; 3], [u64; 2]) {
         let counters = &self.counters;
         let edge = [&counters.requests, &counters.responses, &counters.answered].map(Counter::get);
@@ -82,25 +82,28 @@ fn assert_times(times: &[f64], hops: &[f64]) {
     );
 }
 
-/// Oracle §11.5 and the times of §5.5: a flow from the first host of the first pod to the last host of the second. (The
-/// specification's SYN has an option, and its tags make some frames a little longer: its 16.55 us are 16.54 us here.)
+/// Oracle §11.5 and the times of §5.5: a flow from the first host of the first pod to the last host of the second. (In
+/// the specification, the SYN has an option, and tags make some frames a little longer. The specification's 16.55 us
+/// are therefore 16.54 us here.)
 #[test]
 fn oracle_11_5_a_connection_between_pods() {
     let topology = fabric(TESTBED);
     let ran = expeditus(&topology, &[], Traffic::Tcp(vec![flow(0, 0, 7, 1, Time::ZERO)]), Config::default());
     let [src, dst] = [TORS[0], TORS[3]];
 
-    // The SYN: 2.07 us to its edge switch, 10.34 us to the destination's edge switch.
+    // The SYN arrives at the source's edge switch after 2.07 us, and at the destination's edge switch after 10.34 us.
     let up = ran.arrivals(src, from_host(0));
     assert_times(&up[..1], &[1.0]);
     assert_times(&ran.arrivals(dst, |seen| seen.is_tagged(false)), &[5.0]);
-    // The SYN's answer: 16.54 us to the aggregation switch, 18.60 us to the edge switch.
+    // The answer to the SYN arrives at the source's aggregation switch after 16.54 us, and at the source's edge switch
+    // after 18.60 us.
     let of_syn = |seen: &Seen| seen.is_tagged(true) && seen.packet.src() == NodeId(7);
     let aggregations = ran.seen().iter().filter(|seen| AGGREGATIONS[..2].contains(&seen.to) && of_syn(seen));
     let merged: Vec<f64> = aggregations.map(|seen| seen.arrived.as_ns_f64()).collect();
     assert_times(&merged, &[8.0]);
     assert_times(&ran.arrivals(src, of_syn), &[9.0]);
-    // The SYN-ACK, which is itself a request: 22.74 us. The next packet of the flow: 26.87 us.
+    // The SYN-ACK, which is itself a request, arrives after 22.74 us. The next packet of the flow arrives after 26.87
+    // us.
     assert_times(&ran.arrivals(src, |seen| seen.is_tagged(false)), &[11.0]);
     assert_times(&up[1..2], &[13.0]);
 
@@ -109,7 +112,8 @@ fn oracle_11_5_a_connection_between_pods() {
     assert_eq!(ran.counts(), ([2, 2, 2], [2, 2]));
     assert_eq!(ran.counters.fallbacks.get(), 0, "no packet came while an answer was out");
     assert!(!ran.simulation.observer().hosts_saw_tags());
-    // All frames have the minimum size on the wire. Packet sizes still show the loads: of 2 uplinks, then of 2 cores.
+    // All frames have the minimum size on the wire. The packet sizes still show the number of loads: the loads of 2
+    // uplinks, then the loads of 2 cores.
     let sizes: Vec<u32> = ran.responses().iter().map(|seen| seen.packet.size).collect();
     assert_eq!(
         sizes.iter().filter(|&&size| size == 43).count(),
@@ -196,7 +200,8 @@ fn oracle_11_5_an_answer_lost_at_the_core() {
     assert_eq!((ran.counts(), ran.counters.fallbacks.get()), (([1, 1, 0], [0, 0]), 9));
 }
 
-/// Oracle §11.5: an answer that is lost below the source's aggregation switch has installed an entry at that switch.
+/// Oracle §11.5: an answer that is lost between the source's aggregation switch and edge switch has already installed
+/// an entry at the aggregation switch.
 #[test]
 fn oracle_11_5_an_answer_lost_below_the_aggregation_switch() {
     let topology = fabric(TESTBED);
@@ -215,8 +220,8 @@ fn oracle_11_5_a_flow_that_idled_asks_again() {
             let clock = [("pst_clock", Value::Choice(clock))];
             let ran = losing_at(lossy, &topology, &clock, traffic, Config::default());
             assert_eq!(ran.counts().0, [2, 2, answered]);
-            // One entry expires at the edge switch. If the answer got that far, so does one at the aggregation switch
-            // on the new path.
+            // One entry expires at the edge switch. If the answer to the first request was not lost, the entry at an
+            // aggregation switch can expire too.
             assert!(ran.counters.expired.get() >= 1);
         }
     }
@@ -295,7 +300,7 @@ fn elephants_avoid_each_other() {
     assert!(last < Some(ns(1_200_000 + 2_700_000)), "{last:?}");
 }
 
-/// §3.7: flows with a shared entry use the same path. None of them starts a selection while the entry is fresh.
+/// §3.7: flows with a shared entry use the same path. None of them starts a selection until the entry expires.
 #[test]
 fn oracle_3_7_collisions_in_hardware_mode() {
     let topology = fabric(TESTBED);
@@ -367,7 +372,7 @@ fn oracle_5_6_a_flow_leaves_a_dead_uplink() {
     }
 }
 
-/// §5.6: the entry expires even if the outage falls between two packets of the flow.
+/// §5.6: the entry of a port that went down expires even if the outage begins and ends between two packets of the flow.
 #[test]
 fn oracle_5_6_a_flow_asks_again_after_an_outage_that_it_missed() {
     let topology = fabric(TESTBED);

@@ -116,14 +116,15 @@ impl Fabric {
         }
     }
 
-    /// The switches on a new flow's path after its selection.
+    /// Lets a new flow from `src` to `dst` select a path. Returns the switches on this path.
     fn selected(&mut self, src: u32, dst: u32) -> Vec<NodeId> {
         let packet = datagram(src, dst, self.src_port, 0);
         self.src_port += 1;
         self.selected_for(src, packet)
     }
 
-    /// The switches on the path, after its selection, of the flow of a packet from `src`.
+    /// Sends a packet from `src` twice: first to let the packet's flow select a path, then along this path. Returns the
+    /// switches on the path.
     fn selected_for(&mut self, src: u32, packet: Packet) -> Vec<NodeId> {
         let leaf = self.topology.links_from(NodeId(src)).next().expect("a link").1;
         let (at, arrival) = (leaf.to, leaf.to_port);
@@ -132,7 +133,7 @@ impl Fabric {
     }
 }
 
-/// S1, numbered from 0: aggregation switch 1, then core 0 of its plane.
+/// Oracle S1, numbered from 0: the flow selects aggregation switch 1, then core 0 of the plane of this switch.
 #[test]
 fn oracle_s1_both_stages() {
     for _ in 0..4 {
@@ -163,7 +164,7 @@ fn rdma_flows_of_two_hosts_select_paths_of_their_own() {
     assert_eq!(fabric.selected_for(0, write(0xC000))[1], AGGREGATIONS[1], "the first one keeps its path");
 }
 
-/// S6: the source's first aggregation switch has lost half of its cores. Within the pod that has no effect.
+/// Oracle S6: the source's first aggregation switch has lost half of its cores. Within the pod that has no effect.
 #[test]
 fn oracle_s6_multipliers_at_the_source() {
     for (multipliers, aggregation) in [("auto", 1), ("off", 0)] {
@@ -177,7 +178,8 @@ fn oracle_s6_multipliers_at_the_source() {
     }
 }
 
-/// S7: the destination's first aggregation switch has lost half of its cores. Without multipliers there would be a tie.
+/// Oracle S7: the destination's first aggregation switch has lost half of its cores. Without multipliers there would be
+/// a tie.
 #[test]
 fn oracle_s7_multipliers_at_the_destination() {
     for (multipliers, aggregation) in [("auto", 1), ("off", 0)] {
@@ -190,7 +192,7 @@ fn oracle_s7_multipliers_at_the_destination() {
     }
 }
 
-/// S8: a multiplied load is at most 7.
+/// Oracle S8: a multiplied load is at most 7.
 #[test]
 fn oracle_s8_saturation() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -199,8 +201,8 @@ fn oracle_s8_saturation() {
     assert_eq!(fabric.selected(0, 7)[1], AGGREGATIONS[1]);
 }
 
-/// S9: a flow from the second pod to the first. The first aggregation switch there has lost its first core. That core
-/// is not selected, even if the other core is full.
+/// Oracle S9: a flow from the second pod to the first. The first aggregation switch of the first pod has lost its first
+/// core. This core is not selected, even if the other core is full.
 #[test]
 fn oracle_s9_a_core_that_does_not_arrive() {
     for (ingress, egress) in [([0, 6], [0, 5]), ([0, 7], [0, 2])] {
@@ -214,7 +216,7 @@ fn oracle_s9_a_core_that_does_not_arrive() {
     }
 }
 
-/// S11: a source's uplink that is down has load 7 and is not selected.
+/// Oracle S11: a source's uplink that is down has load 7 and is not selected.
 #[test]
 fn oracle_s11_a_dead_uplink() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -224,7 +226,7 @@ fn oracle_s11_a_dead_uplink() {
     assert_eq!(fabric.selected(0, 7)[1], AGGREGATIONS[1]);
 }
 
-/// S12: one stage with eight spines; the fourth spine wins.
+/// Oracle S12: one stage with eight spines; the fourth spine wins.
 #[test]
 fn oracle_s12_leaf_spine() {
     let mut fabric = Fabric::new(ClosSize::leaf_spine(2, 2, 8), &[]);
@@ -234,8 +236,8 @@ fn oracle_s12_leaf_spine() {
     assert_eq!(fabric.selected(0, 3), [source, NodeId(6 + 3), destination]);
 }
 
-/// All flows that arrive before the loads change make the same selection. The paper's scheme has this herding, so it
-/// stays.
+/// All flows that arrive before the loads change make the same selection. This herding is a property of the paper's
+/// scheme.
 #[test]
 fn flows_herd_within_a_period() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -243,13 +245,13 @@ fn flows_herd_within_a_period() {
     assert!((0..100).all(|_| fabric.selected(0, 7)[1] == AGGREGATIONS[1]));
 }
 
-/// §5.2: packets that the edge switch itself sends up count as load. Exp-responses are frames of 64 bytes here, 489 per
-/// level.
+/// §5.2: packets that the edge switch itself sends up count as load. Exp-responses are frames of 64 bytes here, and 489
+/// of these frames are one level of load.
 #[test]
 fn oracle_5_2_answers_count_as_sent() {
     let mut fabric = Fabric::new(TESTBED, &[]);
     for _ in 0..1_200 {
-        fabric.selected(0, 7); // by either plane, according to their loads
+        fabric.selected(0, 7); // the answers return by either plane, according to the loads of the planes
     }
     let mut packet = datagram(7, 0, 1, 0);
     fabric.forward(TORS[3], &mut packet, PortId(1));

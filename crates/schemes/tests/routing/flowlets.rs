@@ -23,9 +23,11 @@ struct Heard {
     topology: Arc<Topology>,
     /// Delivery times of flows, by the flow's key in packets.
     delivered: BTreeMap<FlowKey, Time>,
-    /// Number of packets with an overlay header, of probes, and of packets of both kinds that crossed a host's link.
+    /// Number of packets with an overlay header.
     overlays: u64,
+    /// Number of probes.
     probes: u64,
+    /// Number of packets of both kinds that crossed a host's link.
     told_hosts: u64,
     drops: BTreeMap<&'static str, u64>,
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// A SYN from 10.0.0.1:40000 to 10.0.0.2:5001, ECT(0), with MSS, SACK permitted, timestamps and window scale.
 const SYN: &str = "0800 4502003c000140004006 26b7 0a0000010a000002 9c401389000003e800000000a002faf000000000 \
                    020405b40402080a000010000000000001030307";
-/// The SYN-ACK that answers it.
+/// The SYN-ACK that answers this SYN.
 const SYN_ACK: &str = "0800 4502003c000140004006 26b7 0a0000020a000001 13899c40000007d0000003e9a012faf000000000 \
                        020405b40402080a000020000000100001030307";
 const TCP_V6: &str = "86dd 60212345001f0040 fd000000000000000000000000000001 fd000000000000000000000000000002 \
@@ -42,7 +42,7 @@ struct Fabric {
     decoders: Decoders,
     /// True if queues mark every packet that can be marked.
     is_congested: bool,
-    /// Number of links that were crossed by a tag or a shim.
+    /// Number of links that a packet with a tag or a shim has crossed.
     with_tags: u32,
 }
 
@@ -65,7 +65,8 @@ impl Fabric {
         }
     }
 
-    /// Carries the bytes that leave a host to the end. Returns the hosts and bytes that leave the fabric.
+    /// Carries the bytes that a host sends through the fabric. Returns the bytes that leave the fabric, each with the
+    /// receiving host.
     fn carry(&mut self, host: u32, bytes: Vec<u8>) -> Vec<(NodeId, Vec<u8>)> {
         let mut arrived = Vec::new();
         let mut under_way = vec![(NodeId(host), PortId(0), bytes)];

@@ -88,8 +88,8 @@ const IN_TURN: (&str, Value) = ("choice", Value::Choice("round_robin"));
 #[test]
 fn spraying_loads_all_uplinks_equally_and_beats_hashing() {
     let topology = fat_tree();
-    // Tolerances: for turns, one packet or one flowcell of 64 KB in ten million bytes; for random choices, their
-    // deviation.
+    // Tolerances: for choices in turn, one packet or one flowcell of 64 KB in ten million bytes; for random choices,
+    // the statistical deviation.
     let cases: [(&str, &[_], f64); 4] =
         [("spray", &[], 0.05), ("spray", &[IN_TURN], 0.01), ("drill", &[], 0.05), ("presto", &[], 0.03)];
     let hashed = run(&topology, "ecmp", &[], stride(5_000_000), Vec::new());

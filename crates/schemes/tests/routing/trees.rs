@@ -121,7 +121,7 @@ fn each_routing_loads_the_roots_as_calculated() {
     };
     let deterministic = used("d-mod-k");
     let all: u64 = deterministic.iter().sum();
-    // 13 is 1101 in binary: u_4 u_3 u_2 = 1 0 1.
+    // The destination, 13, is 1101 in binary, so the digits u_4, u_3 and u_2 of its root are 1, 0 and 1.
     assert_eq!(deterministic.iter().position(|&bytes| bytes == all), Some(0b101), "{deterministic:?}");
     let random = used("random-up");
     assert_eq!(random.iter().sum::<u64>(), all);

@@ -31,7 +31,8 @@ impl Dumbbell {
         Self { hosts: Hosts { transport, settings: Vec::new(), topology, queue: Some(queue), mark }, ends }
     }
 
-    /// One long flow per pair. The n-th flow starts about 50 n us late, and no two flows have the same phase.
+    /// One long flow per pair. The n-th flow starts about 50 n us after the first flow, and no two flows have the same
+    /// phase.
     fn flows(&self) -> Vec<Flow> {
         let pairs = self.ends.len() / 2;
         let late = |n: usize| Duration::from_ns(50_170 * n as u64);
@@ -39,7 +40,7 @@ impl Dumbbell {
         (0..pairs).map(flow).collect()
     }
 
-    /// The link statistics at time `end`.
+    /// The link statistics of a run until time `end`.
     fn until(&self, end: Duration) -> Vec<LinkStats> {
         let config = Config { time_limit: Some(Time::ZERO + end), ..Config::default() };
         self.hosts.run(self.flows(), config).link_stats()
@@ -96,8 +97,8 @@ fn oracle_7_3_dctcp_keeps_the_queue_at_its_threshold() {
     let depths = simulation.queue_depths();
     let (_, depths) = depths.iter().find(|(id, _)| id.0 == busiest).expect("the bottleneck's");
     let packets: u64 = depths.0.iter().sum();
-    // Depths are counted by powers of two. Each counts as the upper end of its range, so the true mean is less than
-    // this.
+    // Depths are counted by powers of two. Each depth is treated as the upper end of its range, so the true mean is
+    // less than the computed mean.
     let bytes: u64 = (0..).zip(depths.0).map(|(power, count)| count << power).sum();
     let mean = bytes / packets / 1_500;
     assert!(mean < 2 * K as u64, "{mean} packets at most");

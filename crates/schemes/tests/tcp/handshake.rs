@@ -20,15 +20,16 @@ fn on_wire(payload: u64) -> u64 {
     (payload + 40 + 38).max(84)
 }
 
-/// Bytes on the link of the flow's last packet, and of a full packet; if the flow has one packet only, both are its
-/// size.
+/// Bytes that the flow's last packet takes on the link, and bytes of a full packet. If the flow has only one packet,
+/// both values are the size of this packet.
 fn ends(size: u64) -> (u64, u64) {
     let last = on_wire((size - 1) % MSS + 1);
     (last, if size > MSS { on_wire(MSS) } else { last })
 }
 
-/// Specification §11.6: `2·(6d + 6·0.0672) + 6d + wire_bytes·8/C + 5·ser(last)`. SYN and SYN-ACK cross six links each.
-/// Then all packets leave back to back, and five switches forward the last packet.
+/// The completion time by specifications/expeditus.md §11.6: `2·(6d + 6·0.0672) + 6d + wire_bytes·8/C + 5·ser(last)`.
+/// SYN and SYN-ACK cross six links each. Then all packets leave back to back, and five switches forward the last
+/// packet.
 fn by_hand(size: u64) -> Duration {
     let small = rate().time_for(Bytes(84));
     let (last, full) = ends(size);

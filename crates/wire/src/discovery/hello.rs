@@ -3,7 +3,7 @@
 //! | byte | bits | field |
 //! |---|---|---|
 //! | 0 | 8 | type 0x84 |
-//! | 1 | 8 | 1 if the sender hears the receiver, otherwise 0 |
+//! | 1 | 8 | 1 if hellos from the receiver reach the sender, otherwise 0 |
 //! | 2 | 16 | Internet checksum of all bytes |
 //! | 4 | 32 | number of the directed link that carries the hello |
 //! | 8 | 64 | digest of all link states that the sender knows |
@@ -17,7 +17,7 @@ use crate::{Class, Ends, Error, HeaderInfo, PacketKind};
 pub struct Hello {
     /// Number of the directed link that carries the hello. The receiver checks that the hello arrived over this link.
     pub link: u32,
-    /// True if the sender hears the receiver. A link works only if both ends hear each other.
+    /// True if hellos from the receiver reach the sender. A link works only if hellos arrive in both directions.
     pub hears: bool,
     /// Digest of all link states that the sender knows. Neighbours with different digests exchange all their link
     /// states.
@@ -62,7 +62,7 @@ impl Hello {
 }
 
 impl HeaderInfo for Hello {
-    /// Returns node 0 for both ends, because a hello is for the neighbour and does not name it.
+    /// Returns node 0 for both ends, because a hello goes to the neighbour and names no node.
     fn ends(&self) -> Ends {
         Ends::new(0_u32, 0_u32)
     }

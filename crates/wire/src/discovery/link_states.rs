@@ -1,5 +1,5 @@
-//! States of links. Topology discovery floods them, and neighbours exchange them when their link comes up
-//! (specifications/live.md §4).
+//! States of links. Topology discovery floods link states, and neighbours exchange link states when the link between
+//! them comes up (specifications/live.md §4).
 //!
 //! | byte | bits | field |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | 1 | 8 | number of link states, 1 to 30 |
 //! | 2 | 16 | Internet checksum of all bytes |
 //! | 4 + 8i | 32 | number of the directed link |
-//! | 8 + 8i | 32 | sequence number of its state |
+//! | 8 + 8i | 32 | sequence number of the state of this link |
 //!
 //! The sequence number counts the state changes of a link. A link begins up, so the number is odd while the
 //! link is down.
@@ -54,7 +54,7 @@ impl LinkStates {
 }
 
 impl HeaderInfo for LinkStates {
-    /// Returns node 0 for both ends, because the packet is for the neighbour and does not name it.
+    /// Returns node 0 for both ends, because the packet goes to the neighbour and names no node.
     fn ends(&self) -> Ends {
         Ends::new(0_u32, 0_u32)
     }
@@ -75,7 +75,7 @@ impl HeaderInfo for LinkStates {
     #[allow(clippy::cast_possible_truncation, reason = "there are at most `MOST` states")]
     fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
         let count = self.states.len();
-        assert!((1..=Self::MOST).contains(&count), "{count} link states in a packet");
+        assert!((1..=Self::MOST).contains(&count), "a packet has 1 to 30 link states, not {count}");
         let start = out.len();
         out.extend([Self::TYPE, count as u8, 0, 0]);
         for state in &*self.states {

@@ -1,9 +1,9 @@
 //! Headers of other crates.
 //!
-//! Such a header implements [`HeaderInfo`], as the built-in headers do, and [`ExtensionHeader`], which gives
-//! the header a number. The header's bytes begin with its [prefix]: the type 0x95 and the number. No single
-//! bit flip turns 0x95 into the type of another packet. A runtime reads such packets like built-in ones if
-//! its [`Decoders`] include the header's decoder.
+//! Such a header implements [`HeaderInfo`], as the built-in headers do, and [`ExtensionHeader`], which gives the header
+//! a number. The header's bytes begin with its [prefix]: the type 0x95 and the number. No single bit flip turns 0x95
+//! into the type of another packet. A runtime reads such packets like packets with built-in headers if its [`Decoders`]
+//! include the header's decoder.
 
 use crate::{Error, FrameView, Header, HeaderInfo};
 use std::any::Any;

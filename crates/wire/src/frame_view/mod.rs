@@ -57,7 +57,7 @@ const IPV6_HEADER: usize = 40;
 const IPV4_HEADER: usize = 20;
 const IPV4_CHECKSUM: usize = 10;
 
-/// The error of a reader that needs bytes after the available front of a frame.
+/// Error: the reader needs bytes of the frame that are not available.
 struct NotAtHand;
 
 /// Bytes of a frame, of which only the first bytes may be available.
@@ -69,7 +69,7 @@ struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
-    /// Returns the first `N` bytes; `None` if there are fewer.
+    /// Returns the first `N` bytes; `None` if the frame has fewer bytes.
     fn first<const N: usize>(self) -> Result<Option<&'a [u8; N]>, NotAtHand> {
         match self.at_hand.first_chunk() {
             None if self.len >= N => Err(NotAtHand),
@@ -77,13 +77,13 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// Returns the bytes from `from` to `to`; `None` if there are fewer.
+    /// Returns the bytes from `from` to `to`; `None` if the frame ends before `to`.
     fn part(self, from: usize, to: usize) -> Option<Self> {
         let at_hand = self.at_hand.get(from..to.min(self.at_hand.len())).unwrap_or_default();
         (from <= to && to <= self.len).then(|| Self { at_hand, len: to - from })
     }
 
-    /// Returns the bytes that begin at `from`; `None` if there are fewer.
+    /// Returns the bytes that begin at `from`; `None` if the frame ends before `from`.
     fn behind(self, from: usize) -> Option<Self> {
         self.part(from, self.len)
     }
@@ -278,7 +278,7 @@ impl HeaderInfo for FrameView {
         is_capable
     }
 
-    /// An unmarked frame is sent with the bytes with which it arrived.
+    /// Returns true for an unmarked frame: a relay sends the bytes of such a frame unchanged.
     #[inline]
     fn patch_front(&self, _front: &mut [u8]) -> bool {
         !self.is_marked

@@ -1,4 +1,4 @@
-//! Packets between a centralised controller and the nodes (the alternative to broadcasts in Fig. 19).
+//! Packets between a centralised controller and the nodes (the alternative to broadcasts in R2C2's Fig. 19).
 
 use super::{Data, Event};
 use crate::field::{get16, get32};
@@ -64,9 +64,8 @@ impl FlowRate {
 /// The rates that the controller assigns to a node's flows: a data header of type 0x43 whose payload is `plen / 6`
 /// times {lid (2 bytes), rate (4 bytes)}.
 ///
-/// Each rate carries its flow's lid, because controller and node may disagree for a while about the set of
-/// flows. The paper gives only enough information to infer the total size of its own message, which seems to
-/// need 4 bytes per rate.
+/// Each rate carries its flow's lid, because controller and node may disagree for a while about the set of flows. The
+/// paper gives no layout of its own message; the total size seems to include 4 bytes per rate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControllerRates {
     /// The header for the path to the node; its `plen` is 6 times the number of rates.

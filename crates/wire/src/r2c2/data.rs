@@ -6,7 +6,7 @@ use crate::{Ends, Error, FlowKey, FlowRange, HeaderInfo, Position, checksum};
 
 /// Data flag: the checksum covers the payload as well.
 pub const FLAG_PAYLOAD_COVERED: u8 = 1;
-/// Data flag: the last packet of its flow.
+/// Data flag: the packet is the last packet of its flow.
 pub const FLAG_LAST: u8 = 2;
 
 /// The header of a data packet, 36 bytes on the wire.
@@ -18,7 +18,7 @@ pub const FLAG_LAST: u8 = 2;
 /// | 4-7 | flow |
 /// | 8-9, 10-11 | src, dst |
 /// | 12-15 | seq |
-/// | 16-17 | checksum, computed with 0 in place of itself and of ridx, so that relays need not touch it |
+/// | 16-17 | checksum, computed with 0 in the fields checksum and ridx, so that relays need not update the checksum |
 /// | 18-19 | plen |
 /// | 20-35 | route |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,13 +31,13 @@ pub struct Data {
     pub dst: u16,
     /// Packet number within the flow, from 0; wraps.
     pub seq: u32,
-    /// Payload bytes.
+    /// Number of payload bytes.
     pub plen: u16,
-    /// Hops in the route.
+    /// Number of hops in the route.
     pub rlen: u8,
-    /// Hops already taken; each relay adds one. Not covered by the checksum.
+    /// Number of hops already taken; each relay adds one. The checksum does not cover this field.
     pub ridx: u8,
-    /// [`FLAG_PAYLOAD_COVERED`] and [`FLAG_LAST`].
+    /// Combination of [`FLAG_PAYLOAD_COVERED`] and [`FLAG_LAST`].
     pub flags: u8,
     /// The egress ports along the route.
     pub route: Route,
@@ -96,7 +96,7 @@ impl Data {
         Ok((Self::read(header, payload)?, payload))
     }
 
-    /// Decodes `header`, which is before `payload`, and verifies its checksum.
+    /// Decodes `header` and verifies its checksum, which may also cover `payload`.
     #[inline]
     fn read(header: &[u8; Self::LEN], payload: &[u8]) -> Result<Self, Error> {
         let [_, _, ridx, flags, ..] = *header;

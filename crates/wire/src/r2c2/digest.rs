@@ -1,11 +1,10 @@
-//! The digest of a node's own flows. Other nodes use it to detect that their knowledge of these flows
-//! differs.
+//! The digest of a node's own flows. Other nodes use the digest to detect that they have missed events of these flows.
 
 use crate::field::{first, get16, get32, put16, put32};
 use crate::{Ends, Error, HeaderInfo, PacketKind, checksum};
 
-/// The broadcast digest of a node's flows, 16 bytes on the wire. Other nodes compare it with their knowledge of these
-/// flows.
+/// The broadcast digest of a node's flows, 16 bytes on the wire. Other nodes compare the digest with the hash of those
+/// flows of the node that they know.
 ///
 /// | bytes | field |
 /// |---|---|

@@ -15,7 +15,7 @@ pub enum EventKind {
     Demand,
     /// A flow's routing protocol changed.
     Route,
-    /// Repeats a live flow after a failure. A refresh never resets the age of the flow.
+    /// Announces a live flow again after a failure. A refresh never resets the age of the flow.
     Refresh,
 }
 
@@ -30,7 +30,7 @@ pub const UNLIMITED_KBPS: u32 = u32::MAX;
 /// | 1 | tree |
 /// | 2-3, 4-5 | src, dst |
 /// | 6 | weight |
-/// | 7 | priority in the high nibble, protocol in the low one |
+/// | 7 | priority in the high nibble, protocol in the low nibble |
 /// | 8-11 | demand |
 /// | 12-13 | lid |
 /// | 14-15 | checksum |

@@ -1,8 +1,8 @@
 //! R2C2's packets (Costa et al., SIGCOMM 2015, §3 and Fig. 6; the byte layout is a reconstruction).
 //!
-//! All multi-byte fields are big-endian. The first byte is the type: its high nibble is the class (1 data, 2 event,
-//! 3 announcement, 4 unicast control), its low nibble the packet within it. A flow handle is `src << 16 | lid`,
-//! where `lid` is the sender's own 16-bit number for the flow.
+//! All multi-byte fields are big-endian. The first byte is the type: its high nibble is the class (1 data, 2 event, 3
+//! announcement, 4 unicast control), and its low nibble is the kind of packet within the class. A flow handle is `src
+//! << 16 | lid`, where `lid` is the sender's own 16-bit number for the flow.
 
 use crate::Header;
 

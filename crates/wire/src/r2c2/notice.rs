@@ -1,4 +1,4 @@
-//! The drop notice, in which a relay informs a broadcast's source that it dropped a copy of the broadcast.
+//! The drop notice, in which a relay informs a broadcast's source that the relay dropped a copy of the broadcast.
 
 use super::{Data, Event};
 use crate::field::{get16, put16};
@@ -9,7 +9,7 @@ use crate::{Ends, Error, FlowKey, HeaderInfo, PacketKind};
 pub enum NoticeReason {
     /// The queue was full (0 on the wire).
     QueueFull,
-    /// The link was down (1).
+    /// The link was down (1 on the wire).
     LinkDown,
 }
 

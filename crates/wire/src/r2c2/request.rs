@@ -3,13 +3,14 @@
 use super::Data;
 use crate::{Ends, Error, HeaderInfo, PacketKind};
 
-/// The content that a request asks for.
+/// The content that a request asks the receiver to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The last broadcasts that the neighbour sent over this link, because one of them arrived damaged (type
-    /// 0x44).
+    /// The last broadcasts that the receiver sent over the link to the requesting node. One of these broadcasts arrived
+    /// damaged. The request has type 0x44.
     Resend,
-    /// A [`Snapshot`](super::Snapshot) of the receiver's own flows (type 0x47, since 0x45 begins an IPv4 packet).
+    /// A [`Snapshot`](super::Snapshot) of the receiver's own flows. The request has type 0x47, because 0x45 is the
+    /// first byte of IPv4 packets.
     Snapshot,
 }
 
@@ -17,7 +18,7 @@ pub enum Wanted {
 /// same `seq`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// The request's only header; its `plen` is 0.
+    /// The data header, which is the whole request; its `plen` is 0.
     pub data: Data,
     /// The requested content.
     pub wanted: Wanted,

@@ -64,8 +64,8 @@ impl Route {
     }
 }
 
-/// Returns `port` as the bits of the hop after `used` bits of the route. Fails if the hop or the port does
-/// not fit.
+/// Checks that `port` fits in `hop_bits` bits, and that a hop fits in the route after `used` bits. Returns the bits of
+/// the hop.
 fn checked(port: u16, used: u32, hop_bits: u32) -> Result<u128, Error> {
     if used + hop_bits > 128 {
         return Err(Error::Invalid { field: "rlen", value: u64::from(used / hop_bits) + 1 });
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_port_too_large_for_a_hop_is_refused_not_truncated() {
-        // A 512-node hypercube has 9 ports, a 32-port switch needs 5 bits.
+        // A port needs 4 bits in a 512-node hypercube, whose nodes have 9 ports, and 5 bits at a 32-port switch.
         assert_eq!(Route::from_ports([8_u8], 3), Err(Error::Invalid { field: "route", value: 8 }));
         assert_eq!(Route::default().push(0, 16, 4), Err(Error::Invalid { field: "route", value: 16 }));
         assert!(Route::from_ports([31_u8], 5).is_ok());

@@ -6,7 +6,7 @@ use crate::field::{get16, get32};
 use crate::{Ends, Error, HeaderInfo, PacketKind};
 use std::sync::Arc;
 
-/// A flow of the snapshot's sender, as the flow's last event announced it.
+/// A flow of the snapshot's sender, with the values that the flow's last event announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowState {
     /// The sender's own number for the flow.

@@ -1,9 +1,9 @@
 //! TCP over IPv4 (RFC 9293, RFC 791), with selective acknowledgements (RFC 2018).
 //!
-//! Node `n` has the address `10.0.0.0 + n`. SACK is the only TCP option that is written. Two no-operations
-//! precede it to align its blocks. The window scale of 10 is agreed out of band, since flows may begin
-//! without a handshake. Decoding is more tolerant: it skips options other than SACK. Fields that a
-//! [`Segment`] does not store may have any value for which the checksums are correct.
+//! Node `n` has the address `10.0.0.0 + n`. SACK is the only TCP option that is encoded. Two no-operations precede the
+//! option to align its blocks. The window scale of 10 is agreed out of band, since flows may begin without a handshake.
+//! Decoding is more tolerant: it skips options other than SACK. Fields that a [`Segment`] does not store may have any
+//! value for which the checksums are correct.
 
 use crate::field::{get16, get32, put16, put32};
 use crate::ipv4::{self, Ipv4};
@@ -159,8 +159,8 @@ impl Segment {
     }
 }
 
-/// Returns the side that opens a connection with a segment of these flags; `None` if the segment does not
-/// open a connection.
+/// Returns the role of a segment with these flags in the opening of a connection; `None` if the segment opens no
+/// connection.
 #[inline]
 pub(crate) fn opening(flags: u8) -> Option<Opening> {
     match (flags & SYN != 0, flags & ACK != 0) {
@@ -170,8 +170,7 @@ pub(crate) fn opening(flags: u8) -> Option<Opening> {
     }
 }
 
-/// Returns the number of SACK blocks and the blocks among `options`; both are zero if there is no SACK
-/// option.
+/// Returns the number of SACK blocks in `options`, and the blocks themselves; all are zero if there is no SACK option.
 fn sack_option(mut options: &[u8]) -> Result<(u8, [(u32, u32); 3]), Error> {
     let mut sack = (0, [(0, 0); 3]);
     while let Some((&kind, rest)) = options.split_first() {

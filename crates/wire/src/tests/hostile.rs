@@ -37,7 +37,7 @@ fn seal(bytes: &mut [u8]) {
             let covered = if bytes[3] & 1 == 1 { word(bytes, 18) } else { 0 };
             let ridx = std::mem::take(&mut bytes[2]);
             if matches!(bytes[0], 0x41 | 0x42) && bytes.len() >= 52 {
-                put_sum(bytes, 36..52, 50, 0); // the event in the payload
+                put_sum(bytes, 36..52, 50, 0); // the checksum of the event in the payload
             }
             put_sum(bytes, 0..36 + covered, 16, 0);
             bytes[2] = ridx;

@@ -1,4 +1,4 @@
-//! Oracle O7: headers are encoded to known bytes, and damaged bytes are refused.
+//! Oracle O7 of specifications/r2c2.md: headers are encoded to known bytes, and damaged bytes are refused.
 
 mod hostile;
 mod properties;
@@ -502,7 +502,7 @@ fn a_packet_with_data_says_which_bytes_of_which_flow_it_holds() {
     }
 }
 
-/// RoCEv2 uses UDP. Its source port distinguishes the flows between two hosts.
+/// RoCEv2 uses UDP. The UDP source port distinguishes the flows between two hosts.
 #[test]
 fn packets_over_ipv4_have_a_five_tuple() {
     let five = |header: Header| header.five_tuple().map(|it| (it.src_port, it.dst_port, it.protocol));

@@ -1,4 +1,4 @@
-//! Oracle O7 as properties: round trips of every header, and decoders under arbitrary bytes.
+//! Oracle O7 of specifications/r2c2.md as properties: round trips of every header, and decoders under arbitrary bytes.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

@@ -1,5 +1,6 @@
-//! Priority-based flow control. If a port's ingress memory for a priority is nearly full, the port tells its neighbour
-//! to stop sending packets of that priority (IEEE 802.1Qbb, IEEE 802.3 Annex 31D; specifications/cee.md §2.2).
+//! Priority-based flow control. If a port's ingress memory for a priority is nearly full, the port instructs its
+//! neighbour to stop sending packets of that priority (IEEE 802.1Qbb, IEEE 802.3 Annex 31D; specifications/cee.md
+//! §2.2).
 //!
 //! Every port has separate memory for each lossless priority. If the occupancy exceeds the upper watermark, the port
 //! sends a pause. The pause lasts for a limited time and is renewed before it expires. At the lower watermark the port
@@ -34,7 +35,7 @@ pub(crate) struct Pfc {
     params: Params,
     /// The greatest value of `occupied` so far, over all priorities.
     peak: u32,
-    /// Priorities that the neighbour has been told to pause, one bit each.
+    /// Priorities for which this port has paused its neighbour, one bit each.
     pausing: u8,
     mac: Mac,
     /// Duration of 512 bits on the link.
@@ -44,10 +45,12 @@ pub(crate) struct Pfc {
     paused: Paused,
     /// Times at which the neighbour's pauses expire, by priority.
     until: [Time; 8],
-    /// Time since which at least one priority has been paused here; meaningless if none is paused.
+    /// Time since which the neighbour has paused at least one priority of this port; meaningless if no priority is
+    /// paused.
     paused_since: Time,
     account: FlowControlAccount,
-    /// Rate at which the host of this port empties its ingress memory; `None` if it does so immediately.
+    /// Rate at which the host at this port empties the port's ingress memory; `None` if the host empties the memory
+    /// immediately.
     drain_rate: Option<Rate>,
 }
 
@@ -71,7 +74,7 @@ impl Pfc {
         }
     }
 
-    /// The same flow control at a host that empties its ingress memory at this rate.
+    /// The same flow control at a host that empties the ingress memory at this rate.
     #[must_use]
     pub(crate) fn drained_at(self, drain_rate: Rate) -> Self {
         Self { drain_rate: Some(drain_rate), ..self }

@@ -16,7 +16,7 @@ pub const FLOW_CONTROL: FlowControl = FlowControl {
         summary: "Priority-based flow control: a port pauses its neighbour before the port's memory is full",
         source: "IEEE 802.1Qbb, IEEE 802.3 Annex 31D",
         differs: &[
-            "a pause takes effect as soon as its frame has arrived; the reaction time counts only in the headroom",
+            "a pause takes effect as soon as its frame has arrived; the reaction time is only part of the headroom",
         ],
         view: View::Local,
         parameters: &Params::LIST,
@@ -24,8 +24,8 @@ pub const FLOW_CONTROL: FlowControl = FlowControl {
     build,
 };
 
-/// A threshold for links of 10 Gb/s (specifications/cee.md §0). It grows with the rate, because the number of bytes in
-/// flight does.
+/// A threshold for links of 10 Gb/s (specifications/cee.md §0). The threshold grows with the link rate, because the
+/// number of bytes in flight grows with the link rate.
 const fn threshold(name: &'static str, bytes: u64, doc: &'static str) -> Parameter {
     Parameter::new(name, Value::Bytes(bytes), doc).within(0.0, 2e9).growing(Rate::from_gbps(10), None)
 }
@@ -38,8 +38,8 @@ const XON: Parameter = threshold(
                                   resume",
 );
 
-/// The room between `xoff` and this value is the headroom; a longer link needs more of it. At 10 Gb/s 15 KB are enough
-/// for 1 us.
+/// The memory between `xoff` and this value is the headroom; a longer link needs more headroom. At 10 Gb/s, the default
+/// headroom of 15 KB is enough for a propagation delay of 1 us.
 const BUFFER: Parameter = Parameter::new(
     "buffer",
     Value::Bytes(100_000),
@@ -49,23 +49,23 @@ const BUFFER: Parameter = Parameter::new(
 .growing(Rate::from_gbps(10), Some(Duration::from_us(1)));
 
 parameters! {
-    /// What a port does with its memory (specifications/cee.md §0).
+    /// The parameters of a port's ingress memory and pauses (specifications/cee.md §0).
     pub(crate) struct Params {
         buffer: u32 = BUFFER;
         xoff: u32 = XOFF;
         xon: u32 = XON;
         /// lossless priorities as a bit mask: bit i is priority i
         priorities: u8 = 255, 1..=255;
-        /// rate at which a host takes received packets out of its port's memory; 0 takes them at once
+        /// rate at which a host takes received packets out of its port's memory; with 0, the host takes packets at once
         drain_rate: Option<Rate> = Rate::ZERO;
     }
 }
 
-/// Bytes that may still arrive over a link once a pause is due (specifications/cee.md §2.2). They include a packet that
-/// has just begun at the far end, and a packet that was charged before it has fully arrived. They also include all
-/// bytes that arrive during the following times: the serialization of a packet in front of the pause on the link
-/// `back`, the serialization of the pause, the propagation delays of both links, and the neighbour's reaction (60 units
-/// of 512 bit times, IEEE 802.3 Annex 31B.3.7).
+/// Bytes that may still arrive over a link once a pause is due (specifications/cee.md §2.2). These bytes include a
+/// packet whose transmission has just begun at the far end, and a packet that is charged to the memory before it has
+/// fully arrived. They also include all bytes that arrive during the following times: the serialization of a packet in
+/// front of the pause on the link `back`, the serialization of the pause, the propagation delays of both links, and the
+/// neighbour's reaction (60 units of 512 bit times, IEEE 802.3 Annex 31B.3.7).
 #[must_use]
 pub fn headroom(link: &Link, back: &Link, packet_bytes: u32) -> u64 {
     let pause = Bytes(Pause::LEN as u64);

@@ -6,7 +6,7 @@ use raddle_topology::{Topology, builders};
 use raddle_wire::cee::Frame;
 
 const RATE: Rate = Rate::from_gbps(10);
-/// 65,535 times 512 bits at 10 Gb/s.
+/// The longest pause at 10 Gb/s: 65,535 times 512 bit times.
 const LONGEST: Duration = Duration::from_ps(65_535 * 51_200);
 
 fn port() -> Pfc {
@@ -41,7 +41,7 @@ fn said(priorities: u8, quanta: u16) -> Packet {
 #[test]
 fn the_neighbour_is_paused_above_xoff_and_resumed_at_xon() {
     let mut port = port();
-    // 56 frames are 84,000 B, 57 are 85,500.
+    // The upper watermark is 85,000 B: 56 frames of 1,500 B are 84,000 B, and 57 frames are 85,500 B.
     for _ in 0..56 {
         assert_eq!(told(port.enter(Time::ZERO, Class(3), 1_500)), None);
     }
@@ -159,7 +159,8 @@ fn links(topology: &Topology) -> [raddle_topology::Link; 2] {
     [*link, *topology.link(topology.reverse(id)).expect("links go both ways")]
 }
 
-/// §2.2: 8.5 KB at 10 Gb/s and 50 ns. More is needed if a pause must wait for a frame on a slow reverse link.
+/// specifications/cee.md §2.2: the headroom is 8.5 KB at 10 Gb/s and a propagation delay of 50 ns. The headroom is
+/// larger if a pause must wait for a frame on a slow reverse link.
 #[test]
 fn headroom_covers_the_bytes_in_flight() {
     let line = builders::single_switch(2, RATE, Duration::from_ns(50)).expect("a valid size");

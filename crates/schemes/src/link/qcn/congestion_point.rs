@@ -3,8 +3,9 @@
 //! The queue holds the frames of one priority at one egress port, including the frame in transmission. A sample is due
 //! after a certain number of bytes has joined the queue; the interval is shorter after greater feedback. A sample adds
 //! two values, the second with a weight: the queue's *offset* from the equilibrium, and its growth since the previous
-//! sample. If the sum is positive, the source of the frame that has just joined is notified with 6 bits of feedback.
-//! There is no positive feedback: a queue that shrinks fast does not count as congested, however long it is.
+//! sample. If the sum is positive, the source of the frame that has just joined is notified with 6 bits of feedback. If
+//! the sum is not positive, no notice is sent. A queue that shrinks fast is therefore not treated as congested, however
+//! long it is.
 //!
 //! All arithmetic uses whole numbers. Cost per frame: an addition and a subtraction; the rest only for samples.
 
@@ -77,10 +78,11 @@ fn quantized(congestion: i64, params: &Params) -> u8 {
 
 /// Mean number of bytes until the next sample, after this feedback.
 fn interval(feedback: u8, params: &Params) -> u64 {
-    /// Intervals by the upper three bits of the feedback, relative to the first entry of 300.
+    /// Sampling intervals, indexed by the upper three bits of the feedback. The entry 300 stands for the interval
+    /// without congestion.
     const TABLE: [u64; 8] = [300, 150, 100, 75, 60, 50, 43, 37];
     match params.interval {
-        // The sampling frequency is 1 + 9 q / 63 times the frequency without congestion.
+        // For feedback q, the sampling frequency is 1 + 9 q / 63 times the frequency without congestion.
         Interval::Linear => params.sample.0 * 7 / (7 + u64::from(feedback)),
         Interval::Table => params.sample.0 * TABLE[usize::from(feedback >> 3)] / TABLE[0],
     }
@@ -92,7 +94,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Congestion and feedback of a sample at which the queue's length has changed from `sampled` to `queue`, and the
-    /// mean interval after it.
+    /// mean interval until the next sample.
     fn found(queue: u64, sampled: u64, interval_by: Interval) -> (i64, u8, u64) {
         let params = Params { interval: interval_by, ..Params::default() };
         let mut point = CongestionPoint { queue, sampled, to_sample: 0 };
@@ -104,7 +106,8 @@ mod tests {
         (sample.offset + 2 * sample.growth, sample.feedback, mean)
     }
 
-    /// Queue, queue at the previous sample; congestion, feedback, and the interval by either rule.
+    /// Columns: queue length, queue length at the previous sample, congestion, feedback, and the sampling interval by
+    /// the linear rule and by the table.
     #[test]
     fn oracle_8_7_feedback_and_intervals() {
         for (queue, sampled, congestion, feedback, linear, table) in [
@@ -151,8 +154,8 @@ mod tests {
         bytes as f64 / f64::from(samples)
     }
 
-    /// At 10 Gb/s 15 KB take 12 us and 150 KB 120 us. The frames are small, because a sample is taken at the end of a
-    /// frame.
+    /// The mean interval is 15 KB (12 us at 10 Gb/s) under the greatest congestion, and 150 KB (120 us) without
+    /// congestion. The frames are small, because a sample is taken only at the end of a frame.
     #[test]
     fn oracle_8_9_mean_intervals() {
         let congested = mean_interval(1_000_000, 64, 10_000);
@@ -161,8 +164,8 @@ mod tests {
         assert!((calm / 150_000.0 - 1.0).abs() < 0.01, "{calm}");
     }
 
-    /// The interval is drawn again at each sample. A sample is late by half a frame on average, so 1 in 10 frames
-    /// becomes 1 in 10.5.
+    /// The interval is drawn again at each sample. A sample is late by half a frame on average, so one frame in 10.5 is
+    /// sampled instead of one in 10.
     #[test]
     fn full_frames_are_sampled_at_the_end_of_one() {
         let congested = mean_interval(1_000_000, 1_500, 10_000);

@@ -5,8 +5,8 @@
 //! used by Crisan et al. (specifications/cee.md §3). A *congestion point* watches the queue of an egress port. It
 //! occasionally samples a frame and computes how far the queue is above its equilibrium and how fast it grows. It sends
 //! this feedback to the frame's source as a number of 6 bits. The source's adapter has one *reaction point* per
-//! destination. The reaction point cuts the rate according to the feedback, and raises it again by bytes sent and by
-//! time.
+//! destination. The reaction point cuts the rate according to the feedback, and raises the rate again as bytes are sent
+//! and as time passes.
 
 mod congestion_point;
 mod params;
@@ -24,8 +24,8 @@ use raddle_core::Stream;
 /// The greatest feedback, which has 6 bits.
 pub(crate) const MOST_FEEDBACK: u8 = 63;
 
-/// A random whole number, uniform within 15% of `mean`. 802.1Q 32.9.2 spreads samples and timers so that flows do not
-/// synchronise.
+/// A random whole number, uniform within 15% of `mean`. IEEE 802.1Q §32.9.2 spreads samples and timers in this way so
+/// that flows do not synchronise.
 fn around(mean: u64, random: &mut Stream) -> u64 {
     mean * 17 / 20 + random.below(mean * 3 / 10 + 1)
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 /// The congestion points of one egress port of a switch.
 ///
-/// A notice goes to the source of the sampled frame through this node's forwarder, so the node learns of congestion at
-/// its own ports first. [`Class::CONTROL`] packets do not count as congestion.
+/// A notice goes to the source of the sampled frame through this node's forwarder, so a node learns of congestion at
+/// its own ports before other nodes do. [`Class::CONTROL`] packets do not count as congestion.
 #[derive(Debug)]
 pub(crate) struct CongestionPoints {
     points: [CongestionPoint; Class::CONTROL.index()],
@@ -133,7 +133,8 @@ mod tests {
         assert_eq!(port.points, before);
     }
 
-    /// The test vector of §4.3: 40,000 B above the equilibrium, after growth by 11,000 B.
+    /// The test vector of specifications/cee.md §4.3: the queue is 40,000 B above the equilibrium and has grown by
+    /// 11,000 B.
     #[test]
     fn oracle_4_3_units() {
         assert_eq!([-40_000, 11_000, 1 << 40, -(1 << 40)].map(units), [-625, 171, i16::MAX, i16::MIN]);

@@ -1,11 +1,11 @@
 //! Enhanced transmission selection: strict traffic classes are served first, and the other classes share the remaining
 //! bandwidth by weight (IEEE 802.1Qaz, IEEE 802.1Q §8.6.8; specifications/cee.md §4.4).
 //!
-//! Each priority belongs to a traffic class. Control frames go first, then the highest strict class that is backlogged
-//! and not paused. The other classes follow by deficit round robin in bytes (Shreedhar and Varghese, 1995). Each of
-//! these has a quantum per turn in proportion to its share. The least quantum is the largest frame, so that every turn
-//! serves at least one frame. The other classes use the bandwidth that a class leaves unused. An empty or paused class
-//! gets no quantum, and gets no compensation later.
+//! Each priority belongs to a traffic class. Control frames are served first, then the highest strict class that is
+//! backlogged and not paused. The other classes follow by deficit round robin in bytes (Shreedhar and Varghese, 1995).
+//! Each of these classes has a quantum per turn in proportion to its share. The smallest quantum is the size of the
+//! largest frame, so that every turn serves at least one frame. If a class leaves bandwidth unused, the other classes
+//! use this bandwidth. An empty or paused class gets no quantum, and gets no compensation later.
 //!
 //! Cost per frame served: one comparison for each backlogged priority.
 
@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 /// Number of priorities and number of traffic classes.
 const COUNT: usize = 8;
 
-/// A frame that waits.
+/// A frame in the queue.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     slot: u32,
@@ -38,7 +38,7 @@ pub(crate) struct Ets {
     queues: [VecDeque<Waiting>; COUNT + 1],
     /// One bit for each backlogged queue.
     backlogged: u16,
-    /// For each traffic class, the bytes that it may still send in its turn.
+    /// For each traffic class, the number of bytes that the class may still send in its turn.
     deficits: [u64; COUNT],
     /// The traffic class whose turn it is, and whether it already has this turn's quantum.
     turn: usize,
@@ -63,18 +63,18 @@ impl Ets {
         }
     }
 
-    /// Among the `ready` priorities of a traffic class, the one whose first frame has waited longest, and that frame's
-    /// size.
+    /// Among the `ready` priorities of a traffic class, the priority whose first frame has waited longest, and the size
+    /// of this frame.
     fn first(&self, class: usize, ready: u16) -> (usize, u32) {
         let of_class = (0..COUNT).filter(|&i| ready >> i & 1 == 1 && self.params.class_of(i) == class);
         let fronts = of_class.filter_map(|i| Some((i, *self.queues[i].front()?)));
         let first = fronts.min_by_key(|(_, front)| front.before);
-        first.map(|(i, front)| (i, front.size)).expect("a class of which a priority is ready")
+        first.map(|(i, front)| (i, front.size)).expect("a class with a ready priority")
     }
 
     fn take(&mut self, priority: usize) -> u32 {
         let queue = &mut self.queues[priority];
-        let Waiting { slot, size, .. } = queue.pop_front().expect("something waits where a bit says so");
+        let Waiting { slot, size, .. } = queue.pop_front().expect("a queue with its bit set is not empty");
         if queue.is_empty() {
             self.backlogged &= !(1 << priority);
         }

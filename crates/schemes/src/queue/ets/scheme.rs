@@ -39,11 +39,12 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// Traffic classes and shares in the form of the registry's parameters. `packet_bytes` is the size of the largest
-    /// packet.
+    /// Computes quanta from the traffic classes and the shares, which have the form of the scheme's parameters.
+    /// `packet_bytes` is the size of the largest packet.
     ///
     /// # Errors
-    /// The problem, if the shares do not add up to 100%. If all classes are strict, the shares must add up to 0.
+    /// Returns a description of the problem if the shares do not add up to 100%. If all classes are strict, the shares
+    /// must add up to 0.
     pub(crate) fn new(classes: [u8; COUNT], shares: [u8; COUNT], packet_bytes: u32) -> Result<Self, String> {
         let all: u32 = shares.iter().copied().map(u32::from).sum();
         if all != 100 && all != 0 {

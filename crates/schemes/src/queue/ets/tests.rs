@@ -46,7 +46,7 @@ fn saturated_classes_get_their_shares() {
     let queue = ets(OWN, [10, 30, 60, 0, 0, 0, 0, 0]);
     let mut port = Saturated { queue, priorities: vec![0, 1, 2] };
     assert_eq!(port.serve(1_000, Paused::NONE), [100, 300, 600, 0, 0, 0, 0, 0]);
-    // The middle class is paused: the others get 10 to 60.
+    // The middle class is paused: the other two classes share the link in the ratio 10 to 60.
     assert_eq!(port.serve(700, Paused(1 << 1)), [100, 0, 600, 0, 0, 0, 0, 0]);
     // The class gets no compensation afterwards.
     assert_eq!(port.serve(1_000, Paused::NONE), [100, 300, 600, 0, 0, 0, 0, 0]);

@@ -1,5 +1,5 @@
-//! Strict priority among classes, with first in, first out within each class (IEEE 802.1Q §8.6.8.1). Control frames go
-//! first, then the highest priority that is not paused.
+//! Strict priority among classes, with first in, first out within each class (IEEE 802.1Q §8.6.8.1). Control frames are
+//! served first, then the highest priority that is not paused.
 
 use crate::scheme::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
 use raddle_core::{Admit, Bytes, Class, Packet, Paused, Queue, Time};
@@ -22,7 +22,7 @@ fn build(_: &Plan<'_>, _: u32) -> Result<Queues, Unfit> {
     Ok(Box::new(|_| Box::new(Strict::default())))
 }
 
-/// Packets of one class, by slot and size.
+/// Packets of one class: the slot and the size of each packet.
 type Packets = VecDeque<(u32, u32)>;
 
 /// The queue of one port. Usually only one class is backlogged. Its packets are stored inline; other classes are in a

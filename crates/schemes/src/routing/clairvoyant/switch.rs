@@ -11,10 +11,10 @@ use raddle_wire::Opening;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One switch.
+/// The forwarder of one switch.
 pub(super) struct Seer {
     pub(super) next_hops: NextHops,
-    /// Derived from the seed and the node, for choices by hash.
+    /// Salt for choices by hash, derived from the seed and the node.
     pub(super) salt: u64,
     /// Hosts below this switch.
     pub(super) below: Range<u32>,
@@ -22,7 +22,7 @@ pub(super) struct Seer {
     pub(super) first_link: LinkId,
     /// Number of ports that lead to hosts; their links are not metered.
     pub(super) host_ports: u16,
-    /// Selects paths; only edge switches have one.
+    /// Selects paths; `None` unless this is an edge switch.
     pub(super) selector: Option<Selector>,
     pub(super) world: Arc<Mutex<World>>,
 }
@@ -36,8 +36,8 @@ pub(super) struct Selector {
 }
 
 impl Selector {
-    /// Selects a least loaded path for a flow without a path. Returns `None` if this packet must not select, or if
-    /// there is no path.
+    /// Selects a least loaded path for a flow without a path. Returns `None` if this packet must not select a path, or
+    /// if there is no path.
     fn select(
         &mut self,
         now: Time,

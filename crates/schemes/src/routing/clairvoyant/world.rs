@@ -127,7 +127,7 @@ mod tests {
     use raddle_wire::tcp::Segment;
 
     const PODS: ClosSize = ClosSize { pods: 2, edges: 2, aggregations: 2, cores: 2, hosts: 2 };
-    /// The first edge switch; the aggregation switches and cores in the order of their node numbers.
+    /// The first edge switch. After it: the aggregation switches and the cores, in the order of their node numbers.
     const EDGE: NodeId = NodeId(8);
     const AGGREGATIONS: [NodeId; 4] = [NodeId(12), NodeId(13), NodeId(14), NodeId(15)];
     const CORES: [NodeId; 4] = [NodeId(16), NodeId(17), NodeId(18), NodeId(19)];
@@ -153,7 +153,8 @@ mod tests {
         paths.iter().map(|path| (path.edge.0 - 2, path.core.map(|core| core.0 - 2))).collect()
     }
 
-    /// Oracle §11.2 S5: Expeditus ends at a path of load 6. With all loads visible, Clairvoyant finds a path of load 3.
+    /// Oracle S5 of specifications/expeditus.md §11.2: Expeditus ends at a path of load 6. With all loads visible,
+    /// Clairvoyant finds a path of load 3.
     #[test]
     fn oracle_s5_clairvoyant_sees_both_stages() {
         let world = world(&[
@@ -172,7 +173,8 @@ mod tests {
         assert_eq!(least_loaded(&world, 2, &[]), [(0, None)]);
     }
 
-    /// §6.2: between pods all four links of a path count, and within a pod both links.
+    /// specifications/expeditus.md §6.2: the load of a path is the greatest load of its links. A path between pods has
+    /// four links, and a path within a pod has two.
     #[test]
     fn oracle_6_2_every_link_of_a_path_counts() {
         for (from, to, left) in [

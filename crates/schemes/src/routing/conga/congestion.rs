@@ -32,12 +32,12 @@ impl Metric {
     }
 }
 
-/// Selects the next entry to feed back to a leaf. Sets of uplinks have one bit per uplink.
+/// State for the choice of the next metric to feed back to a leaf. A set of uplinks has one bit per uplink.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
-    /// Uplinks with a received metric that may still be fresh.
+    /// Uplinks of that leaf with a recorded metric. Some of these metrics can already be too old.
     seen: u16,
-    /// The members of `seen` whose metric has changed since it was last fed back.
+    /// The members of `seen` whose metric has changed since the last feedback about the uplink.
     changed: u16,
     /// The uplink at which the search for the next entry starts.
     next: u32,
@@ -56,7 +56,7 @@ impl Congestion {
         (leaf < self.turns.len() && usize::from(tag) < self.tags).then(|| leaf * self.tags + usize::from(tag))
     }
 
-    /// Records the load that a packet from `leaf` has met; `tag` is the uplink by which it left that leaf.
+    /// Records the load that a packet from `leaf` has met; `tag` is the uplink by which the packet left that leaf.
     pub(super) fn seen(&mut self, now: Time, leaf: usize, tag: u8, load: u8) {
         let Some(place) = self.place(leaf, tag) else { return };
         let (turn, bit) = (&mut self.turns[leaf], 1 << tag);
@@ -84,7 +84,7 @@ impl Congestion {
         }
     }
 
-    /// Records feedback from `leaf` about the path of this leaf's packets to it.
+    /// Records feedback from `leaf` about the path of packets from this leaf to `leaf`.
     pub(super) fn told(&mut self, now: Time, leaf: usize, Feedback { tag, metric }: Feedback) {
         if let Some(place) = self.place(leaf, tag) {
             self.to[place] = Metric { load: metric, heard: now };

@@ -19,9 +19,11 @@ pub(super) struct Leaf {
     next_hops: NextHops,
     salt: u64,
     flowlets: Flowlets,
-    /// The hosts on this leaf, the number of hosts in the fabric, and the number of hosts per leaf.
+    /// The hosts on this leaf.
     below: Range<u32>,
+    /// Number of hosts in the fabric.
     hosts: u32,
+    /// Number of hosts on each leaf.
     hosts_per_leaf: u32,
     pub(super) uplinks: Meters,
     pub(super) congestion: Congestion,
@@ -83,7 +85,7 @@ impl Leaf {
 }
 
 /// The port with the least metric. If ports tie, the flowlet's previous port wins if it is among them; otherwise a
-/// random one.
+/// random one of the tied ports wins.
 fn least(
     ports: &[PortId],
     metric: impl Fn(PortId) -> u8,

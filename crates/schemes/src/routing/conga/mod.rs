@@ -3,13 +3,14 @@
 //!
 //! Packets between leaves carry an overlay header. The source leaf writes the chosen uplink into the header. Each link
 //! on the path raises the header's CE field to its own load if that is greater. The destination leaf stores this load
-//! by source leaf and uplink and removes the header. It feeds the stored loads back, one uplink per packet, in the
-//! headers of packets to the source leaf. A leaf thus knows, for each uplink, the uplink's own load and the greatest
-//! load behind it towards each leaf. The first packet of a flowlet takes the uplink with the least maximum of the two
-//! loads. If uplinks tie, the flow stays on its previous uplink.
+//! by source leaf and uplink and removes the header. The destination leaf feeds the stored loads back, one uplink per
+//! packet, in the headers of packets to the source leaf. A leaf thus knows, for each uplink, the uplink's own load and
+//! the greatest load behind it towards each leaf. The first packet of a flowlet takes the uplink for which the greater
+//! of the two loads is least. If uplinks tie, the flow stays on its previous uplink.
 //!
-//! A leaf learns about an uplink only from its own packets on that uplink. CONGA-Flow decides once per flow, so it has
-//! few such packets. It hardly knows anything about the uplinks that it does not use (§6.4).
+//! A leaf learns about an uplink only from its own packets on that uplink. CONGA-Flow chooses an uplink only once per
+//! flow. A leaf therefore uses few uplinks and knows almost nothing about the others (specifications/expeditus.md
+//! §6.4).
 
 mod congestion;
 mod leaf;
@@ -63,7 +64,7 @@ const INFO: Info = Info {
 };
 
 choices! {
-    /// Which switches mark congestion in packets.
+    /// The switches that write the congestion of their links into packets.
     enum Marking {
         Spine = "spine",
         LeafOnly = "leaf_only",
@@ -71,7 +72,7 @@ choices! {
 }
 
 choices! {
-    /// The load of an uplink that counts in a decision.
+    /// How the metric of an uplink is computed from the uplink's own load and the load beyond it.
     enum Decision {
         Max = "max",
         RemoteOnly = "remote_only",
@@ -91,7 +92,7 @@ parameters! {
         alpha: f64 = 0.1, 0.001..=1.0;
         /// time without an update after which a metric counts as 0
         ageing: Duration = Duration::from_ms(10), Duration::from_ps(1)..=Duration::from_ms(1_000_000_000);
-        /// which switches mark congestion in packets; in the public simulation code, spines do not
+        /// which switches write congestion into packets; in the public simulation code, spines do not
         ce: Marking;
         /// the metric of an uplink: the greater of its own load and the load beyond it, or only the load beyond it
         decision: Decision;

@@ -80,7 +80,7 @@ fn load(leaf: &mut Leaf, now: Time, local: [u8; 3], remote: [u8; 3]) {
     }
 }
 
-/// §6.3: CE = max(CE, load) at the leaf's uplink and at the spine's downlink.
+/// specifications/expeditus.md §6.3: CE becomes max(CE, load) at the leaf's uplink, and again at the spine's downlink.
 #[test]
 fn oracle_6_3_ce_is_the_greatest_load_on_the_way() {
     let fabric = conga();
@@ -104,7 +104,7 @@ fn oracle_6_3_ce_is_the_greatest_load_on_the_way() {
     assert_eq!(overlay(&second).congestion(), 7);
 }
 
-/// As in the public simulation code, spines mark nothing.
+/// With `ce = "leaf_only"`, spines do not change CE, as in the public simulation code.
 #[test]
 fn spines_mark_nothing_if_told_so() {
     let fabric = fabric("conga", &[("ce", Value::Choice("leaf_only"))]);
@@ -117,8 +117,8 @@ fn spines_mark_nothing_if_told_so() {
     assert_eq!(overlay(&sent).congestion(), 1, "the leaf's 40,000 alone");
 }
 
-/// §6.3: a packet in the reverse direction returns the congestion that a packet met. Hosts never see the overlay
-/// header.
+/// specifications/expeditus.md §6.3: a packet in the reverse direction returns the congestion that a packet met. Hosts
+/// never see the overlay header.
 #[test]
 fn oracle_6_3_feedback_returns() {
     let fabric = conga();
@@ -138,7 +138,8 @@ fn oracle_6_3_feedback_returns() {
     assert_eq!(forward(&mut a, us(4), &mut back), PortId(0));
     assert_eq!((back.shim, back.size), (Shim::None, 100));
 
-    // Once the uplink itself is idle, only the feedback keeps flows to that leaf off it, until the feedback ages out.
+    // The uplink itself is now idle. Flows to that leaf avoid the uplink only because of the feedback, until the
+    // feedback expires.
     let taken = |leaf: &mut Leaf, at: u16, dst| -> BTreeSet<PortId> {
         (at..at + 60).map(|flow| forward(leaf, us(at.into()), &mut packet(1, dst, flow, 44))).collect()
     };
@@ -149,7 +150,8 @@ fn oracle_6_3_feedback_returns() {
     assert_eq!(taken(&mut a, 10_004, 3), UPLINKS.into(), "10 ms after it was told");
 }
 
-/// §6.3: the decision for a new flow, worked by hand. The least of max(local, remote), or of remote alone, wins.
+/// specifications/expeditus.md §6.3, computed by hand: a new flow takes the uplink with the least metric. The metric is
+/// the greater of the local and the remote load, or only the remote load.
 #[test]
 fn oracle_6_3_decisions() {
     for (local, remote, by_max, by_remote) in [
@@ -169,7 +171,7 @@ fn oracle_6_3_decisions() {
     }
 }
 
-/// §6.3: a flow moves only between flowlets, and only to an uplink with strictly less load.
+/// specifications/expeditus.md §6.3: a flow moves only between flowlets, and only to an uplink with strictly less load.
 #[test]
 fn oracle_6_3_flowlets_move_only_to_a_strictly_better_uplink() {
     let fabric = conga();
@@ -197,8 +199,8 @@ fn oracle_6_3_flowlets_move_only_to_a_strictly_better_uplink() {
     }
 }
 
-/// The uplinks by which packets from the first leaf reach the second leaf, after bursts of 120 KB with pauses of 250
-/// us.
+/// Sends bursts of 120 KB from the first leaf to the second leaf, with gaps of 250 us. Returns the uplinks about which
+/// the second leaf sends feedback.
 fn uplinks_seen(fabric: &Fabric) -> BTreeSet<u8> {
     let [mut a, mut b] = [LEAVES[0], LEAVES[1]].map(|node| Leaf::new(fabric, node));
     let mut seen = BTreeSet::new();
@@ -217,7 +219,8 @@ fn uplinks_seen(fabric: &Fabric) -> BTreeSet<u8> {
     seen
 }
 
-/// §6.4: remote metrics exist only for uplinks that carry traffic to that leaf. With CONGA-Flow these are few.
+/// specifications/expeditus.md §6.4: a leaf has remote metrics only for uplinks that carry traffic to the remote leaf.
+/// With CONGA-Flow, few uplinks carry such traffic.
 #[test]
 fn oracle_6_4_conga_flow_knows_only_the_uplinks_it_uses() {
     assert_eq!(uplinks_seen(&conga()), [0, 1, 2].into());
@@ -245,7 +248,8 @@ fn a_leaf_does_without_uplinks_that_do_not_lead_there() {
     assert_eq!(lost, Verdict::Drop(raddle_core::DropReason::NoRoute));
 }
 
-/// A packet on a detour around a failure that its source does not know of passes a leaf that is not its destination.
+/// A packet takes a detour around a failure that its source does not know of. On the detour, the packet crosses a leaf
+/// that is not its destination leaf.
 #[test]
 fn a_packet_in_transit_keeps_its_header() {
     let mut leaf = Leaf::new(&conga(), LEAVES[2]);
@@ -265,7 +269,7 @@ fn packets_within_a_leaf_bear_no_header() {
     assert_eq!((local.shim, local.size), (Shim::None, 100));
 }
 
-/// Pitfall 18: CONGA is not defined for three tiers.
+/// Pitfall 18 of specifications/expeditus.md: CONGA is not defined for three tiers.
 #[test]
 fn other_fabrics_are_refused() {
     let problem = |topology| with(topology, "conga-flow", &[]).map(|_| ()).map_err(|unfit| unfit.problem);

@@ -18,9 +18,9 @@ fn oracle_8_2_paths_of_figure_5() {
     let mut fabric = fabric(2, 3);
     let mut path =
         |dst| fabric.switches(&mut frame(0, dst, 1, 0)).iter().map(|node| node.0).collect::<Vec<_>>();
-    // Parents 0 and 1; root <3; ; 1,0>, the third root; then down ports 1, 1, 0.
+    // Host 6: the parents 0 and 1 on the way up lead to the third root, then the ports 1, 1 and 0 lead down.
     assert_eq!(path(6), [8, 12, 18, 14, 11]);
-    // Parents 1 and 1 for host 7; 0 and 0 for host 4.
+    // Host 7: the parents 1 and 1 on the way up. Host 4: the parents 0 and 0.
     assert_eq!(path(7), [8, 13, 19, 15, 11]);
     assert_eq!(path(4), [8, 12, 16, 14, 10]);
     assert_eq!(path(1), [8]);
@@ -66,7 +66,7 @@ fn oracle_8_2_shifts_meet_on_no_link() {
                 "{k}-ary {n}-tree by {shift}"
             );
         }
-        // Reversing the digits does cause shared links, so the count above is able to detect them.
+        // The permutation that reverses the digits makes flows share links, which shows that the check above can fail.
         let reversed = |src: u32| (0..n as u32).fold(0, |dst, i| dst * k + src / k.pow(i) % k);
         assert!(most_on_a_link(&mut fabric, reversed) > 1, "{k}-ary {n}-tree");
     }
@@ -84,7 +84,7 @@ fn the_divisor_is_a_choice_in_slimmed_trees() {
         (16..32).map(|dst| fabric.top(frame(0, dst, 1, 0)).0 - first).collect::<Vec<_>>()
     };
     // The root's number is u_2 + 2 u_3. For destination d, u_2 = d mod 2 at the leaf. Above the leaf, u_3 is d / 2 mod
-    // 2 or d / 4 mod 2.
+    // 2 with the divisor `parents`, and d / 4 mod 2 with `children`.
     assert_eq!(roots("parents"), [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]);
     assert_eq!(roots("children"), [0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3]);
     let full = XgftSize::k_ary_n_tree(3, 3);

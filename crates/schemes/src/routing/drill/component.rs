@@ -14,7 +14,7 @@ pub(super) struct Component {
     seen: Vec<(Load, PortId)>,
 }
 
-/// True if the port is down, and the time that a packet would wait there.
+/// A port's load: true if the port is down, and the time that a packet would wait in its queue.
 type Load = (bool, Duration);
 
 impl Component {
@@ -45,7 +45,7 @@ impl Component {
         for place in 0..draws {
             deck.swap(place, place + random.index(deck.len() - place));
         }
-        // Drawn ports come first, so that they win ties.
+        // The drawn ports come first in the list, so that a drawn port wins a tie against a remembered port.
         seen.truncate(look.memory);
         seen.retain(|(_, port)| !deck[..draws].contains(port));
         seen.iter_mut().for_each(|(old, port)| *old = load(*port));

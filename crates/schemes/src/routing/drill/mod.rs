@@ -1,15 +1,15 @@
 //! DRILL: each packet goes to the shortest queue among a few next hops (Ghorbani et al., SIGCOMM 2017).
 //!
 //! DRILL(d, m), §3.2: for each packet a switch compares the queues of d next hops drawn at random and of the m next
-//! hops that were shortest last time. It sends the packet to the shortest of these queues and remembers the m shortest.
-//! Among equally short queues the first one drawn wins, so that an idle switch spreads its packets evenly. Switches
-//! exchange no messages: all state concerns the switch's own ports.
+//! hops that had the shortest queues last time. It sends the packet to the shortest of these queues and remembers the m
+//! shortest. Among equally short queues the queue that was drawn first wins, so that an idle switch spreads its packets
+//! evenly. Switches exchange no messages: all state concerns the switch's own ports.
 //!
 //! Failures or different link rates can make paths unequal. Balancing queues packet by packet would then let the worst
 //! path slow down the others (§3.4). Next hops are therefore divided into *components* of equal next hops. Here a
-//! component is the next hops with equal capacity behind them ([`LocalRouting::capacities`]); the paper instead labels
-//! each path by the capacities and sharers of each of its hops. A flow is hashed to a component in proportion to the
-//! component's capacity, and its packets spread only within that component.
+//! component consists of the next hops with equal capacity behind them ([`LocalRouting::capacities`]); the paper
+//! instead labels each path by the capacities and sharers of each of its hops. A flow is hashed to a component in
+//! proportion to the component's capacity, and its packets spread only within that component.
 //!
 //! Receiving hosts restore the packet order ([`crate::routing::reordering`]).
 //!
@@ -58,7 +58,7 @@ parameters! {
     struct Parameters {
         /// number of next hops drawn at random for each packet
         samples: usize = 2, 1..=65_536;
-        /// number of remembered next hops, those that had the shortest queues
+        /// number of next hops with the shortest queues that a switch remembers
         memory: usize = 1, 0..=65_536;
         hold: Duration = HOLD;
     }
@@ -71,7 +71,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     Ok(forwarders_where_needed(plan.topology, node))
 }
 
-/// Number of queues that are compared for each packet.
+/// Numbers of queues that are compared for each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
     /// Next hops drawn at random; d in the paper.
@@ -89,7 +89,8 @@ pub(crate) struct Drill {
     random: Stream,
     /// Components with their memories. All destinations with the same component share its memory.
     components: Vec<Component>,
-    /// For each destination, the components that lead there, and the cumulative capacity up to and including each.
+    /// For each destination, the components that lead there, each with the sum of its capacity and the capacities of
+    /// the components before it.
     shares: FxHashMap<NodeId, Box<[(u128, usize)]>>,
 }
 
@@ -151,7 +152,7 @@ fn share_of(shares: &[(u128, usize)], hash: u64) -> usize {
     component
 }
 
-/// Divides the next hops towards `to` into components. Adds components that are not known yet to `components`.
+/// Divides the next hops towards `to` into components. Adds to `components` the components that are missing there.
 #[cold]
 fn divide(routing: &LocalRouting, to: NodeId, components: &mut Vec<Component>) -> Box<[(u128, usize)]> {
     let mut capacities = Vec::new();

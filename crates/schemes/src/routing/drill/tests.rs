@@ -25,8 +25,8 @@ fn oracle_with_all_sampled_the_shortest_queue_wins() {
     }
 }
 
-/// With one sample and one remembered port, the shortest queue is found eventually and then kept. Without memory one
-/// packet in four goes there.
+/// With one sample and one remembered port, the switch eventually finds the shortest queue and then keeps to it.
+/// Without memory, one packet in four joins the shortest queue.
 #[test]
 fn oracle_the_shortest_queue_is_remembered() {
     let ports = backlogs(&[3, 1, 2, 4]);

@@ -1,12 +1,12 @@
-//! ECMP: each flow takes one shortest path, chosen by a hash (RFC 2992's idea; R2C2's TCP baseline, §5.1).
+//! ECMP: each flow takes one shortest path, chosen by a hash (the idea of RFC 2992; the TCP baseline of R2C2 §5.1).
 //!
 //! At each hop the packet leaves by one of the ports on shortest paths to its destination. A hash of the flow's
 //! identity, the node and the seed selects the port. Packets of a flow stay together, flows spread evenly, and the
 //! choices of successive hops are independent (no polarisation). Acknowledgements are hashed by their own identity, so
 //! they can take a different path than the data.
 //!
-//! Cost per hop: [`NextHops::forward`], which is arithmetic on tori and Clos networks, and two multiplicative mixes if
-//! there is a choice.
+//! Cost per hop: [`NextHops::forward`], which is arithmetic on tori and Clos networks, and two multiplicative mixes of
+//! the hash if there are several next hops.
 
 use crate::fluid::Spread;
 use crate::routing::flow_hash::{flow_hash, pick, salt};
@@ -37,7 +37,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Ecmp {
-    /// Derived from the seed and the node.
+    /// Salt of the hash, derived from the seed and the node.
     salt: u64,
     next_hops: NextHops,
 }

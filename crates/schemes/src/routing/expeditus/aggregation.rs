@@ -1,7 +1,8 @@
 //! The aggregation switch. It measures its uplinks to cores for selections between pods, and selects a core for flows
 //! from its own pod (Expeditus §4.2; specifications/expeditus.md §5.3).
 //!
-//! Cost per packet: upwards, a hash of the five-tuple and a look-up; downwards, only the meter of the uplink.
+//! Cost per packet: on the way up, a hash of the five-tuple and a look-up; on the way down, only the meter of the
+//! uplink.
 
 use super::flow_id::{FlowHash, five_tuple};
 use super::meters::{Scale, Uplinks};
@@ -16,7 +17,7 @@ use raddle_wire::exp::Tag;
 #[derive(Debug)]
 pub(crate) struct Aggregation {
     pub(crate) switch: Switch,
-    /// The flow whose selection a tagged packet answers; `None` if the packet is not an answer.
+    /// Returns the flow whose selection a tagged packet answers; `None` if the packet is not an answer.
     pub(crate) answered: fn(&Packet) -> Option<FiveTuple>,
 }
 

@@ -5,7 +5,7 @@
 //! the source's loads. The destination's edge switch selects an uplink and pins the SYN-ACK to it. The SYN-ACK collects
 //! the core loads of the aggregation switch there. The source's edge switch pins the connection to the uplink at which
 //! the SYN-ACK arrives. Within a pod the SYN-ACK carries the destination's loads, and the source's edge switch selects.
-//! Packets of the reverse direction follow ECMP beyond that first uplink.
+//! Packets of the reverse direction take the pinned first uplink and follow ECMP after it.
 //!
 //! All tags are request tags, because they travel on the transport's own packets and not on Exp-responses.
 

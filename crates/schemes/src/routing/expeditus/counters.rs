@@ -24,8 +24,8 @@ impl Counter {
     }
 }
 
-/// Counts of selection events. Without loss and failures, `requests` = `responses` = `answered`, and `merged` =
-/// `installed` is the number of selections between pods (specifications/expeditus.md §10.12).
+/// Counts of selection events. Without loss and failures, `requests`, `responses` and `answered` are equal, and
+/// `merged` and `installed` both equal the number of selections between pods (specifications/expeditus.md §10.12).
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Packets that edge switches tagged as Exp-requests.

@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// RoCEv2 runs over UDP. Only the source port distinguishes the flows between two hosts.
+    /// RoCEv2 runs over UDP. Only the UDP source port distinguishes the flows between two hosts.
     #[test]
     fn roce_flows_of_two_hosts_have_names_of_their_own() {
         let name = |src_port| {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 choices! {
     /// The instant at which a packet counts as sent.
     pub(crate) enum Counted {
-        /// When the packet is queued, so that the backlog counts at once.
+        /// When the packet is queued, so that the load includes the backlog at once.
         Enqueue = "enqueue",
         /// When the packet's first bit leaves. A packet that the queue drops counts as well.
         TxStart = "tx_start",
@@ -47,9 +47,9 @@ struct Registers {
 /// The scaling of a load before it enters a tag or a comparison.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
-    /// The factor.
+    /// The factor by which the load is multiplied.
     pub(crate) by: Multiplier,
-    /// The way in which the factor applies.
+    /// The way in which the factor is applied.
     pub(crate) how: Scaling,
 }
 
@@ -243,7 +243,8 @@ mod tests {
         }
     }
 
-    /// §2.4.
+    /// specifications/expeditus.md §2.4: an uplink that is down has the greatest load, and starts with load 0 after its
+    /// repair.
     #[test]
     fn oracle_2_4_a_dead_uplink_is_full_and_comes_back_empty() {
         let mut uplinks = uplinks(Counted::Enqueue);
@@ -264,7 +265,7 @@ mod tests {
         for (counted, now, later) in [(Counted::Enqueue, 4, 3), (Counted::TxStart, 0, 3)] {
             let mut uplinks = uplinks(counted);
             for n in 0..100 {
-                // The port is busy until 16 us for the first 50 packets, and until 17 us for the others.
+                // For the first 50 packets, the port is busy until 16 us; for the later packets, until 17 us.
                 let states = ports(Time::ZERO + Duration::from_us(16 + n / 50), true);
                 uplinks.sent(Time::ZERO, 0, &full(), &Ports(&states));
             }

@@ -1,8 +1,9 @@
 //! Expeditus: congestion-aware load balancing per flow in Clos networks (SoCC 2016).
 //!
 //! Edge and aggregation switches measure the loads of their own uplinks, in both directions. A flow's first packet
-//! carries the source edge switch's loads to the destination's edge switch. That switch merges them with its own loads
-//! and selects the aggregation switch. It answers with a separate packet, the Exp-response.
+//! carries the source edge switch's loads to the destination's edge switch. The destination's edge switch merges these
+//! loads with its own loads and selects the aggregation switch. Then it answers with a separate packet, the
+//! Exp-response.
 //!
 //! The response passes the selected aggregation switch's counterpart in the destination's pod, which writes its loads
 //! into the response. It then passes the selected aggregation switch in the source's pod, which merges these loads with
@@ -14,8 +15,8 @@
 //!
 //! The authors' simulation code uses a different protocol, which is [`mode`](ROUTING) `authsim`.
 //!
-//! Cost per packet: at edge and aggregation switches, an addition to a rate estimator, and on the way up a hash of the
-//! five-tuple and a look-up; at cores and spines, ECMP's cost.
+//! Cost per packet: at edge and aggregation switches, an addition to a rate estimator; for packets on the way up, also
+//! a hash of the five-tuple and a look-up; at cores and spines, the cost of ECMP.
 
 mod aggregation;
 mod authsim;

@@ -61,7 +61,7 @@ impl Multiplier {
         self.literal(dre.load(register, now, rate), dre.most())
     }
 
-    /// min(most, floor(M · load)).
+    /// The load after a literal multiplication, min(most, floor(M · load)), where M is this multiplier.
     #[allow(clippy::cast_possible_truncation, reason = "the load is at most `most`, a `u8`")]
     fn literal(self, load: u8, most: u8) -> u8 {
         let scaled = u128::from(load) * u128::from(self.nominal) / u128::from(self.remaining);
@@ -73,7 +73,7 @@ impl Multiplier {
 #[derive(Debug)]
 pub(crate) struct Multipliers {
     scaling: Scaling,
-    /// For each uplink, the links upwards from the switch above.
+    /// For each uplink, the upward links of the switch above.
     above: Box<[Vec<Above>]>,
     of: Box<[Multiplier]>,
 }
@@ -86,7 +86,8 @@ struct Above {
 }
 
 impl Multipliers {
-    /// The multipliers for the uplinks of `edge` at these ports. `next` are the uplink ports of the switches above.
+    /// The multipliers for the uplinks of `edge` at these ports. `next` contains the uplink ports of the switches
+    /// above.
     pub(crate) fn new(
         topology: &Topology,
         edge: NodeId,
@@ -110,7 +111,7 @@ impl Multipliers {
         Scale { by: self.of[uplink], how: self.scaling }
     }
 
-    /// Updates the multipliers after a link went down or came up. `down` are all links that are down now.
+    /// Updates the multipliers after a link went down or came up. `down` contains all links that are down now.
     pub(crate) fn link(&mut self, link: LinkId, down: &BTreeSet<LinkId>) {
         let is_owner = |above: &Vec<Above>| above.iter().any(|above| above.ways.contains(&link));
         let Some(uplink) = self.above.iter().position(is_owner) else { return };
@@ -135,7 +136,8 @@ mod tests {
         Multiplier { nominal: cores * 10_000_000_000, remaining: (cores - failed) * 10_000_000_000 }
     }
 
-    /// The map of §2.5 for six cores.
+    /// The table of specifications/expeditus.md §2.5: the loads 0 to 7 after a literal multiplication, with up to three
+    /// of six cores failed.
     #[test]
     fn oracle_2_5_literal_map() {
         for (failed, map) in [
@@ -148,7 +150,7 @@ mod tests {
         }
     }
 
-    /// Oracles §11.2 S6 to S8 multiply the loads of the first uplink by 2.
+    /// Oracles S6 to S8 of specifications/expeditus.md §11.2: the loads of the first uplink are multiplied by 2.
     #[test]
     fn oracle_s6_to_s8() {
         let [m, one] = [of(1, 2), Multiplier::ONE];
@@ -158,7 +160,8 @@ mod tests {
         assert_eq!((scaled([4, 6]), scaled([4, 7])), ([7, 6], [7, 7]), "S8");
     }
 
-    /// The load of a register that holds this share of C · tau at 10 Gb/s.
+    /// The load of a register at 10 Gb/s that holds `share` times 250,000 bytes, the product of link rate and time
+    /// constant.
     fn load(share: f64, scaling: Scaling, multiplier: Multiplier) -> u8 {
         let dre = Dre::new(Duration::from_us(20), 0.1, 3);
         let mut register = DreRegister::default();
@@ -166,7 +169,8 @@ mod tests {
         multiplier.load(scaling, &dre, &register, Time::ZERO, Rate::from_gbps(10))
     }
 
-    /// Oracle §11.3.
+    /// Oracle of specifications/expeditus.md §11.3: loads with a multiplier of 2, applied after rounding (literal) and
+    /// before rounding (prescale).
     #[test]
     fn oracle_11_3_literal_and_prescale() {
         for (share, literal, prescale) in [(0.12, 0, 1), (0.20, 2, 3), (0.30, 4, 4), (0.37, 4, 5)] {

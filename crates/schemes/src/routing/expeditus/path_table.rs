@@ -104,7 +104,7 @@ impl PathTable {
         }
     }
 
-    /// Looks up the path of a packet of the flow, which also restarts the entry's timeout.
+    /// Looks up the path for a packet of the flow, and restarts the entry's timeout.
     #[inline]
     pub(crate) fn find(&mut self, now: Time, flow: FlowId) -> Path {
         let key = self.key(flow);
@@ -194,7 +194,8 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// The first whole tenth of a millisecond at which a flow that last sent at `used` is unknown.
+    /// The entry of a flow is last used at `used`. Returns the first time after that, in steps of 0.1 ms, at which the
+    /// entry has expired.
     fn expires(clock: Clock, used: Time) -> Time {
         let known = |now| {
             let mut table = table(16, clock, Lookup::Exact);
@@ -207,7 +208,8 @@ mod tests {
             .expect("it expires")
     }
 
-    /// Oracle §11.4.
+    /// Oracle of specifications/expeditus.md §11.4: with age bits and a timeout of 100 ms, an entry expires at the
+    /// second tick after its last use.
     #[test]
     fn oracle_11_4_age_bit() {
         for (used, expiry) in [(30_000, 200_000), (99_900, 200_000), (100_100, 300_000), (199_000, 300_000)] {
@@ -219,7 +221,7 @@ mod tests {
         assert_eq!(table.find(at(299_900), FLOW), Path::Done(PortId(3)), "kept alive through 200");
     }
 
-    /// §3.5, exact timestamps: idle for more than the timeout.
+    /// §3.5, exact timestamps: an entry expires when it has been idle for more than the timeout.
     #[test]
     fn oracle_3_5_exact_timestamps() {
         assert_eq!(expires(Clock::Exact, at(30_000)), at(130_100));
@@ -242,7 +244,8 @@ mod tests {
         }
     }
 
-    /// §3.7: in hardware mode flows whose low 16 bits agree share path and age; in exact mode they do not.
+    /// §3.7: in hardware mode, flows with equal low 16 bits of the flow id share an entry; in exact mode, each flow has
+    /// its own entry.
     #[test]
     fn oracle_3_7_hardware_shares_slots() {
         let alike = FlowId(FLOW.0 ^ 0xFFFF_0000);
@@ -274,7 +277,7 @@ mod tests {
         for n in 0..1_000_000 {
             table.install(at(10 * n), FlowId(n), PortId(0));
         }
-        // 20,000 are used within two timeouts.
+        // 20,000 entries are used within two timeouts; all others have expired.
         assert!(table.entries.len() < 50_000, "{}", table.entries.len());
         assert_eq!(table.counters.expired.get() + table.entries.len() as u64, 1_000_000);
     }

@@ -76,10 +76,10 @@ parameters! {
         t_dre: Duration = T_DRE;
         alpha: f64 = ALPHA;
         bits: u32 = BITS;
-        /// when an uplink counts a packet: when it is queued, or when its first bit leaves
+        /// when an uplink counts a packet: when the packet is queued, or when the first bit of the packet leaves
         dre_egress: Counted;
-        /// the load of an uplink includes its queue: a queue that takes t_dre to drain counts as full load (as in the
-        /// testbed, whose timers were slow)
+        /// include the queue in the load of an uplink: a queue that takes t_dre to drain is full load (the method of
+        /// the paper's testbed)
         queue_counts: bool = false;
         pst_capacity: usize = PST_CAPACITY;
         pst_timeout: Duration = PST_TIMEOUT;
@@ -90,7 +90,7 @@ parameters! {
         /// how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before
         /// rounding (prescale), or as suits the multiplier
         multipliers: Scaling;
-        /// a SYN that is retransmitted before the first SYN is answered begins a new selection
+        /// let a SYN begin a new selection if it is retransmitted before the first SYN is answered
         reselect_on_syn: bool = false;
     }
 }
@@ -126,7 +126,7 @@ pub(crate) const PST_LOOKUP: Parameter = Parameter::choice(
     "each flow has its own entry, or flows share an entry if the lower bits of their hashes are equal (hw)",
 );
 
-/// The common data from which all switches of a fabric are built.
+/// The data that all switches of a fabric share.
 pub struct Expeditus {
     clos: Clos,
     paths: Arc<ShortestPaths>,
@@ -140,7 +140,7 @@ impl Expeditus {
     /// Expeditus for the plan's fabric.
     ///
     /// # Errors
-    /// If the fabric is not a Clos network, or a switch has more uplinks than a tag has room for.
+    /// If the fabric is not a Clos network, or if a switch has more uplinks than a tag has room for.
     pub fn new(plan: &Plan<'_>) -> Result<Self, Unfit> {
         let clos = Clos::new(clos_of(plan.topology, INFO.name)?);
         let most = [1, 2].map(|level| clos.uplinks(level).len()).into_iter().max().unwrap_or(0);
@@ -166,7 +166,7 @@ impl Expeditus {
         })
     }
 
-    /// Counts of the events of selections.
+    /// Counts of selection events.
     #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters

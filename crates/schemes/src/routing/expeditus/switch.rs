@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Switch {
     pub(crate) next_hops: NextHops,
-    /// Derived from the seed and the node, for choices by hash.
+    /// Salt for choices by hash, derived from the seed and the node.
     pub(crate) salt: u64,
     /// Hosts below this switch.
     pub(crate) below: Range<u32>,

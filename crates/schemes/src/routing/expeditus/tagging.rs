@@ -86,7 +86,8 @@ pub(crate) fn answered(packet: &Packet) -> Option<FiveTuple> {
     tag_of(packet).filter(|tag| tag.is_response).map(|_| five_tuple(packet).answered())
 }
 
-/// The side from which a packet opens a connection; `None` if it does not open one. The packet may have a tag.
+/// The role of a packet in the opening of a connection (SYN or SYN-ACK); `None` if the packet opens no connection. The
+/// packet may have a tag.
 #[inline]
 pub(crate) fn opening(packet: &Packet) -> Option<Opening> {
     match &packet.header {
@@ -121,7 +122,8 @@ mod tests {
         assert_eq!((take_tag(&mut packet), packet), (None, data()));
     }
 
-    /// §4.5: exchanged addresses, unchanged ports, no payload, and no ECN mark.
+    /// specifications/expeditus.md §4.5: an Exp-response has exchanged addresses, unchanged ports, no payload, and no
+    /// ECN mark.
     #[test]
     fn oracle_4_5_responses() {
         let response = response_to(&data()).expect("TCP has ports");

@@ -1,7 +1,8 @@
 //! The edge switch. It starts selections and answers the requests of other edge switches (Expeditus §4.2;
 //! specifications/expeditus.md §5.2).
 //!
-//! Cost per packet: upwards, a hash of the five-tuple and a look-up; downwards, only the meter of the uplink.
+//! Cost per packet: on the way up, a hash of the five-tuple and a look-up; on the way down, only the meter of the
+//! uplink.
 
 use super::flow_id::{FlowHash, five_tuple};
 use super::meters::Scale;
@@ -17,7 +18,7 @@ use raddle_wire::exp::Tag;
 pub(crate) struct Tor {
     pub(crate) switch: Switch,
     pub(crate) multipliers: Multipliers,
-    /// If true, a SYN or SYN-ACK begins a new selection while an answer is pending.
+    /// If true, a SYN or SYN-ACK begins a new selection even while an answer is pending.
     pub(crate) reselect_on_syn: bool,
     /// An Exp-response to be sent, and the uplink for it.
     pub(crate) answer: Option<(Packet, PortId)>,

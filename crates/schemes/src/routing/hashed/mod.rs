@@ -1,10 +1,10 @@
 //! Hashed routing in trees: a hash of the flow's identity determines the whole path upwards (specifications/cee.md
 //! §5.4).
 //!
-//! The scheme uses the hash-threshold of RFC 2992: the path is `CRC16(flow) * paths / 65536`, with one path per nearest
-//! common ancestor. The source of a converged Ethernet frame computes the hash once and writes the path into the frame.
-//! Other packets have no room for the path, so each switch on the way up computes the same path again. The digits of
-//! the path's number select the ports upwards. Packets with equal hash keys take the same path.
+//! The scheme uses the hash-threshold of RFC 2992: the path is `CRC16(flow) * paths / 65536`, with one path through
+//! each nearest common ancestor. The source of a converged Ethernet frame computes the hash once and writes the path
+//! into the frame. Other packets have no room for the path, so each switch on the way up computes the same path again.
+//! The digits of the path's number select the ports upwards. Packets with equal hash keys take the same path.
 //!
 //! The hash has no seed. CRC is linear, so a seed would only permute the paths.
 
@@ -61,7 +61,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     Ok(up_down::forwarders(plan, tree, true, move |node| Hashed::new(&of, node, key)))
 }
 
-/// The hashed choices of one node.
+/// Chooses the ports of one node by hash.
 #[derive(Debug)]
 struct Hashed {
     tree: Arc<Xgft>,
@@ -75,7 +75,7 @@ impl Hashed {
         Self { tree: Arc::clone(tree), key, divisor: tree.planes(tree.level(node)) }
     }
 
-    /// The packet's path: the index of the nearest common ancestor that it passes.
+    /// The packet's path: the index of the nearest common ancestor that the packet passes.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a flow's key and a place are hashed as words, and the path is below the number of paths"

@@ -26,10 +26,10 @@ impl BestHops {
     }
 
     /// Handles a probe from a ToR that arrived at `port` and reported this utilisation of the path behind it. Returns
-    /// the least utilisation now known.
+    /// the utilisation of the best port.
     ///
-    /// The best port keeps its entry with its new utilisation, even if another port had less. The next probes by the
-    /// other ports will correct this.
+    /// A probe at the best port only updates the utilisation of this port, even if another port has reported less. The
+    /// next probes at the other ports correct this.
     pub(super) fn probed(&mut self, now: Time, tor: usize, port: PortId, utilisation: u8) -> u8 {
         let hop = &mut self.by_tor[tor];
         let stays = hop.is_some_and(|best| {
@@ -41,7 +41,7 @@ impl BestHops {
         hop.map_or(utilisation, |best| best.utilisation)
     }
 
-    /// The best next hop to a ToR; `None` if no probe has reported it within the ageing time.
+    /// The best next hop to a ToR; `None` if no probe has reported this next hop within the ageing time.
     #[inline]
     pub(super) fn port(&self, now: Time, tor: usize) -> Option<PortId> {
         self.by_tor[tor].filter(|best| now.since(best.heard) < self.ageing).map(|best| best.port)
@@ -62,10 +62,10 @@ mod tests {
         let mut best = BestHops::new(2, Duration::from_us(600));
         for ((at, port, utilisation), expected) in [
             ((0, 3, 100), (3, 100)),
-            ((1, 4, 100), (3, 100)), // not better
+            ((1, 4, 100), (3, 100)), // not better than port 3
             ((2, 5, 40), (5, 40)),
             ((3, 3, 60), (5, 40)),
-            ((4, 5, 90), (5, 90)), // the best port's new value is worse, but it stays the best
+            ((4, 5, 90), (5, 90)), // the best port reports a worse value, but stays the best
             ((5, 3, 60), (3, 60)),
             ((604, 4, 200), (3, 60)),
             ((605, 4, 200), (4, 200)), // no probe has reported the best port for 600 us

@@ -1,4 +1,5 @@
-//! The forwarder of a switch. It sends flowlets by the best next hop, and receives, forwards and originates probes.
+//! The forwarder of a switch. The forwarder sends flowlets by the best next hop, and receives, forwards and originates
+//! probes.
 
 use super::Parameters;
 use super::best::BestHops;
@@ -23,15 +24,17 @@ pub(super) struct Switch {
     hosts_per_tor: u32,
     pub(super) best: BestHops,
     pub(super) utilisation: Utilisation,
-    /// Ports to switches: the first port to a switch below, the first port to a switch above, and one past the last
-    /// port.
+    /// The first port to a switch below.
     below: u16,
+    /// The first port to a switch above.
     above: u16,
+    /// One past the last port.
     end: u16,
     /// The probe timer; only edge switches have one.
     clock: Option<Clock>,
-    /// A probe to be sent, and the ports by which it has not left yet.
+    /// A probe to be sent.
     probe: Probe,
+    /// The ports by which the probe must still leave.
     leaving: Vec<PortId>,
 }
 

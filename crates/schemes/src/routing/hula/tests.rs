@@ -71,7 +71,7 @@ impl Net {
     }
 
     /// An edge switch probes, either by its timer or because of a packet from one of its hosts. The probes then travel
-    /// through the network. Returns the links that they take.
+    /// through the network. Returns the links that the probes cross.
     fn probe(&mut self, now: Time, tor: NodeId) -> Vec<(NodeId, PortId)> {
         let host = (tor.0 - 16) * 2;
         let own = if self.at(tor).next_tick() < Time::NEVER {
@@ -181,7 +181,7 @@ fn oracle_6_5_without_probes_next_hops_age() {
     assert_eq!(net.taken(us(900), A, 4), [2, 3].into(), "more than 600 us after the probe, and a gap");
 }
 
-/// HULA §3.2: probes every 200 us, as long as packets pass.
+/// HULA §3.2: an edge switch probes every 200 us, as long as packets pass.
 #[test]
 fn an_edge_switch_probes_by_a_timer_that_stops_when_no_packet_passes_for_long() {
     let mut net = Net::new();

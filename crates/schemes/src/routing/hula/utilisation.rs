@@ -14,7 +14,7 @@ pub(super) struct Utilisation {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Estimate {
-    /// U at the time of the last packet.
+    /// The estimate U, in bytes, at the time of the last packet.
     bytes: f64,
     counted: Time,
 }
@@ -63,7 +63,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// At 10 Gb/s, 400 us carry 500,000 bytes.
+    /// A link of 10 Gb/s carries 500,000 bytes in 400 us, the time constant.
     fn fresh() -> Utilisation {
         Utilisation::new(2, Duration::from_us(400), LinkLayer::BARE)
     }

@@ -17,7 +17,7 @@ pub(crate) struct Pinned {
     known: FxHashMap<Flow, Option<Place>>,
 }
 
-/// The key of a path: the two ends of the flow and its choice of path.
+/// The key of a path: the two ends of the flow and the number of its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Flow {
     source: u32,

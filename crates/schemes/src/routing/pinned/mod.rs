@@ -1,14 +1,14 @@
 //! Forwarding along paths that flows keep; PDQ, D3 and RCP share it (specifications/pdq.md §12).
 //!
 //! A packet states its flow and the [choice](raddle_topology::paths) of path that its source made. Every node computes
-//! the same path from these. Acknowledgements go back over the same links, so that they pass the agents of the ports
-//! through which the data left. A flow keeps its path for its whole life: if a link of the path fails, the flow's
-//! packets are lost.
+//! the same path from these two values. Acknowledgements go back over the same links, so that they pass the agents of
+//! the ports through which the data left. A flow keeps its path for its whole life: if a link of the path fails, the
+//! flow's packets are lost.
 //!
-//! A packet counts links: its `hop` is the number of the link that it crosses or crossed last, in either direction.
-//! Links are numbered along the path from the flow's source. The agent of a port therefore sees the number of its own
-//! link both in the packets that the port sends and in the acknowledgements of these packets. A source starts with 0,
-//! and an acknowledgement copies the number from the packet that it acknowledges.
+//! A packet counts links: the field `hop` is the number of the link that the packet crosses or crossed last, in either
+//! direction. Links are numbered along the path from the flow's source. The agent of a port therefore sees the number
+//! of its own link both in the packets that the port sends and in the acknowledgements of these packets. A source
+//! starts with 0, and an acknowledgement copies the number from the packet that it acknowledges.
 //!
 //! Cost per hop: one look-up in a table of the flows that pass the node. Entries are created on first use.
 

@@ -36,8 +36,8 @@ fn answer(packet: &Packet) -> Packet {
     Packet::new(40, Header::Rcp(rcp::Packet { segment: packet.segment.acknowledgement(), ..packet }))
 }
 
-/// The links that a packet takes from its sender to its receiver, with its link count on each. A host without a
-/// forwarder sends by its only port.
+/// The links that a packet takes from its sender to its receiver, with the packet's link count on each link. A host
+/// without a forwarder sends by its only port.
 fn walk(
     topology: &Topology,
     nodes: &mut [Option<Box<dyn Forwarder>>],
@@ -114,7 +114,7 @@ fn packets_without_a_path_are_dropped() {
     assert_eq!(verdict(data(0, 3, 0)), lost, "elsewhere");
     assert_eq!(verdict(segment(0, 3, 1, 1)), lost, "TCP");
     assert_eq!(verdict(data(1, 1, 0)), Verdict::Deliver);
-    // Acknowledgements of data that this node never sent, and packets for no node. Only corruption causes them.
+    // Acknowledgements of data that this node never sent, and packets for no node. Only corruption causes such packets.
     assert_eq!(verdict(answer(&data(3, 1, 0))), Verdict::Forward(PortId(1)));
     assert_eq!(verdict(answer(&data(0, 2, 0))), lost);
 }

@@ -6,8 +6,8 @@ use raddle_topology::{ClosSize, Topology};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The end-to-end paths of a Clos network. Between pods a path's number is `plane · cores + core`. Within a pod the
-/// core counts as 0.
+/// The end-to-end paths of a Clos network. Between pods a path's number is `plane · cores + core`. For paths within a
+/// pod, the core is 0 in this formula.
 #[derive(Debug)]
 pub(crate) struct Paths {
     routing: Arc<Routing>,

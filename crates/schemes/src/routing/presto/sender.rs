@@ -14,15 +14,15 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Sender {
     node: NodeId,
-    /// Derived from the seed and the node.
+    /// Salt of the hash, derived from the seed and the node.
     salt: u64,
     /// Bytes of a flowcell.
     flowcell: u32,
     paths: Arc<Paths>,
-    /// Links known to be down.
+    /// Links that the host knows to be down.
     down: BTreeSet<LinkId>,
-    /// For each destination edge switch, the paths there that are known to be up, in the order in which cells take
-    /// them.
+    /// For each destination edge switch, the paths to it without the links in `down`, in the order in which cells take
+    /// these paths.
     turns: FxHashMap<u32, Box<[u16]>>,
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Switch {
     routing: LocalRouting,
-    /// The switch's hosts; empty if it is not an edge switch.
+    /// The switch's hosts; empty unless this is an edge switch.
     hosts: Range<u32>,
     /// Divisor of path numbers: an edge switch extracts the plane, an aggregation switch the core.
     divisor: u16,

@@ -83,7 +83,7 @@ fn oracle_cells_of_64_kb_take_the_paths_in_turn() {
         .collect();
     let cells: Vec<&[u16]> = paths.chunk_by(|a, b| a == b).collect();
     assert_eq!(cells.iter().map(|cell| cell.len()).collect::<Vec<_>>(), [45; 8]);
-    // The plane changes fastest.
+    // The plane changes from each cell to the next.
     let turns: Vec<u16> = cells.iter().map(|cell| cell[0]).collect();
     assert!(is_rotation(&[0, 2, 1, 3], &turns[..4]), "{turns:?}");
     assert_eq!(turns[..4], turns[4..]);
@@ -130,7 +130,8 @@ fn switches_follow_the_number_and_the_last_one_takes_it_off() {
         let Shim::Path(path) = packet.shim else { panic!("between pods there is a number") };
         assert_eq!(packet.size, 1_504);
         let route = route(&topology, &mut nodes, &mut packet).expect("a path");
-        // Host, edge, aggregation, core, aggregation, edge. The first port upwards is port 2.
+        // The nodes are host, edge switch, aggregation switch, core, aggregation switch and edge switch. The first port
+        // upwards is port 2.
         let ports: Vec<u16> = route.iter().map(|port| port.0).collect();
         assert_eq!(ports, [0, 2 + path / 2, 2 + path % 2, 3, 1, 1]);
         assert_eq!((packet.shim, packet.size), (Shim::None, 1_500));

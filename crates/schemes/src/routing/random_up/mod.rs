@@ -3,12 +3,12 @@
 //! 1992).
 //!
 //! There are two variants. Either each switch on the way up draws a port, or the source draws one of the nearest common
-//! ancestors. The source writes its choice into the frame, and each switch reads its digit of it. Both variants take
-//! every path equally often. Only frames of converged Ethernet have room for a path; for other packets the switches
-//! always draw.
+//! ancestors. The source writes its choice into the frame, and each switch reads its digit of this choice. Both
+//! variants take every path equally often. Only frames of converged Ethernet have room for a path; for other packets
+//! the switches always draw.
 //!
 //! Packets of a flow overtake each other, so receiving hosts restore their order ([`crate::routing::reordering`]).
-//! Adapters of converged Ethernet do so themselves.
+//! Adapters of converged Ethernet restore the order themselves.
 
 use crate::fluid::Spread;
 use crate::routing::reordering::{HOLD, Hold};
@@ -37,7 +37,7 @@ const INFO: Info = Info {
 };
 
 choices! {
-    /// The node that draws.
+    /// The node that draws the ports.
     enum At {
         Hop = "hop",
         Source = "source",
@@ -46,7 +46,7 @@ choices! {
 
 parameters! {
     struct Parameters {
-        /// who draws the ports: each switch on the way up, or the sending host, if packets have room for a path
+        /// which node draws the ports: each switch on the way up, or the sending host, if packets have room for a path
         at: At;
         hold: Duration = HOLD;
     }
@@ -63,7 +63,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 #[derive(Debug)]
 struct RandomUp {
     random: Stream,
-    /// Set if the source draws: the tree, and the divisor that extracts this node's digit of a path.
+    /// The tree, and the divisor that extracts this node's digit of a path; `None` if each switch draws.
     at_source: Option<(Arc<Xgft>, u32)>,
 }
 

@@ -39,7 +39,7 @@ fn successive_frames_are_independent() {
         let mut fabric = Fabric::new(XgftSize::k_ary_n_tree(2, 5), &ROUTING, &[("at", Value::Choice(at))]);
         let tops: Vec<NodeId> = (0..40_001).map(|i| fabric.top(frame(3, 30, 1, i))).collect();
         let repeats = tops.windows(2).filter(|pair| pair[0] == pair[1]).count();
-        // The mean is 40,000 / 16, and the standard deviation is 48.
+        // The expected number of repetitions is 40,000 / 16 = 2,500, with a standard deviation of 48.
         assert!(repeats.abs_diff(2_500) < 4 * 48, "{at}: {repeats}");
     }
 }

@@ -2,12 +2,12 @@
 //! not look like a loss. This is the shim below TCP of DRILL (SIGCOMM 2017, §3.3) and the receive offload of Presto
 //! (SIGCOMM 2015, §3.2).
 //!
-//! An early data segment waits for the segments before it, but no longer than a given time. After that time it goes up,
-//! and TCP sees the gap. A late or repeated segment goes up at once. A flowcell takes a single path, so a gap within a
-//! flowcell is a loss, and segments do not wait for it.
+//! An early data segment waits for the segments before it, but no longer than a given time. After that time the segment
+//! is passed up, and TCP sees the gap. A late or repeated segment is passed up at once. A flowcell takes a single path,
+//! so a gap within a flowcell is a loss, and segments do not wait for it.
 //!
-//! Differs from the papers: the waiting time is fixed, while Presto adapts it to measured delays. Segments go up one by
-//! one and are not merged, so each segment has its own acknowledgement.
+//! Differs from the papers: the waiting time is fixed, while Presto adapts it to measured delays. Segments are passed
+//! up one by one and are not merged, so each segment has its own acknowledgement.
 //!
 //! Cost: a hash look-up per data segment, and a binary search and a heap operation per out-of-order segment.
 
@@ -35,7 +35,7 @@ pub const FLOWCELL: Parameter = Parameter::new(
 )
 .within(1.0, (1_u64 << 31) as f64);
 
-/// The rule by which early segments wait.
+/// The rule that decides how long early segments wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
     /// The longest waiting time.
@@ -52,8 +52,8 @@ impl Hold {
     }
 }
 
-/// The sequence number of a flow's first byte. It is fixed because a flow may have no SYN. A flow that started with
-/// another number would only be treated wrongly for its first packets.
+/// The sequence number of a flow's first byte. This number is fixed because a flow may have no SYN. If a flow started
+/// with another number, only its first packets would be treated wrongly.
 const FIRST: u32 = 1;
 
 /// A flow's state may be removed after this time without a segment.
@@ -70,16 +70,17 @@ pub struct Reordering {
     /// Number of flows at which the next sweep removes silent flows. Stored explicitly: the capacity of a map differs
     /// between platforms.
     sweep_at: usize,
-    /// Times at which early segments must go up, earliest first. An entry is stale if it differs from the flow's `due`.
+    /// Times at which early segments must be passed up, earliest first. An entry is stale if it differs from the flow's
+    /// `due`.
     due: BinaryHeap<Reverse<(Time, FlowKey)>>,
-    /// Segments that go up next, in order.
+    /// Segments that are passed up next, in order.
     ready: VecDeque<Early>,
 }
 
 /// A flow that this host receives.
 #[derive(Debug)]
 struct Incoming {
-    /// All data before this sequence number has gone up, or was given up.
+    /// All data before this sequence number was passed up, or is no longer waited for.
     next: u32,
     heard: Time,
     /// Early segments, in order of sequence number.
@@ -95,7 +96,7 @@ struct Early {
     seq: u32,
     /// One past the segment's last sequence number.
     end: u32,
-    /// Time at which the segment goes up even if a gap remains before it.
+    /// Time at which the segment is passed up even if a gap remains before it.
     due: Time,
 }
 
@@ -113,7 +114,7 @@ impl Reordering {
         }
     }
 
-    /// Handles a data segment: the segment goes up or waits.
+    /// Handles a data segment, which is passed up or waits.
     fn take(&mut self, now: Time, packet: &Packet, segment: &Segment, port: PortId) {
         let key = segment.key();
         if self.flows.len() >= self.sweep_at && !self.flows.contains_key(&key) {
@@ -147,7 +148,7 @@ impl Reordering {
         }
     }
 
-    /// Earliest time at which early segments of a flow must go up. Removes stale entries.
+    /// Earliest time at which an early segment of any flow must be passed up. Removes stale entries.
     fn next_due(&mut self) -> Time {
         while let Some(&Reverse((due, key))) = self.due.peek() {
             if self.flows.get(&key).is_some_and(|flow| flow.due == due) {
@@ -183,8 +184,8 @@ impl Incoming {
         self.early.insert(place, segment);
     }
 
-    /// Moves segments to `ready`: the segments without a gap before them, and the segments up to the last one that is
-    /// due.
+    /// Moves segments to `ready`: the segments without a gap before them, and all segments up to the last segment that
+    /// is due.
     fn release(&mut self, now: Time, ready: &mut VecDeque<Early>) {
         let expired = self.early.iter().rposition(|segment| segment.due <= now).map_or(0, |last| last + 1);
         let mut count = 0;

@@ -1,8 +1,9 @@
 //! Packet spraying: each packet takes its own shortest path (Dixit et al., "On the Impact of Packet Spraying in Data
-//! Center Networks", INFOCOM 2013; specification of Expeditus, §6.5).
+//! Center Networks", INFOCOM 2013; specifications/expeditus.md §6.5).
 //!
 //! At each hop the packet leaves by one of the ports on shortest paths to its destination. The port is drawn at random,
-//! or the ports take turns. Each node has a single round-robin counter, which all packets with a choice advance.
+//! or the ports take turns. Each node has a single round-robin counter, which every packet with several next hops
+//! advances.
 //!
 //! Receiving hosts restore the packet order ([`crate::routing::reordering`]).
 
@@ -63,7 +64,7 @@ pub(crate) struct Spray {
 #[derive(Debug)]
 enum Choice {
     Random(Stream),
-    /// Number of packets so far that had a choice, plus a random start value.
+    /// Number of packets so far that had several next hops, plus a random start value.
     InTurn(u32),
 }
 

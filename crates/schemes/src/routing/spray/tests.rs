@@ -36,8 +36,8 @@ fn at_random_paths_are_independent_and_even() {
         counts[place[0]][place[1]] += 1;
         last = Some(place);
     }
-    // 16 paths of 1,000 packets each, and 1,000 packets on the same path as the packet before. Four standard deviations
-    // are 123.
+    // The expected counts are 1,000 packets on each of 16 paths, and 1,000 packets that take the same path as the
+    // packet before. Four standard deviations are 123.
     let counts = counts.into_iter().flatten().chain([repeats]);
     assert!(counts.clone().all(|n| (n - 1_000).abs() < 123), "{:?}", counts.collect::<Vec<_>>());
 }

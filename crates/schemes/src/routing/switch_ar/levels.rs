@@ -10,16 +10,16 @@ use raddle_core::{Duration, NodeId, Time};
 /// The rules by which notices change levels and levels expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule {
-    /// The change of a level by a notice.
+    /// How a notice changes a level.
     pub(super) update: Update,
-    /// The weight of notices from the switch's own congestion points.
+    /// How notices from the switch's own congestion points are treated.
     pub(super) local: Local,
-    /// A level expires when no notice has changed it for longer than this.
+    /// Time without a notice after which a level expires.
     pub(super) timer: Duration,
 }
 
 choices! {
-    /// The change of a level by a notice with feedback q.
+    /// How a notice with feedback q changes a level.
     pub(super) enum Update {
         /// The level grows by q.
         Accumulate = "accumulate",
@@ -29,7 +29,7 @@ choices! {
         Count = "count",
         /// The level becomes q.
         Last = "last",
-        /// The level moves towards q by an eighth of the distance. Levels are in 256ths.
+        /// The level moves towards q by an eighth of the distance. The level is stored in units of 1/256.
         Ewma = "ewma",
         /// The level becomes q if q is greater.
         Max = "max",
@@ -37,14 +37,16 @@ choices! {
 }
 
 choices! {
-    /// The treatment of notices from the switch's own congestion points, compared with notices from other switches.
+    /// How notices from the switch's own congestion points (local notices) are treated, compared with notices from
+    /// other switches.
     ///
-    /// In the benchmark of specifications/cee.md §6.4 the lock costs a tenth of the throughput with each of the
-    /// cumulative update rules: 0.6 instead of 0.7. The paper's 0.6 is with the lock.
+    /// In the benchmark of specifications/cee.md §6.4, with each of the cumulative update rules, `Lock` reduces the
+    /// throughput from 0.7 to 0.6 of the link rate. The paper reports 0.6, so its rule agrees with `Lock`.
     pub(super) enum Local {
-        /// Local notices count. After the first one, only local notices count for its port and destination.
+        /// Local notices count. After the first local notice for a port and a destination, only local notices count
+        /// there.
         Lock = "lock",
-        /// Local notices count like all others.
+        /// Local notices count like notices from other switches.
         Alike = "alike",
         /// Local notices do not count.
         Ignore = "ignore",
@@ -74,7 +76,7 @@ struct Entry {
     level: u32,
     count: u16,
     local: bool,
-    /// When a notice last counted.
+    /// Time of the last notice that counted.
     last: Time,
 }
 
@@ -84,8 +86,8 @@ impl Levels {
         Self { entries: vec![Entry::default(); hosts * ups].into(), ups, rule }
     }
 
-    /// Applies a notice about frames to `to` to the level of an up port: the congestion point's port for a local
-    /// notice, the ingress port for another switch's notice.
+    /// Applies a notice to the level of the up port `up` for the destination `to`. For a local notice, `up` is the port
+    /// of the congestion point. For a notice from another switch, `up` is the port at which the notice arrived.
     ///
     /// # Panics
     /// If there is no such destination or up port.
@@ -179,7 +181,8 @@ mod tests {
         assert_eq!((choice(&levels, 2), both(&levels, at_ms(2))), (0, [30, 40]));
         let others = (0..8).map(NodeId).filter(|&to| to != D);
         assert!(others.map(|to| levels.least(at_ms(2), to, 1)).all(|up| up == 1), "other destinations");
-        // Port 0's level goes first, then port 1's: 250 ms to the day it still counts.
+        // The level of port 0 expires first, then the level of port 1. A level still counts exactly 250 ms after its
+        // last notice.
         assert_eq!(both(&levels, at_ms(251)), [30, 40]);
         assert_eq!(both(&levels, at_ms(252)), [0, 40]);
         assert_eq!((choice(&levels, 253), both(&levels, at_ms(253))), (0, [0, 0]));
@@ -213,7 +216,7 @@ mod tests {
         assert_eq!(by(Update::Count), 3);
         assert_eq!(by(Update::Last), 20);
         assert_eq!(by(Update::Max), 63);
-        // 320, then 280 + 2,016, then 2,009 + 640, in 256ths.
+        // The level in units of 1/256, after each notice: 320; 280 + 2,016 = 2,296; 2,009 + 640 = 2,649.
         assert_eq!(by(Update::Ewma), 2_649);
         let mixed = [(10, Elsewhere), (20, Here), (30, Elsewhere)];
         let with = |local| after(Update::Accumulate, local, &mixed);

@@ -9,10 +9,11 @@
 //! A QCN notice ([`crate::link::qcn`]) travels from the congested queue to the source of the frame that met the
 //! congestion. A switch at which the notice arrives by an up port learns that frames to the same destination meet
 //! congestion behind that port. For each destination the switch keeps a level per up port. All frames for a destination
-//! leave by the port with the least level, so the split is binary. Ties go to the first such port in cyclic order,
-//! starting at D-mod-k's port; frames thus stay in order without congestion. A switch learns of congestion in its own
-//! queues first, because it also forwards the notices about them. As with all up/down routing, notices take random
-//! ports upwards, so that they arrive by all the paths that lead to the congested queue.
+//! leave by the port with the least level, so frames for one destination are never divided among ports. Ties go to the
+//! first such port in cyclic order, starting at D-mod-k's port; frames thus stay in order without congestion. A switch
+//! learns of congestion in its own queues first, because the notices about these queues start at this switch. As with
+//! all up/down routing, notices take random ports upwards, so that they arrive by all the paths that lead to the
+//! congested queue.
 //!
 //! Hosts do not take part: hosts without rate limiters ignore notices.
 //!
@@ -47,7 +48,7 @@ const INFO: Info = Info {
         "a port's congestion level is the sum of its feedback, and notices of the switch's own queues exclude \
          notices that pass through, as calibrated (specifications/cee.md §5.6)",
         "without congestion, frames take D-mod-k's path; the papers do not specify it",
-        "after link failures, frames take D-mod-k's path among the remaining ones",
+        "after link failures, frames take D-mod-k's choice among the remaining paths",
         "receivers put segments back in order below TCP; the hosts of converged Ethernet do this themselves",
     ],
     view: View::Local,
@@ -56,11 +57,11 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// how a notice changes a port's congestion level; with all but the first three values, traffic stays on a
-        /// congested path
+        /// how a notice changes a port's congestion level; with `last`, `ewma` and `max`, traffic stays on a congested
+        /// path
         update: Update;
-        /// how notices of the switch's own queues count: they exclude notices that pass through, count like those, or
-        /// are ignored
+        /// how notices of the switch's own queues are treated: they exclude notices of other switches, count like
+        /// notices of other switches, or are ignored
         local: Local;
         /// time without notices after which a port's congestion level is reset
         timer: Duration = Duration::from_ms(250), Duration::from_ps(1)..=Duration::from_ms(60_000);

@@ -20,8 +20,8 @@ pub(super) struct SwitchAr {
 }
 
 impl SwitchAr {
-    /// The ascent of `node`, which keeps levels by `rule`. If `absorb` is true, it drops notices while another up port
-    /// has level zero.
+    /// The ascent of `node`, which keeps levels by `rule`. If `absorb` is true, the node drops notices while another up
+    /// port has level zero.
     pub(super) fn new(tree: &Xgft, node: NodeId, rule: Rule, absorb: bool) -> Self {
         let level = tree.level(node);
         let ups = tree.uplinks(level).len();

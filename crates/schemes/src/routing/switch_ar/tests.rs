@@ -61,7 +61,7 @@ fn oracle_8_12_frames_change_over_when_a_notice_comes_in() {
     let mut leaf = switch(LEAF, false);
     let up = UP.map(Verdict::Forward);
     let all = |leaf: &mut Switch, ms| [4, 5, 6, 7].map(|dst| way(leaf, at_ms(ms), dst));
-    // D-mod-k's digit is 0 for a host with an even number.
+    // Without congestion, D-mod-k selects the first up port for a host with an even number.
     assert_eq!(all(&mut leaf, 0), [up[0], up[1], up[0], up[1]]);
     let down = Verdict::Forward(PortId(0));
     assert_eq!(forward(&mut leaf, at_ms(1), notice(6, 30, UP[1]), Some(UP[0])), down, "on to host 0");
@@ -74,8 +74,8 @@ fn oracle_8_12_frames_change_over_when_a_notice_comes_in() {
     assert_eq!(levels(&leaf, 253), [0, 0]);
 }
 
-/// A notice from the leaf's own queue counts for that queue's port. After it, a passing notice at that port does not
-/// count.
+/// A notice from the leaf's own queue counts for that queue's port. After such a notice, notices of other switches that
+/// arrive at that port do not count.
 #[test]
 fn oracle_8_12_a_local_event_locks_the_port() {
     let mut leaf = switch(LEAF, false);
@@ -88,8 +88,8 @@ fn oracle_8_12_a_local_event_locks_the_port() {
 #[test]
 fn notices_by_ports_downwards_or_on_hosts_below_count_for_nothing() {
     let mut leaf = switch(LEAF, false);
-    // Three notices: about host 1, below the leaf; from the leaf's queue towards host 0; and one that arrived from
-    // below.
+    // Three notices that change no level: about frames to host 1, which is below the leaf; from the leaf's queue
+    // towards host 0; and a notice that arrives at another switch from below.
     forward(&mut leaf, at_ms(1), notice(1, 63, UP[0]), Some(UP[0]));
     forward(&mut leaf, at_ms(1), notice(6, 63, PortId(0)), None);
     let mut middle = switch(NodeId(12), false);

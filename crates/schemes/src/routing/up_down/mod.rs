@@ -3,11 +3,11 @@
 //! differ in how they choose the port upwards; see [`Ascent`].
 //!
 //! Packets never go up after they have gone down. Links can therefore be ordered: all links upwards by rising level,
-//! then all links downwards by falling level. In this order no cycle of links can wait for each other, so pauses cannot
-//! cause a deadlock.
+//! then all links downwards by falling level. With this order, links cannot wait for each other in a cycle, so pauses
+//! cannot cause a deadlock.
 //!
 //! With every scheme, congestion notices go up by a port drawn at random at each hop. With fixed ports, only one plane
-//! of switches would see them (§5.6). An ascent may read the notices about ports above it.
+//! of switches would see the notices (§5.6). An ascent may read the notices about ports above it.
 //!
 //! Once a node knows of failed links, it uses the shortest paths that are left, and the ascent chooses among these.
 //! Such paths may go up again after they have gone down.

@@ -8,9 +8,9 @@ use raddle_topology::Xgft;
 choices! {
     /// The divisor of a host's number.
     pub(crate) enum Divisor {
-        /// The product of the parents of the levels up to the switch's level.
+        /// The product of the numbers of parents per node, over the levels up to the switch's level.
         Parents = "parents",
-        /// The product of the children of the levels below the switch's level.
+        /// The product of the numbers of children per switch, over the levels below the switch's level.
         Children = "children",
     }
 }
@@ -32,7 +32,7 @@ pub(crate) struct ModK {
 }
 
 impl ModK {
-    /// The choices of `node`. `host` returns the host of a packet whose number counts.
+    /// The choices of `node`. `host` returns the packet's source or destination, whose number determines the ports.
     pub(crate) fn new(tree: &Xgft, node: NodeId, divisor: Divisor, host: fn(&Packet) -> NodeId) -> Self {
         let level = tree.level(node);
         let divisor = match divisor {

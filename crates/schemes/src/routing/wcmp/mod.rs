@@ -38,7 +38,7 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// largest number of table entries among which next hops are replicated by weight
+        /// greatest number of table entries for one destination; each next hop has entries in proportion to its weight
         table: usize = 16, 1..=65_536;
     }
 }
@@ -54,7 +54,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 pub(crate) struct Wcmp {
     salt: u64,
     next_hops: NextHops,
-    /// Greatest number of entries per group, unless the group has more next hops.
+    /// Greatest number of entries per group; a group with more next hops has one entry per next hop.
     table: usize,
     /// For each destination, the indices of its next hops; each index is repeated according to its weight.
     groups: FxHashMap<NodeId, Box<[u16]>>,

@@ -20,8 +20,8 @@ fn on_a_symmetric_fabric_flows_go_as_with_ecmp() {
     }
 }
 
-/// A fat-tree with k = 4. The first aggregation switch has lost one of its two cores. Its edge switches then send it
-/// one third of the flows to other pods, and half of the flows within the pod.
+/// A fat-tree with k = 4. The first aggregation switch has lost one of its two cores. The edge switches below it then
+/// send it one third of the flows to other pods, and half of the flows within the pod.
 #[test]
 fn oracle_a_lost_core_link_halves_the_weight_of_its_switch() {
     let topology = fat_tree(4);

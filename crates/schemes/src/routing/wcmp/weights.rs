@@ -3,10 +3,10 @@
 /// The number of entries of each member in a table of at most `table` entries. Each member has at least one entry, even
 /// if the table is too small.
 ///
-/// The result is exact if it fits. Otherwise the group starts with one entry per member and grows by one entry at a
-/// time. The new entry goes to the member that is then overloaded the least. The result is the group whose most
-/// overloaded member is overloaded the least. (The paper's algorithm instead grows a group until it meets a given
-/// overload, and lowers the demands until all groups of a switch fit.)
+/// If exact proportions fit in the table, the result is exact. Otherwise the group starts with one entry per member and
+/// grows by one entry at a time. The new entry goes to the member that is then overloaded the least. The result is the
+/// group whose most overloaded member is overloaded the least. (The paper's algorithm instead grows a group until its
+/// overload is at most a given value, and lowers the demands until all groups of a switch fit.)
 ///
 /// # Panics
 /// If a capacity is zero.
@@ -22,7 +22,8 @@ pub(super) fn fit(capacities: &[u128], table: usize) -> Vec<usize> {
     let mut entries = vec![1; capacities.len()];
     let mut best = (oversubscription(&entries, &shares), entries.clone());
     for _ in entries.len()..table {
-        // The total after growth is the same for every member.
+        // The total number of entries after growth is the same whichever member grows, so the comparison omits the
+        // total.
         let load = |i: &usize| (entries[*i] + 1) as f64 / shares[*i];
         let member = (0..entries.len()).min_by(|a, b| load(a).total_cmp(&load(b))).expect("a member");
         entries[member] += 1;
@@ -60,9 +61,9 @@ mod tests {
     }
 
     /// Worked by hand. Six switches lead to 35 core paths, because one switch has lost a core: 5, 6, 6, 6, 6, 6. With
-    /// one entry each, the first switch gets 35/30 = 1.167 of its share. The others grow first, one by one; when all
-    /// have two entries, they get 2·35/(11·6) = 1.061 of their shares. With 16 entries the ratio would be 3·35/(16·6) =
-    /// 1.094, so eleven entries are better.
+    /// one entry each, the first switch gets 35/30 = 1.167 of its share. The other five switches get a second entry
+    /// first, one by one; when all five have two entries, each gets 2·35/(11·6) = 1.061 of its share. With 16 entries,
+    /// the greatest ratio would be 3·35/(16·6) = 1.094, so eleven entries are better.
     #[test]
     fn oracle_one_core_of_six_lost() {
         assert_eq!(fit(&[5, 6, 6, 6, 6, 6], 16), [1, 2, 2, 2, 2, 2]);

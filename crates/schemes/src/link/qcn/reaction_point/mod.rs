@@ -3,8 +3,9 @@
 //! A notice cuts the *current rate*. If at least one byte cycle has ended since the previous notice, the rate before
 //! the cut also becomes the *target rate*. A byte cycle ends after a certain number of sent bytes, and a time cycle
 //! after a certain time. The end of each cycle halves the distance to the target. After [`Params::fr_thr`] cycles of
-//! one kind the target itself rises (active increase). After as many cycles of both kinds it rises ever faster
-//! (hyper-active increase). A limiter becomes inactive when it is at line rate and the destination's queue is empty.
+//! one kind the target rate itself rises (active increase). After as many cycles of both kinds the target rises ever
+//! faster (hyper-active increase). A limiter becomes inactive when it is at line rate and the destination's queue is
+//! empty.
 //!
 //! Cost per frame: a division and a few additions; nothing while the limiter is inactive.
 
@@ -35,7 +36,7 @@ struct Limit {
     bytes_left: i64,
     /// Time at which the time cycle ends.
     timer: Time,
-    /// True if the last frame left the destination's queue empty.
+    /// True if the destination's queue became empty when the last frame was sent.
     idle: bool,
 }
 
@@ -63,8 +64,8 @@ impl ReactionPoint {
         limit.timer = now + Duration::from_ps(around(params.timer.as_ps(), random));
     }
 
-    /// Notes that a frame of `bytes` bytes begins to leave. `queue_empty` is true if it leaves the destination's queue
-    /// empty.
+    /// Notes that a frame of `bytes` bytes begins to leave. `queue_empty` is true if the frame was the last frame in
+    /// the destination's queue.
     pub(crate) fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool) {
         let Self { params, random, limit: state, .. } = self;
         let Some(limit) = state else { return };
@@ -82,7 +83,7 @@ impl ReactionPoint {
         }
     }
 
-    /// Earliest time at which the next frame may begin; if it has passed, the frame may begin now.
+    /// Earliest time at which the next frame may begin; if this time has passed, the frame may begin now.
     #[must_use]
     pub(crate) fn ready_at(&self) -> Time {
         self.limit.as_ref().map_or(Time::ZERO, |limit| limit.pace.ready_at())
@@ -120,8 +121,8 @@ impl Limit {
         self.pace.is_at_line_rate() && self.idle
     }
 
-    /// Divisor of the length of the cycle that now begins, relative to the first cycle. `stage` is the number of cycles
-    /// of this kind.
+    /// Factor by which the cycle that now begins is shorter than the first cycle. `stage` is the number of finished
+    /// cycles of this kind.
     fn shortening(&self, params: &Params, stage: u32) -> u64 {
         let halved = match params.machine {
             Machine::V22 => stage > params.fr_thr,

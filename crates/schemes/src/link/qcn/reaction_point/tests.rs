@@ -66,7 +66,8 @@ fn oracle_8_8_five_halvings_then_active_increase() {
 fn oracle_8_8_a_byte_cycle_at_half_rate_takes_240_us() {
     let mut point = notified(Params::default(), 1);
     assert_eq!(byte_cycle(&mut point), 151_500, "the cycle ends below zero");
-    // The cycle's last frame begins after 100 frames at the old rate, and is then paced at 7.5 Gb/s.
+    // The cycle's last frame begins after 100 frames at 5 Gb/s. The cycle's end raises the rate to 7.5 Gb/s, which
+    // determines the start of the next frame.
     let last = point.rate().time_for(Bytes(1_500));
     assert_eq!(point.ready_at().since(Time::ZERO), Duration::from_us(240) + last);
 }
@@ -104,7 +105,7 @@ fn oracle_8_8_seventeen_halvings_to_the_floor() {
     assert_eq!(point.rate(), floor);
 }
 
-/// The table of oracle 8.7, column "factor".
+/// The column "factor" of oracle 8.7 in specifications/cee.md.
 #[test]
 fn oracle_8_7_factors() {
     for (feedback, factor) in [(56, 0.555_6), (63, 0.5), (25, 0.801_6), (2, 0.984_1)] {
@@ -115,11 +116,12 @@ fn oracle_8_7_factors() {
     }
 }
 
-/// Time cycles alone: they take 15 ms each, and half as long after the sixth. The target begins to rise at the sixth.
+/// Time cycles without byte cycles: each cycle takes 15 ms, and half as long after the sixth cycle. The target begins
+/// to rise at the end of the sixth cycle.
 #[test]
 fn time_cycles() {
     let mut point = notified(Params::default(), 1);
-    // A second decrease sets the target to 7.5 Gb/s, so that its rise shows.
+    // A second decrease sets the target to 7.5 Gb/s, below the line rate, so that the target can rise.
     byte_cycle(&mut point);
     point.notice(Time::ZERO, 63);
     let (mut now, mut target) = (Time::ZERO, 7.5);
@@ -185,8 +187,8 @@ fn a_limiter_is_done_when_it_is_at_line_rate_with_nothing_to_send() {
         byte_cycle(&mut point);
         cycles += 1;
     }
-    // The first cycle begins at half the line rate, so 13 cycles bring the rate to 1 - 2^-14 of it, which is above
-    // 0.9999.
+    // The first cycle begins at half the line rate, so 13 cycles bring the rate to 1 - 2^-14 of the line rate, which is
+    // above 0.9999.
     assert_eq!(cycles, 13);
     point.sent(point.ready_at(), FRAME, false);
     assert!(point.is_active(), "frames wait");
@@ -195,7 +197,8 @@ fn a_limiter_is_done_when_it_is_at_line_rate_with_nothing_to_send() {
     assert_eq!((point.timer(), point.ready_at(), point.rate()), (Time::NEVER, Time::ZERO, LINE));
 }
 
-/// A limiter whose queue is empty recovers by time alone and then becomes inactive, so that the fabric comes to rest.
+/// A limiter whose queue is empty recovers by time cycles alone and then becomes inactive, so that the simulation can
+/// end.
 #[test]
 fn a_limiter_of_an_empty_queue_is_done_some_time() {
     let mut point = notified(Params::default(), 3);
@@ -205,7 +208,8 @@ fn a_limiter_of_an_empty_queue_is_done_some_time() {
         point.fire(point.timer());
         cycles += 1;
     }
-    // The rate lacks 7/8 of line rate at first. After 14 halvings it lacks less than 0.0001.
+    // The rate is at first 7/8 of the line rate below the line rate. After 14 halvings, the difference is less than
+    // 0.0001 of the line rate.
     assert_eq!((cycles, point.timer()), (14, Time::NEVER));
 }
 
@@ -220,7 +224,7 @@ fn without_notices_no_frame_is_held_back() {
 
 proptest! {
     /// For all sequences of events: rates stay between the floor and line rate, a notice cuts the rate by at most half,
-    /// and the bytes sent are those that the rates allow.
+    /// and the number of sent bytes agrees with the rates.
     #[test]
     fn rates_stay_in_their_range(events in prop::collection::vec((0_u8..4, 0_u8..64, 0_u64..30_000), 1..300)) {
         let mut point = point(Params::default());
