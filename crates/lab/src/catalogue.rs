@@ -188,8 +188,8 @@ fn explain_figure(name: &str, figure: &figure::Description) -> (String, Value) {
     (text, json!({ "name": name, "title": figure.title, "claims": claims }))
 }
 
-/// Explains the parameters of that name: `min_rto` of all schemes, or `dctcp.min_rto` of one, which an experiment has in
-/// the table `[scheme.dctcp]`.
+/// Explains the parameters with this name. `min_rto` selects the parameters of all schemes, and `dctcp.min_rto` selects
+/// the parameter of one scheme, which an experiment sets in the table `[scheme.dctcp]`.
 fn explain_parameters(name: &str, registry: &Registry) -> Option<(String, Value)> {
     let name = name.strip_prefix("scheme.").unwrap_or(name);
     let (scheme, name) = name.rsplit_once('.').map_or((None, name), |(scheme, name)| (Some(scheme), name));
@@ -210,7 +210,7 @@ fn explain_parameters(name: &str, registry: &Registry) -> Option<(String, Value)
     (!entries.is_empty()).then(|| (text, json!({ "parameters": entries })))
 }
 
-/// The words about a parameter, with its choices and the growth of its default.
+/// The description of a parameter, with its choices and with the way in which its default grows.
 fn described(parameter: &Parameter) -> String {
     let mut doc = parameter.doc.to_owned();
     if !parameter.choices.is_empty() {

@@ -9,8 +9,8 @@ use std::ops::RangeInclusive;
 /// Hosts of a live run that are Linux network namespaces on this machine. The kernel sends and receives their packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespaces {
-    /// The congestion control of the kernel's TCP, by its name in Linux; `None` for the one that is most like the
-    /// transport.
+    /// The congestion control of the kernel's TCP, by its name in Linux; `None` for the kernel's congestion control
+    /// that is most like the transport.
     pub congestion_control: Option<String>,
     /// The smallest retransmission timeout of the kernel's TCP, in real time; `None` for the kernel's default.
     pub rto_min: Option<Duration>,
@@ -18,7 +18,7 @@ pub struct Namespaces {
     pub queue: u32,
 }
 
-/// The kernel's least and greatest retransmission timeouts (`net/tcp.h`).
+/// The range of retransmission timeouts in the kernel's TCP (`net/tcp.h`).
 const RTO_MINS: RangeInclusive<Duration> = Duration::from_ms(1)..=Duration::from_ms(120_000);
 
 keys! {
@@ -37,14 +37,15 @@ keys! {
 }
 
 key! {
-    /// Congestion control of the kernel's TCP, by its name in Linux. If left out, the one that resembles the transport.
+    /// Congestion control of the kernel's TCP, by its name in Linux. If left out, the congestion control that is most
+    /// like the transport.
     CONGESTION_CONTROL: String = Key::new("congestion_control").example("\"bbr\"");
-    /// Least retransmission timeout of the kernel's TCP, in real time. If left out, the kernel's own.
+    /// Least retransmission timeout of the kernel's TCP, in real time. If left out, the kernel's default.
     RTO_MIN: Duration = Key::new("rto_min").example("\"200 ms\"").such(
         "1 ms to 120 s, in whole milliseconds",
         |rto_min| RTO_MINS.contains(rto_min) && rto_min.as_ps().is_multiple_of(Duration::from_ms(1).as_ps()),
     );
-    /// Frames that the interface of a host holds (`txqueuelen`).
+    /// Length of the send queue of a host's interface, in frames (`txqueuelen`).
     QUEUE: u32 = Key::new("queue").or("1000").within(1.0, 10_000.0);
 }
 

@@ -15,7 +15,7 @@ const INVENTORIES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/s
 pub struct Inventory {
     /// The paper's short name, such as `r2c2`.
     pub paper: String,
-    /// The day from which on a statement is changed only with a note.
+    /// The day after which a statement is changed only with a note.
     pub frozen: String,
     /// The statements, in the order of the paper's text.
     #[serde(rename = "statement")]
@@ -30,13 +30,13 @@ pub struct Statement {
     pub id: String,
     /// Section of the paper.
     pub section: String,
-    /// Figure or table of the paper that shows it, if any.
+    /// Figure or table of the paper that shows the statement, if any.
     pub figure: Option<String>,
     /// The kind of statement.
     pub kind: Kind,
     /// The statement in our words.
     pub says: String,
-    /// The unit of its numbers, if the file states one separately.
+    /// The unit of the statement's numbers, if the file states the unit separately.
     pub unit: Option<String>,
     /// The cases that the statement names one by one.
     #[serde(default)]
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(of(&statement(&[], None), ["holds", "holds"]), Verdict::NoClaim);
     }
 
-    /// `RADDLE_WRITE=1 cargo test -p raddle-lab statements` writes both texts anew.
+    /// The command `RADDLE_WRITE=1 cargo test -p raddle-lab statements` writes the page and the README.
     #[test]
     fn the_page_of_statements_and_the_readme_are_current() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

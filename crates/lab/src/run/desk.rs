@@ -18,7 +18,7 @@ const SHARED: &str = "a run in several processes takes no orders, because an ord
 /// Serves the control requests of a live run.
 pub(super) struct Desk {
     control: Control,
-    /// `None` if the rack runs in several processes: an order would change only this process's ends of the links.
+    /// `None` if the rack runs in several processes: a request would change only this process's ends of the links.
     orders: Option<Orders>,
     topology: Arc<Topology>,
     /// The links that a request has taken down.

@@ -6,13 +6,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of pieces of work begun.
+/// Number of pieces of graceful work that have begun.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// Number of pieces of work ended.
+/// Number of pieces of graceful work that have ended.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// A piece of such work. It lasts from [`Graceful::begin`] until this value is dropped.
+/// A piece of work that must not be cut off. It lasts from [`Graceful::begin`] until this value is dropped.
 pub(crate) struct Graceful(());
 
 impl Graceful {

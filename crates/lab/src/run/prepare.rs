@@ -113,7 +113,7 @@ impl Document {
         Ok(prepared)
     }
 
-    /// Prepares an experiment without aliases. There are no warnings yet.
+    /// Prepares an experiment whose aliases have been replaced. The result has no warnings yet.
     fn prepare_plain(&self) -> Result<Prepared, Problem> {
         let mut experiment = Experiment::read(self)?;
         let memory = self.memory.map(Limit::of_user).or_else(Limit::of_system);
@@ -253,7 +253,8 @@ impl Document {
                 };
                 let (a_link, a_node, a_packet) = match kind {
                     EngineKind::Packet => (
-                        // The set-ups of ports are freed before statistics are gathered.
+                        // The set-ups of ports are freed before statistics are gathered, so only the larger of the two
+                        // counts.
                         Simulation::<()>::BYTES_A_LINK + size_of::<PortSetup>().max(size_of::<LinkStats>()),
                         Simulation::<()>::BYTES_A_NODE,
                         Simulation::<()>::BYTES_A_PACKET as u64,
@@ -277,7 +278,8 @@ impl Document {
             }
         };
         let tables = TableWriter::<LinkRecord>::buffer_bytes(links) + links * size_of::<LinkRecord>() as u64;
-        // The tables of links are written after the engine has been freed.
+        // The tables of links are written after the engine has been freed, so only the excess over the engine's memory
+        // counts.
         let more = tables.saturating_sub(fabric.fabric_bytes);
         let record_bytes = TableWriter::<FlowRecord>::buffer_bytes(rows).max(more);
         Ok(Estimate { record_bytes, ..fabric.with_load(load, program.ranks, each) })
@@ -292,7 +294,8 @@ impl Document {
         Err(Problem::at(&place(&self.root, key), Cause::OutOfRange { what, hint }))
     }
 
-    /// Refuses a hello period that is too short for the links: there must be quiet time between hellos.
+    /// Refuses a hello period that is too short for the links: links must be free of hello messages for part of the
+    /// time.
     fn check_hellos(&self, period: Duration, topology: &Topology) -> Result<(), Problem> {
         let on_link = |(_, link): (_, &Link)| link.delay + link.rate.time_for(LONGEST_OF_DISCOVERY);
         let least = topology.links().map(on_link).max().unwrap_or_default() * HELLO_TIMES;
@@ -387,11 +390,11 @@ fn discover(parts: &mut Built, topology: &Topology, period: Duration) {
 const LONGEST_OF_DISCOVERY: Bytes = Bytes(300);
 
 /// Shortest hello period, as a multiple of the time that the longest discovery packet takes over a link. At least half
-/// of the period must be free of hellos.
+/// of the period must be free of hello messages.
 const HELLO_TIMES: u64 = 4;
 
-/// True if kernels replace this transport's hosts if hosts are namespaces. A transport with its own forwarders carries
-/// the kernels' byte streams instead.
+/// True if the kernels of namespaces replace this transport's hosts. With a transport that has its own forwarders, the
+/// forwarders carry the kernels' byte streams instead.
 const fn sends_frames(transport: &Transport) -> bool {
     matches!(transport.make, Make::Hosts(_))
 }
@@ -441,7 +444,8 @@ impl Prepared {
         self.experiment.engine.hosts.is_some() && sends_frames(&self.experiment.scheme.transport)
     }
 
-    /// True if the hosts' kernels send the flows of the workload, in contrast to the flows of users' programs.
+    /// True if the hosts' kernels send the flows of the workload. False if the kernels carry the flows of users'
+    /// programs.
     pub(crate) fn loads_kernels(&self) -> bool {
         self.sends_frames() && !self.experiment.workload.is_of_programs()
     }

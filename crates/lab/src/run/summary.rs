@@ -51,9 +51,9 @@ struct Class {
     flows: u64,
     /// Flows that started and did not finish.
     unfinished: u64,
-    /// In microseconds.
+    /// FCTs in microseconds.
     fct_us: Statistics,
-    /// FCT over the ideal FCT.
+    /// Slowdowns: FCT divided by the ideal FCT.
     slowdown: Statistics,
     /// Mean over flows of size divided by FCT.
     goodput_gbps: Option<f64>,
@@ -121,7 +121,7 @@ struct Deadlines {
 }
 
 impl Deadlines {
-    /// Null if no flow has a deadline.
+    /// The results as JSON; null if no flow has a deadline.
     fn json(self) -> Value {
         if self.flows == 0 { Value::Null } else { json!({ "flows": self.flows, "met": self.met }) }
     }
@@ -288,7 +288,7 @@ pub struct Summary {
     deadlines: Deadlines,
     /// p50, p99 and maximum, over ports, of each port's peak queue.
     peak_queue_bytes: [Option<f64>; 3],
-    /// Number of these ports.
+    /// Number of ports with a measured peak queue.
     peak_queue_ports: usize,
     /// For each tier of switches: the tier, the number of imbalance samples, and their mean. Empty if not sampled.
     imbalance: Vec<(u32, usize, f64)>,
@@ -311,7 +311,7 @@ impl Summary {
         self.outcome.fidelity.is_none_or(|fidelity| fidelity.verdict == Verdict::Faithful)
     }
 
-    /// The error with which a command ends if the run delivered nothing. The records are whole nevertheless.
+    /// The error with which a command ends if the run delivered nothing. The records are complete nevertheless.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         self.outcome.undelivered.as_ref().map(Undelivered::error)
@@ -480,8 +480,8 @@ impl Summary {
     }
 }
 
-/// Formats rows of cells as a table. The first row is the heading. A column is aligned right if at least half of its
-/// cells are numbers. All other columns, and the first one, are aligned left.
+/// Formats rows of cells as a table. The first row is the heading. The first column is aligned left. Every other column
+/// is aligned right if at least half of its cells are numbers, and left otherwise.
 #[must_use]
 #[expect(clippy::missing_panics_doc, reason = "a string takes any text")]
 pub fn table(rows: &[Vec<String>]) -> String {

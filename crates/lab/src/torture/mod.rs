@@ -35,7 +35,7 @@ use toml::Table;
 /// The experiments to try.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The seed of the first experiment. The following ones have consecutive seeds.
+    /// The seed of the first experiment. The other experiments have the seeds that follow.
     pub seed: u64,
     /// Largest number of experiments.
     pub count: Option<u64>,
@@ -45,7 +45,7 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-/// A property that every experiment must have and that this one violates.
+/// The violation of a property that every experiment must have.
 #[derive(Debug, Clone)]
 struct Violation {
     /// The property, in the same words for every experiment that violates it.
@@ -58,7 +58,7 @@ struct Violation {
 /// An experiment that failed.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Failure {
-    /// Its seed.
+    /// The seed of the experiment.
     pub seed: u64,
     /// The property that it violates.
     pub property: &'static str,

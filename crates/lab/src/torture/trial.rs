@@ -26,7 +26,7 @@ pub(super) enum Trial {
     },
 }
 
-/// The properties that need several runs. [`invariants`] and [`fluid`] have those of a single run.
+/// The properties that compare several runs. [`invariants`] and [`fluid`] check the properties of a single run.
 mod properties {
     pub(super) const RUNS: &str = "an experiment that the checks accept runs";
     pub(super) const RESOLVED: &str = "a resolved experiment resolves to itself";

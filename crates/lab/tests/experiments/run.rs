@@ -525,8 +525,8 @@ fn slowdown_is_over_a_flow_alone_with_its_handshake_and_frames() {
         "scheme.tcp-newreno.initial_window=1000",
     ];
     let (_, flows) = outcome(&document("", &[TREE, &[list], &more].concat()));
-    // The path has six links of 1 us. The handshake sends 84 B in each direction, and 685 packets follow. The
-    // last packet is smaller than a full packet and waits behind one at each hop.
+    // The path has six links of 1 us. The handshake sends 84 B in each direction, and 685 packets follow. The last
+    // packet is smaller than a full packet, and waits behind a full packet at each hop.
     let ns = 2.0 * (6_000.0 + 6.0 * 67.2) + 6_000.0 + (684.0 + 5.0) * 1_230.4 + 1_438.0 * 0.8;
     assert_eq!(flows[0].ideal_fct_ps, (ns * 1e3_f64).round() as u64);
     // The whole flow fits in the initial window, so it needs no second round trip.

@@ -75,7 +75,7 @@ pub fn names() -> Vec<(String, String)> {
     names
 }
 
-/// The keys of all tables, including those of all kinds.
+/// The keys of all tables and of all kinds.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Declared> {
     tables(&ROOT).into_iter().flat_map(places).map(|place| place.key)
@@ -125,7 +125,7 @@ pub fn explain(path: &str, registry: &Registry) -> Option<(String, Value)> {
     (!entries.is_empty()).then_some((text, Value::Array(entries)))
 }
 
-/// Appends a titled column of names, each with its description.
+/// Appends a title and a list of names, each with its description.
 fn listed<'a>(text: &mut String, title: &str, names: impl Iterator<Item = (&'a str, &'a str)> + Clone) {
     let Some(width) = names.clone().map(|(name, _)| name.len()).max() else { return };
     let _ = writeln!(text, "\n{title}");
@@ -237,7 +237,7 @@ fn rows(page: &mut String, places: impl Iterator<Item = Place>, registry: &Regis
         }
         let mut names: Vec<String> = Vec::new();
         for (name, _) in key.choices(registry) {
-            // A name can stand for several things, such as an algorithm of two operations.
+            // Two choices can have the same name, such as an algorithm that two operations have.
             let name = format!("`{name}`");
             if !names.contains(&name) {
                 names.push(name);

@@ -2,10 +2,10 @@
 //! search.
 //!
 //! Quantities of each topology: `mean` and `most`, the mean and the largest number of paths of an ordered pair of
-//! hosts; `mean, times the one before`, the mean over the mean of the preceding topology in the list; `of one host`,
-//! the number of paths from one host to all others, averaged over hosts. With one host for each edge switch, the last
-//! is the number of paths from an edge switch to all others. Clos networks also have `uplinks of an edge switch` and
-//! `uplinks of an aggregation switch`.
+//! hosts; `mean, times the one before`, the mean divided by the mean of the preceding topology in the list; `of one
+//! host`, the number of paths from one host to all others, averaged over hosts. With one host for each edge switch, the
+//! last quantity is the number of paths from an edge switch to all others. Clos networks also have `uplinks of an edge
+//! switch` and `uplinks of an aggregation switch`.
 
 use super::keys::FABRICS;
 use super::{Context, fabrics, run};
@@ -61,12 +61,13 @@ fabrics = [
                 [("quantity", quantity), ("fabric", fabric)].map(|(a, b)| (a.to_owned(), b.to_owned()));
             numbers.iter().find(|(there, _)| there[..] == labels).map(|&(_, number)| number)
         };
-        // Four of the eight other nodes are one hop away. The other four are two hops away, by two paths.
+        // Four of the eight other nodes are one hop away, by one path each. The other four nodes are two hops away, by
+        // two paths each.
         assert_eq!(of("mean", "small"), Some(1.5));
         assert_eq!(of("of one host", "small"), Some(12.0));
         assert_eq!(of("uplinks of an edge switch", "small"), None);
-        // Four paths lead to the other edge switch of the pod, and 4 x 5 to each of the four edge switches in other
-        // pods.
+        // Four paths lead to the other edge switch of the pod, and 20 paths lead to each of the four edge switches in
+        // other pods.
         assert_eq!(of("of one host", "Clos"), Some(84.0));
         assert_eq!(of("most", "Clos"), Some(20.0));
         assert_eq!(of("mean, times the one before", "Clos"), Some(84.0 / 5.0 / 1.5));

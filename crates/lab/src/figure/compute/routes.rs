@@ -84,7 +84,8 @@ fabrics = [
             let of = numbers.iter().filter(|(labels, _)| labels[0].1 == quantity);
             of.map(|&(_, number)| number).collect()
         };
-        // RPS, VLB and WLB on the torus; RPS and VLB on the mesh, where WLB is not defined.
+        // The results of RPS, VLB and WLB on the torus, then of RPS and VLB on the mesh. WLB is not defined on the
+        // mesh.
         assert_eq!(of("longest"), [4.0, 8.0, 6.0, 2.0, 4.0]);
         let means = of("mean");
         assert!((means[0] - 32.0 / 15.0).abs() < 1e-6 && (means[3] - 4.0 / 3.0).abs() < 1e-6, "{means:?}");

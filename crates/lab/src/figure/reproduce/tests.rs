@@ -269,7 +269,7 @@ fn flows_that_never_finished_are_told_by_class() {
     assert!(Unfinished::of("a run".to_owned(), &finished).is_none());
 }
 
-/// Four paths whose links have 25, 10, 10 and 50% of the link rate. The source offers 90%.
+/// Four paths whose links have 25, 10, 10 and 50% of the link rate. The source offers 90% of the link rate.
 const SLOW_ROOTS: &str = r#"
 [topology]
 kind = "k_ary_n_tree"
@@ -448,7 +448,7 @@ fn a_figure_that_runs_only_by_its_own_name_is_left_out_of_its_paper() {
     assert_eq!(names("expeditus/fig8"), [vec!["expeditus/fig8".to_owned()], vec![]]);
 }
 
-/// The warnings that figures intentionally draw: the figure, the lint, and the reason.
+/// The warnings that figures cause on purpose: the figure, the lint, and the reason.
 const MEANT: [(&str, &str, &str); 3] = [
     (
         "expeditus/fig12",
@@ -463,7 +463,7 @@ const MEANT: [(&str, &str, &str); 3] = [
     ("r2c2/fig19-counted", "late-flows", "runs that end before and after the last flow are compared"),
 ];
 
-/// Checks about three experiments of each figure, among them the first.
+/// Checks about three experiments of each figure. The first experiment is always checked.
 #[test]
 fn shipped_figures_draw_no_warnings_that_are_not_meant() {
     let options = options(&[], Path::new(""));

@@ -81,7 +81,7 @@ fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u
         return Err(Problem::at(&faults.place, Cause::OutOfRange { what, hint }));
     }
     let mut renew = |mut stream: Stream, mean_gap_ps: f64, links: &[LinkId]| {
-        // Casts saturate: an infinite time becomes a time after the end.
+        // Casts saturate: an infinite time becomes a time after the end of the run.
         let mut after = |from: Time, mean: f64| {
             Time::from_ps(from.as_ps().saturating_add(stream.exponential(mean).round() as u64))
         };

@@ -81,11 +81,11 @@ fn kept(directory: &Path) -> Result<Found, Error> {
 }
 
 /// Runs the search in each cell of a sweep, on `threads` threads, into subfolders of `out`. Like
-/// [`sweep`](crate::sweep::sweep()), it skips finished cells. `progress` gets the index of a cell and the state of the
-/// run that its search is making.
+/// [`sweep`](crate::sweep::sweep()), it skips finished cells. `progress` is called with the index of a cell and the
+/// state of the run that the cell's search is making.
 ///
 /// # Errors
-/// As [`sweep`](crate::sweep::sweep()), or if a search fails or is stopped.
+/// The errors of [`sweep`](crate::sweep::sweep()). Also if a search fails or is stopped.
 pub fn sweep<'a>(
     cells: &[Cell],
     out: impl Into<Out<'a>>,

@@ -13,7 +13,7 @@ pub struct Found {
     pub value: f64,
     /// The value as written in an experiment.
     pub shown: String,
-    /// True if the value is the last of the range, so that a greater one may hold as well.
+    /// True if the value is the last of the range, so that a greater value may hold as well.
     pub at_end: bool,
     /// The threshold for the measure.
     pub at_least: f64,

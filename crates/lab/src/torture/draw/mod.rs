@@ -89,7 +89,7 @@ impl Drawing<'_> {
         accepted
     }
 
-    /// A fabric and ports on which the transport runs with that routing, and a single flow.
+    /// A fabric and ports on which the transport runs with that routing, together with a single flow.
     fn world(
         &mut self,
         dice: &mut Dice,
@@ -128,7 +128,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Randomly chosen queues, flow control and congestion points of the registry; each is often left out.
+/// Queues, flow control and congestion points of the registry, chosen at random. Each of the three is often left out.
 fn ports(dice: &mut Dice, registry: &Registry) -> Table {
     let mut ports = Table::new();
     let mut choose =
