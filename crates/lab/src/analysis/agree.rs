@@ -243,7 +243,7 @@ fn link_load(packet: &Outcome, flow: &Outcome) -> Option<f64> {
 impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.complete {
-            writeln!(f, "stopped early: the numbers below count only the flows so far")?;
+            writeln!(f, "stopped early: the numbers below cover only the flows that had finished")?;
         }
         let [only_packet, only_flow] = self.only;
         writeln!(
@@ -263,7 +263,7 @@ impl fmt::Display for Agreement {
             |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1}%", share * 100.0));
         let mut rows = vec![["distance", "is", "may be", ""].map(str::to_owned).to_vec()];
         rows.extend(self.distances.iter().map(|distance| {
-            let verdict = if distance.holds() { "" } else { "too far" };
+            let verdict = if distance.holds() { "" } else { "above the limit" };
             vec![
                 distance.what.to_owned(),
                 percent(distance.value),

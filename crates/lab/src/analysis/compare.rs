@@ -57,8 +57,9 @@ const IMBALANCE: [(u64, &str); 2] =
 
 /// Explains the numbers in brackets and the measures.
 const DEFINITIONS: &str = "
-In brackets: relative to the first run. FCT: from the hand-over to the transport to the last byte delivered in order.
-Slowdown: FCT over that of the flow alone on one shortest path. Percentiles by nearest rank, of finished flows.
+In brackets: the value divided by the value of the first run.
+FCT: time from the hand-over to the transport until the last byte is delivered in order.
+Slowdown: FCT divided by the FCT of the flow alone on one shortest path. Percentiles by nearest rank, over finished flows.
 ";
 
 /// A row of the comparison, with one value for each run.
@@ -123,7 +124,7 @@ impl Comparison {
         let others: Vec<_> = others.map(|run| self.names[run].as_str()).collect();
         if let (Some(first), false) = (self.names.first(), others.is_empty()) {
             self.differences.push(format!(
-                "the {what} of these runs differ from those of {first}: {}",
+                "the {what} of {first} differ from the {what} of these runs: {}",
                 others.join(", ")
             ));
         }
@@ -187,8 +188,11 @@ impl Comparison {
         let mut charts = Vec::new();
         for p in [50.0, 99.0] {
             let title = format!("p{p} slowdown of flows by size, {SIZE_BINS} bins");
-            let words =
-                [title.as_str(), "size of the flow (bytes)", "slowdown: FCT over the FCT of the flow alone"];
+            let words = [
+                title.as_str(),
+                "size of the flow (bytes)",
+                "slowdown: FCT divided by the FCT of the flow alone",
+            ];
             charts.push(chart(words, true, series(&|records| by_size(records, p))));
         }
         for class in [SizeClass::PARTS[0], SizeClass::PARTS[2]] {

@@ -206,7 +206,7 @@ impl fmt::Display for Selection {
         rows.extend(all.map(|(name, worth)| vec![name.to_owned(), format!("{worth:.3}")]));
         writeln!(
             f,
-            "routing of {} flows, all live at once, by {} utility\n",
+            "routing of {} flows that are all active at once, selected by {} utility\n",
             self.flows.len(),
             self.utility
         )?;
@@ -216,7 +216,11 @@ impl fmt::Display for Selection {
             self.counts().map(|(protocol, count)| format!("{protocol} {count} ({:.1}%)", share(count)));
         writeln!(f, "protocols    {}", counts.collect::<Vec<_>>().join(", "))?;
         let verdict = if self.is_significant() { "worth a change" } else { "too small for a change" };
-        writeln!(f, "from rps     {verdict}: at least {:.0}% counts", selection::SIGNIFICANT * 100.0)?;
+        writeln!(
+            f,
+            "from rps     {verdict} (a change needs a gain of at least {:.0}%)",
+            selection::SIGNIFICANT * 100.0
+        )?;
         writeln!(f, "evaluations  {}", self.found.evaluations)?;
         write!(f, "seed         {}", self.seed)
     }

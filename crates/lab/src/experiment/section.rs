@@ -175,7 +175,7 @@ impl Read for Fraction {
         if (0.0..=1.0).contains(&fraction) {
             Ok(Self(fraction))
         } else {
-            Err(out_of_range(&item.at, "the fraction must be 0 to 1", WHAT))
+            Err(out_of_range(&item.at, "the fraction must be from 0 to 1", WHAT))
         }
     }
     fn show(&self) -> toml::Value {

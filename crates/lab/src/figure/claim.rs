@@ -64,7 +64,7 @@ keys! {
             .table(&super::number::NUMBER)
             .example("{ of = \"fct\", stat = \"p99\" }");
         /// The range in which the claim holds: two numbers, the smaller first.
-        ACCEPT: Vec<f64> = Key::new("accept").computed("at least 1 of an order or a lead, at least 0 of a trend").example("[2.0, 5.0]");
+        ACCEPT: Vec<f64> = Key::new("accept").computed("at least 1 for an order or a lead, at least 0 for a trend").example("[2.0, 5.0]");
         /// Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a wider
         /// interval is not measured.
         WIDEST: f64 = Key::new("widest").above_zero().example("0.1");
@@ -438,7 +438,7 @@ mod tests {
         let outcome = narrow.judge("figure", &far);
         assert_eq!((outcome.ok, outcome.verdict()), (None, "not measured"));
         assert!(outcome.measured.is_some_and(|most| (most - 0.2).abs() < 1e-12));
-        assert!(outcome.remark.is_some_and(|text| text.contains("±0.32")), "the interval is said");
+        assert!(outcome.remark.is_some_and(|text| text.contains("±0.32")), "the remark has the interval");
         assert_eq!(claim("", "").judge("figure", &far).ok, Some(true));
         let one_seed: Vec<Run> = far.into_iter().filter(|run| run.label(SEED) == Some("1")).collect();
         let outcome = narrow.judge("figure", &one_seed);

@@ -173,7 +173,7 @@ impl Figure {
         )?;
         let own = |cell: &Cell| cell.labels.iter().any(|(sweep, _)| sweep == SEED);
         let twice = seeds > 1 && document.cells()?.iter().any(own);
-        let hint = "leave `seeds` out, or the sweep";
+        let hint = "leave out either `seeds` or the sweep";
         figure.ensure(!twice, &SEEDS, "`seeds` cannot be combined with a sweep called `seed`", hint)?;
         figure.finish()?;
         let plots = read_plots(document)?;

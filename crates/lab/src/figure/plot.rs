@@ -65,7 +65,7 @@ keys! {
         KIND: Name = Key::new("kind").required().of("plot", &[
             keys::Kind { name: "cdf", words: "distribution functions of flows or samples", keys: &[] },
             keys::Kind { name: "along", words: "a statistic along the labels of a sweep", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
-            keys::Kind { name: "bars", words: "the same as bars", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
+            keys::Kind { name: "bars", words: "a statistic along the labels of a sweep, as bars", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
             keys::Kind { name: "by_size", words: "a statistic against the size of flows", keys: &[] },
             keys::Kind { name: "cells", words: "numbers in a table", keys: &[&X] },
             keys::Kind { name: "series", words: "a quantity over simulated time", keys: &[&EACH] },
@@ -111,7 +111,7 @@ key! {
 impl Named for Errors {
     const WHAT: &'static str = "kind of error bars";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("range", Self::Range, "from the least to the most over seeds"),
+        ("range", Self::Range, "from the smallest to the largest value over seeds"),
         ("interval", Self::Interval, "the 95% confidence interval of the mean over seeds"),
     ];
 }
@@ -340,7 +340,7 @@ impl Plot {
         let series = curves.iter().filter(shown).map(series).collect();
         let ticks = numbers.is_none().then(|| stops.clone());
         let y_label = match relative_to {
-            Some(label) => format!("{}, over that of {label}", self.measure.what()),
+            Some(label) => format!("{}, relative to {label}", self.measure.what()),
             None => self.measure.label(),
         };
         self.plane((sweep.to_owned(), y_label), ticks, mark, series)

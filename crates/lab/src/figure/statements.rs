@@ -142,7 +142,7 @@ pub fn inventories() -> Result<Vec<Inventory>, Error> {
     let one = |&(paper, _, text): &(&str, &str, &str)| {
         let malformed = |why: toml::de::Error| Error::Usage {
             what: format!("papers/{paper}/statements.toml: {why}"),
-            hint: "docs/src/figures.md says how an inventory looks".to_owned(),
+            hint: "docs/src/figures.md describes the format of an inventory".to_owned(),
         };
         toml::from_str(text).map_err(malformed)
     };
@@ -236,11 +236,10 @@ pub fn in_a_sentence() -> Result<String, Error> {
 pub fn page() -> Result<String, Error> {
     let (inventories, ledger) = (inventories()?, Ledger::builtin()?);
     let mut text = format!(
-        "# What the papers say, and what holds\n\n\
-         Generated from `papers/*/statements.toml` and `papers/ledger.json`; [Figures](figures.md) says how.\n\n\
-         {}\n\n\
-         A statement holds only if all of it was judged at full scale and all of that holds. Where there is no result at full scale, the \
-         one at quick scale stands here in parentheses.\n\n",
+        "# What the papers say, and what holds\n\nGenerated from `papers/*/statements.toml` and \
+             `papers/ledger.json`; [Figures](figures.md) says how.\n\n{}\n\nA statement holds only if every part of \
+             it was judged at full scale and holds. If there is no result at full scale, the result at quick scale is \
+             shown in parentheses.\n\n",
         in_a_sentence()?
     );
     let heads = Verdict::ALL.map(Verdict::name).join(" | ");
@@ -310,7 +309,7 @@ mod tests {
         assert_eq!(papers, with_figures);
         for Inventory { paper, statements, .. } in &inventories {
             let ids: BTreeSet<&str> = statements.iter().map(|statement| &*statement.id).collect();
-            assert_eq!(ids.len(), statements.len(), "{paper}: an id stands twice");
+            assert_eq!(ids.len(), statements.len(), "{paper}: an id occurs twice");
             for Statement { id, says, claims, .. } in statements {
                 assert!(!says.trim().is_empty(), "{paper}/{id} says nothing");
                 for claim in claims {

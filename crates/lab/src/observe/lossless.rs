@@ -200,10 +200,10 @@ impl fmt::Display for Pauses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { links, paused_links, pauses, peak_memory, .. } = self;
         let [mean, max] = [self.share_mean, self.share_max].map(|share| share * 100.0);
-        writeln!(f, "pauses       {pauses}, of {paused_links} links among {links}")?;
+        writeln!(f, "pauses       {pauses}, on {paused_links} of {links} links")?;
         write!(
             f,
-            "paused share {mean:.2}% of a link's time on average, {max:.2}% of the most paused one's; "
+            "paused share {mean:.2}% of the run for a link on average, {max:.2}% for the most paused link; "
         )?;
         write!(f, "at most {peak_memory} B of memory used at a port")?;
         if *pauses > 0 {
@@ -275,8 +275,8 @@ mod tests {
         ];
         let rows = records(&accounts, &star, Time::ZERO + Duration::from_ms(4));
         let text = Pauses::of(&rows, &star).expect("links with flow control").to_string();
-        assert!(text.contains("4, of 1 links among 2"), "{text}");
-        assert!(text.contains("12.50% of a link's time on average, 25.00% of the most"), "{text}");
+        assert!(text.contains("4, on 1 of 2 links"), "{text}");
+        assert!(text.contains("12.50% of the run for a link on average, 25.00% for the most"), "{text}");
         assert!(Pauses::of(&[], &star).is_none());
     }
     #[test]

@@ -190,8 +190,8 @@ impl Document {
         self.check_hosts(&prepared)?;
         if prepared.experiment.engine.watchdog.is_some() && prepared.experiment.scheme.flow_control.is_none()
         {
-            let what =
-                "`watchdog` needs flow control: without it, links do not wait for each other".to_owned();
+            let what = "`watchdog` needs flow control: links without flow control do not wait for each other"
+                .to_owned();
             let cause = Cause::Contradiction {
                 what,
                 hint: "leave `watchdog` out, or choose `flow_control` in [scheme]".to_owned(),
@@ -320,7 +320,7 @@ impl Document {
                 ("workload", what, "leave [workload] out, or choose hosts = \"scheme\" in [engine]")
             }
             (Some(_), false) if job.is_some() || survey.is_paced => {
-                let what = "hosts in namespaces can only send flows whose data is complete when they start";
+                let what = "hosts in namespaces can only send flows with all data available at the start";
                 (
                     "workload",
                     what,
@@ -328,7 +328,7 @@ impl Document {
                 )
             }
             (None, true) => {
-                let what = "the workload is missing; the hosts of the scheme need one";
+                let what = "the workload is missing; the hosts of the scheme need a workload";
                 ("engine.hosts", what, "add [workload], or choose hosts = \"namespaces\"")
             }
             _ => return Ok(()),
@@ -370,7 +370,7 @@ impl Document {
         }
         if own.queues && limited {
             let what = format!("`{name}` uses its own queues, which support neither limits nor marks");
-            return contradiction("scheme.queue", what, "leave all keys of `queue` but `kind` out");
+            return contradiction("scheme.queue", what, "leave out all keys of `queue` except `kind`");
         }
         Ok(())
     }

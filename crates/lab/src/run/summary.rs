@@ -384,9 +384,9 @@ impl Summary {
 
 /// Explains the table's columns.
 const DEFINITIONS: &str = "
-FCT: from the hand-over to the transport to the last byte delivered in order; percentiles by nearest rank, of n = `flows`.
-Slowdown: FCT over that of the flow alone on one shortest path; a flow that uses several at once can beat it.
-Goodput: application bits over FCT, mean over flows.
+FCT: time from the hand-over to the transport until the last byte is delivered in order. Percentiles by nearest rank, over n = `flows`.
+Slowdown: FCT divided by the FCT of the flow alone on one shortest path. It can be below 1 for a flow that uses several paths at once.
+Goodput: application bits divided by FCT, mean over flows.
 
 ";
 
@@ -434,13 +434,13 @@ impl fmt::Display for Summary {
         } else {
             writeln!(
                 f,
-                "offered      mean size {mean_size:.0} B; host load {host}, of the rates of the hosts' links; all links {fabric}"
+                "offered      mean size {mean_size:.0} B; host load {host} of the hosts' link rates; all links {fabric}"
             )?;
             if network_load.is_some() {
                 let load = percent(*network_load);
                 writeln!(
                     f,
-                    "             bisection load {load}, of the rate of the narrowest level of switches"
+                    "             bisection load {load} of the rate of the narrowest level of switches"
                 )?;
             }
         }
@@ -456,7 +456,7 @@ impl fmt::Display for Summary {
         }
         write!(f, "drops        {}", drops.total())?;
         if drops.handshake > 0 {
-            write!(f, ", {} of them of handshakes", drops.handshake)?;
+            write!(f, ", {} of them handshake packets", drops.handshake)?;
         }
         writeln!(f)?;
         writeln!(f, "seed         {}", self.seed)?;

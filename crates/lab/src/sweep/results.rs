@@ -36,11 +36,11 @@ const SHOWN: [(&str, &str, f64); 8] = [
 
 /// Explains the numbers of groups.
 const DEFINITIONS: &str = "
-n: number of runs, which differ in their seed. Numbers are means over runs; after ±: half the width of the
-95% confidence interval. Without ±: all runs agree, or there is one run.
-FCT: from the hand-over to the transport to the last byte delivered in order, of finished flows of all sizes.
-Goodput: size over FCT, mean over flows.
-Slowdown: FCT over that of the flow alone on one shortest path. Percentiles by nearest rank within each run.
+n: number of runs, which differ in their seed. Numbers are means over runs. The number after ± is half the
+width of the 95% confidence interval. A number has no ± if all runs agree, or there is one run.
+FCT: time from the hand-over to the transport until the last byte is delivered in order, over finished flows of all sizes.
+Goodput: size divided by FCT, mean over flows.
+Slowdown: FCT divided by the FCT of the flow alone on one shortest path. Percentiles by nearest rank within each run.
 ";
 
 /// A cell that has run.

@@ -112,10 +112,13 @@ impl Tally {
         let failed = failures.len();
         let mut text: String = failures.iter().map(|failure| format!("{failure}\n\n")).collect();
         text += &format!("{experiments} experiments: {held} hold every property, {failed} violate one\n");
-        text += &format!("{in_lockstep} ran in lockstep too, {as_fluids} on the flow engine too\n");
+        text += &format!("{in_lockstep} also ran in lockstep, {as_fluids} also ran on the flow engine\n");
         text += &format!("{cut_short} were stopped after too many events\n");
         text += &format!("{refused} were refused ({:.1}%)\n", share(*refused, *experiments));
-        text += &format!("{parts} parts were offered, {:.1}% refused", share(*parts_refused, *parts));
+        text += &format!(
+            "{parts} parts of experiments were offered, {:.1}% of them were refused",
+            share(*parts_refused, *parts)
+        );
         text
     }
 

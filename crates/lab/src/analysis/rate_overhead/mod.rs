@@ -216,7 +216,7 @@ fn assert_agree(rates: &[f64], others: &[f64]) {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "what is measured is the time that computations take here")]
+#[expect(clippy::disallowed_methods, reason = "this function measures the wall-clock time of computations")]
 fn timed(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();

@@ -58,7 +58,7 @@ impl Recorded {
     /// If the experiment's transport is not R2C2.
     pub fn of(prepared: &mut Prepared, nodes: usize, go_on: impl Fn() -> bool) -> Option<Self> {
         let scheme = &prepared.experiment.scheme;
-        assert_eq!(scheme.transport.info.name, "r2c2", "only R2C2's nodes hear of flows");
+        assert_eq!(scheme.transport.info.name, "r2c2", "only R2C2's nodes receive flow events");
         let seed = prepared.experiment.engine.seed;
         let topology = Arc::clone(&prepared.topology);
         let params = Params::of(&Plan::new(&topology, &scheme.routing, &scheme.settings, seed));
@@ -74,7 +74,7 @@ impl Recorded {
             if chosen.contains(&id) {
                 parts.host = parts.host.map(|host| {
                     let (host, recording) = record(host, is_control);
-                    listen.send((id, recording)).expect("the receiver is there until all nodes are made");
+                    listen.send((id, recording)).expect("the receiver exists until all nodes are made");
                     host
                 });
             }
@@ -227,7 +227,7 @@ seed = 3
     fn every_node_computes_once_an_interval() {
         let document = Document::parse("rack.toml", RACK.to_owned(), "".into()).expect("an experiment");
         let mut prepared = document.prepare().expect("a sound experiment");
-        let recorded = Recorded::of(&mut prepared, 4, || true).expect("nobody said to stop");
+        let recorded = Recorded::of(&mut prepared, 4, || true).expect("the simulation was not told to stop");
         let ids: Vec<NodeId> = recorded.nodes.iter().map(|&(id, _)| id).collect();
         assert_eq!(ids, [NodeId(0), NodeId(4), NodeId(8), NodeId(12)]);
         let flows = prepared.flows.len();

@@ -155,11 +155,10 @@ fn facts(place: &Place) -> Vec<(&'static str, String)> {
 #[must_use]
 pub fn page(registry: &Registry) -> String {
     let mut page = String::from(
-        "# All keys\n\n\
-         Every key of an experiment's file, generated from the declarations by which the file is read (`raddle explain KEY` \
-         shows one, `raddle schema` gives them to an editor). A key without a default may be left out, unless it is *required*. \
-         \"Engines\" lists the engines that support a key, if not all engines do. Ways to write values: \
-          [Experiments](experiments.md).\n",
+        "# All keys\n\nEvery key of an experiment's file. This page is generated from the declarations of the \
+             keys. `raddle explain KEY` shows one declaration, and `raddle schema` gives all of them to an editor. A \
+             key without a default may be left out, unless it is *required*. \"Engines\" lists the engines that \
+             support a key, if not all engines do. [Experiments](experiments.md) explains how to write values.\n",
     );
     for table in tables(&ROOT) {
         let title = if table.path.is_empty() { "The file".to_owned() } else { format!("`[{}]`", table.path) };

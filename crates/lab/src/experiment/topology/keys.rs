@@ -143,7 +143,7 @@ pub(super) static KINDS: &[Kind] = &[
     },
     Kind {
         name: "xgft",
-        words: "extended generalized fat tree, a number for each level from below",
+        words: "extended generalized fat tree, with one number for each level",
         keys: &[&CHILDREN, &PARENTS],
     },
     Kind {

@@ -26,7 +26,7 @@ pub(super) fn read_generated(section: &mut Section<'_>, files: &Files<'_>) -> Re
     let sizes = match frame {
         Some(_) if section.has(&SIZES) => {
             let hint =
-                "leave `sizes` out: each flow is a frame or a burst, whose size `frame` in `arrivals` gives";
+                "leave `sizes` out: `frame` in `arrivals` gives the size of the frames that flows send";
             return Err(section.contradiction(&SIZES, "`sizes` cannot be given with these `arrivals`", hint));
         }
         Some(frame) => Sizes::Fixed(frame),

@@ -49,7 +49,7 @@ keys! {
         COLLECTIVE: Name = Key::new("collective").example("\"allreduce\"").registered("collective operation", collectives);
         /// Algorithm of the collective operation.
         ALGORITHM: Name = Key::new("algorithm")
-            .computed("the first of the operation")
+            .computed("the operation's first algorithm")
             .example("\"ring\"")
             .registered("algorithm", algorithms);
         /// Bytes of a collective operation.
@@ -75,7 +75,7 @@ keys! {
         /// The kind of sizes, or the name of a published distribution.
         SIZES_KIND: Name = Key::new("kind").required().of("kind of sizes", SIZES_KINDS).registered("kind of sizes", sizes);
         /// Size of a packet, for published distributions that give sizes in packets.
-        UNIT: Bytes = Key::new("unit").computed("the published one").above_zero().example("\"1460 B\"");
+        UNIT: Bytes = Key::new("unit").computed("the published value").above_zero().example("\"1460 B\"");
         /// Share of the flows that is left out of the distribution. The largest flows are left out.
         TRUNCATE: Fraction = Key::new("truncate").example("\"1%\"").such("less than 1", |share: &Fraction| share.0 < 1.0);
     }
@@ -114,20 +114,20 @@ keys! {
             Kind { name: "output", words: "links of the topology are slow", keys: &[] },
         ]);
         /// The host to which the sources send.
-        DESTINATION: u32 = Key::new("destination").computed("that of the type").example("31");
+        DESTINATION: u32 = Key::new("destination").computed("depends on `type`").example("31");
         /// The hosts that send.
         SOURCES: Vec<u32> = Key::new("sources").example("[0, 8]");
         /// Number or share of hosts that send, in place of `sources`.
-        DEGREE: Degree = Key::new("degree").computed("that of the type").example("4");
+        DEGREE: Degree = Key::new("degree").computed("depends on `type`").example("4");
         /// Sum of the sources' rates, divided by the rate of the destination's link.
-        SEVERITY: f64 = Key::new("severity").computed("that of the type").above_zero().example("1.8");
+        SEVERITY: f64 = Key::new("severity").computed("depends on `type`").above_zero().example("1.8");
         /// Time at which the sources begin.
-        HOTSPOT_START: Duration = Key::new("start").computed("that of the type").example("\"10 ms\"");
+        HOTSPOT_START: Duration = Key::new("start").computed("depends on `type`").example("\"10 ms\"");
         /// Time for which the sources send.
-        HOTSPOT_DURATION: Duration = Key::new("duration").computed("that of the type").above_zero().example("\"20 ms\"");
+        HOTSPOT_DURATION: Duration = Key::new("duration").computed("depends on `type`").above_zero().example("\"20 ms\"");
         /// Flows that share links with the hotspot.
         VICTIMS: Tables = Key::new("victims")
-            .computed("those of the type")
+            .computed("depends on `type`")
             .table(&VICTIM_KEYS)
             .example("[{ src = 1, dst = 30, load = 0.95 }]");
     }
@@ -165,7 +165,7 @@ keys! {
         /// Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
         RANKS: u32 = Key::new("ranks").above_zero().example("64");
         /// Problem size class of the NAS Parallel Benchmarks.
-        CLASS: Name = Key::new("class").computed("the published one").example("\"D\"").registered("class", classes);
+        CLASS: Name = Key::new("class").computed("the published value").example("\"D\"").registered("class", classes);
         /// Sizes of the grid of `halo`: one to three numbers.
         GRID: Vec<u32> = Key::new("grid").example("[16, 16]").such("one to three numbers above 0", |dims: &Vec<u32>| {
             (1..=3).contains(&dims.len()) && !dims.contains(&0)
@@ -323,10 +323,10 @@ static PAIRS_KINDS: &[Kind] = &[
     Kind { name: "uniform", words: "every ordered pair of distinct hosts is equally likely", keys: &[] },
     Kind {
         name: "permutation",
-        words: "each host sends to one other and receives from one",
+        words: "each host sends to one other host and receives from one other host",
         keys: &[&FRACTION, &TIMES],
     },
-    Kind { name: "all_to_all", words: "every host sends to every other", keys: &[] },
+    Kind { name: "all_to_all", words: "every host sends to every other host", keys: &[] },
     Kind {
         name: "inter_pod",
         words: "Clos: every ordered pair of hosts of different pods is equally likely",
@@ -344,7 +344,7 @@ static PAIRS_KINDS: &[Kind] = &[
     },
     Kind {
         name: "staggered",
-        words: "Clos: each host sends to a random host of its rack, of its pod or outside",
+        words: "Clos: each host sends to a random host of its rack, of its pod or outside its pod",
         keys: &[&EDGE, &POD],
     },
     Kind { name: "nearest_neighbour", words: "grids: each node sends to its neighbours", keys: &[] },
@@ -387,7 +387,7 @@ static PAIRS_KINDS: &[Kind] = &[
         words: "a random permutation of the hosts; a host that is mapped to itself is silent",
         keys: &[],
     },
-    Kind { name: "incast", words: "several hosts send to one", keys: &[&SENDERS, &RECEIVER] },
+    Kind { name: "incast", words: "several hosts send to one host", keys: &[&SENDERS, &RECEIVER] },
 ];
 
 static PROCESS_KINDS: &[Kind] = &[

@@ -59,6 +59,6 @@ fn describe_skeleton(known: &Known) -> (String, String) {
 }
 
 fn describe_algorithm(algorithm: &Algorithm) -> (String, String) {
-    let need = if algorithm.powers_of_two { ", of a power of two of ranks" } else { "" };
+    let need = if algorithm.powers_of_two { ", needs a power of two of ranks" } else { "" };
     (format!("collective {}", algorithm.operation), format!("algorithm = \"{}\"{need}", algorithm.name))
 }

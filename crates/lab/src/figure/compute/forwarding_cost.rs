@@ -133,7 +133,7 @@ kind = "forwarding-cost"
         let runs = measured("switch = 4\nroutings = [\"ecmp\", \"expeditus\"]").expect("a figure");
         let of = |run: &Run| match &run.data {
             Data::Timings(values) => (format!("{:?}", run.labels), values.len()),
-            _ => panic!("nothing that a digest is of"),
+            _ => panic!("no run with a digest"),
         };
         let all: Vec<(String, usize)> = runs.iter().map(of).collect();
         assert_eq!(all.len(), 6);

@@ -257,7 +257,7 @@ static KINDS: &[Kind] = &[
         words: "assignments that routing selection finds for permutations",
         keys: &[&DIMS, &SCHEMES, &FRACTIONS, &SELECTION_HEADROOM, &INSTANCES, &SEED, &GENERATIONS],
     },
-    Kind { name: "header-limits", words: "numbers that the fields of headers hold", keys: &[&PACKET] },
+    Kind { name: "header-limits", words: "largest values that header fields can hold", keys: &[&PACKET] },
     Kind { name: "paths", words: "numbers of shortest paths", keys: &[&FABRICS] },
     Kind {
         name: "routes",

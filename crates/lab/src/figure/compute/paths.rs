@@ -23,8 +23,12 @@ pub(super) fn count(section: &mut Section<'_>, context: &Context<'_>) -> Result<
         };
         let hops = Hops::of(&topology);
         let (Some(mean), Some(most)) = (hops.mean_paths(), hops.most_paths()) else {
-            let hint = "give a fabric of at least two hosts that are joined";
-            return Err(section.contradiction(&FABRICS, format!("`{label}` has no pair of hosts"), hint));
+            let hint = "give a topology in which at least two hosts are connected";
+            return Err(section.contradiction(
+                &FABRICS,
+                format!("`{label}` has no pair of connected hosts"),
+                hint,
+            ));
         };
         put("mean", mean);
         put("most", most);
@@ -78,7 +82,7 @@ fabrics = [
     #[test]
     fn a_fabric_of_one_host_is_refused() {
         let one = FABRICS.replace(r#""torus", dims = [3, 3]"#, r#""single_switch", hosts = 1"#);
-        assert!(numbers(&one).expect_err("a problem").to_string().contains("no pair of hosts"));
+        assert!(numbers(&one).expect_err("a problem").to_string().contains("no pair of connected hosts"));
         assert!(
             numbers("[compute]\nkind = \"paths\"").expect_err("a problem").to_string().contains("fabrics")
         );

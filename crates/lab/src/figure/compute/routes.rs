@@ -23,7 +23,11 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
         let routing = Routing::new(topology);
         for (scheme, protocol) in schemes.iter().filter(|(_, protocol)| routing.supports(*protocol).is_ok()) {
             let weights = weight_bytes(&routing, *protocol).map_err(|error| {
-                section.contradiction(&FABRICS, format!("`{fabric}`: {error}"), "give nodes that are joined")
+                section.contradiction(
+                    &FABRICS,
+                    format!("`{fabric}`: {error}"),
+                    "give a topology in which all nodes are connected",
+                )
             })?;
             for (quantity, number) in [
                 ("longest", routing.longest_route(*protocol) as f64),

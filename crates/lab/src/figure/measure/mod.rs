@@ -206,9 +206,10 @@ impl Measure {
             Where::Link(..) => of.is_of_links(),
             _ => of.is_of_flows(),
         };
-        let hint = "conditions on sizes, numbers and ends need a quantity of flows; `tier` needs \"imbalance\"; \
-                    `link` needs \"data_bytes\", \"control_bytes\", \"peak_queue\", \"queue_length\" or \"paused\"";
-        section.ensure(fits, key, "this condition does not fit the quantity of `of`", hint)?;
+        let hint = "conditions on `size`, `flow`, `src` and `dst` need a quantity of flows; `tier` needs \
+             \"imbalance\"; `link` needs \"data_bytes\", \"control_bytes\", \"peak_queue\", \"queue_length\" or \
+             \"paused\"";
+        section.ensure(fits, key, "this condition does not fit the quantity that `of` names", hint)?;
         Ok(Some(wanted))
     }
 
@@ -246,12 +247,12 @@ impl Measure {
                 self.against.iter().map(|(sweep, label)| format!("{sweep} = {label}")).collect();
             let base = base.join(", ");
             return match self.comparison {
-                Comparison::Deviation => format!("{what}: difference from {base}, as a share"),
+                Comparison::Deviation => format!("{what}: relative difference from {base}"),
                 Comparison::Ratio => format!("{what}, relative to {base}"),
             };
         }
         if let Some((_, label)) = self.relative.first() {
-            return format!("{what}, times that of {label}");
+            return format!("{what}, relative to {label}");
         }
         let unit = if self.window.is_of_shares() { "as a share" } else { unit };
         if unit.is_empty() { what.to_owned() } else { format!("{what} ({unit})") }
@@ -388,7 +389,7 @@ impl Measure {
             return None;
         }
         let least = self.fewest_samples(runs, points)?;
-        (least < ENOUGH_FOR_P999).then(|| format!("p99.9 of {least} samples, which is next to the maximum"))
+        (least < ENOUGH_FOR_P999).then(|| format!("the p99.9 of {least} samples is close to their maximum"))
     }
 
     /// The size of the smallest sample of a run at these points; `None` if there is no such run, or each run gives one
@@ -569,14 +570,18 @@ mod tests {
             let runs = [seed("1", Some(1.0)), seed("2", second)];
             of(Of::Makespan, Stat::Mean).number(&runs, &[], Seeds::All)
         };
-        assert_eq!((mean(Some(2.0)), mean(None)), (Some(1.5), None), "not of the quick alone");
+        assert_eq!(
+            (mean(Some(2.0)), mean(None)),
+            (Some(1.5), None),
+            "the mean must not cover only the quick runs"
+        );
     }
 
     #[test]
     fn an_axis_says_what_is_compared() {
         assert_eq!(
             against("0", None).label(),
-            "mean rate assigned to a flow: difference from rho = 0, as a share"
+            "mean rate assigned to a flow: relative difference from rho = 0"
         );
     }
 }

@@ -251,7 +251,7 @@ struct Current<'a> {
 impl Session<'_> {
     /// Makes the figure of `file` in the folder `part`.
     fn reproduce(&mut self, file: &File, part: &Path) -> Result<Reproduced, Error> {
-        #[expect(clippy::disallowed_methods, reason = "what a figure costs is a matter of this machine")]
+        #[expect(clippy::disallowed_methods, reason = "the time that a figure takes depends on this machine")]
         let begin = Instant::now();
         self.digest = 0;
         let document = &document(file, self.options)?;

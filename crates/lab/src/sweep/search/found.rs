@@ -68,8 +68,8 @@ impl fmt::Display for Found {
         let remark = self.remark().map_or(String::new(), |remark| format!(" ({remark})"));
         write!(
             f,
-            "\n{} = {} is the greatest value at which the measure is at least {}, over {} seeds{remark}\ndigest     \
-               {}",
+            "\n{} = {} is the greatest value at which the measure is at least {}, averaged over {} \
+                 seeds{remark}\ndigest     {}",
             self.key, self.shown, self.at_least, self.seeds, self.digest
         )
     }
