@@ -19,13 +19,13 @@ keys! {
     /// Largest allowed distances between the results of the packet engine and the flow engine (`raddle agree`). A
     /// distance without a key is not limited.
     pub(crate) AGREE = "agree" {
-        /// relative difference of the flow engine's mean FCT from the packet engine's.
+        /// relative difference of the flow engine's mean FCT from the mean FCT of the packet engine.
         FCT_MEAN: Fraction = Key::new("fct_mean");
-        /// relative difference of the flow engine's FCT p50 from the packet engine's.
+        /// relative difference of the flow engine's FCT p50 from the FCT p50 of the packet engine.
         FCT_P50: Fraction = Key::new("fct_p50");
-        /// relative difference of the flow engine's FCT p90 from the packet engine's.
+        /// relative difference of the flow engine's FCT p90 from the FCT p90 of the packet engine.
         FCT_P90: Fraction = Key::new("fct_p90");
-        /// relative difference of the flow engine's FCT p99 from the packet engine's.
+        /// relative difference of the flow engine's FCT p99 from the FCT p99 of the packet engine.
         FCT_P99: Fraction = Key::new("fct_p99");
         /// Wasserstein-1 distance between the FCTs of both engines, divided by their mean.
         FCT_DISTANCE: Fraction = Key::new("fct_distance");

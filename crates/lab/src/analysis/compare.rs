@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 enum Kind {
     /// A result, such as a time, a rate or a count of drops: the ratio is shown.
     Measured,
-    /// A number that identifies the run or says how much ran, such as the seed: no ratio is shown.
+    /// A number that identifies the run or its amount of work, such as the seed: no ratio is shown.
     Given,
 }
 

@@ -90,7 +90,7 @@ keys! {
         DISCOVERY: Discoverer = Key::new("discovery").or("\"oracle\"");
         /// Time between two hello messages. Only with `discovery = "hello"`.
         HELLO_PERIOD: Duration = Key::new("hello_period").computed("1 ms").above_zero().example("\"1 ms\"");
-        /// The hosts of a live run: those of the scheme, or Linux network namespaces.
+        /// The hosts of a live run: the scheme's own hosts, or Linux network namespaces.
         HOSTS: Kinded = Key::new("hosts").table(&HOSTS_KEYS).example("\"namespaces\"");
         /// Ratio of real time to virtual time in a live run.
         DILATION: u32 = Key::new("dilation").computed("1").above_zero().example("10");
@@ -233,7 +233,7 @@ pub struct Pcap {
 }
 
 keys! {
-    /// The records that a run keeps beside those of its flows.
+    /// The records that a run keeps in addition to the records of its flows.
     pub(crate) RECORD = "record" {
         /// A row for each directed link.
         LINKS: bool = Key::new("links").or("true");

@@ -97,7 +97,8 @@ keys! {
         LOSS: Fraction = Key::new("loss").or("0.0").example("\"0.1%\"");
         /// Probability that one bit of a packet is flipped on a link.
         CORRUPTION: Fraction = Key::new("corruption").or("0.0").example("\"0.1%\"");
-        /// Links that lose and corrupt packets, each as a pair of nodes. If left out, all links do so.
+        /// Links that lose and corrupt packets, each as a pair of nodes. If left out, all links lose and corrupt
+        /// packets.
         ERROR_LINKS: Vec<Vec<u32>> = Key::new("links").example("[[0, 1], [4, 5]]");
         /// Time after which no errors happen. If left out, errors happen until the run ends.
         ERRORS_UNTIL: Duration = Key::new("until").example("\"10 ms\"");

@@ -22,7 +22,7 @@ pub struct Namespaces {
 const RTO_MINS: RangeInclusive<Duration> = Duration::from_ms(1)..=Duration::from_ms(120_000);
 
 keys! {
-    /// The hosts of a live run. The kind alone may stand for the table: `hosts = "namespaces"`.
+    /// The hosts of a live run. A string stands for a table with that `kind` and no other keys: `hosts = "namespaces"`.
     pub(super) HOSTS = "engine.hosts" {
         /// The kind of hosts.
         KIND: Name = Key::new("kind").required().of("kind of hosts", &[
@@ -49,8 +49,8 @@ key! {
     QUEUE: u32 = Key::new("queue").or("1000").within(1.0, 10_000.0);
 }
 
-/// Reads `hosts = "namespaces"`, or `hosts = { kind = "namespaces", congestion_control = "bbr" }`; `None` if the hosts
-/// are those of the scheme.
+/// Reads `hosts = "namespaces"`, or `hosts = { kind = "namespaces", congestion_control = "bbr" }`; `None` for the
+/// scheme's own hosts.
 pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Namespaces>, Problem> {
     let Some(table) = section.kinded(&super::engine::HOSTS)? else { return Ok(None) };
     let mut hosts = Section::new(&table, &HOSTS);

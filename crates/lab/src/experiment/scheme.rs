@@ -26,7 +26,7 @@ pub struct QueueLimits {
     /// ECN threshold in bytes. An arriving packet is marked if the queue, including this packet, is longer than the
     /// threshold.
     pub mark: Option<Bytes>,
-    /// ECN threshold in packets. The arriving packet counts as part of the queue, as above.
+    /// ECN threshold in packets. The arriving packet counts as part of the queue.
     pub mark_packets: Option<u32>,
 }
 

@@ -219,7 +219,7 @@ impl Read for [u8; 8] {
     described!("list of eight numbers", { "type": "array", "items": { "type": "integer" }, "minItems": 8, "maxItems": 8 });
 }
 
-/// The problem that a value is not allowed. `what` is the reason, `hint` says which values are allowed.
+/// The problem that a value is not allowed. `what` is the reason, and `hint` names the values that are allowed.
 pub(crate) fn out_of_range(at: &At, what: impl Into<String>, hint: impl Into<String>) -> Problem {
     Problem::at(at, Cause::OutOfRange { what: what.into(), hint: hint.into() })
 }

@@ -15,8 +15,8 @@ pub(super) struct Claim {
     paper: Option<f64>,
     number: Number,
     accept: (f64, f64),
-    /// If the half width of the 95% confidence interval over seeds is larger than this, the claim counts as not
-    /// measured.
+    /// The claim is considered not measured if the half width of the 95% confidence interval over seeds is larger than
+    /// this.
     widest: Option<f64>,
     why: String,
     deviation: Option<Deviation>,
@@ -56,7 +56,7 @@ keys! {
         SECTION: String = Key::new("section").required().example("\"5.2\"");
         /// The paper's statement, in our words.
         SAYS: String = Key::new("says").required();
-        /// The paper's number, if it gives one.
+        /// The paper's number, if the paper gives a number.
         PAPER: f64 = Key::new("paper").example("1.3");
         /// The number that judges the claim.
         JUDGED: Inner = Key::new("measure")
@@ -153,7 +153,7 @@ pub struct Outcome {
     pub section: String,
     /// The paper's statement, in our words.
     pub says: String,
-    /// The paper's number, if it gives one.
+    /// The paper's number, if the paper gives a number.
     pub paper: Option<f64>,
     /// Our number; `None` if there was nothing to measure. Statistics are averaged over seeds before they are compared,
     /// so a ratio is a ratio of means.

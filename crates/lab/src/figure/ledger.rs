@@ -49,7 +49,7 @@ pub struct Entry {
 pub struct Judged {
     /// The claim's name within the figure.
     pub id: String,
-    /// The paper's number, if it gives one.
+    /// The paper's number, if the paper gives a number.
     pub paper: Option<f64>,
     /// The measured number, if there is one.
     pub measured: Option<f64>,

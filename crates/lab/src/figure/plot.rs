@@ -100,7 +100,7 @@ keys! {
 key! {
     /// The sweep along the x axis, or of the columns of a table.
     X: String = Key::new("x").required().example("\"load\"");
-    /// Label of the curve by which all curves are divided.
+    /// Label of a curve. All curves are divided by this curve.
     RELATIVE_TO: String = Key::new("relative_to").example("\"ECMP\"");
     /// Meaning of the error bars over seeds.
     ERROR_BARS: Errors = Key::new("errors").or("\"range\"");

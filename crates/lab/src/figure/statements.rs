@@ -38,7 +38,7 @@ pub struct Statement {
     pub says: String,
     /// The unit of the statement's numbers, if the file states the unit separately.
     pub unit: Option<String>,
-    /// The cases that the statement names one by one.
+    /// The cases that the statement lists one by one.
     #[serde(default)]
     pub cases: Vec<String>,
     /// The claims that judge the statement, each with its figure: `fig10/tcp-p99`.
@@ -186,7 +186,7 @@ pub fn listed() -> Result<Vec<Listed>, Error> {
     Ok(listed)
 }
 
-/// Number of statements with each verdict, over the statements of one or several papers.
+/// Number of statements with each verdict, for one or several papers.
 fn counts<'a>(
     inventories: impl IntoIterator<Item = &'a Inventory>,
     ledger: &Ledger,

@@ -1,4 +1,4 @@
-//! Warns of flows that start after the end of the run. Such flows count as unfinished, but say nothing about the
+//! Warns of flows that start after the end of the run. These flows count as unfinished, but this is no result of the
 //! scheme.
 
 use super::{Finding, Subject};

@@ -1,4 +1,4 @@
-//! Two experiments for each lint: one that draws the warning, and one just within the limit that does not.
+//! Two experiments for each lint: one that causes the warning, and one just within the limit that does not.
 
 use super::{Warning, denied};
 use crate::experiment::Document;

@@ -13,12 +13,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
-/// Bytes per live flow at its sender, its receiver and in the recorder: a mean of measurements with UDP (450) and TCP
-/// (650).
+/// Bytes per live flow at its sender, at its receiver and in the recorder. This is a mean of measurements with UDP (450
+/// bytes) and TCP (650 bytes).
 const A_FLOW: u64 = 550;
 
-/// Bytes per live flow in the flow engine, and per link that it crosses. Measured from 2 links per flow (PFQ on a
-/// switch, 875 bytes) to about 80 (PFQ on a torus, 4,500 bytes).
+/// Bytes per live flow in the flow engine (`A_FLUID_FLOW`), and bytes per link that the flow crosses
+/// (`A_CROSSED_LINK`). Measured for flows that cross from 2 links (PFQ on a switch, 875 bytes) to about 80 links (PFQ
+/// on a torus, 4,500 bytes).
 const A_FLUID_FLOW: u64 = 785;
 const A_CROSSED_LINK: u64 = 45;
 

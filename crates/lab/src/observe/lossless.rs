@@ -62,7 +62,7 @@ pub(crate) fn refuse_losses(
     Err(Error::Run(what))
 }
 
-/// The error about a deadlock: a cycle of links, each of which waits for the next.
+/// The error about a deadlock: a cycle of links, each of which waits for the next link in the cycle.
 pub(crate) fn deadlock(cycle: &[LinkId], topology: &Topology, now: Time) -> Error {
     let mut nodes: Vec<String> =
         cycle.iter().filter_map(|&link| Some(topology.link(link)?.from.to_string())).collect();

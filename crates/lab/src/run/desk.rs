@@ -8,7 +8,7 @@ use raddle_topology::Topology;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The time after a change until every node knows of it by topology discovery.
+/// Time after a change at which topology discovery has told every node.
 const DISCOVERY: Duration = Duration::from_ms(1);
 
 /// The answer to a request if the run has several processes.

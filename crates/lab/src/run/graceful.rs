@@ -1,8 +1,8 @@
-//! Work that must not be cut off by an interruption. Such work checks for the interruption itself and leaves its files
-//! in order.
+//! Work that must not be cut off by an interruption (graceful work). It checks for the interruption itself and leaves
+//! its files in order.
 //!
 //! All other work (reading inputs, building a topology, checking flows) leaves nothing behind, so a process that does
-//! only such work can exit at once.
+//! only other work can exit at once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -22,11 +22,11 @@ use std::sync::Arc;
 pub struct Share {
     /// The nodes that this process runs.
     pub nodes: Range<u32>,
-    /// The address at which the processes meet.
+    /// The address at which the processes connect to each other.
     pub meeting: Meeting,
-    /// True if this is the host process: the others connect to it, and it keeps all results.
+    /// True if this is the host process. The other processes connect to the host process, and it keeps all results.
     pub is_host: bool,
-    /// A secret shared by all processes. It may be empty if they meet at a Unix socket.
+    /// A secret shared by all processes. It may be empty if the processes connect at a Unix socket.
     pub secret: Vec<u8>,
 }
 

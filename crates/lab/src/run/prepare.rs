@@ -76,7 +76,7 @@ impl Own {
     }
 }
 
-/// The parts of ports that the experiment chooses in addition to the transport's.
+/// The parts of ports that the experiment chooses in addition to the transport's own parts.
 #[derive(Default)]
 pub(crate) struct PortParts {
     queue: Option<Queues>,
@@ -105,7 +105,7 @@ impl Document {
     /// Reads the experiment, builds its fabric, flows and scheme, and checks that they fit together.
     ///
     /// # Errors
-    /// If anything is wrong: the first problem found.
+    /// The first problem that is found.
     pub fn prepare(&self) -> Result<Prepared, Problem> {
         let (document, notes) = self.without_aliases();
         let mut prepared = document.prepare_plain()?;
@@ -538,7 +538,7 @@ impl Prepared {
         self.survey.facts
     }
 
-    /// The rule by which flows are cut into packets.
+    /// The rule that divides flows into packets.
     pub(crate) fn framing(&self) -> Framing {
         let LinkLayer { overhead, least, .. } = self.topology.link_layer();
         Framing { payload: self.parts.mtu, header: self.parts.header_bytes, overhead, least }

@@ -177,7 +177,7 @@ const MOST_NAME: usize = 200;
 /// The folder of each cell in `out`.
 ///
 /// # Errors
-/// If two cells would share one, or a label is not a valid folder name.
+/// If two cells would share a folder, or a label is not a valid folder name.
 pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut directories: Vec<PathBuf> = Vec::new();
     for cell in cells {

@@ -25,7 +25,7 @@ const DELAY_US: f64 = 10.0;
 const ROUND_TRIP_US: f64 = 4.0 * DELAY_US + 2.0 * FULL_US + 2.0 * SMALL_US;
 const SYN_ROUND_TRIP_US: f64 = 4.0 * DELAY_US + 4.0 * SMALL_US;
 
-/// The range for counts: they must be equal.
+/// The range for counts, which must be equal to the witness's counts.
 const EXACT: RangeInclusive<f64> = 0.0..=0.0;
 
 /// Returns the range for times. The simulator rounds times to whole picoseconds.

@@ -31,8 +31,8 @@ pub struct Recorded {
 pub enum Core {
     /// This machine's core, on the real clock.
     This,
-    /// A core that is slower than this machine's core by this factor. The recording is replayed as many times as the
-    /// factor says. Time jumps from event to event, and the times of the same computation are added over all replays.
+    /// A core that is slower than this machine's core by this factor. The number of replays is equal to the factor.
+    /// Time jumps from event to event, and the times of the same computation are added over all replays.
     Slow(u32),
 }
 

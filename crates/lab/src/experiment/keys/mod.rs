@@ -130,7 +130,7 @@ pub struct Key<T> {
 /// Requirement or default of a key.
 #[derive(Debug, Clone, Copy)]
 enum Need {
-    /// The key may be left out; its description says what that means.
+    /// The key may be left out. Its description says what happens then.
     Optional,
     /// The key is required.
     Required,

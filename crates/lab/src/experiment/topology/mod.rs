@@ -31,7 +31,7 @@ pub fn kinds() -> impl Iterator<Item = (&'static str, String)> {
     KINDS.iter().map(|kind| (kind.name, described(kind)))
 }
 
-/// The kinds of fabric: the built-in ones and those in the registry.
+/// The kinds of fabric: the built-in kinds and the kinds in the registry.
 fn names(registry: &Registry) -> Choices {
     let others = registry.topologies().iter().map(|kind| (kind.info.name.to_owned(), kind.info.summary));
     KINDS.iter().map(|kind| (kind.name.to_owned(), kind.words)).chain(others).collect()

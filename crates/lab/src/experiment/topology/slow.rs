@@ -172,7 +172,7 @@ pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result
     Ok(topology)
 }
 
-/// The links from one node to another. There must be at least one.
+/// The links from one node to another. Returns an error if there are none.
 fn between(topology: &Topology, from: NodeId, to: NodeId, place: &At) -> Result<Vec<LinkId>, Problem> {
     let nodes = topology.node_count();
     let known = from.index() < nodes;

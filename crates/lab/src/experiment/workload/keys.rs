@@ -64,13 +64,13 @@ keys! {
         ..&SKELETON_KEYS, &FLOW_TRAITS;
     }
 
-    /// Starts of drawn flows. The kind alone may stand for the table.
+    /// Starts of drawn flows. A string stands for a table with that `kind` and no other keys.
     pub(super) ARRIVALS_KEYS = "workload.arrivals" {
         /// The kind of arrivals.
         ARRIVALS_KIND: Name = Key::new("kind").required().of("kind of arrivals", ARRIVALS_KINDS);
     }
 
-    /// Sizes of drawn flows. The kind alone may stand for the table.
+    /// Sizes of drawn flows. A string stands for a table with that `kind` and no other keys.
     pub(super) SIZES_KEYS = "workload.sizes" {
         /// The kind of sizes, or the name of a published distribution.
         SIZES_KIND: Name = Key::new("kind").required().of("kind of sizes", SIZES_KINDS).registered("kind of sizes", sizes);
@@ -80,7 +80,7 @@ keys! {
         TRUNCATE: Fraction = Key::new("truncate").example("\"1%\"").such("less than 1", |share: &Fraction| share.0 < 1.0);
     }
 
-    /// Pairs of sources and destinations. The kind alone may stand for the table.
+    /// Pairs of sources and destinations. A string stands for a table with that `kind` and no other keys.
     pub(super) PAIRS_KEYS = "workload.pairs" {
         /// The kind of pairs.
         PAIRS_KIND: Name = Key::new("kind").required().of("kind of pairs", PAIRS_KINDS).also(&[
@@ -93,13 +93,14 @@ keys! {
         ]);
     }
 
-    /// Deadlines of drawn flows. The kind alone may stand for the table.
+    /// Deadlines of drawn flows. A string stands for a table with that `kind` and no other keys.
     pub(super) DEADLINES_KEYS = "workload.deadlines" {
         /// The kind of deadlines.
         DEADLINES_KIND: Name = Key::new("kind").required().of("kind of deadlines", DEADLINES_KINDS);
     }
 
-    /// Process by which an application produces frames. The kind alone may stand for the table.
+    /// Process that determines when an application produces frames. A string stands for a table with that `kind` and no
+    /// other keys.
     pub(super) PROCESS_KEYS = "workload.process" {
         /// The kind of process.
         PROCESS_KIND: Name = Key::new("kind").required().of("kind of process", PROCESS_KINDS);
@@ -183,7 +184,7 @@ keys! {
         COMPUTE: Duration = Key::new("compute").computed("the program's own, as measured").example("\"10 ms\"");
         /// If true, messages are scaled by the published factor of the skeleton.
         SCALED: bool = Key::new("scaled").or("false");
-        /// Factor by which the sizes of messages are multiplied.
+        /// The sizes of messages are multiplied by this factor.
         SCALE: u64 = Key::new("scale").or("1").above_zero();
     }
 
@@ -192,7 +193,7 @@ keys! {
         /// Rate at which the application of each flow produces bytes. If left out, all bytes are available at the
         /// start.
         APP_RATE: Rate = Key::new("app_rate").above_zero();
-        /// Process by which an application with `app_rate`, `load` or a hotspot produces frames.
+        /// Process that determines when an application with `app_rate`, `load` or a hotspot produces frames.
         PROCESS: Kinded = Key::new("process").computed("`\"constant\"`").table(&PROCESS_KEYS).example("\"poisson\"");
         /// Weight of each flow in the allocation of rates.
         WEIGHT: u64 = Key::new("weight").or("1").within(1.0, 255.0);

@@ -1,4 +1,4 @@
-//! Workloads that are programs: ranks run on hosts and send messages when their program says so.
+//! Workloads that are programs: each rank runs on a host, and its program determines when it sends messages.
 
 use super::MOST_BYTES;
 use super::keys::{COLLECTIVE, EAGER, GOAL, LOOKAHEAD, PLACEMENT, SCALE, SKELETON};

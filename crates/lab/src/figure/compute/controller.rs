@@ -1,7 +1,8 @@
 //! The cost of a central controller in place of broadcasts (R2C2 §5.2, Figure 19).
 //!
-//! A sender reports each flow event to the controller, in a packet as large as a broadcast's. The controller sends each
-//! node a message with the rates of all the node's flows: upon every event, as in the paper, or once in each interval.
+//! A sender reports each flow event to the controller, in a packet as large as a broadcast packet. The controller sends
+//! each node a message with the rates of all the node's flows: upon every event, as in the paper, or once in each
+//! interval.
 
 use super::broadcast::bytes_a_broadcast;
 use super::keys::{FLOWS, HEADER, INTERVAL, MEAN_GAP, RATE};

@@ -105,7 +105,7 @@ keys! {
             Key::new("workload").required().table(&WORKLOAD).example("{ pairs = \"uniform\", … }");
     }
 
-    /// A program with a label. Its other keys are those of a skeleton.
+    /// A program with a label. Its other keys are the keys of a skeleton.
     pub(super) PROGRAM = "compute.programs" {
         /// Label of the program.
         PROGRAM_LABEL: String = Key::new("label").required().example("\"CG\"");

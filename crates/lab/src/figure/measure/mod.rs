@@ -16,7 +16,7 @@ use of::Of;
 use raddle_core::{Duration, Rate};
 use raddle_records::stats;
 
-/// With fewer samples than this, p99.9 is close to the maximum, and a remark says so.
+/// Smallest number of samples for a p99.9 that differs from the maximum. With fewer samples, a remark warns of this.
 const ENOUGH_FOR_P999: usize = 1_000;
 
 /// The way in which a value of a flow or link is compared with its value in another run.
@@ -177,7 +177,7 @@ impl Measure {
         matches!(&self.relative[..], [(over, base)] if over == sweep && base == label)
     }
 
-    /// True if the measure is of flows, each of which has a size.
+    /// True if the quantity belongs to flows, so that each value has a flow size.
     pub(crate) fn is_of_flows(&self) -> bool {
         self.of.is_of_flows()
     }

@@ -1,5 +1,5 @@
 //! Search directories: `experiment.toml` with every default, which can be searched again, and `search.json` with the
-//! result. Both exist only once the search is done. The directories are kept like those of
+//! result. Both exist only once the search is done. These directories follow the same rules as the directories of
 //! [runs](crate::run::directory).
 
 use super::{Found, Search};
