@@ -16,7 +16,7 @@ fn main() {
             let (paper, name) = (stem(&paper), stem(&figure));
             let table = if name == "statements" { &mut statements } else { &mut figures };
             writeln!(table, "    ({paper:?}, {name:?}, include_str!({:?})),", figure.display().to_string())
-                .expect("a string takes any text");
+                .expect("writing to a string never fails");
         }
     }
     println!("cargo::rerun-if-changed={}", papers.display());

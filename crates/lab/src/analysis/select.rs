@@ -192,7 +192,8 @@ impl Selection {
         let rows = self.flows.iter().zip(&self.found.assignment).zip(&self.rates).enumerate();
         for (i, ((LongFlow { src, dst, .. }, &protocol), rate)) in rows {
             let protocol = PROTOCOLS[usize::from(protocol)];
-            writeln!(text, "{i},{},{},{protocol},{rate:.0}", src.0, dst.0).expect("a string takes any text");
+            writeln!(text, "{i},{},{},{protocol},{rate:.0}", src.0, dst.0)
+                .expect("writing to a string never fails");
         }
         Ok(write_file(path, text.as_bytes())?)
     }

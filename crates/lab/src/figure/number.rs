@@ -69,8 +69,8 @@ impl Named for Take {
         ("most", Self::Most, "the greatest"),
         ("mean", Self::Mean, "the mean"),
         ("median", Self::Median, "the median"),
-        ("rise", Self::Rise, "the smallest rise from a stop to the next"),
-        ("fall", Self::Fall, "the smallest fall from a stop to the next"),
+        ("rise", Self::Rise, "the smallest rise from a stop to the next stop"),
+        ("fall", Self::Fall, "the smallest fall from a stop to the next stop"),
     ];
 }
 

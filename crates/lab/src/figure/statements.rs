@@ -289,7 +289,7 @@ fn row(statement: &Statement, paper: &str, ledger: &Ledger) -> String {
 }
 
 fn write_line(text: &mut String, line: &str) {
-    writeln!(text, "{line}").expect("a string takes any text");
+    writeln!(text, "{line}").expect("writing to a string never fails");
 }
 
 #[cfg(test)]

@@ -247,5 +247,5 @@ fn hosts_that_relay_unasked() {
     };
     assert_eq!(lints("", "tcp-newreno"), ["relay"]);
     assert_eq!(lints(r#", "relay": true"#, "tcp-newreno"), [""; 0]);
-    assert_eq!(lints("", "r2c2"), [""; 0], "it is made for racks whose nodes forward");
+    assert_eq!(lints("", "r2c2"), [""; 0], "this transport is made for racks whose nodes forward packets");
 }

@@ -169,7 +169,7 @@ impl Outcome {
 }
 
 /// The wall clock, used for progress and time limits. No result depends on it.
-#[expect(clippy::disallowed_methods, reason = "progress is shown against the wall clock")]
+#[expect(clippy::disallowed_methods, reason = "progress reports use the wall clock")]
 pub(crate) fn wall_clock() -> Instant {
     Instant::now()
 }

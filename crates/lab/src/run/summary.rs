@@ -483,7 +483,7 @@ impl Summary {
 /// Formats rows of cells as a table. The first row is the heading. The first column is aligned left. Every other column
 /// is aligned right if at least half of its cells are numbers, and left otherwise.
 #[must_use]
-#[expect(clippy::missing_panics_doc, reason = "a string takes any text")]
+#[expect(clippy::missing_panics_doc, reason = "writing to a string never fails")]
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let column = |i: usize| {
@@ -503,7 +503,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
             } else {
                 write!(line, "{gap}{cell:<width$}")
             };
-            written.expect("a string takes any text");
+            written.expect("writing to a string never fails");
         }
         text.push_str(line.trim_end());
         text.push('\n');

@@ -54,13 +54,14 @@ fn page() -> String {
     for named in WITNESSES.iter() {
         for case in &named.witness.cases {
             writeln!(page, "{}", row(named.witness.quantity, named.test, case))
-                .expect("a string takes any text");
+                .expect("writing to a string never fails");
         }
     }
     page.push_str("\n## Witnesses and experiments\n\n| test | witness | experiment |\n|---|---|---|\n");
     for named in WITNESSES.iter() {
         let (form, experiment) = (named.witness.form, named.witness.experiment);
-        writeln!(page, "| `{}` | {form} | {experiment} |", named.test).expect("a string takes any text");
+        writeln!(page, "| `{}` | {form} | {experiment} |", named.test)
+            .expect("writing to a string never fails");
     }
     page
 }

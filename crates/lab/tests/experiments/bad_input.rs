@@ -561,7 +561,7 @@ fn problem(mistake: &str, text: &str, overrides: &[&str]) -> String {
     GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
         .with_width(100)
         .render_report(&mut shown, &error)
-        .expect("a string takes any text");
+        .expect("writing to a string never fails");
     shown
 }
 

@@ -328,7 +328,7 @@ impl<T: Read> Key<T> {
     pub(crate) fn default(&self) -> Option<T> {
         let Need::Or(text) = self.need else { return None };
         let read = Item::constant(text).and_then(|item| self.read(&item));
-        Some(read.unwrap_or_else(|problem| panic!("the default of `{}` cannot be: {problem}", self.name)))
+        Some(read.unwrap_or_else(|problem| panic!("the default of `{}` is invalid: {problem}", self.name)))
     }
 }
 

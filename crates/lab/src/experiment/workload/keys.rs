@@ -411,7 +411,7 @@ static DEADLINES_KINDS: &[Kind] = &[
     Kind { name: "fixed", words: "the same time after the start for all flows", keys: &[&DEADLINE, &BELOW] },
     Kind {
         name: "exponential",
-        words: "exponential times after the start",
+        words: "exponentially distributed times after the start",
         keys: &[&MEAN_DEADLINE, &MIN_DEADLINE, &BELOW],
     },
 ];

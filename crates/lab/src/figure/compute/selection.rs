@@ -108,8 +108,7 @@ impl Permutations<'_> {
         };
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads.clamp(1, count)).map(|_| scope.spawn(work)).collect();
-            let results =
-                workers.into_iter().map(|worker| worker.join().expect("a worker that does not panic"));
+            let results = workers.into_iter().map(|worker| worker.join().expect("workers do not panic"));
             results.collect::<Vec<_>>().into_iter().collect::<Result<(), String>>()
         })?;
         Ok(sums.into_inner().unwrap_or_else(PoisonError::into_inner))

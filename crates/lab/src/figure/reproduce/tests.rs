@@ -453,12 +453,12 @@ const MEANT: [(&str, &str, &str); 3] = [
     (
         "expeditus/fig12",
         "load",
-        "500 flows of a heavy tail, the quick scale, offer more than the load asked for",
+        "at quick scale, the 500 flows with heavy-tailed sizes offer more than the requested load",
     ),
     (
         "pdq/fig5c",
         "load",
-        "the paper's 4,000 flows a second, of sizes that stand in for a trace that is not public",
+        "the 4,000 flows per second are the paper's, but their sizes come from a substitute for a trace that is not public",
     ),
     ("r2c2/fig19-counted", "late-flows", "runs that end before and after the last flow are compared"),
 ];
