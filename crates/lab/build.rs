@@ -1,4 +1,5 @@
-//! Finds what comes with the program in the folders of `papers/`: experiment files of figures, and the statements of each paper.
+//! Generates the lists of the files in `papers/` that the program embeds: the experiment files of figures, and the
+//! statements of each paper.
 
 use std::env;
 use std::fmt::Write as _;
@@ -9,13 +10,13 @@ fn main() {
     let papers = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../papers");
     let (mut figures, mut statements) = (String::from("&[\n"), String::from("&[\n"));
     for paper in sorted(&papers, Path::is_dir) {
-        // A folder counts as changed when a file in it comes, goes or changes.
+        // Cargo considers a folder changed if a file in it is added, removed or modified.
         println!("cargo::rerun-if-changed={}", paper.display());
         for figure in sorted(&paper, |path| path.extension().is_some_and(|end| end == "toml")) {
             let (paper, name) = (stem(&paper), stem(&figure));
             let table = if name == "statements" { &mut statements } else { &mut figures };
             writeln!(table, "    ({paper:?}, {name:?}, include_str!({:?})),", figure.display().to_string())
-                .expect("a string takes any text");
+                .expect("writing to a string never fails");
         }
     }
     println!("cargo::rerun-if-changed={}", papers.display());
@@ -26,7 +27,7 @@ fn main() {
     }
 }
 
-/// What stands in a folder, as people count: 2 before 10.
+/// The entries of a folder that `wanted` accepts, sorted by name with numbers in numerical order: 2 before 10.
 fn sorted(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
@@ -41,7 +42,7 @@ fn stem(path: &Path) -> String {
     path.file_stem().expect("a file of the folder").to_string_lossy().into_owned()
 }
 
-/// The pieces of a name, of letters or of digits; digits compare as numbers.
+/// Splits a name into pairs of a text and the number that follows it, so that numbers compare by value.
 fn counted(name: &str) -> Vec<(String, u64)> {
     let mut pieces = Vec::new();
     let mut rest = name;

@@ -86,10 +86,10 @@ pub fn text(parts: &[Part]) -> String {
     let mut text = String::new();
     for (i, part) in parts.iter().enumerate() {
         let gap = if i > 0 { "\n" } else { "" };
-        writeln!(text, "{gap}{}", part.title).expect("a string takes any text");
+        writeln!(text, "{gap}{}", part.title).expect("writing to a string never fails");
         let width = part.items.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         for (name, summary) in &part.items {
-            writeln!(text, "  {name:<width$}  {summary}").expect("a string takes any text");
+            writeln!(text, "  {name:<width$}  {summary}").expect("writing to a string never fails");
         }
     }
     text
@@ -169,7 +169,7 @@ fn explain_kinds(found: &[(&str, &(String, String))], registry: &Registry) -> (S
             _ => format!("is a routing of {}", transports.join(", ")),
         };
         let gap = if entries.is_empty() { "" } else { "\n" };
-        writeln!(text, "{gap}{name}\n{summary}\n\n{place}").expect("a string takes any text");
+        writeln!(text, "{gap}{name}\n{summary}\n\n{place}").expect("writing to a string never fails");
         entries.push(json!({ "list": title, "name": name, "summary": summary, "transports": transports }));
     }
     (text, json!({ "entries": entries }))
@@ -181,15 +181,15 @@ fn explain_figure(name: &str, figure: &figure::Description) -> (String, Value) {
         text.push_str("\nclaims\n");
     }
     for Described { id, section, says, .. } in &figure.claims {
-        writeln!(text, "  {id} ({section}): {says}").expect("a string takes any text");
+        writeln!(text, "  {id} ({section}): {says}").expect("writing to a string never fails");
     }
     let claim = |claim: &Described| json!({ "claim": claim.id, "section": claim.section, "says": claim.says, "ours": claim.ours });
     let claims: Vec<_> = figure.claims.iter().map(claim).collect();
     (text, json!({ "name": name, "title": figure.title, "claims": claims }))
 }
 
-/// Explains the parameters of that name: `min_rto` of all schemes, or `dctcp.min_rto` of one, which an experiment has in
-/// the table `[scheme.dctcp]`.
+/// Explains the parameters with this name. `min_rto` selects the parameters of all schemes, and `dctcp.min_rto` selects
+/// the parameter of one scheme, which an experiment sets in the table `[scheme.dctcp]`.
 fn explain_parameters(name: &str, registry: &Registry) -> Option<(String, Value)> {
     let name = name.strip_prefix("scheme.").unwrap_or(name);
     let (scheme, name) = name.rsplit_once('.').map_or((None, name), |(scheme, name)| (Some(scheme), name));
@@ -200,9 +200,9 @@ fn explain_parameters(name: &str, registry: &Registry) -> Option<(String, Value)
             let gap = if entries.is_empty() { "" } else { "\n" };
             let (key, default) = (format!("scheme.{}.{name}", info.name), default_of(parameter));
             writeln!(text, "{gap}{key}\n{}\n\ndefault   {default}", described(parameter))
-                .expect("a string takes any text");
+                .expect("writing to a string never fails");
             if parameter.choices.is_empty() {
-                writeln!(text, "range     {}", parameter.limits()).expect("a string takes any text");
+                writeln!(text, "range     {}", parameter.limits()).expect("writing to a string never fails");
             }
             entries.push(json!({ "key": key, "doc": parameter.doc, "default": default }));
         }
@@ -210,18 +210,18 @@ fn explain_parameters(name: &str, registry: &Registry) -> Option<(String, Value)
     (!entries.is_empty()).then(|| (text, json!({ "parameters": entries })))
 }
 
-/// The words about a parameter, with its choices and the growth of its default.
+/// The description of a parameter, with its choices and with the way in which its default grows.
 fn described(parameter: &Parameter) -> String {
     let mut doc = parameter.doc.to_owned();
     if !parameter.choices.is_empty() {
-        write!(doc, " ({})", parameter.choices.join(", ")).expect("a string takes any text");
+        write!(doc, " ({})", parameter.choices.join(", ")).expect("writing to a string never fails");
     }
     if let Some(growth) = parameter.growth {
         write!(doc, "; grows in proportion to the rate of host links above {}", growth.rate)
-            .expect("a string takes any text");
+            .expect("writing to a string never fails");
     }
     if let Some(delay) = parameter.growth.and_then(|growth| growth.delay) {
-        write!(doc, ", and with the link delay above {delay}").expect("a string takes any text");
+        write!(doc, ", and with the link delay above {delay}").expect("writing to a string never fails");
     }
     doc
 }
@@ -239,7 +239,7 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
         .collect();
     let width = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
     let mut text = format!("{}\n{}\n\nsource\n  {}\n", info.name, info.summary, info.source);
-    let mut line = |line: String| writeln!(text, "{line}").expect("a string takes any text");
+    let mut line = |line: String| writeln!(text, "{line}").expect("writing to a string never fails");
     match transport {
         Some(_) => line(format!("\nrouting (the first is the default)\n  {}", routings.join(", "))),
         None if routing.is_some() => {

@@ -30,8 +30,8 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     of_reader(File::open(path)?)
 }
 
-/// The digest of the running program. Two builds of one version have different digests: only the bytes of the
-/// executable show whether the working tree had changes.
+/// The digest of the running program. Two builds of the same version can come from different sources, such as a working
+/// tree with changes. The bytes of the executable distinguish such builds.
 ///
 /// # Errors
 /// If the executable can no longer be read.

@@ -38,7 +38,7 @@ pub enum Error {
     /// A run reached its end and delivered none of its flows.
     #[error("{what}")]
     Undelivered {
-        /// The fate of its packets.
+        /// What happened to the packets of the run.
         what: String,
         /// A suggested correction, if one is known.
         #[help]
@@ -86,8 +86,8 @@ impl Error {
         }
     }
 
-    /// The error as a JSON document: `{"error": {…}}` with its message and exit code. If known, it also has a hint and
-    /// a place: the file (or `--set`), line and column, both counted from 1.
+    /// The error as a JSON document: `{"error": {…}}` with its message and exit code. If known, the document also has a
+    /// hint and the place of the error: the file (or `--set`), the line and the column, both counted from 1.
     #[must_use]
     pub fn json(&self) -> Value {
         let mut error = json!({

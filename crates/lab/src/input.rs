@@ -10,7 +10,7 @@ use std::path::Path;
 /// Opens an input.
 ///
 /// # Errors
-/// If it cannot be opened, or is not a regular file.
+/// If the file cannot be opened, or is not a regular file.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     // Opening a FIFO would wait for a writer, so the type is checked first. It is checked again after opening, since
     // the file may have been replaced.
@@ -23,7 +23,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 /// Reads all bytes of an input.
 ///
 /// # Errors
-/// If it cannot be read, or is not a regular file.
+/// If the file cannot be read, or is not a regular file.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
@@ -33,7 +33,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads an input as text.
 ///
 /// # Errors
-/// If it cannot be read, is not UTF-8, or is not a regular file.
+/// If the file cannot be read, is not UTF-8, or is not a regular file.
 pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;

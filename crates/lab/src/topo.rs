@@ -204,7 +204,8 @@ impl fmt::Display for Facts {
 /// Writes a fabric as GraphML or node-link JSON, depending on the file's extension.
 ///
 /// # Errors
-/// If the extension is neither, a link has no reverse link or is slowed, or the file cannot be written.
+/// If the extension is neither `.graphml` nor `.json`, a link has no reverse link or is slowed, or the file cannot be
+/// written.
 pub fn convert(topology: &Topology, to: &Path) -> Result<(), Error> {
     let unwritable = |error: io::WriteError| Error::Usage {
         what: error.to_string(),

@@ -249,7 +249,7 @@ fn links_fail_and_work_again_by_command() {
     assert!(order("link up 7 4").status.success());
     assert!(pings(), "repaired");
     for (wrong, why) in
-        [("link up 7 4", "was not taken down by an order"), ("link down 0 1", "there is no link between")]
+        [("link up 7 4", "was not taken down by a request"), ("link down 0 1", "there is no link between")]
     {
         let refused = order(wrong);
         assert_eq!(refused.status.code(), Some(2));

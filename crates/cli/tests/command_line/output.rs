@@ -265,8 +265,11 @@ fn runs_are_held_against_the_first_and_drawn() {
         assert!(picture.contains(word), "{word}");
     }
     let strange = json(&raddle(folder.path(), "compare r2c2 other tcp --format json"));
-    assert_eq!(strange["differences"][0], "the flows of these runs differ from those of r2c2: other");
-    assert_eq!(strange["differences"][1], "the topologies of these runs differ from those of r2c2: other");
+    assert_eq!(strange["differences"][0], "the flows of r2c2 differ from the flows of these runs: other");
+    assert_eq!(
+        strange["differences"][1],
+        "the topologies of r2c2 differ from the topologies of these runs: other"
+    );
     let measure = |name: &str| {
         let measures = strange["measures"].as_array().unwrap();
         measures

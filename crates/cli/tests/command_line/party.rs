@@ -109,7 +109,7 @@ fn several_processes_take_no_orders_and_say_why() {
     let ask = || command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), &arguments, "400").output().unwrap();
     let refused = (0..100).find_map(|_| {
         std::thread::park_timeout(std::time::Duration::from_millis(100));
-        Some(ask()).filter(|output| said(output).contains("a run in several processes takes no orders"))
+        Some(ask()).filter(|output| said(output).contains("a run in several processes accepts no requests"))
     });
     for process in &mut processes {
         process.kill().unwrap();

@@ -12,20 +12,20 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 
-/// The engines compared, as values of `engine.kind`. The first is the reference for the second.
+/// The compared engines, as values of `engine.kind`. The results of the first engine are the reference.
 pub const ENGINES: [&str; 2] = ["packet", "flow"];
 
 keys! {
-    /// Greatest distances that the packet engine and the flow engine may have (`raddle agree`). A distance without a value may be
-    /// any.
+    /// Largest allowed distances between the results of the packet engine and the flow engine (`raddle agree`). A
+    /// distance without a key is not limited.
     pub(crate) AGREE = "agree" {
-        /// relative difference of the flow engine's mean FCT from the packet engine's.
+        /// relative difference of the flow engine's mean FCT from the mean FCT of the packet engine.
         FCT_MEAN: Fraction = Key::new("fct_mean");
-        /// relative difference of the flow engine's FCT p50 from the packet engine's.
+        /// relative difference of the flow engine's FCT p50 from the FCT p50 of the packet engine.
         FCT_P50: Fraction = Key::new("fct_p50");
-        /// relative difference of the flow engine's FCT p90 from the packet engine's.
+        /// relative difference of the flow engine's FCT p90 from the FCT p90 of the packet engine.
         FCT_P90: Fraction = Key::new("fct_p90");
-        /// relative difference of the flow engine's FCT p99 from the packet engine's.
+        /// relative difference of the flow engine's FCT p99 from the FCT p99 of the packet engine.
         FCT_P99: Fraction = Key::new("fct_p99");
         /// Wasserstein-1 distance between the FCTs of both engines, divided by their mean.
         FCT_DISTANCE: Fraction = Key::new("fct_distance");
@@ -54,7 +54,8 @@ fn thresholds(document: &Document) -> Result<[Option<f64>; DISTANCES.len()], Pro
 struct Distance {
     key: &'static str,
     what: &'static str,
-    /// The smaller the absolute value the better; `None` if no flow or no byte was delivered.
+    /// The measured difference. A smaller absolute value means better agreement. `None` if no flow or no byte was
+    /// delivered.
     value: Option<f64>,
     most: Option<f64>,
 }
@@ -66,7 +67,7 @@ impl Distance {
     }
 }
 
-/// The run on one of the two engines.
+/// The results of one of the two engines.
 struct Half {
     outcome: Outcome,
     flows: Vec<FlowRecord>,
@@ -78,11 +79,11 @@ pub struct Agreement {
     distances: Vec<Distance>,
     /// Number of flows that both engines delivered.
     compared: usize,
-    /// Number of flows that only the packet engine delivered, and that only the flow engine delivered.
+    /// Number of flows that only the packet engine delivered, and number of flows that only the flow engine delivered.
     only: [usize; 2],
-    /// Mean, p50, p90 and p99 of FCT in microseconds, by engine.
+    /// Mean, p50, p90 and p99 of the FCTs in microseconds, one array for each engine.
     fct_us: [[Option<f64>; 4]; 2],
-    /// Wall-clock seconds, by engine.
+    /// Wall-clock duration of each engine's run, in seconds.
     seconds: [f64; 2],
     /// True if both runs reached their end.
     complete: bool,
@@ -194,7 +195,8 @@ impl Agreement {
         self.distances.iter().all(Distance::holds)
     }
 
-    /// The difference with this key of `[agree]`. `None` for other keys, and if no flow or no byte was delivered.
+    /// The difference with this key of `[agree]`. `None` if there is no such key, or if no flow or no byte was
+    /// delivered.
     #[must_use]
     pub fn distance(&self, key: &str) -> Option<f64> {
         self.distances.iter().find(|distance| distance.key == key)?.value
@@ -229,7 +231,8 @@ impl Agreement {
     }
 }
 
-/// The sum over links of the difference in data bytes, divided by all data bytes on the packet engine's links.
+/// The sum over links of the difference in data bytes between the two engines, divided by all data bytes on the packet
+/// engine's links.
 fn link_load(packet: &Outcome, flow: &Outcome) -> Option<f64> {
     let bytes: u64 = packet.links.iter().map(|link| link.data_bytes).sum();
     let pairs = packet.links.iter().zip(&flow.links);
@@ -240,7 +243,7 @@ fn link_load(packet: &Outcome, flow: &Outcome) -> Option<f64> {
 impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.complete {
-            writeln!(f, "stopped early: the numbers below count only the flows so far")?;
+            writeln!(f, "stopped early: the numbers below cover only the flows that had finished")?;
         }
         let [only_packet, only_flow] = self.only;
         writeln!(
@@ -260,7 +263,7 @@ impl fmt::Display for Agreement {
             |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1}%", share * 100.0));
         let mut rows = vec![["distance", "is", "may be", ""].map(str::to_owned).to_vec()];
         rows.extend(self.distances.iter().map(|distance| {
-            let verdict = if distance.holds() { "" } else { "too far" };
+            let verdict = if distance.holds() { "" } else { "above the limit" };
             vec![
                 distance.what.to_owned(),
                 percent(distance.value),

@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// True if the ratio of this number between two runs means something.
+/// Whether the comparison shows the ratio of this number between two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A result, such as a time, a rate or a count of drops: the ratio is shown.
     Measured,
-    /// A number that identifies the run or says how much ran, such as the seed: no ratio is shown.
+    /// A number that identifies the run or its amount of work, such as the seed: no ratio is shown.
     Given,
 }
 
-/// Rows above those of the size classes: the JSON pointer in `summary.json`, and the row's name.
+/// Rows above the rows of the size classes: the JSON pointer in `summary.json`, and the row's name.
 const RUN: [(&str, &str, Kind); 3] = [
     ("/seed", "seed", Kind::Given),
     ("/flows", "flows", Kind::Given),
@@ -42,7 +42,7 @@ const CLASS: [(&str, &str, Kind); 11] = [
     ("goodput_mean_gbps", "goodput mean Gbps", Kind::Measured),
 ];
 
-/// Rows below those of the size classes: the JSON pointer in `summary.json`, and the row's name.
+/// Rows below the rows of the size classes: the JSON pointer in `summary.json`, and the row's name.
 const FABRIC: [(&str, &str, Kind); 5] = [
     ("/peak_queue_p99_bytes", "peak queue p99 B", Kind::Measured),
     ("/peak_queue_max_bytes", "peak queue max B", Kind::Measured),
@@ -57,13 +57,14 @@ const IMBALANCE: [(u64, &str); 2] =
 
 /// Explains the numbers in brackets and the measures.
 const DEFINITIONS: &str = "
-In brackets: relative to the first run. FCT: from the hand-over to the transport to the last byte delivered in order.
-Slowdown: FCT over that of the flow alone on one shortest path. Percentiles by nearest rank, of finished flows.
+In brackets: the value divided by the value of the first run.
+FCT: time from the hand-over to the transport until the last byte is delivered in order.
+Slowdown: FCT divided by the FCT of the flow alone on one shortest path. Percentiles by nearest rank, over finished flows.
 ";
 
 /// A row of the comparison, with one value for each run.
 struct Line {
-    /// The size class of flows, if the row is about one.
+    /// The size class of the row's flows; `None` for a row about the whole run.
     class: Option<&'static str>,
     name: &'static str,
     kind: Kind,
@@ -71,8 +72,8 @@ struct Line {
 }
 
 impl Line {
-    /// The value divided by the first run's. `None` for the first run, for a [`Kind::Given`] value and for a division
-    /// by 0.
+    /// The value divided by the value of the first run. `None` for the first run, for a [`Kind::Given`] value and for a
+    /// division by 0.
     fn ratio(&self, run: usize) -> Option<f64> {
         let number = |run: usize| self.values[run].as_f64();
         let (first, this) = (number(0)?, number(run)?);
@@ -89,7 +90,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Reads run directories. The first run is the reference for the others.
+    /// Reads run directories. Every other run is compared with the first run.
     ///
     /// # Errors
     /// If one of them is not a run directory.
@@ -109,7 +110,7 @@ impl Comparison {
         Ok(comparison)
     }
 
-    /// The runs that delivered nothing: their names and the errors that their summaries keep.
+    /// The runs that delivered nothing, each with its name and the error in its summary.
     #[must_use]
     pub fn failures(&self) -> Vec<(&str, &Value)> {
         let errors =
@@ -117,13 +118,13 @@ impl Comparison {
         errors.filter(|(_, error)| !error.is_null()).collect()
     }
 
-    /// Notes which runs differ from the first in `what`.
+    /// Adds a note that names the runs that differ from the first run in `what`.
     fn note(&mut self, what: &str, like_first: impl Fn(usize) -> bool) {
         let others = (1..self.names.len()).filter(|&run| !like_first(run));
         let others: Vec<_> = others.map(|run| self.names[run].as_str()).collect();
         if let (Some(first), false) = (self.names.first(), others.is_empty()) {
             self.differences.push(format!(
-                "the {what} of these runs differ from those of {first}: {}",
+                "the {what} of {first} differ from the {what} of these runs: {}",
                 others.join(", ")
             ));
         }
@@ -152,7 +153,7 @@ impl Comparison {
         lines
     }
 
-    /// The runs' summaries, the differences in their set-up, and each value divided by the first run's.
+    /// The runs' summaries, the differences in their set-up, and each value divided by the value of the first run.
     #[must_use]
     pub fn json(&self) -> Value {
         let runs: Vec<_> = (0..self.names.len())
@@ -171,8 +172,8 @@ impl Comparison {
     /// Plots slowdown against flow size and the distribution of FCTs, with one curve for each run.
     ///
     /// # Errors
-    /// If a run's records cannot be read, if the file's name ends in neither `.svg` nor `.png`, or if it cannot be
-    /// written.
+    /// If a run's records cannot be read, if the file's name ends in neither `.svg` nor `.png`, or if the file cannot
+    /// be written.
     pub fn plot(&self, file: &Path) -> Result<(), Error> {
         if !file.extension().is_some_and(|extension| extension == "svg" || extension == "png") {
             let what = format!("the name of a picture must end in .svg or .png (got {})", file.display());
@@ -187,8 +188,11 @@ impl Comparison {
         let mut charts = Vec::new();
         for p in [50.0, 99.0] {
             let title = format!("p{p} slowdown of flows by size, {SIZE_BINS} bins");
-            let words =
-                [title.as_str(), "size of the flow (bytes)", "slowdown: FCT over the FCT of the flow alone"];
+            let words = [
+                title.as_str(),
+                "size of the flow (bytes)",
+                "slowdown: FCT divided by the FCT of the flow alone",
+            ];
             charts.push(chart(words, true, series(&|records| by_size(records, p))));
         }
         for class in [SizeClass::PARTS[0], SizeClass::PARTS[2]] {

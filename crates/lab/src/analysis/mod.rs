@@ -1,5 +1,5 @@
-//! Analyses of experiments other than running them: comparisons between engines and between runs, and studies of one
-//! paper.
+//! Analyses that go beyond a single run: comparisons of engines, comparisons of runs, and two studies of R2C2 (the cost
+//! of rate computations and the selection of routing).
 
 pub mod agree;
 pub(crate) mod compare;

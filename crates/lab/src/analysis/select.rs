@@ -17,13 +17,13 @@ use std::fmt::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The protocols to choose from, as in the paper's experiments (§5.2). New flows start with the first.
+/// The protocols to choose from, as in R2C2's experiments (R2C2 §5.2). New flows start with the first protocol.
 const PROTOCOLS: [Protocol; 2] = [Protocol::Rps, Protocol::Vlb];
 
 /// Makes a search with its default parameters.
 type NewSearch = fn() -> Box<dyn Search>;
 
-/// Searches by name; the first is the paper's own.
+/// Searches by name. The first search is the one that R2C2's paper proposes.
 const SEARCHES: [(&str, NewSearch); 6] = [
     ("genetic", || Box::new(Genetic::default())),
     ("hill-climbing", || Box::new(HillClimbing)),
@@ -57,14 +57,14 @@ fn named<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> Result
 #[derive(Debug, Clone)]
 pub struct Selection {
     flows: Vec<LongFlow>,
-    /// Rates under the assignment found, in bit/s.
+    /// Flow rates under the assignment that the search found, in bit/s.
     rates: Vec<f64>,
     search: &'static str,
     utility: &'static str,
     unit: &'static str,
     /// Name and utility of each baseline, in `unit`.
     baselines: Vec<(String, f64)>,
-    /// The assignment found and its utility in `unit`.
+    /// The assignment that the search found, and its utility in `unit`.
     found: Found,
     seed: u64,
 }
@@ -155,14 +155,14 @@ fn headroom(prepared: &Prepared) -> Result<f64, Error> {
 }
 
 impl Selection {
-    /// Number of flows on each protocol.
+    /// Each protocol, with the number of flows that use it.
     #[expect(clippy::naive_bytecount, reason = "the list is short")]
     fn counts(&self) -> impl Iterator<Item = (Protocol, usize)> {
         let count = |place| self.found.assignment.iter().filter(|&&protocol| protocol == place).count();
         (0..).zip(PROTOCOLS).map(move |(place, protocol)| (protocol, count(place)))
     }
 
-    /// True if the assignment found is enough better than all flows on RPS to be worth the change.
+    /// True if the assignment that the search found is enough better than RPS for all flows to justify a change.
     fn is_significant(&self) -> bool {
         is_significant(self.baselines[0].1, self.found.utility)
     }
@@ -182,8 +182,8 @@ impl Selection {
         })
     }
 
-    /// Writes a CSV line for each flow: number, source, destination, protocol, and rate under the assignment found. The
-    /// file appears under its name only when it is complete.
+    /// Writes a CSV line for each flow: number, source, destination, protocol, and rate under the assignment that the
+    /// search found. The file appears under its name only when it is complete.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -192,7 +192,8 @@ impl Selection {
         let rows = self.flows.iter().zip(&self.found.assignment).zip(&self.rates).enumerate();
         for (i, ((LongFlow { src, dst, .. }, &protocol), rate)) in rows {
             let protocol = PROTOCOLS[usize::from(protocol)];
-            writeln!(text, "{i},{},{},{protocol},{rate:.0}", src.0, dst.0).expect("a string takes any text");
+            writeln!(text, "{i},{},{},{protocol},{rate:.0}", src.0, dst.0)
+                .expect("writing to a string never fails");
         }
         Ok(write_file(path, text.as_bytes())?)
     }
@@ -206,7 +207,7 @@ impl fmt::Display for Selection {
         rows.extend(all.map(|(name, worth)| vec![name.to_owned(), format!("{worth:.3}")]));
         writeln!(
             f,
-            "routing of {} flows, all live at once, by {} utility\n",
+            "routing of {} flows that are all active at once, selected by {} utility\n",
             self.flows.len(),
             self.utility
         )?;
@@ -216,7 +217,11 @@ impl fmt::Display for Selection {
             self.counts().map(|(protocol, count)| format!("{protocol} {count} ({:.1}%)", share(count)));
         writeln!(f, "protocols    {}", counts.collect::<Vec<_>>().join(", "))?;
         let verdict = if self.is_significant() { "worth a change" } else { "too small for a change" };
-        writeln!(f, "from rps     {verdict}: at least {:.0}% counts", selection::SIGNIFICANT * 100.0)?;
+        writeln!(
+            f,
+            "from rps     {verdict} (a change needs a gain of at least {:.0}%)",
+            selection::SIGNIFICANT * 100.0
+        )?;
         writeln!(f, "evaluations  {}", self.found.evaluations)?;
         write!(f, "seed         {}", self.seed)
     }

@@ -20,7 +20,7 @@ pub(crate) struct Note {
     pub(crate) key: String,
     /// The alias.
     pub(crate) alias: String,
-    /// The declared value.
+    /// The declared value that replaces the alias.
     pub(crate) meant: String,
 }
 
@@ -31,14 +31,14 @@ pub(crate) fn replace(root: &mut Table, registry: &Registry) -> Vec<Note> {
     aliases.notes
 }
 
-/// The declared name that equals `name` apart from capitals, hyphens, underscores and spaces; `None` if there is not
-/// exactly one.
+/// The declared name that equals `name` apart from capitals, hyphens, underscores and spaces. `None` if no name or more
+/// than one name does.
 pub(super) fn same<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.replace(['-', '_', ' '], "").to_lowercase();
     let name = plain(name);
     let mut same = names.filter(|other| plain(other) == name);
-    // Two declared names that are equal in this sense have different meanings, such as a parameter in bits and one in
-    // bytes.
+    // If two declared names match, they have different meanings, such as a parameter in bits and a parameter in bytes.
+    // Neither is chosen.
     same.next().filter(|_| same.next().is_none())
 }
 
@@ -48,7 +48,7 @@ struct Aliases<'a> {
 }
 
 impl Aliases<'_> {
-    /// Replaces the aliases in a table whose keys `keys` declares. `path` is the dotted name of the table.
+    /// Replaces the aliases in `table`, whose dotted name is `path`. `keys` declares the keys of the table.
     fn table(&mut self, table: &mut Table, keys: &Keys, path: &str) {
         for entry in &mut table.entries {
             let path = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
@@ -67,7 +67,7 @@ impl Aliases<'_> {
     fn item(&mut self, item: &mut Item, key: &dyn Declared, path: &str) {
         match &mut item.value {
             Value::String(text) => {
-                // A string can be short for a table with only that `kind`.
+                // A string can replace a table that has only the key `kind`.
                 let kind = key.inner().and_then(|keys| keys.find("kind"));
                 let meant = kind.unwrap_or(key).meant(text, self.registry);
                 self.put(text, meant, path);

@@ -44,20 +44,21 @@ pub struct Engine {
     pub seed: u64,
     /// True if nodes use cut-through forwarding: a node forwards a packet before its last bit has arrived.
     pub cut_through: bool,
-    /// Bytes of a packet that must have arrived before a node forwards it; `None` for the headers of the transport.
+    /// Number of bytes of a packet that must have arrived before a node forwards the packet; `None` for the length of
+    /// the transport's headers.
     pub header: Option<Bytes>,
     /// Simulated time at which the run stops although flows are left.
     pub time_limit: Option<Time>,
     /// The flow engine computes rates only at multiples of this time; `None` to compute them at every event.
     pub grid: Option<Duration>,
-    /// Time between two hello messages, by which nodes detect failed links. `None` if the simulator tells nodes of
-    /// failures.
+    /// Time between two hello messages. Nodes detect failed links by missing hello messages. `None` if the simulator
+    /// tells nodes of failures.
     pub hellos: Option<Duration>,
     /// The hosts of a live run if they are network namespaces; `None` for the hosts of the scheme.
     pub hosts: Option<Namespaces>,
-    /// Real time over virtual time in a live run; `None` for 1.
+    /// Ratio of real time to virtual time in a live run; `None` for 1.
     pub dilation: Option<u32>,
-    /// Number of threads of a live run that poll, each of which needs a core of its own; `None` for 1.
+    /// Number of polling threads of a live run; `None` for 1. Each polling thread needs its own core.
     pub polling_threads: Option<u32>,
     /// The libfabric provider that carries packets of a live run between machines; `None` for TCP.
     pub provider: Option<Provider>,
@@ -75,8 +76,8 @@ keys! {
         SEED: u64 = Key::new("seed").or("1");
         /// If true, a node forwards a packet as soon as its header has arrived.
         CUT_THROUGH: bool = Key::new("cut_through").or("false");
-        /// Bytes of a packet that must have arrived before a node forwards it; the headers of the transport if left out. Only with
-        /// `cut_through = true`.
+        /// Number of bytes of a packet that must have arrived before a node forwards the packet. If left out, the
+        /// length of the transport's headers. Only with `cut_through = true`.
         HEADER: Bytes = Key::new("header").example("\"64 B\"").such("from 1 B to 4 GiB", |header: &Bytes| {
             *header > Bytes(0) && u32::try_from(header.0).is_ok()
         });
@@ -89,7 +90,7 @@ keys! {
         DISCOVERY: Discoverer = Key::new("discovery").or("\"oracle\"");
         /// Time between two hello messages. Only with `discovery = "hello"`.
         HELLO_PERIOD: Duration = Key::new("hello_period").computed("1 ms").above_zero().example("\"1 ms\"");
-        /// The hosts of a live run: those of the scheme, or Linux network namespaces.
+        /// The hosts of a live run: the scheme's own hosts, or Linux network namespaces.
         HOSTS: Kinded = Key::new("hosts").table(&HOSTS_KEYS).example("\"namespaces\"");
         /// Ratio of real time to virtual time in a live run.
         DILATION: u32 = Key::new("dilation").computed("1").above_zero().example("10");
@@ -147,7 +148,7 @@ fn time(span: Duration) -> Time {
     Time::ZERO + span
 }
 
-/// Reads `discovery` and `hello_period`. Gives the period, or `None` without hello messages.
+/// Reads `discovery` and `hello_period`. Returns the period, or `None` without hello messages.
 fn hellos(section: &mut Section<'_>) -> Result<Option<Duration>, Problem> {
     let discoverer = section.get(&DISCOVERY)?;
     if discoverer != Some(Discoverer::Hello) {
@@ -195,9 +196,10 @@ pub struct Record {
     pub links: bool,
     /// True to keep a histogram of the queue of each port (packet engine).
     pub queues: bool,
-    /// Interval in which the bytes that uplinks send are sampled, for the imbalance of switches.
+    /// Length of the intervals in which the bytes on uplinks are counted. The imbalance of switches is computed from
+    /// these counts.
     pub imbalance: Option<Duration>,
-    /// Interval in which the bytes that hosts receive of each flow are counted.
+    /// Length of the intervals in which the bytes that hosts receive are counted, for each flow.
     pub throughput: Option<Duration>,
     /// Samples of queue lengths (packet engine).
     pub queue_lengths: Option<QueueLengths>,
@@ -210,7 +212,7 @@ pub struct Record {
 pub struct QueueLengths {
     /// Simulated time between two samples.
     pub interval: Duration,
-    /// The links whose egress queues are sampled: `all`, or a list such as `3->12, 40` of node pairs and link numbers.
+    /// The links whose egress queues are sampled: `all`, or a list of node pairs and link numbers such as `3->12, 40`.
     pub links: String,
 }
 
@@ -224,30 +226,32 @@ impl QueueLengths {
 /// The capture of packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pcap {
-    /// The links whose packets are captured: `all`, or a list such as `3->12, 40` of node pairs and link numbers.
+    /// The links whose packets are captured: `all`, or a list of node pairs and link numbers such as `3->12, 40`.
     pub links: String,
     /// Number of bytes kept of each frame.
     pub snap: u32,
 }
 
 keys! {
-    /// The records that a run keeps beside those of its flows.
+    /// The records that a run keeps in addition to the records of its flows.
     pub(crate) RECORD = "record" {
         /// A row for each directed link.
         LINKS: bool = Key::new("links").or("true");
         /// A histogram of the queue of each port.
         QUEUES: bool = Key::new("queues").or("false");
-        /// Interval in which the bytes that uplinks send are sampled, for the imbalance of switches.
+        /// Length of the intervals in which the bytes on uplinks are counted, for the imbalance of switches.
         IMBALANCE: Duration = Key::new("imbalance").above_zero().example("\"1 ms\"");
-        /// Interval in which the bytes that hosts receive of each flow are counted.
+        /// Length of the intervals in which the bytes that hosts receive are counted, for each flow.
         THROUGHPUT: Duration = Key::new("throughput").above_zero().example("\"1 ms\"");
-        /// Interval in which the lengths of queues are sampled.
+        /// Time between two samples of queue lengths.
         QUEUE_LENGTHS: Duration = Key::new("queue_lengths")
             .above_zero()
             .example("\"1 ms\"");
-        /// Links whose queues are sampled: `all`, or a list such as `3->12, 40` of nodes and link numbers. Only with `queue_lengths`.
+        /// Links whose queues are sampled: `all`, or a list of node pairs and link numbers such as `3->12, 40`. Only
+        /// with `queue_lengths`.
         QUEUE_LINKS: String = Key::new("queue_links").or("\"all\"");
-        /// Links whose packets are captured in `packets.pcapng`: `all`, or a list such as `3->12, 40`.
+        /// Links whose packets are captured in `packets.pcapng`: `all`, or a list of node pairs and link numbers such
+        /// as `3->12, 40`.
         PCAP: String = Key::new("pcap").example("\"all\"");
         /// Bytes that the capture keeps of each frame. Only with `pcap`.
         PCAP_SNAP: Bytes = Key::new("pcap_snap")
@@ -282,7 +286,7 @@ impl Record {
     }
 }
 
-/// An empty table. It stands for a table that the experiment leaves out, so that its keys take their defaults.
+/// An empty table in place of a table that the experiment leaves out. All keys of the table then take their defaults.
 pub(super) fn absent(at: &At) -> Table {
     Table { entries: Vec::new(), at: at.clone() }
 }

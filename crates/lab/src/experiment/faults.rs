@@ -53,7 +53,7 @@ keys! {
     RANDOM_LINKS = "failure.random" {
         /// Tier of the links.
         TIER: Tier = Key::new("tier").required().example("\"uplink\"");
-        /// Pod of the links. If left out, they are of all pods.
+        /// Pod of the links. If left out, links of all pods can fail.
         POD: u32 = Key::new("pod").example("0");
         /// Number of links that fail.
         LINKS: u32 = Key::new("links").required().above_zero().example("4");
@@ -67,7 +67,7 @@ keys! {
         AT: Duration = Key::new("at").required().example("\"1 ms\"");
         /// The two nodes between which all links fail, in both directions.
         LINK: Vec<u32> = Key::new("link").example("[0, 1]");
-        /// The node of which all links fail.
+        /// The node whose links all fail.
         NODE: u32 = Key::new("node").example("3");
         /// Links of a Clos network that fail, chosen by the seed.
         RANDOM: Inner = Key::new("random").table(&RANDOM_LINKS).example("{ tier = \"core\", links = 4 }");
@@ -97,9 +97,10 @@ keys! {
         LOSS: Fraction = Key::new("loss").or("0.0").example("\"0.1%\"");
         /// Probability that one bit of a packet is flipped on a link.
         CORRUPTION: Fraction = Key::new("corruption").or("0.0").example("\"0.1%\"");
-        /// The links that do so, each by its two nodes. If left out, all links.
+        /// Links that lose and corrupt packets, each as a pair of nodes. If left out, all links lose and corrupt
+        /// packets.
         ERROR_LINKS: Vec<Vec<u32>> = Key::new("links").example("[[0, 1], [4, 5]]");
-        /// Time after which no errors happen. If left out, they last as long as the run.
+        /// Time after which no errors happen. If left out, errors happen until the run ends.
         ERRORS_UNTIL: Duration = Key::new("until").example("\"10 ms\"");
     }
 }
@@ -194,7 +195,7 @@ impl Failure {
 /// `[faults]`: failures at random times. Each is repaired after a random time.
 #[derive(Debug, Clone)]
 pub struct Faults {
-    /// Mean frequency at which one working link fails by itself, not because a node fails.
+    /// Mean frequency at which one working link fails for a reason other than the failure of a node.
     pub link_failures: Frequency,
     /// Mean frequency at which one working node fails.
     pub node_failures: Frequency,
@@ -202,7 +203,7 @@ pub struct Faults {
     pub repair: Duration,
     /// Time that topology discovery takes to tell every node.
     pub discovery: Duration,
-    /// Time from which on nothing fails.
+    /// Time after which no failures happen.
     pub until: Time,
     /// The place of `[faults]` in the experiment.
     pub place: At,
@@ -231,7 +232,7 @@ pub struct Errors {
     pub corruption: f64,
     /// The links with errors, each with its place in the experiment; `None` for all links.
     pub links: Option<Vec<((NodeId, NodeId), At)>>,
-    /// Time from which on no errors happen; `None` if errors last as long as the run.
+    /// Time after which no errors happen; `None` if errors happen until the run ends.
     pub until: Option<Time>,
 }
 

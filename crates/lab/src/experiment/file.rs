@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Reads the files that an experiment names, and keeps the digest of each.
 pub(crate) struct Files<'a> {
-    /// The folder to which paths are relative.
+    /// The folder to which the paths of the files are relative.
     folder: &'a Path,
     digests: RefCell<Vec<String>>,
 }
@@ -55,8 +55,8 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The format of `file`: the value of `key` if it is given, else the format to which the file name's ending belongs. A
-/// file with an unknown ending needs the key.
+/// The format of `file`: the value of `key` if it is given, otherwise the format that belongs to the file name's
+/// ending. A file with an unknown ending needs the key.
 pub(super) fn file_format<T: Copy>(
     section: &mut Section<'_>,
     key: &Key<Name>,

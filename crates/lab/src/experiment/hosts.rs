@@ -9,8 +9,8 @@ use std::ops::RangeInclusive;
 /// Hosts of a live run that are Linux network namespaces on this machine. The kernel sends and receives their packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespaces {
-    /// The congestion control of the kernel's TCP, by its name in Linux; `None` for the one that is most like the
-    /// transport.
+    /// The congestion control of the kernel's TCP, by its name in Linux; `None` for the kernel's congestion control
+    /// that is most like the transport.
     pub congestion_control: Option<String>,
     /// The smallest retransmission timeout of the kernel's TCP, in real time; `None` for the kernel's default.
     pub rto_min: Option<Duration>,
@@ -18,11 +18,11 @@ pub struct Namespaces {
     pub queue: u32,
 }
 
-/// The kernel's least and greatest retransmission timeouts (`net/tcp.h`).
+/// The range of retransmission timeouts in the kernel's TCP (`net/tcp.h`).
 const RTO_MINS: RangeInclusive<Duration> = Duration::from_ms(1)..=Duration::from_ms(120_000);
 
 keys! {
-    /// The hosts of a live run. The kind alone may stand for the table: `hosts = "namespaces"`.
+    /// The hosts of a live run. A string stands for a table with that `kind` and no other keys: `hosts = "namespaces"`.
     pub(super) HOSTS = "engine.hosts" {
         /// The kind of hosts.
         KIND: Name = Key::new("kind").required().of("kind of hosts", &[
@@ -37,19 +37,20 @@ keys! {
 }
 
 key! {
-    /// Congestion control of the kernel's TCP, by its name in Linux. If left out, the one that resembles the transport.
+    /// Congestion control of the kernel's TCP, by its name in Linux. If left out, the congestion control that is most
+    /// like the transport.
     CONGESTION_CONTROL: String = Key::new("congestion_control").example("\"bbr\"");
-    /// Least retransmission timeout of the kernel's TCP, in real time. If left out, the kernel's own.
+    /// Least retransmission timeout of the kernel's TCP, in real time. If left out, the kernel's default.
     RTO_MIN: Duration = Key::new("rto_min").example("\"200 ms\"").such(
         "1 ms to 120 s, in whole milliseconds",
         |rto_min| RTO_MINS.contains(rto_min) && rto_min.as_ps().is_multiple_of(Duration::from_ms(1).as_ps()),
     );
-    /// Frames that the interface of a host holds (`txqueuelen`).
+    /// Length of the send queue of a host's interface, in frames (`txqueuelen`).
     QUEUE: u32 = Key::new("queue").or("1000").within(1.0, 10_000.0);
 }
 
-/// Reads `hosts = "namespaces"`, or `hosts = { kind = "namespaces", congestion_control = "bbr" }`; `None` if the hosts
-/// are those of the scheme.
+/// Reads `hosts = "namespaces"`, or `hosts = { kind = "namespaces", congestion_control = "bbr" }`; `None` for the
+/// scheme's own hosts.
 pub(super) fn read(section: &mut Section<'_>) -> Result<Option<Namespaces>, Problem> {
     let Some(table) = section.kinded(&super::engine::HOSTS)? else { return Ok(None) };
     let mut hosts = Section::new(&table, &HOSTS);

@@ -1,5 +1,5 @@
-//! Hints for unknown words for which Raddle has another word: `bandwidth` for `link_rate`, or `hpcc` for `dcqcn`. Hints
-//! for misspelt words come from [`nearest`](super::nearest).
+//! Hints for words of other simulators, with Raddle's word for the same or a similar thing: `link_rate` for
+//! `bandwidth`, or `dcqcn` for `hpcc`. Hints for misspelt words come from [`nearest`](super::nearest).
 
 use super::keys;
 use raddle_schemes::registry::Registry;
@@ -90,7 +90,7 @@ const MEANINGS: &[(&[&str], &[&str])] = &[
     (&["emulation", "real", "testbed", "kernel"], &["live"]),
 ];
 
-/// The known words with the same meaning as `word`.
+/// The words in `known` that have the same or the closest meaning as `word`.
 pub(super) fn of<'a>(word: &str, known: &'a [String]) -> Vec<&'a str> {
     let word = word.to_lowercase().replace('-', "_");
     let targets =

@@ -49,14 +49,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 keys! {
-    /// The tables of an experiment's file. A figure's file has more of them: `[figure]`, `[[plot]]`, `[[claim]]`, `[scale]`,
-    /// `[search]` and `[compute]`.
+    /// The tables of an experiment's file. A figure's file has further tables: `[figure]`, `[[plot]]`, `[[claim]]`,
+    /// `[scale]`, `[search]` and `[compute]`.
     pub(crate) ROOT = "" {
         /// The fabric.
         TOPOLOGIES: Inner = Key::new("topology").table(&topology::TOPOLOGY).example("{ kind = \"torus\", … }");
         /// The flows.
         WORKLOADS: Inner = Key::new("workload").table(&workload::WORKLOAD).example("{ flows = 1000, … }");
-        /// The parts that carry the flows.
+        /// The transport, the routing and the other parts that carry the flows.
         SCHEMES: Inner = Key::new("scheme").table(&scheme::SCHEME).example("{ transport = \"r2c2\", … }");
         /// How the experiment runs.
         ENGINES: Inner = Key::new("engine").table(&engine::ENGINE);
@@ -70,9 +70,9 @@ keys! {
         LINK_ERRORS: Inner = Key::new("errors").table(&faults::ERRORS);
         /// The dimensions of a grid of experiments.
         SWEEPS: Tables = Key::new("sweep").table(&sweep::SWEEP);
-        /// How far apart the packet engine and the flow engine may be (`raddle agree`).
+        /// Largest allowed distances between the results of the packet engine and the flow engine (`raddle agree`).
         AGREES: Inner = Key::new("agree").table(&crate::analysis::agree::AGREE);
-        /// A search for the greatest value at which a measure holds.
+        /// A search for the greatest value of a key at which a measure of the flows is still large enough.
         SEARCHES: Inner = Key::new("search").table(&crate::sweep::search::SEARCH);
         /// Title and settings of a figure.
         FIGURES: Inner = Key::new("figure").table(&figure::FIGURE);
@@ -80,14 +80,14 @@ keys! {
         PLOTS: Tables = Key::new("plot").table(&figure::PLOT);
         /// The claims of a figure.
         CLAIMS: Tables = Key::new("claim").table(&figure::CLAIM);
-        /// Keys that differ at quick and at full scale.
+        /// Values of keys at quick and at full scale.
         SCALES: Inner = Key::new("scale").table(&figure::SCALE);
-        /// A computation in place of an experiment.
+        /// A computation whose results a figure shows in place of the results of runs.
         COMPUTES: Inner = Key::new("compute").table(&figure::COMPUTE);
     }
 }
 
-/// Tables of a figure's file that has no experiment.
+/// Tables, besides `[compute]`, of a figure's file that has no experiment.
 pub(crate) const FIGURE_TABLES: [&dyn Declared; 4] = [&FIGURES, &PLOTS, &CLAIMS, &SCALES];
 
 /// Tables of the file that other modules read. [`Experiment`] skips them.
@@ -103,7 +103,7 @@ pub struct Document {
     pub root: Table,
     /// The folder to which paths in the text are relative.
     pub folder: PathBuf,
-    /// The most memory that a run may take; `None` for the memory that the system has.
+    /// The largest memory that a run may need; `None` for the memory that the system has.
     pub memory: Option<Bytes>,
 }
 
@@ -134,8 +134,8 @@ impl Document {
         self
     }
 
-    /// The same document, whose run is refused if it is expected to need more than `memory`; `None` for the memory that
-    /// the system has.
+    /// The same document with a memory limit. A run that is expected to need more than `memory` is refused. `None`
+    /// stands for the memory that the system has.
     #[must_use]
     pub fn with_memory(self, memory: Option<Bytes>) -> Self {
         Self { memory, ..self }
@@ -162,7 +162,7 @@ impl Document {
         (document, notes)
     }
 
-    /// Builds the topology alone. Of the rest of the experiment, this reads only `[engine]`, for the seed.
+    /// Builds only the topology. Besides `[topology]`, this reads only `[engine]`, for the seed.
     ///
     /// # Errors
     /// If the table `[topology]` is missing, or if `[topology]` or `[engine]` is wrong.
@@ -210,7 +210,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Reads a document without aliases.
+    /// Reads a document whose aliases have been replaced by declared names.
     pub(crate) fn read(document: &Document) -> Result<Self, Problem> {
         let mut root = Section::new(&document.root, &ROOT);
         for key in OTHERS_KEYS {
@@ -255,8 +255,8 @@ impl Experiment {
     }
 }
 
-/// The place of a dotted key in the text. If the key is not there, the place of the innermost table on its path that
-/// is.
+/// The place of a dotted key in the text. If the key does not exist, the place of the innermost existing table on its
+/// path.
 pub(crate) fn place(root: &Table, key: &str) -> At {
     let (mut table, mut at) = (root, &root.at);
     for part in key.split('.') {
@@ -285,8 +285,8 @@ fn read_engine(root: &mut Section<'_>) -> Result<(Engine, toml::Table), Problem>
     Engine::read(section.unwrap_or_else(|| Section::new(&absent, &engine::ENGINE)))
 }
 
-/// The table at `key`, which every experiment must have. `begins` is the example in the message if the table is
-/// missing.
+/// The table at `key`, which every experiment must have. `begins` is an example of the table's first lines, for the
+/// message that the table is missing.
 fn needed<'a>(
     root: &mut Section<'a>,
     key: &Key<Inner>,

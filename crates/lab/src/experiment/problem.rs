@@ -181,8 +181,8 @@ impl Cause {
     }
 }
 
-/// A hint that names the known names that `name` may stand for: names with a similar spelling, or else with a similar
-/// meaning.
+/// A hint with the known names that the user may have meant by `name`: names with a similar spelling, or else names
+/// with a similar meaning.
 fn meant(name: &str, known: &[String]) -> Option<String> {
     let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
@@ -195,9 +195,9 @@ fn meant(name: &str, known: &[String]) -> Option<String> {
     }
 }
 
-/// A hint that names the tables, other than `section`, that have a key of that name.
+/// A hint that lists the tables, except `section`, in which `key` is a key.
 fn elsewhere(key: &str, section: &str) -> Option<String> {
-    /// The number of tables that a hint names.
+    /// Maximum number of tables that a hint lists.
     const NAMED: usize = 3;
     let tables = meanings::elsewhere(key, section);
     let more = if tables.len() > NAMED { ", and of others" } else { "" };
@@ -250,7 +250,7 @@ impl Problem {
         Self { cause: Box::new(cause), at: at.clone(), text }
     }
 
-    /// The problem that a file cannot be read. It shows no text, since none was read.
+    /// The problem that a file cannot be read. The message shows no text of the file.
     #[must_use]
     pub fn unreadable(path: &Path, error: &std::io::Error) -> Self {
         let file = path.display().to_string();

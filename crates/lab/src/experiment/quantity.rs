@@ -1,4 +1,5 @@
-//! Quantities with units, as text: `"10 Gbps"`, `"100 ns"`, `"9 KB"`. The unit is required and the arithmetic exact.
+//! Quantities with units, as text: `"10 Gbps"`, `"100 ns"`, `"9 KB"`. The unit is required, and the arithmetic is
+//! exact.
 
 use super::problem::nearest;
 use raddle_core::text::scaled;
@@ -192,7 +193,7 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, QuantityError> {
         .ok_or_else(|| QuantityError::Inexact { text: owned(), base: Q::UNITS[0].0 })
 }
 
-/// The quantity with a declared unit, if the unit in `text` is an alias: `10 Gbps` for `10G`.
+/// The same quantity with a declared unit, if `text` has the alias of a unit: `10 Gbps` for `10G`.
 #[must_use]
 pub fn meant<Q: Quantity>(text: &str) -> Option<String> {
     let Err(QuantityError::UnknownUnit { number, unit, .. }) = parse::<Q>(text) else { return None };

@@ -1,4 +1,5 @@
-//! `[scheme]`: the parts that carry the flows, and their parameters as the registry declares them.
+//! `[scheme]`: the transport, the routing and the other parts that carry the flows. The registry declares their
+//! parameters.
 
 use super::keys::{Choices, Key, Kinded, Name, keys};
 use super::problem::Problem;
@@ -14,16 +15,18 @@ use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline
 use raddle_topology::Topology;
 
 /// The limits of the queue of an egress port. In a port with an agent (congestion points, D3, RCP), the limits do not
-/// count the packet in service. A host that waits until each packet has left (CEE) has no limit.
+/// count the packet in service. There is no limit at a port of a host that waits for the departure of each packet
+/// (CEE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {
     /// Maximum number of bytes, including the packet in service.
     pub bytes: Option<Bytes>,
     /// Maximum number of packets, including the packet in service.
     pub packets: Option<u32>,
-    /// ECN threshold in bytes. An arriving packet is marked if the queue with this packet is longer.
+    /// ECN threshold in bytes. An arriving packet is marked if the queue, including this packet, is longer than the
+    /// threshold.
     pub mark: Option<Bytes>,
-    /// ECN threshold in packets, counted in the same way.
+    /// ECN threshold in packets. The arriving packet counts as part of the queue.
     pub mark_packets: Option<u32>,
 }
 
@@ -72,13 +75,14 @@ impl std::fmt::Debug for Scheme {
 }
 
 keys! {
-    /// The parts that carry the flows. A part's parameters stand in a table of its own, such as `[scheme.r2c2]`.
+    /// The transport, the routing and the other parts that carry the flows. The parameters of each part have their own
+    /// table, such as `[scheme.r2c2]`.
     pub(crate) SCHEME = "scheme" {
         /// The transport.
         TRANSPORT: Name = Key::new("transport").required().example("\"r2c2\"").also(TCPS).registered("transport", |registry| {
             info(registry.transports().iter().map(|part| &part.info))
         });
-        /// The routing. If left out, the transport's own.
+        /// The routing. If left out, the transport's default routing.
         ROUTING: Name = Key::new("routing")
             .computed("the transport's own")
             .example("\"ecmp\"")
@@ -100,11 +104,12 @@ keys! {
         PROFILE: Name = Key::new("profile").or("\"none\"").registered("profile", |registry| {
             and_none(registry.profiles().iter().map(|profile| (profile.name.to_owned(), profile.summary)).collect())
         });
-        /// The egress queues of switches. If left out, unbounded FIFOs; `strict` queues with `flow_control`.
+        /// The egress queues of switches. If left out, ports have unbounded FIFOs, or `strict` queues with
+        /// `flow_control`.
         QUEUE: Kinded = Key::new("queue").table(&QUEUE_KEYS).example("{ kind = \"fifo\", limit = \"150 KB\" }");
     }
 
-    /// Egress queues. A queue's parameters, other than those of a FIFO, stand in a table of its own, such as `[scheme.strict]`.
+    /// Egress queues. The parameters of a queue other than a FIFO have their own table, such as `[scheme.strict]`.
     QUEUE_KEYS = "scheme.queue" {
         /// The kind of queue.
         QUEUE_KIND: Name = Key::new("kind").required().example("\"fifo\"").registered("queue", |registry| {
@@ -115,9 +120,11 @@ keys! {
         LIMIT: Bytes = Key::new("limit").above_zero().example("\"150 KB\"");
         /// Most packets in a FIFO, the packet in service included. If left out, there is no limit.
         PACKETS: u32 = Key::new("packets").above_zero().example("100");
-        /// A FIFO that holds more bytes marks the packets that join it (ECN). If left out, there are no marks.
+        /// ECN threshold of a FIFO in bytes. An arriving packet is marked if the FIFO, including this packet, holds
+        /// more. If left out, there are no marks.
         MARK: Bytes = Key::new("mark").example("\"30 KB\"");
-        /// A FIFO that holds more packets marks the packets that join it (ECN). If left out, there are no marks.
+        /// ECN threshold of a FIFO in packets. An arriving packet is marked if the FIFO, including this packet, holds
+        /// more. If left out, there are no marks.
         MARK_PACKETS: u32 = Key::new("mark_packets").example("65");
     }
 }
@@ -158,7 +165,7 @@ impl Scheme {
         let profiles = registry.profiles().iter().map(|profile| (profile.name, Some(*profile)));
         let profile = section.choose(&PROFILE, &or_none(profiles))?;
         let (queue, discipline) = read_queue(&mut section, registry, flow_control.is_some())?;
-        // A file may have tables of schemes that only a sweep chooses. These tables are checked too.
+        // An experiment's file may have tables of schemes that only a sweep chooses. These tables are checked too.
         let mut read = |info: &Info| read_settings(&mut section, info, profile.as_ref());
         let chosen: Vec<&str> = [transport.info.name, &routing]
             .into_iter()
@@ -314,8 +321,8 @@ fn or_none<T>(parts: impl Iterator<Item = (&'static str, Option<T>)>) -> Vec<(&'
 }
 
 /// Reads `queue = { kind = "fifo", limit = "150 KB", packets = 100, mark_packets = 65 }`. A FIFO without a limit is
-/// unbounded, and a FIFO without a threshold marks no packets. `heeds` is true if ports obey pauses: their queues
-/// cannot be FIFO, and are `strict` by default.
+/// unbounded, and a FIFO without a threshold marks no packets. `heeds` is true if ports respect pauses. The queues of
+/// such ports cannot be FIFOs, and are `strict` by default.
 fn read_queue(
     section: &mut Section<'_>,
     registry: &Registry,

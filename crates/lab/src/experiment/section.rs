@@ -1,4 +1,4 @@
-//! Reads a table by the declarations of its keys. A key that the table has and no reader asks for is an error. The
+//! Reads a table by the declarations of its keys. A key in the table that no reader has asked for is an error. The
 //! values that were read, defaults included, form the resolved table.
 
 use super::keys::{Choices, Declared, Inner, Key, Keys, Kinded, Name, Tables};
@@ -175,7 +175,7 @@ impl Read for Fraction {
         if (0.0..=1.0).contains(&fraction) {
             Ok(Self(fraction))
         } else {
-            Err(out_of_range(&item.at, "the fraction must be 0 to 1", WHAT))
+            Err(out_of_range(&item.at, "the fraction must be from 0 to 1", WHAT))
         }
     }
     fn show(&self) -> toml::Value {
@@ -219,7 +219,7 @@ impl Read for [u8; 8] {
     described!("list of eight numbers", { "type": "array", "items": { "type": "integer" }, "minItems": 8, "maxItems": 8 });
 }
 
-/// The problem that a value is not allowed. `what` is the reason, `hint` says which values are allowed.
+/// The problem that a value is not allowed. `what` is the reason, and `hint` names the values that are allowed.
 pub(crate) fn out_of_range(at: &At, what: impl Into<String>, hint: impl Into<String>) -> Problem {
     Problem::at(at, Cause::OutOfRange { what: what.into(), hint: hint.into() })
 }
@@ -236,7 +236,7 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Begins to read `table`, whose keys `keys` declares.
+    /// Begins to read `table`. `keys` declares the keys of the table.
     #[must_use]
     pub fn new(table: &'a Table, keys: &'static Keys) -> Self {
         let path = keys.path.to_owned();
@@ -289,7 +289,7 @@ impl<'a> Section<'a> {
         self.named(key.name())
     }
 
-    /// The value of the key `name`, which from now on counts as known.
+    /// The value of the key `name`. The section records that a reader has asked for this key.
     fn named(&mut self, name: &'static str) -> Option<&'a Item> {
         if !self.known.contains(&name) {
             self.known.push(name);
@@ -363,7 +363,7 @@ impl<'a> Section<'a> {
         self.chosen(key.name(), key.chosen(), name, choices)
     }
 
-    /// The element of `choices` that the value of `key` names; the one that `default` names if the key is missing.
+    /// The element of `choices` that the value of `key` names. If the key is missing, the element that `default` names.
     ///
     /// # Errors
     /// If the value is not a string or not one of the choices, or both the key and `default` are missing.
@@ -379,7 +379,8 @@ impl<'a> Section<'a> {
         self.chosen(key.name(), key.chosen(), name, choices)
     }
 
-    /// The element of `choices` that the scheme parameter `name` has; `default` if the parameter is missing.
+    /// The element of `choices` that the value of the scheme parameter `name` chooses; `default` if the parameter is
+    /// missing.
     pub(crate) fn parameter_choice(
         &mut self,
         name: &'static str,
@@ -472,7 +473,7 @@ impl<'a> Section<'a> {
     /// Returns an error at the value of `key` unless `ok` is true.
     ///
     /// # Errors
-    /// `what` as the reason and `hint` as the advice, unless `ok` is true.
+    /// If `ok` is false. `what` is the reason, and `hint` is the advice.
     pub fn ensure(&self, ok: bool, key: &dyn Declared, what: &str, hint: &str) -> Result<(), Problem> {
         if ok { Ok(()) } else { Err(out_of_range(self.at_key(key), what, hint)) }
     }

@@ -9,7 +9,7 @@ use super::value::{Item, Table, Value};
 keys! {
     /// One dimension of a grid of experiments. The last sweep of the file varies fastest.
     pub(crate) SWEEP = "sweep" {
-        /// Name of the sweep, by which plots and claims speak of it.
+        /// Name of the sweep. Plots and claims refer to the sweep by this name.
         NAME: String = Key::new("name").required().example("\"load\"");
         /// The dotted key that takes the values. If left out, each value has a `label` and keys to `set`.
         KEY: String = Key::new("key").example("\"workload.arrivals.load\"");
@@ -22,7 +22,7 @@ keys! {
 
     /// One value of a sweep without `key`.
     SWEEP_VALUE = "sweep.values" {
-        /// Name of the value, by which plots and claims speak of it.
+        /// Name of the value. Plots and claims refer to the value by this name.
         LABEL: String = Key::new("label").required().example("\"PFQ\"");
         /// Dotted keys of the experiment, each with its value.
         SET: Any = Key::new("set").required().example("{ \"scheme.transport\" = \"pfq\" }");
@@ -83,8 +83,8 @@ impl Document {
 
 impl Document {
     /// Returns an error if the file has sweeps, for commands that run a single experiment. If overrides set every swept
-    /// key, the file counts as a single experiment. `command` and `file` are those of the command line `raddle run
-    /// FILE`.
+    /// key, the file counts as a single experiment. `command` and `file` are words of the command line `raddle run
+    /// FILE`, for the message.
     ///
     /// # Errors
     /// If a sweep sets a key that is not overridden, or a sweep is malformed.

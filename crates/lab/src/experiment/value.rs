@@ -60,7 +60,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// The value at a dotted path within this one. A number in the path is an index into a list.
+    /// The value at a dotted path within this value. A number in the path is an index into a list.
     fn find(&self, path: &str) -> Option<&Self> {
         let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
         let item = match &self.value {
@@ -162,8 +162,8 @@ impl Table {
         self.entry(key).map(|entry| &entry.item)
     }
 
-    /// Puts `item` at a dotted path such as `scheme.transport`, and replaces the value that is there. Missing tables on
-    /// the path are created. A number in the path is an index into a list.
+    /// Puts `item` at a dotted path such as `scheme.transport`, in place of any existing value. Missing tables on the
+    /// path are created. A number in the path is an index into a list.
     ///
     /// # Errors
     /// If the path leads through a value that is neither a table nor a list, or to an index that the list does not

@@ -15,8 +15,8 @@ pub(super) struct Claim {
     paper: Option<f64>,
     number: Number,
     accept: (f64, f64),
-    /// If the half width of the 95% confidence interval over seeds is larger than this, the claim counts as not
-    /// measured.
+    /// The claim is considered not measured if the half width of the 95% confidence interval over seeds is larger than
+    /// this.
     widest: Option<f64>,
     why: String,
     deviation: Option<Deviation>,
@@ -56,7 +56,7 @@ keys! {
         SECTION: String = Key::new("section").required().example("\"5.2\"");
         /// The paper's statement, in our words.
         SAYS: String = Key::new("says").required();
-        /// The paper's number, if it gives one.
+        /// The paper's number, if the paper gives a number.
         PAPER: f64 = Key::new("paper").example("1.3");
         /// The number that judges the claim.
         JUDGED: Inner = Key::new("measure")
@@ -64,25 +64,25 @@ keys! {
             .table(&super::number::NUMBER)
             .example("{ of = \"fct\", stat = \"p99\" }");
         /// The range in which the claim holds: two numbers, the smaller first.
-        ACCEPT: Vec<f64> = Key::new("accept").computed("at least 1 of an order or a lead, at least 0 of a trend").example("[2.0, 5.0]");
-        /// Largest accepted half-width of the 95% interval over seeds, in the claim's unit. If the interval is wider,
-        /// the claim is not measured.
+        ACCEPT: Vec<f64> = Key::new("accept").computed("at least 1 for an order or a lead, at least 0 for a trend").example("[2.0, 5.0]");
+        /// Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a wider
+        /// interval is not measured.
         WIDEST: f64 = Key::new("widest").above_zero().example("0.1");
         /// The reason for the range.
         WHY: String = Key::new("why").required();
-        /// Why the claim is known not to hold, and the experiment that shows the cause.
+        /// The known reason why the claim does not hold, and the experiment that shows the cause.
         DEVIATES: Inner = Key::new("deviates")
             .table(&DEVIATION)
             .example("{ cause = \"rates are up to rho old\", shown_by = \"r2c2/fig10-rules\" }");
         /// True if parameters that the paper does not give were chosen so that the claim holds.
         CALIBRATED: bool = Key::new("calibrated").or("false");
-        /// True of a claim of our own, which judges no statement of the paper.
+        /// True for a claim of our own, which judges no statement of the paper.
         OURS: bool = Key::new("ours").or("false");
         /// The part of the claim that was changed after results were seen, with the day and the reason.
         CHANGED: String = Key::new("changed");
     }
 
-    /// Why a claim is known not to hold.
+    /// The known reason why a claim does not hold.
     DEVIATION = "claim.deviates" {
         /// The cause.
         CAUSE: String = Key::new("cause").required().example("\"rates are up to rho old\"");
@@ -135,7 +135,7 @@ impl LiveRuns {
         json!({ "faithful": self.faithful, "others": self.others })
     }
 
-    /// A remark on the runs that were not faithful; `None` if all were.
+    /// A remark on the runs that were not faithful; `None` if all runs were faithful.
     fn remark(&self) -> Option<String> {
         let all = self.faithful + self.others.len();
         let others = self.others.join("; ");
@@ -153,16 +153,16 @@ pub struct Outcome {
     pub section: String,
     /// The paper's statement, in our words.
     pub says: String,
-    /// The paper's number, if it gives one.
+    /// The paper's number, if the paper gives a number.
     pub paper: Option<f64>,
-    /// Our number; `None` if there was nothing to measure. Every statistic in it is averaged over seeds, so a ratio is
-    /// a ratio of means.
+    /// Our number; `None` if there was nothing to measure. Statistics are averaged over seeds before they are compared,
+    /// so a ratio is a ratio of means.
     pub measured: Option<f64>,
     /// The spread of the same number computed from each seed alone; `None` if the figure runs one seed.
     pub spread: Option<Spread>,
     /// The number of flows, ports or instants in the smallest sample of a run; `None` if runs give one number each.
     pub samples: Option<usize>,
-    /// A caution about the number, if there is one.
+    /// A caution about the number, if any.
     pub remark: Option<String>,
     /// The verdicts on the claim's live runs, if there are any.
     pub live: Option<LiveRuns>,
@@ -258,7 +258,7 @@ impl Claim {
         Ok(claim)
     }
 
-    /// True if flows that never finished are left out.
+    /// True if the measure of the claim leaves out flows that never finished.
     pub(super) fn is_of_finished_flows(&self) -> bool {
         self.number.is_of_finished_flows()
     }
@@ -269,7 +269,8 @@ impl Claim {
         let is_faithful = live.others.is_empty();
         let measured = self.number.of(runs, Seeds::All).filter(|_| is_faithful);
         let vague = self.widest.filter(|_| measured.is_some()).and_then(|most| self.vague(most, runs));
-        // If there is no number, the reason may be an unfaithful run that serves as the base of a comparison.
+        // A number can be missing because the base of a comparison is an unfaithful run. The claim is then not
+        // measured.
         let was_measured = vague.is_none() && (measured.is_some() || !runs.iter().any(Run::is_unfaithful));
         let (least, most) = self.accept;
         Outcome {
@@ -292,8 +293,8 @@ impl Claim {
         }
     }
 
-    /// The reason why the number is too uncertain; `None` if it is not. The half width of the interval over seeds must
-    /// be at most `most`.
+    /// The reason why the number is too uncertain; `None` if it is certain enough. The number must have a 95% interval
+    /// over seeds, and the interval's half width must be at most `most`.
     fn vague(&self, most: f64, runs: &[Run]) -> Option<String> {
         match self.number.widest_margin(runs) {
             None => Some("the number has no confidence interval, because there is only one seed".to_owned()),
@@ -382,8 +383,9 @@ mod tests {
         Run { labels, data: Data::Records(Records { flows: vec![flow], verdict, ..Records::default() }) }
     }
 
-    /// Runs of scheme B, whose flows take 10 us, and of scheme A, whose flows take these times: live at loads 1 and 2,
-    /// then in the packet engine at loads 1 and 2.
+    /// Runs of the schemes A and B with two seeds. `of` has the completion times of A's flows for both seeds: live at
+    /// load 1, live at load 2, in the packet engine at load 1, and in the packet engine at load 2. B's flows take 10
+    /// us. `verdict` is the verdict on one live run of B.
     fn runs(of: [[f64; 2]; 4], verdict: &str) -> Vec<Run> {
         let places = [("1", "live"), ("2", "live"), ("1", "packet"), ("2", "packet")];
         let mut runs = Vec::new();
@@ -430,13 +432,13 @@ mod tests {
         let narrow = claim("", "widest = 0.1");
         let close = narrow.judge("figure", &runs([[8.0, 8.1], [9.0; 2], [7.0; 2], [6.0; 2]], "faithful"));
         assert_eq!((close.ok, close.remark), (Some(true), None));
-        // Two seeds that are 5 points apart give ±32 points by Student's t. Load 2, which determines the number, does
-        // not vary.
+        // At load 1, the reductions of the two seeds are 5 percentage points apart, which gives ±32 points by Student's
+        // t. The number comes from load 2, where both seeds agree.
         let far = runs([[9.0, 9.5], [8.0; 2], [7.0; 2], [6.0; 2]], "faithful");
         let outcome = narrow.judge("figure", &far);
         assert_eq!((outcome.ok, outcome.verdict()), (None, "not measured"));
         assert!(outcome.measured.is_some_and(|most| (most - 0.2).abs() < 1e-12));
-        assert!(outcome.remark.is_some_and(|text| text.contains("±0.32")), "the interval is said");
+        assert!(outcome.remark.is_some_and(|text| text.contains("±0.32")), "the remark has the interval");
         assert_eq!(claim("", "").judge("figure", &far).ok, Some(true));
         let one_seed: Vec<Run> = far.into_iter().filter(|run| run.label(SEED) == Some("1")).collect();
         let outcome = narrow.judge("figure", &one_seed);

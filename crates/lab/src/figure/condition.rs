@@ -9,7 +9,8 @@ use raddle_core::Bytes;
 pub(super) enum Where {
     /// Flows by size: `size < 100 KB`.
     Sizes(Sizes),
-    /// Switches by tier, the number of links to the nearest host: `tier = tor` is 1, `tier = aggregation` is 2.
+    /// Switches by tier. The tier is the number of links to the nearest host: 1 for `tier = tor`, 2 for `tier =
+    /// aggregation`.
     Tier(u64),
     /// One flow, by its number: `flow = 4`.
     Flow(u64),

@@ -13,7 +13,7 @@ use std::process::Command;
 /// The ledger that comes with the program.
 const BUILTIN: &str = include_str!("../../../../papers/ledger.json");
 
-/// The version of the format. A reader refuses any other.
+/// The version of the format. A ledger of any other version is refused.
 const SCHEMA: u32 = 1;
 
 /// Numbers whose difference is below this share of the larger one are equal. Writing a number in decimals and reading
@@ -49,7 +49,7 @@ pub struct Entry {
 pub struct Judged {
     /// The claim's name within the figure.
     pub id: String,
-    /// The paper's number, if it gives one.
+    /// The paper's number, if the paper gives a number.
     pub paper: Option<f64>,
     /// The measured number, if there is one.
     pub measured: Option<f64>,
@@ -88,7 +88,7 @@ impl Entry {
         }
     }
 
-    /// The differences between these results and newer ones, one sentence for each.
+    /// The differences between these results and the newer results `now`, one sentence for each.
     fn moved_to(&self, now: &Self, repeats: bool) -> Vec<String> {
         let name = &self.figure;
         let mut moved = Vec::new();
@@ -187,7 +187,7 @@ impl Ledger {
         self.results.iter().rev().find(|entry| entry.figure == figure && entry.scale == scale)
     }
 
-    /// The differences between these results and the latest ones in the ledger.
+    /// The differences between these results and the latest results in the ledger.
     #[must_use]
     pub fn check(&self, figures: &[Reproduced], scale: Scale) -> Moved {
         let mut moved = Moved::default();
@@ -202,7 +202,7 @@ impl Ledger {
         moved
     }
 
-    /// Adds the results that differ from the latest ones in the ledger. Earlier entries remain.
+    /// Adds the results that differ from the latest results in the ledger. Earlier entries remain.
     pub fn add(&mut self, figures: &[Reproduced], scale: Scale, commit: Option<&str>) {
         for figure in figures {
             let now = Entry::of(figure, scale, commit);

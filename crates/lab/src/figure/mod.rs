@@ -44,9 +44,9 @@ use std::path::{Path, PathBuf};
 /// Title and claims of a figure.
 #[derive(Debug, Clone)]
 pub struct Description {
-    /// Its title.
+    /// Title of the figure.
     pub title: String,
-    /// Its claims.
+    /// Claims of the figure.
     pub claims: Vec<Described>,
 }
 
@@ -65,7 +65,7 @@ pub fn describe(name: &str) -> Result<Option<Description>, Problem> {
 /// A figure, after its file was read and checked.
 struct Figure {
     title: String,
-    /// Share of arrivals, from the first on, that measures leave out.
+    /// Share of arrivals, counted from the first, that measures leave out.
     warm_up: f64,
     /// Number of repetitions of each run, with the experiment's seed and the numbers after it. Every statistic is
     /// computed for each run and then averaged.
@@ -80,15 +80,16 @@ struct Figure {
 keys! {
     /// Title and settings of a figure.
     pub(crate) FIGURE = "figure" {
-        /// The paper, if the figure is of one.
+        /// The paper to which the figure belongs, if any.
         PAPER: String = Key::new("paper").example("\"r2c2\"");
         /// Number of the figure in its paper.
         NUMBER: String = Key::new("number").example("\"10\"");
         /// Title of the figure.
         TITLE: String = Key::new("title").required().example("\"FCT of short flows\"");
-        /// Share of arrivals, the first ones, that measures leave out.
+        /// Share of arrivals, counted from the first, that measures leave out.
         WARM_UP: Fraction = Key::new("warm_up").or("0.05").example("\"5%\"");
-        /// Number of runs of each cell, with the experiment's seed and those after it. Numbers are means over them.
+        /// Number of runs of each cell. Their seeds are the experiment's seed and the numbers after it. Results are
+        /// means over these runs.
         SEEDS: u64 = Key::new("seeds").or("1").above_zero();
         /// If true, the figure is reproduced only under its own name, and not with its paper.
         BY_NAME: bool = Key::new("by_name").or("false");
@@ -172,7 +173,7 @@ impl Figure {
         )?;
         let own = |cell: &Cell| cell.labels.iter().any(|(sweep, _)| sweep == SEED);
         let twice = seeds > 1 && document.cells()?.iter().any(own);
-        let hint = "leave `seeds` out, or the sweep";
+        let hint = "leave out either `seeds` or the sweep";
         figure.ensure(!twice, &SEEDS, "`seeds` cannot be combined with a sweep called `seed`", hint)?;
         figure.finish()?;
         let plots = read_plots(document)?;

@@ -12,12 +12,13 @@ use raddle_records::stats;
 pub(super) struct Number {
     measure: Measure,
     contrast: Contrast,
-    /// Lists of labels. Each number that enters the contrast is the mean over them; a single empty list by default.
+    /// Lists of labels. Each number in the contrast is the mean over these lists. By default, there is a single empty
+    /// list.
     mean_over: Vec<Labels>,
     /// The stops at which the contrast is taken; one stop by default.
     stops: Vec<Labels>,
-    /// If not empty, the number at a stop is the absolute difference between the contrast there and the contrast with
-    /// these labels in place of the stop's.
+    /// If not empty, the number at a stop is the absolute difference between two contrasts: the contrast at the stop,
+    /// and the contrast with these labels in place of the stop's labels.
     difference_to: Labels,
     take: Take,
 }
@@ -35,13 +36,15 @@ struct Contrast {
 enum Kind {
     /// The number itself, without a comparison.
     Plain,
-    /// The number of the first label over that of the second.
+    /// The number of the first label divided by the number of the second label.
     Ratio,
-    /// The share by which the number of the first label is below that of the second.
+    /// The share by which the number of the first label is below the number of the second label.
     Reduction,
-    /// The least ratio between a number and the next, in the order of the labels. The order holds if it is at least 1.
+    /// The smallest ratio of a number to the number after it, in the order of the labels. The order holds if this ratio
+    /// is at least 1.
     Order,
-    /// The number of the first label over the greatest of the others. The lead holds if it is at least 1.
+    /// The number of the first label divided by the greatest number of the other labels. The lead holds if this ratio
+    /// is at least 1.
     Lead,
 }
 
@@ -51,11 +54,11 @@ pub(in crate::figure) enum Take {
     Least,
     Most,
     Mean,
-    /// The median; of an even number of contrasts, the upper of the middle two.
+    /// The median. For an even number of contrasts, the larger of the two middle ones.
     Median,
-    /// The least increase from a stop to the next. The trend holds if it is at least 0.
+    /// The least increase from a stop to the next stop. The trend holds if the increase is at least 0.
     Rise,
-    /// The least decrease from a stop to the next. The trend holds if it is at least 0.
+    /// The least decrease from a stop to the next stop. The trend holds if the decrease is at least 0.
     Fall,
 }
 
@@ -66,8 +69,8 @@ impl Named for Take {
         ("most", Self::Most, "the greatest"),
         ("mean", Self::Mean, "the mean"),
         ("median", Self::Median, "the median"),
-        ("rise", Self::Rise, "the smallest rise from a stop to the next"),
-        ("fall", Self::Fall, "the smallest fall from a stop to the next"),
+        ("rise", Self::Rise, "the smallest rise from a stop to the next stop"),
+        ("fall", Self::Fall, "the smallest fall from a stop to the next stop"),
     ];
 }
 
@@ -95,25 +98,27 @@ fn least(numbers: impl Iterator<Item = f64>) -> f64 {
 }
 
 keys! {
-    /// The number that a claim judges: a measure, contrasted along one sweep, and taken together over stops of others.
+    /// The number that a claim judges. A measure is contrasted along one sweep, and the contrasts at several stops of
+    /// other sweeps are combined.
     pub(in crate::figure) NUMBER = "claim.measure" {
         /// The sweep along which runs are contrasted.
         BY: String = Key::new("by").or("\"scheme\"");
-        /// Two labels: the number of the first over that of the second.
+        /// Two labels: the number of the first label divided by the number of the second label.
         RATIO: Vec<String> = Key::new("ratio").example("[\"TCP\", \"R2C2\"]").such("two labels", |labels: &Vec<String>| labels.len() == 2);
-        /// Two labels: the share by which the number of the first is below that of the second.
+        /// Two labels: the share by which the number of the first label is below the number of the second label.
         REDUCTION: Vec<String> = Key::new("reduction").example("[\"Expeditus\", \"ECMP\"]").such("two labels", |labels: &Vec<String>| labels.len() == 2);
-        /// Labels in falling order: the least ratio between neighbours.
+        /// Labels in falling order of their numbers: the smallest ratio of a number to the number after it.
         ORDER: Vec<String> = Key::new("order").example("[\"TCP\", \"R2C2\", \"PFQ\"]").such("at least two labels", |labels: &Vec<String>| labels.len() >= 2);
-        /// Labels: the number of the first over the greatest of the others.
+        /// Labels: the number of the first label divided by the greatest number of the other labels.
         LEAD: Vec<String> = Key::new("lead").example("[\"R2C2\", \"TCP\"]").such("at least two labels", |labels: &Vec<String>| labels.len() >= 2);
         /// Labels of the runs.
         AT: Any = Key::new("at").example("{ load = \"0.6\" }");
-        /// Lists of labels. Every number that is contrasted is the mean over them.
+        /// Lists of labels. Every number in the contrast is the mean over these labels.
         MEAN_OVER: Any = Key::new("mean_over").example("{ load = [\"0.4\", \"0.6\"] }");
         /// Lists of labels: the stops at which the contrast is taken.
         OVER: Any = Key::new("over").example("{ load = [\"0.4\", \"0.6\"] }");
-        /// Labels. The contrast at a stop is its distance from the contrast at these labels.
+        /// Labels. The number at a stop is the absolute difference between its contrast and the contrast at these
+        /// labels.
         DIFFERENCE_TO: Any = Key::new("difference_to").example("{ load = \"0.4\" }");
         /// The rule that turns the contrasts at several stops into one number.
         TAKE: Take = Key::new("take").or("\"least\"");
@@ -147,7 +152,7 @@ impl Contrast {
         if self.labels.is_empty() { vec![at.clone()] } else { self.labels.iter().map(with).collect() }
     }
 
-    /// The contrast of the numbers at these points.
+    /// The contrast of these numbers, which are in the order of the labels.
     fn of(&self, numbers: &[f64]) -> f64 {
         match self.kind {
             Kind::Plain => numbers[0],
@@ -200,7 +205,7 @@ impl Number {
         }
     }
 
-    /// The number over `runs`. Every statistic is first averaged over `seeds`, so a ratio is a ratio of means.
+    /// The number computed from `runs`. Every statistic is first averaged over `seeds`, so a ratio is a ratio of means.
     pub(super) fn of(&self, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
         let at = |stop: &Labels| self.at(stop, runs, seeds);
         let numbers = self.stops.iter().map(at).collect::<Option<Vec<_>>>()?;
@@ -244,7 +249,7 @@ impl Number {
         runs.iter().filter(move |run| points.iter().any(|point| run.is_at(point)))
     }
 
-    /// True if flows that never finished are left out.
+    /// True if the measure of the number leaves out flows that never finished.
     pub(super) fn is_of_finished_flows(&self) -> bool {
         self.measure.is_of_finished_flows()
     }
@@ -254,7 +259,7 @@ impl Number {
         self.measure.fewest_samples(runs, &self.points().collect::<Vec<_>>())
     }
 
-    /// A caution about the number, if there is one.
+    /// A caution about the number, if any.
     pub(super) fn remark(&self, runs: &[Run]) -> Option<String> {
         self.measure.remark(runs, &self.points().collect::<Vec<_>>())
     }

@@ -21,7 +21,7 @@ pub(super) enum Received {
 }
 
 impl Received {
-    /// True if the quantity is bytes over time.
+    /// True if the quantity is a rate: bytes divided by time.
     pub(super) fn is_rate(self) -> bool {
         matches!(self, Self::Throughput | Self::InOrder)
     }
@@ -114,7 +114,7 @@ impl Window {
         sums.into_iter().filter_map(value).collect()
     }
 
-    /// The sum over the flows in each interval, by the start of the interval in picoseconds.
+    /// The sum over the flows for each interval, with the start of the interval in picoseconds.
     pub(super) fn series<'a>(
         &self,
         received: Received,
@@ -122,7 +122,7 @@ impl Window {
         flows: impl Iterator<Item = &'a FlowRow>,
     ) -> Vec<(u64, f64)> {
         let flows: BTreeSet<u64> = flows.map(|flow| flow.id).collect();
-        // If only other flows received data in an interval, the value of these flows there is 0.
+        // An interval in which only other flows received data has the value 0.
         let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for interval in records.intervals.iter().filter(|interval| self.holds(interval)) {
             let (sum, to) = sums.entry(interval.from_ps).or_insert((0, interval.to_ps));
@@ -135,8 +135,8 @@ impl Window {
         sums.into_iter().map(value).collect()
     }
 
-    /// Queue lengths of links in the window, in bytes, one for each sample and link. The first number is the time of
-    /// the sample in picoseconds.
+    /// Queue lengths of links in the window, one entry for each sample and link: the time of the sample in picoseconds,
+    /// and the length in bytes.
     pub(super) fn queue_lengths(&self, records: &Records, wanted: Option<Where>) -> Vec<(u64, f64)> {
         let within = |at: u64| self.from_ps <= at && at < self.to_ps;
         let looks = records.queue_lengths.iter().filter(|look| within(look.at_ps));

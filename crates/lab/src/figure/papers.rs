@@ -32,7 +32,7 @@ impl File {
         format!("{}/{}", self.paper, self.figure)
     }
 
-    /// True if there is a figure of this name: an embedded figure, or a file beside this one if this is the user's own
+    /// True if there is a figure of this name: an embedded figure, or a file beside this file if this is the user's own
     /// file.
     pub(super) fn knows(&self, figure: &str) -> bool {
         let beside = self.path.parent().unwrap_or(Path::new("")).join(figure);
@@ -61,7 +61,7 @@ pub(super) fn file(name: &str) -> Option<File> {
 }
 
 /// The figures that the selectors name, each once. A selector is a figure, a paper, or a file that ends in `.toml`.
-/// Without selectors, all embedded figures.
+/// Without selectors, all embedded figures are returned.
 pub(super) fn select(selectors: &[String]) -> Result<Vec<File>, Error> {
     if selectors.is_empty() {
         return Ok(files().collect());

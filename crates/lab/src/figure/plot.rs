@@ -65,7 +65,7 @@ keys! {
         KIND: Name = Key::new("kind").required().of("plot", &[
             keys::Kind { name: "cdf", words: "distribution functions of flows or samples", keys: &[] },
             keys::Kind { name: "along", words: "a statistic along the labels of a sweep", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
-            keys::Kind { name: "bars", words: "the same as bars", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
+            keys::Kind { name: "bars", words: "a statistic along the labels of a sweep, as bars", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
             keys::Kind { name: "by_size", words: "a statistic against the size of flows", keys: &[] },
             keys::Kind { name: "cells", words: "numbers in a table", keys: &[&X] },
             keys::Kind { name: "series", words: "a quantity over simulated time", keys: &[&EACH] },
@@ -76,11 +76,11 @@ keys! {
         BY: String = Key::new("by").or("\"scheme\"");
         /// Labels of the runs that are plotted.
         AT: Any = Key::new("at").example("{ load = \"0.6\" }");
-        /// Statistics of which each curve is drawn once. Only of kinds `along`, `bars` and `by_size`.
+        /// Statistics. Each curve is drawn once for each statistic. Only for the kinds `along`, `bars` and `by_size`.
         STATS: Vec<String> = Key::new("stats").example("[\"p50\", \"p99\"]");
-        /// Label of the x axis. If left out, it follows from the plot.
+        /// Label of the x axis. If left out, the label depends on the kind of plot.
         X_LABEL: String = Key::new("x_label").example("\"load\"");
-        /// Label of the y axis. If left out, it follows from the quantity.
+        /// Label of the y axis. If left out, the label is the quantity.
         Y_LABEL: String = Key::new("y_label").example("\"FCT (us)\"");
         /// If true, the x axis is logarithmic.
         LOG_X: bool = Key::new("log_x").computed("true of kind `by_size`, otherwise false").example("true");
@@ -89,7 +89,7 @@ keys! {
         ..&MEASURE;
     }
 
-    /// The same quantity of other flows or links, as a curve of its own.
+    /// A set of flows or links. It has its own curve of the plot's quantity.
     PLOT_EACH = "plot.each" {
         /// Label of the curve.
         EACH_LABEL: String = Key::new("label").required().example("\"Path 1\"");
@@ -100,18 +100,18 @@ keys! {
 key! {
     /// The sweep along the x axis, or of the columns of a table.
     X: String = Key::new("x").required().example("\"load\"");
-    /// Label of the curve by which all curves are divided.
+    /// Label of a curve. All curves are divided by this curve.
     RELATIVE_TO: String = Key::new("relative_to").example("\"ECMP\"");
     /// Meaning of the error bars over seeds.
     ERROR_BARS: Errors = Key::new("errors").or("\"range\"");
-    /// Flows or links that have a curve each.
+    /// Sets of flows or links. Each set has its own curve.
     EACH: Tables = Key::new("each").table(&PLOT_EACH).example("[{ label = \"Path 1\", where = \"link = 16->14\" }]");
 }
 
 impl Named for Errors {
     const WHAT: &'static str = "kind of error bars";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("range", Self::Range, "from the least to the most over seeds"),
+        ("range", Self::Range, "from the smallest to the largest value over seeds"),
         ("interval", Self::Interval, "the 95% confidence interval of the mean over seeds"),
     ];
 }
@@ -236,7 +236,7 @@ impl Plot {
         labels.iter().flat_map(each).map(curve).collect()
     }
 
-    /// True if flows that never finished are left out.
+    /// True if the measure of the plot leaves out flows that never finished.
     pub(super) fn is_of_finished_flows(&self) -> bool {
         self.measure.is_of_finished_flows()
     }
@@ -300,7 +300,7 @@ impl Plot {
         errors: Errors,
     ) -> Chart {
         let stops = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), sweep);
-        // If all labels are numbers, points stand at their values. Otherwise, and for bars, the labels are evenly
+        // If all labels are numbers, points are placed at these numbers. Otherwise, and for bars, the labels are evenly
         // spaced.
         let numbers = match mark {
             Mark::Curves => stops.iter().map(|stop| stop.parse().ok()).collect::<Option<Vec<f64>>>(),
@@ -331,7 +331,7 @@ impl Plot {
             let points = stops.iter().enumerate().filter_map(|stop| point(curve, stop)).collect();
             Series { label: curve.label.clone(), points }
         };
-        // Relative to itself, the reference curve is always 1. Bars leave it out.
+        // The reference curve divided by itself is always 1. Bar charts leave it out.
         let is_base = |curve: &Curve| match relative_to {
             Some(label) => curve.label == label,
             None => self.measure.is_base(&self.by, &curve.label),
@@ -340,18 +340,19 @@ impl Plot {
         let series = curves.iter().filter(shown).map(series).collect();
         let ticks = numbers.is_none().then(|| stops.clone());
         let y_label = match relative_to {
-            Some(label) => format!("{}, over that of {label}", self.measure.what()),
+            Some(label) => format!("{}, relative to {label}", self.measure.what()),
             None => self.measure.label(),
         };
         self.plane((sweep.to_owned(), y_label), ticks, mark, series)
     }
 
-    /// The title of the plot, or the quantity.
+    /// The title of the plot. Without a title, the name of the quantity.
     fn title(&self) -> String {
         self.title.clone().unwrap_or_else(|| self.measure.label())
     }
 
-    /// A chart with the title and axis labels of the plot, or with these if the plot states none.
+    /// A chart with the title and axis labels of the plot. `x_label` and `y_label` replace axis labels that the plot
+    /// does not state.
     fn plane(
         &self,
         (x_label, y_label): (String, String),

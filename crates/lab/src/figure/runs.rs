@@ -85,7 +85,7 @@ pub(crate) enum Seeds<'a> {
     All,
     /// The replica with this seed.
     One(&'a str),
-    /// All replicas but the one with this seed.
+    /// All replicas except the replica with this seed.
     AllBut(&'a str),
 }
 
@@ -102,9 +102,9 @@ impl Seeds<'_> {
 /// The spread of a number over seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// The least number of a seed.
+    /// The smallest of the seeds' numbers.
     pub least: f64,
-    /// The greatest number of a seed.
+    /// The largest of the seeds' numbers.
     pub most: f64,
     /// Half the width of the 95% confidence interval of the number over all seeds; `None` for a single seed.
     pub margin: Option<f64>,
@@ -112,7 +112,7 @@ pub struct Spread {
     pub seeds: usize,
 }
 
-/// The spread of `value` over the seeds of `runs`; `None` if they have no seeds.
+/// The spread of `value` over the seeds of `runs`; `None` if the runs have no seeds.
 pub(super) fn spread(runs: &[Run], value: impl Fn(Seeds<'_>) -> Option<f64>) -> Option<Spread> {
     let of_one = |seed: String| Some((value(Seeds::One(&seed))?, seed));
     let (numbers, seeds): (Vec<f64>, Vec<String>) =

@@ -15,7 +15,7 @@ const INVENTORIES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/s
 pub struct Inventory {
     /// The paper's short name, such as `r2c2`.
     pub paper: String,
-    /// The day from which on a statement is changed only with a note.
+    /// The day after which a statement is changed only with a note.
     pub frozen: String,
     /// The statements, in the order of the paper's text.
     #[serde(rename = "statement")]
@@ -30,15 +30,15 @@ pub struct Statement {
     pub id: String,
     /// Section of the paper.
     pub section: String,
-    /// Figure or table of the paper that shows it, if any.
+    /// Figure or table of the paper that shows the statement, if any.
     pub figure: Option<String>,
     /// The kind of statement.
     pub kind: Kind,
     /// The statement in our words.
     pub says: String,
-    /// The unit of its numbers, if the file states one separately.
+    /// The unit of the statement's numbers, if the file states the unit separately.
     pub unit: Option<String>,
-    /// The cases that the statement names one by one.
+    /// The cases that the statement lists one by one.
     #[serde(default)]
     pub cases: Vec<String>,
     /// The claims that judge the statement, each with its figure: `fig10/tcp-p99`.
@@ -142,7 +142,7 @@ pub fn inventories() -> Result<Vec<Inventory>, Error> {
     let one = |&(paper, _, text): &(&str, &str, &str)| {
         let malformed = |why: toml::de::Error| Error::Usage {
             what: format!("papers/{paper}/statements.toml: {why}"),
-            hint: "docs/src/figures.md says how an inventory looks".to_owned(),
+            hint: "docs/src/figures.md describes the format of an inventory".to_owned(),
         };
         toml::from_str(text).map_err(malformed)
     };
@@ -186,7 +186,7 @@ pub fn listed() -> Result<Vec<Listed>, Error> {
     Ok(listed)
 }
 
-/// Number of statements with each verdict, over the statements of one or several papers.
+/// Number of statements with each verdict, for one or several papers.
 fn counts<'a>(
     inventories: impl IntoIterator<Item = &'a Inventory>,
     ledger: &Ledger,
@@ -236,11 +236,10 @@ pub fn in_a_sentence() -> Result<String, Error> {
 pub fn page() -> Result<String, Error> {
     let (inventories, ledger) = (inventories()?, Ledger::builtin()?);
     let mut text = format!(
-        "# What the papers say, and what holds\n\n\
-         Generated from `papers/*/statements.toml` and `papers/ledger.json`; [Figures](figures.md) says how.\n\n\
-         {}\n\n\
-         A statement holds only if all of it was judged at full scale and all of that holds. Where there is no result at full scale, the \
-         one at quick scale stands here in parentheses.\n\n",
+        "# What the papers say, and what holds\n\nGenerated from `papers/*/statements.toml` and \
+             `papers/ledger.json`; [Figures](figures.md) says how.\n\n{}\n\nA statement holds only if every part of \
+             it was judged at full scale and holds. If there is no result at full scale, the result at quick scale is \
+             shown in parentheses.\n\n",
         in_a_sentence()?
     );
     let heads = Verdict::ALL.map(Verdict::name).join(" | ");
@@ -290,7 +289,7 @@ fn row(statement: &Statement, paper: &str, ledger: &Ledger) -> String {
 }
 
 fn write_line(text: &mut String, line: &str) {
-    writeln!(text, "{line}").expect("a string takes any text");
+    writeln!(text, "{line}").expect("writing to a string never fails");
 }
 
 #[cfg(test)]
@@ -310,7 +309,7 @@ mod tests {
         assert_eq!(papers, with_figures);
         for Inventory { paper, statements, .. } in &inventories {
             let ids: BTreeSet<&str> = statements.iter().map(|statement| &*statement.id).collect();
-            assert_eq!(ids.len(), statements.len(), "{paper}: an id stands twice");
+            assert_eq!(ids.len(), statements.len(), "{paper}: an id occurs twice");
             for Statement { id, says, claims, .. } in statements {
                 assert!(!says.trim().is_empty(), "{paper}/{id} says nothing");
                 for claim in claims {
@@ -385,7 +384,7 @@ mod tests {
         assert_eq!(of(&statement(&[], None), ["holds", "holds"]), Verdict::NoClaim);
     }
 
-    /// `RADDLE_WRITE=1 cargo test -p raddle-lab statements` writes both texts anew.
+    /// The command `RADDLE_WRITE=1 cargo test -p raddle-lab statements` writes the page and the README.
     #[test]
     fn the_page_of_statements_and_the_readme_are_current() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,5 +1,5 @@
-//! Warns of flows that start after the end of the run. Such flows count as unfinished, but say nothing about the
-//! scheme.
+//! Warns of flows that start after the end of the run. They count as unfinished, although the scheme had
+//! no chance to deliver them.
 
 use super::{Finding, Subject};
 use crate::run::survey::Survey;

@@ -7,7 +7,7 @@
 use super::{Finding, Subject};
 use crate::experiment::table_in;
 
-/// Smallest number of flows with a load. Fewer flows are treated as a burst.
+/// Smallest number of flows for which a load is computed. Fewer flows are treated as a burst.
 const LEAST_FLOWS: usize = 100;
 
 pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
@@ -17,7 +17,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     if !is_random || subject.prepared.flows.len() < LEAST_FLOWS {
         return Vec::new();
     }
-    // If hosts have several links, neither level is the bottleneck; the sum of all links is compared.
+    // If hosts have several links, neither the hosts' links nor a level of switches is the bottleneck. The load of all
+    // links is checked instead.
     let topology = &subject.prepared.topology;
     let facts = subject.prepared.facts();
     let has_one_link = topology.hosts().all(|host| topology.links_from(host).nth(1).is_none());

@@ -1,5 +1,5 @@
-//! Warns of transports that react to ECN marks if no port marks. DCTCP is then TCP NewReno. (DCQCN without `red` is an
-//! error.)
+//! Warns of transports that react to ECN marks if no port marks packets. DCTCP then behaves like TCP NewReno. (DCQCN
+//! without `red` is an error.)
 
 use super::{Finding, Subject};
 use raddle_core::Bytes;
@@ -25,7 +25,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// DCTCP's smallest marking threshold, C x RTT / 7 (Alizadeh et al., SIGCOMM 2010, §3.4, eq. 13), but at least a
-/// packet. RTT is the longest base round trip, which is returned too.
+/// packet. RTT is the longest base round trip. Returns the threshold and the RTT.
 pub(super) fn threshold(subject: &Subject<'_>) -> Option<(u64, raddle_core::Duration)> {
     let (round_trip, ..) = subject.base_round_trip()?;
     let product = subject.line_rate().bytes_in(round_trip).0;

@@ -1,8 +1,8 @@
 //! Warnings about experiments that can run, but whose results are probably not what their authors want. Each lint is a
 //! file with its rule and its reason, and a line in `LINTS`.
 //!
-//! A warning names the key, its value, the number with which it is compared, and a value that would be right. It
-//! changes nothing about the run, unless warnings are denied.
+//! A warning names the key, its value, the number with which it is compared, and a value that would be right. A warning
+//! does not affect the run, unless warnings are denied.
 
 mod late_flows;
 mod load;
@@ -44,7 +44,7 @@ const LINTS: [Lint; 10] = [
 pub struct Warning {
     /// The name of the lint.
     pub lint: &'static str,
-    /// The key that the warning is about, dotted.
+    /// The dotted name of the key that the warning is about.
     pub key: String,
     /// The problem.
     pub what: String,
@@ -119,7 +119,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The error if warnings are denied; `None` if there are no warnings but notes.
+/// The error if warnings are denied; `None` if there are only notes, or no warnings at all.
 #[must_use]
 pub fn denied(warnings: &[Warning]) -> Option<Error> {
     let mut warnings = warnings.iter().filter(|warning| !warning.is_note());
@@ -166,10 +166,12 @@ impl Subject<'_> {
         self.prepared.topology.links().map(|(_, link)| link.delay).max().unwrap_or_default()
     }
 
-    /// The longest base round trip among the first flows, or from a program's first rank to other ranks. The round trip
-    /// is a full packet there and a packet without payload back, in an empty fabric.
+    /// The longest base round trip between the end nodes of the first flows, or between a program's first rank and
+    /// other ranks. On the round trip, a full packet goes there and a packet without payload comes back, in an empty
+    /// fabric.
     fn base_round_trip(&self) -> Option<(Duration, NodeId, NodeId)> {
-        /// Number of flows to look at. Among this many, there is almost always a pair of the longest distance.
+        /// Number of flows to examine. Among this many flows, there is almost always a flow between the most distant
+        /// hosts.
         const LOOKED_AT: usize = 256;
         let ideals = self.prepared.ideals();
         let of_flows = self.prepared.flows.iter().take(LOOKED_AT).map(|flow| (flow.src, flow.dst));

@@ -4,7 +4,7 @@
 use super::{Finding, Subject, duration};
 use raddle_core::Duration;
 
-/// A base round trip that is too long for a data center.
+/// The shortest base round trip that is considered wide-area.
 const WIDE_AREA: Duration = Duration::from_ms(10);
 
 /// The minimum RTO of RFC 6298 §2.4.

@@ -4,7 +4,7 @@
 use super::{Finding, Subject};
 use crate::experiment::table_in;
 
-/// The smallest number of flows of which one percent is at least one flow.
+/// The smallest number of flows for which one percent is at least one flow.
 const LEAST: usize = 100;
 
 pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {

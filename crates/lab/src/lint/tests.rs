@@ -1,4 +1,4 @@
-//! Two experiments for each lint: one that draws the warning, and one just within the limit that does not.
+//! Two experiments for each lint: one that causes the warning, and one just within the limit that does not.
 
 use super::{Warning, denied};
 use crate::experiment::Document;
@@ -139,8 +139,8 @@ fn with<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     base.iter().chain(more).copied().collect()
 }
 
-/// The thresholds grow with the link rate: 200 KB at 40 Gb/s correspond to 500 KB at 100 Gb/s, and 85 KB at
-/// 10 Gb/s to 850 KB.
+/// The thresholds grow with the link rate: 200 KB at 40 Gb/s correspond to 500 KB at 100 Gb/s, and 85 KB at 10 Gb/s
+/// correspond to 850 KB at 100 Gb/s.
 #[test]
 fn thresholds_of_slow_links_on_fast_ones() {
     is_silent(&DCQCN);
@@ -247,5 +247,5 @@ fn hosts_that_relay_unasked() {
     };
     assert_eq!(lints("", "tcp-newreno"), ["relay"]);
     assert_eq!(lints(r#", "relay": true"#, "tcp-newreno"), [""; 0]);
-    assert_eq!(lints("", "r2c2"), [""; 0], "it is made for racks whose nodes forward");
+    assert_eq!(lints("", "r2c2"), [""; 0], "this transport is made for racks whose nodes forward packets");
 }

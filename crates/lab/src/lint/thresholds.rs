@@ -1,5 +1,5 @@
-//! Warns of thresholds that do not fit rates and delays: values of slow links on fast ones, marks that come after
-//! pauses or losses, and DCTCP marks too low to keep a link busy. (PFC without headroom is an error.)
+//! Warns of thresholds that do not fit rates and delays: values for slow links that are used on fast links, marks that
+//! begin only after pauses or drops, and DCTCP marks too low to keep a link busy. (PFC without headroom is an error.)
 
 use super::marks::threshold;
 use super::{Finding, Subject, bytes};
@@ -30,7 +30,7 @@ fn small<'a>(
     settings: &'a Settings,
 ) -> impl Iterator<Item = Finding> + 'a {
     let (rate, delay) = (subject.line_rate(), subject.longest_delay());
-    // Values from a publication are intended.
+    // A profile's values come from a publication, so they are intended.
     let profile = subject.prepared.experiment.scheme.profile;
     let is_published = move |key, value| profile.and_then(|profile| profile.value(part, key)) == Some(value);
     settings.iter().filter_map(move |(parameter, value)| {

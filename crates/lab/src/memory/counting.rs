@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// Bytes that this thread has allocated, less those that it has freed.
+    /// Bytes that this thread has allocated, minus the bytes that it has freed.
     static BYTES: Cell<i64> = const { Cell::new(0) };
 }
 

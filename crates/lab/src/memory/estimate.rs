@@ -1,9 +1,9 @@
 //! Estimates the memory of an experiment before it runs.
 //!
 //! The memory of the fabric is counted: the sizes of types times the numbers of links and nodes, plus the measured
-//! parts of some nodes. Flows are not known before the run. Their number at one time comes from a simple model
-//! ([`Peak`]), and the memory of each is a mean over transports. A fabric with more congestion than in the model takes
-//! more memory.
+//! parts of some nodes. Flows are not known before the run. The number of flows at one time comes from a simple model
+//! ([`Peak`]), and the memory of a flow is a mean over transports. A fabric with more congestion than in the model
+//! takes more memory.
 
 use raddle_core::{Bytes, Flow, Flows, NodeId, Time};
 use raddle_flow_sim::Split;
@@ -13,16 +13,17 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
-/// Bytes per live flow at its sender, its receiver and in the recorder: a mean of measurements with UDP (450) and TCP
-/// (650).
+/// Bytes per live flow at its sender, at its receiver and in the recorder. This is a mean of measurements with UDP (450
+/// bytes) and TCP (650 bytes).
 const A_FLOW: u64 = 550;
 
-/// Bytes per live flow in the flow engine, and per link that it crosses. Measured from 2 links per flow (PFQ on a
-/// switch, 875 bytes) to about 80 (PFQ on a torus, 4,500 bytes).
+/// Bytes per live flow in the flow engine (`A_FLUID_FLOW`), and bytes per link that the flow crosses
+/// (`A_CROSSED_LINK`). Measured for flows that cross from 2 links (PFQ on a switch, 875 bytes) to about 80 links (PFQ
+/// on a torus, 4,500 bytes).
 const A_FLUID_FLOW: u64 = 785;
 const A_CROSSED_LINK: u64 = 45;
 
-/// Upper bound assumed for the bytes of a flow that are in the network at one time.
+/// Assumed maximum of a flow's bytes in the network at one time.
 const WINDOW: u64 = 1 << 20;
 
 /// Bytes per rank for the state of its program, measured with collectives.
@@ -32,16 +33,17 @@ const A_RANK: u64 = 4 << 10;
 const ANY_RUN: u64 = 1 << 20;
 
 /// Model of the flows that are live at one time. Each host's link serves its flows one after the other. A flow starts
-/// when its sender's and its receiver's link are free, and takes its size divided by the sender's rate.
+/// when its sender's and its receiver's link are free, and lasts for its size divided by the sender's rate.
 #[derive(Debug)]
 pub(crate) struct Peak {
-    /// By node: when its link has sent, and has received, all flows so far.
+    /// Indexed by node: the time at which the node's link has sent all flows so far (`sent`), or has received them
+    /// (`received`).
     sent: Vec<Time>,
     received: Vec<Time>,
     /// For each live flow: its end, and the largest number of its bytes in the network.
     live: BinaryHeap<Reverse<(Time, u64)>>,
     in_network: u64,
-    /// Number of live flows from which on the experiment is refused in any case.
+    /// Number of live flows that alone exceed the memory. More flows need not be counted.
     most: u64,
     load: Load,
 }
@@ -65,18 +67,18 @@ impl Load {
 /// Memory per item, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Each {
-    /// Per live flow.
+    /// Memory of a live flow.
     pub(crate) flow: u64,
-    /// Per packet in the network.
+    /// Memory of a packet in the network.
     pub(crate) packet: u64,
-    /// Bytes of a flow in each packet.
+    /// Payload of a packet.
     pub(crate) payload: u64,
-    /// Largest total size of all queues, in bytes.
+    /// Largest total size of all queues.
     pub(crate) room: u64,
 }
 
 impl Default for Each {
-    /// A flow at packet level, without packets.
+    /// The memory of a flow in the packet engine. The flow has no packets.
     fn default() -> Self {
         Self { flow: A_FLOW, packet: 0, payload: 1, room: 0 }
     }
@@ -245,8 +247,8 @@ pub(super) fn show(bytes: u64) -> String {
     format!("{number:.digits$} {unit}")
 }
 
-/// The estimate of a fabric. `a_link` and `a_node` are bytes in an engine; `parts` makes the parts of a node, which are
-/// measured.
+/// The estimate of a fabric. `a_link` and `a_node` are the bytes of a link and of a node in an engine. `parts` makes
+/// the parts of a node, and their memory is measured.
 pub(crate) fn fabric<T>(
     topology: &Topology,
     [a_link, a_node]: [usize; 2],
@@ -266,8 +268,8 @@ pub(crate) fn fabric<T>(
 /// Number of nodes whose parts are measured, and of flows whose links are counted.
 const SAMPLES: usize = 16;
 
-/// Bytes of the parts of all these nodes, from a sample. The excess of the first node over the others is shared by all
-/// nodes, and counts once.
+/// Bytes of the parts of all these nodes, estimated from a sample. If the first node of the sample needs more memory
+/// than the others, the excess is memory that all nodes share, so it is added only once.
 fn sample<T>(nodes: &[NodeId], parts: &mut impl FnMut(NodeId) -> T) -> u64 {
     let chosen = nodes.iter().step_by(nodes.len().div_ceil(SAMPLES).max(1));
     let mut kept = Vec::with_capacity(SAMPLES + 1);

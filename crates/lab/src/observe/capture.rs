@@ -1,4 +1,4 @@
-//! Packet captures: the choice of links, and their packets in the order in which they leave.
+//! Packet captures: the choice of links, and the packets of these links in the order in which they leave.
 
 use crate::Error;
 use crate::experiment::{Cause, Pcap};
@@ -77,8 +77,8 @@ pub(crate) struct Capture {
     writer: PcapngWriter,
     /// Interface number by link; set only for captured links.
     interfaces: Vec<Option<u32>>,
-    /// Packets that have not left yet: engines report a packet when a port accepts it. The key is the time at which it
-    /// leaves, its link, and the number of packets accepted before.
+    /// Packets that have not left yet: engines report a packet when a port accepts it. The key is the time at which the
+    /// packet leaves, its link, and the number of packets accepted before.
     waiting: BTreeMap<(Time, LinkId, u64), Waiting>,
     accepted: u64,
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Default simulated time between two deadlock checks. It is much longer than any pause that ends.
+/// Default simulated time between two deadlock checks. It is much longer than any pause that is not part of a deadlock.
 pub(crate) const WATCHDOG: Duration = Duration::from_ms(10);
 
 /// A row for each link with flow control, of a run that ended at `now`.
@@ -62,7 +62,7 @@ pub(crate) fn refuse_losses(
     Err(Error::Run(what))
 }
 
-/// The error about a deadlock: a cycle of links, each of which waits for the next.
+/// The error about a deadlock: a cycle of links, each of which waits for the next link in the cycle.
 pub(crate) fn deadlock(cycle: &[LinkId], topology: &Topology, now: Time) -> Error {
     let mut nodes: Vec<String> =
         cycle.iter().filter_map(|&link| Some(topology.link(link)?.from.to_string())).collect();
@@ -84,16 +84,16 @@ pub(crate) struct Pauses {
     share_max: f64,
     /// Largest number of bytes that packets from one link took in the receiving node's memory.
     peak_memory: u64,
-    /// One entry for each distance in links from the nearest host, hosts first.
+    /// One entry for each level, from hosts up. The level of a node is its distance in links from the nearest host.
     levels: Vec<Level>,
-    /// Number of links in a row over which pauses spread, if their origin is known.
+    /// Length of the chain of links over which pauses spread; `None` if their origin is unknown.
     spread: Option<u32>,
 }
 
 /// Totals of flow control at ports of nodes with the same distance from the nearest host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Level {
-    /// Number of ports, and number of them paused at least once.
+    /// Number of ports (`links`), and number of ports that were paused at least once (`paused_links`).
     links: usize,
     paused_links: usize,
     /// Number of pauses that these ports sent to their neighbours.
@@ -101,7 +101,7 @@ struct Level {
 }
 
 impl Pauses {
-    /// The totals over a fabric's links; `None` if they have no flow control.
+    /// The totals over a fabric's links; `None` if the links have no flow control.
     pub(crate) fn of(rows: &[FlowControlRecord], topology: &Topology) -> Option<Self> {
         let shares: Vec<f64> = rows.iter().map(|row| row.paused_share).collect();
         Some(Self {
@@ -170,9 +170,9 @@ fn distances_from_hosts(topology: &Topology) -> Vec<Option<usize>> {
     distances
 }
 
-/// Number of paused links in a row, counted from the origin of congestion. The origins are nodes that paused others and
-/// were not paused themselves. Returns `None` if there is none. Each link counts by its shortest distance from an
-/// origin.
+/// Length of the chain of paused links that starts at the origin of congestion. The origins are nodes that paused
+/// others and were not paused themselves. Returns `None` if there is no origin. A link's place in the chain is its
+/// shortest distance from an origin.
 fn spread(rows: &[FlowControlRecord]) -> Option<u32> {
     let mut paused: Vec<(u32, u32)> =
         rows.iter().filter(|row| row.paused_ps > 0).map(|row| (row.to, row.from)).collect();
@@ -200,10 +200,10 @@ impl fmt::Display for Pauses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { links, paused_links, pauses, peak_memory, .. } = self;
         let [mean, max] = [self.share_mean, self.share_max].map(|share| share * 100.0);
-        writeln!(f, "pauses       {pauses}, of {paused_links} links among {links}")?;
+        writeln!(f, "pauses       {pauses}, on {paused_links} of {links} links")?;
         write!(
             f,
-            "paused share {mean:.2}% of a link's time on average, {max:.2}% of the most paused one's; "
+            "paused share {mean:.2}% of the run for a link on average, {max:.2}% for the most paused link; "
         )?;
         write!(f, "at most {peak_memory} B of memory used at a port")?;
         if *pauses > 0 {
@@ -275,8 +275,8 @@ mod tests {
         ];
         let rows = records(&accounts, &star, Time::ZERO + Duration::from_ms(4));
         let text = Pauses::of(&rows, &star).expect("links with flow control").to_string();
-        assert!(text.contains("4, of 1 links among 2"), "{text}");
-        assert!(text.contains("12.50% of a link's time on average, 25.00% of the most"), "{text}");
+        assert!(text.contains("4, on 1 of 2 links"), "{text}");
+        assert!(text.contains("12.50% of the run for a link on average, 25.00% for the most"), "{text}");
         assert!(Pauses::of(&[], &star).is_none());
     }
     #[test]
@@ -290,7 +290,7 @@ mod tests {
             let account = FlowControlAccount { paused: Duration::from_ms(1), ..Default::default() };
             (link(&tree, from.0, to.0), account)
         };
-        // The root is congested and pauses the link from below, and the pauses spread to the links below that.
+        // The root is congested and pauses the link from below. The pauses then spread to the links further down.
         let mut accounts: Vec<_> = path.windows(2).map(|pair| paused(pair[0], pair[1])).collect();
         let root = link(&tree, path[3].0, path[2].0);
         accounts.push((root, FlowControlAccount { pauses: 4, ..Default::default() }));

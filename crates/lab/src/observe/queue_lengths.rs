@@ -8,8 +8,8 @@ use raddle_topology::Topology;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Samples the queues of chosen ports at every multiple of an interval after the start, as long as events remain. Each
-/// sample is passed to `take`.
+/// Samples the queues of chosen ports at every multiple of an interval, counted from the start, as long as events
+/// remain. Each sample is passed to `take`.
 pub(crate) struct QueueLengths<'a> {
     interval: Duration,
     links: BTreeSet<LinkId>,

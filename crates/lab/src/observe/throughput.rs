@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Counts a flow's packets when they leave for their last link, and the bytes delivered in order as receivers report
-/// them. It stores one row for each flow and interval in which something happened.
+/// them. Stores one row for each flow and interval with a change.
 pub(crate) struct Throughput {
     interval: Duration,
     topology: Arc<Topology>,
@@ -22,14 +22,15 @@ pub(crate) struct Throughput {
 /// The state of a flow until it is delivered.
 #[derive(Debug, Default)]
 struct Live {
-    /// The last report of its receiver.
+    /// The last report of the flow's receiver.
     told: Told,
     /// For each switch that the flow has crossed: the switch, the position in the flow of the last packet to leave it,
     /// and the link by which that packet left.
     left: Vec<(NodeId, u64, LinkId)>,
 }
 
-/// The last report of a receiver: its time, and the progress at the beginning of the interval of that report.
+/// The last report of a receiver: the time of the report, and the flow's progress at the beginning of the interval that
+/// contains this time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Told {
     at: Time,
@@ -52,7 +53,7 @@ impl Throughput {
         Self { interval, topology, live: FxHashMap::default(), bins: BTreeMap::new() }
     }
 
-    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` knows the packet's flow.
+    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` gives the packet's flow.
     pub(crate) fn count(&mut self, sent: Time, link: LinkId, packet: &Packet, recorder: &Recorder) {
         let Some(FlowRange { key, position, .. }) = packet.range() else { return };
         let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
@@ -75,7 +76,7 @@ impl Throughput {
                 let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
                 let live = self.live.entry(flow).or_default();
                 let told = std::mem::replace(&mut live.told, Told { at: now, in_order, late });
-                // A report describes the interval of the report before it: the receiver sends it with the first packet
+                // A report describes the interval of the previous report: the receiver sends it with the first packet
                 // of the next interval.
                 let bin = self.bin(told.at, flow);
                 bin.in_order = Some(in_order - told.in_order);
@@ -115,9 +116,9 @@ impl Throughput {
 }
 
 impl Live {
-    /// Notes that the flow's packet at `position` leaves a switch by `link`. Returns whether the port differs from that
-    /// of the previous packet. Queues differ in length, so packets sent earlier may still leave by the old port after
-    /// the switch has changed to a new one. Overtaken packets are therefore ignored.
+    /// Notes that the flow's packet at `position` leaves a switch by `link`. Returns whether this port differs from the
+    /// port of the previous packet. Queues differ in length, so packets sent earlier may still leave by the old port
+    /// after the switch has changed to a new port. Overtaken packets are therefore ignored.
     fn changes_port(&mut self, switch: NodeId, position: Position, link: LinkId) -> bool {
         let Some(left) = self.left.iter_mut().find(|left| left.0 == switch) else {
             self.left.push((switch, position.unwrapped(0), link));
@@ -155,7 +156,7 @@ mod tests {
         let ideal = Ideal { fct: Duration::from_us(1), hops: 6, line_rate: Rate::from_gbps(10) };
         let mut recorder = Recorder::new(&[flow].into(), move |_| ideal);
         assert_eq!(recorder.report(Time::ZERO, flow.src, Report::Opened { flow: flow.id, key: KEY }), None);
-        // Links up from the first host's switch, then the link down to the last host.
+        // The links up from the first host's switch, then the link down to the last host.
         let (_, up) = tree.links_from(flow.src).next().expect("a host has a link");
         let above = tree.links_from(up.to).filter(|(_, link)| !tree.is_host(link.to));
         let last = tree.links().find(|(_, link)| link.to == flow.dst);

@@ -19,9 +19,9 @@ struct Uplink {
     number: u32,
 }
 
-/// Counts the bytes sent on each uplink in intervals of equal length from the start. A packet counts in the interval in
-/// which its last bit leaves. Memory: 8 bytes per uplink for each switch and interval in which the switch sent
-/// something upward.
+/// Counts the bytes sent on each uplink in intervals of equal length from the start. A packet is counted in the
+/// interval in which its last bit leaves. Memory: 8 bytes per uplink for each switch and interval in which the switch
+/// sent something upward.
 pub(crate) struct Uplinks {
     interval: Duration,
     switches: Vec<Switch>,
@@ -32,7 +32,7 @@ pub(crate) struct Uplinks {
 }
 
 impl Uplinks {
-    /// Samples every switch with two or more uplinks; `None` if there is none.
+    /// Samples every switch with two or more uplinks; `None` if there is no such switch.
     pub(crate) fn of(topology: &Topology, interval: Duration) -> Option<Self> {
         let tiers = tiers(topology);
         let mut links = vec![None; topology.link_slots()];

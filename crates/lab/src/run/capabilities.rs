@@ -1,5 +1,5 @@
-//! The features that each engine supports. This is the only place that says so. The packet engine supports every
-//! feature except those that belong to one other engine, such as the flow engine's grid and the live engine's dilation.
+//! The features that each engine supports. No other module lists them. The packet engine supports every feature except
+//! those that belong to one other engine, such as the flow engine's grid and the live engine's dilation.
 
 use crate::experiment::EngineKind;
 use crate::run::prepare::Prepared;
@@ -7,7 +7,7 @@ use raddle_schemes::scheme::View;
 
 /// A feature that an experiment may ask for and that some engines lack.
 struct Feature {
-    /// The key by which the experiment asks for it.
+    /// The key with which the experiment asks for the feature.
     key: &'static str,
     is_asked: fn(&Prepared) -> bool,
     /// For each engine the reason why it lacks the feature.
@@ -190,17 +190,17 @@ const FEATURES: &[Feature] = &[
 
 /// A feature that the experiment asks for and that its engine lacks.
 pub(crate) struct Lacking {
-    /// The key by which the experiment asks for it.
+    /// The key with which the experiment asks for the feature.
     pub(crate) key: &'static str,
-    /// The reason why the engine lacks it.
+    /// The reason why the engine lacks the feature.
     pub(crate) why: String,
     /// A correction for the user.
     pub(crate) hint: String,
 }
 
-/// The engines that heed the key of that dotted name, if not all do; otherwise none.
+/// The engines that support the key with this dotted name; empty if all engines support the key.
 pub(crate) fn engines_of(key: &str) -> Vec<EngineKind> {
-    // Of these tables, only some values are not for all engines.
+    // The features of `workload` and `scheme` concern particular values. All engines support the tables themselves.
     let feature =
         FEATURES.iter().find(|feature| feature.key == key && !["workload", "scheme"].contains(&key));
     let heeds = |feature: &Feature| {

@@ -1,18 +1,18 @@
-//! Work that must not be cut off by an interruption. Such work checks for the interruption itself and leaves its files
-//! in order.
+//! Work that must not be cut off by an interruption (graceful work). It checks for the interruption itself and leaves
+//! its files in order.
 //!
 //! All other work (reading inputs, building a topology, checking flows) leaves nothing behind, so a process that does
-//! only such work can exit at once.
+//! only other work can exit at once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of pieces of work begun.
+/// Number of pieces of graceful work that have begun.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// Number of pieces of work ended.
+/// Number of pieces of graceful work that have ended.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// A piece of such work. It lasts from [`Graceful::begin`] until this value is dropped.
+/// A piece of work that must not be cut off. It lasts from [`Graceful::begin`] until this value is dropped.
 pub(crate) struct Graceful(());
 
 impl Graceful {

@@ -22,11 +22,11 @@ use std::sync::Arc;
 pub struct Share {
     /// The nodes that this process runs.
     pub nodes: Range<u32>,
-    /// The address at which the processes meet.
+    /// The address at which the processes connect to each other.
     pub meeting: Meeting,
-    /// True if this is the host process: the others connect to it, and it keeps all results.
+    /// True if this is the host process. The other processes connect to the host process, and it keeps all results.
     pub is_host: bool,
-    /// A secret shared by all processes. It may be empty if they meet at a Unix socket.
+    /// A secret shared by all processes. It may be empty if the processes connect at a Unix socket.
     pub secret: Vec<u8>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn run<'a>(
 /// Runs this process's share of a rack. The host process keeps the results.
 ///
 /// # Errors
-/// If the processes do not meet, or the host process leaves before the end.
+/// If the processes cannot connect to each other, or the host process leaves before the end.
 pub fn join(mut prepared: Prepared, control: Control<'_>) -> Result<Shared, Error> {
     let _graceful = Graceful::begin();
     let mut watch = Watch::new(control, &prepared);
@@ -112,7 +112,7 @@ impl Observer for PassesAllOn {
     const FORWARDED: bool = true;
 }
 
-/// The rack, or this process' share of it.
+/// The rack, or this process's share of the rack.
 #[allow(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
 fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Rack, Error> {
     let topology = Arc::clone(&prepared.topology);
@@ -202,7 +202,7 @@ fn load(prepared: &Prepared, hosts: &[LinuxHost]) -> Result<Load, Error> {
     Load::new(hosts, &flows, &congestion).map_err(|error| Error::Run(error.to_string()))
 }
 
-/// Creates the namespaces of this process's hosts. Their programs can reach those at all other hosts.
+/// Creates the namespaces of this process's hosts. Programs in a namespace can reach programs at all other hosts.
 fn linux_hosts(prepared: &Prepared, rack: &mut Rack) -> Result<Vec<LinuxHost>, Error> {
     let Some(interface) = interface(prepared) else { return Ok(Vec::new()) };
     let refused = |error: NoNamespace| {

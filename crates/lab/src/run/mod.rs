@@ -53,7 +53,7 @@ pub struct RunState {
     pub flows: u64,
     /// The simulated time limit of the run.
     pub limit: Option<Time>,
-    /// Wall-clock seconds so far.
+    /// Wall-clock duration of the run so far, in seconds.
     pub seconds: f64,
 }
 
@@ -91,11 +91,11 @@ pub struct Control<'a> {
 pub struct Outcome {
     /// One row per directed link.
     pub links: Vec<LinkRecord>,
-    /// One row per non-empty bin of each port's queue histogram, if the experiment asks for it.
+    /// One row per non-empty bin of each port's queue histogram, if the experiment asks for these records.
     pub queues: Vec<QueueRecord>,
-    /// Samples of how unevenly switches used their uplinks, if the experiment asks for it.
+    /// Samples of how unevenly switches used their uplinks, if the experiment asks for these records.
     pub imbalance: Vec<ImbalanceRecord>,
-    /// Throughput of each flow in each interval, if the experiment asks for it.
+    /// Throughput of each flow in each interval, if the experiment asks for these records.
     pub throughput: Vec<ThroughputRecord>,
     /// One row per directed link with flow control.
     pub flow_control: Vec<FlowControlRecord>,
@@ -105,7 +105,7 @@ pub struct Outcome {
     pub totals: TotalsRecord,
     /// The digest of all rows.
     pub digest: Digest,
-    /// Number of flows, both of the workload and begun by programs.
+    /// Number of flows: flows of the workload, and flows that programs began.
     pub flows: u64,
     /// Number of flows delivered.
     pub delivered: u64,
@@ -119,7 +119,7 @@ pub struct Outcome {
     pub unmatched: u64,
     /// Measured fidelity of a live run.
     pub fidelity: Option<Fidelity>,
-    /// Wall-clock seconds.
+    /// Wall-clock duration of the run, in seconds.
     pub seconds: f64,
 }
 
@@ -169,7 +169,7 @@ impl Outcome {
 }
 
 /// The wall clock, used for progress and time limits. No result depends on it.
-#[expect(clippy::disallowed_methods, reason = "progress is shown against the wall clock")]
+#[expect(clippy::disallowed_methods, reason = "progress reports use the wall clock")]
 pub(crate) fn wall_clock() -> Instant {
     Instant::now()
 }
@@ -246,14 +246,14 @@ pub(crate) struct Ended<'a> {
     pub(crate) complete: bool,
     /// A text for each host that still waits for something.
     pub(crate) waiting: Vec<String>,
-    /// Number of retransmissions of flows still open at the end: the host, the flow's key, the count.
+    /// Number of retransmissions of flows still open at the end: the host, the flow's key and the number.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
     /// Measured fidelity of a live run.
     pub(crate) fidelity: Option<Fidelity>,
 }
 
 impl<'a> Ended<'a> {
-    /// The results that every engine has. An engine with more results adds them.
+    /// The results that every engine has. An engine with further results adds them.
     pub(crate) fn new(
         gather: Gather<'a>,
         totals: Totals,
@@ -276,7 +276,7 @@ impl<'a> Ended<'a> {
     }
 }
 
-/// [`Application::waits_for`] of every node's program.
+/// Collects [`Application::waits_for`] from the program of every node.
 pub(crate) fn waiting<'h>(
     topology: &Topology,
     application: impl Fn(NodeId) -> Option<&'h dyn Application>,
@@ -284,7 +284,7 @@ pub(crate) fn waiting<'h>(
     topology.nodes().filter_map(|node| application(node)?.waits_for()).collect()
 }
 
-/// [`Host::retransmissions`] of every node's host.
+/// Collects [`Host::retransmissions`] from the host of every node.
 pub(crate) fn retransmissions<'h>(
     topology: &Topology,
     host: impl Fn(NodeId) -> Option<&'h dyn Host>,
@@ -398,7 +398,7 @@ fn advance<O: Observer>(
     }
 }
 
-/// One row for each non-empty bin.
+/// One row for each non-empty bin of the histograms.
 fn queues(depths: &[(LinkId, QueueDepths)]) -> Vec<QueueRecord> {
     let bins = |&(link, depths): &(LinkId, QueueDepths)| {
         let counted = (0_u32..).zip(depths.0).filter(|&(_, packets)| packets > 0);

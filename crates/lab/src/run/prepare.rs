@@ -76,7 +76,7 @@ impl Own {
     }
 }
 
-/// The parts of ports that the experiment chooses in addition to the transport's.
+/// The parts of ports that the experiment chooses in addition to the transport's own parts.
 #[derive(Default)]
 pub(crate) struct PortParts {
     queue: Option<Queues>,
@@ -105,7 +105,7 @@ impl Document {
     /// Reads the experiment, builds its fabric, flows and scheme, and checks that they fit together.
     ///
     /// # Errors
-    /// If anything is wrong: the first problem found.
+    /// The first problem that is found.
     pub fn prepare(&self) -> Result<Prepared, Problem> {
         let (document, notes) = self.without_aliases();
         let mut prepared = document.prepare_plain()?;
@@ -113,7 +113,7 @@ impl Document {
         Ok(prepared)
     }
 
-    /// Prepares an experiment without aliases. There are no warnings yet.
+    /// Prepares an experiment whose aliases have been replaced. The result has no warnings yet.
     fn prepare_plain(&self) -> Result<Prepared, Problem> {
         let mut experiment = Experiment::read(self)?;
         let memory = self.memory.map(Limit::of_user).or_else(Limit::of_system);
@@ -190,8 +190,8 @@ impl Document {
         self.check_hosts(&prepared)?;
         if prepared.experiment.engine.watchdog.is_some() && prepared.experiment.scheme.flow_control.is_none()
         {
-            let what =
-                "`watchdog` needs flow control: without it, links do not wait for each other".to_owned();
+            let what = "`watchdog` needs flow control: links without flow control do not wait for each other"
+                .to_owned();
             let cause = Cause::Contradiction {
                 what,
                 hint: "leave `watchdog` out, or choose `flow_control` in [scheme]".to_owned(),
@@ -253,7 +253,8 @@ impl Document {
                 };
                 let (a_link, a_node, a_packet) = match kind {
                     EngineKind::Packet => (
-                        // The set-ups of ports are freed before statistics are gathered.
+                        // The set-ups of ports are freed before statistics are gathered, so only the larger of the two
+                        // counts.
                         Simulation::<()>::BYTES_A_LINK + size_of::<PortSetup>().max(size_of::<LinkStats>()),
                         Simulation::<()>::BYTES_A_NODE,
                         Simulation::<()>::BYTES_A_PACKET as u64,
@@ -277,7 +278,8 @@ impl Document {
             }
         };
         let tables = TableWriter::<LinkRecord>::buffer_bytes(links) + links * size_of::<LinkRecord>() as u64;
-        // The tables of links are written after the engine has been freed.
+        // The tables of links are written after the engine has been freed, so only the excess over the engine's memory
+        // counts.
         let more = tables.saturating_sub(fabric.fabric_bytes);
         let record_bytes = TableWriter::<FlowRecord>::buffer_bytes(rows).max(more);
         Ok(Estimate { record_bytes, ..fabric.with_load(load, program.ranks, each) })
@@ -292,7 +294,8 @@ impl Document {
         Err(Problem::at(&place(&self.root, key), Cause::OutOfRange { what, hint }))
     }
 
-    /// Refuses a hello period that is too short for the links: there must be quiet time between hellos.
+    /// Refuses a hello period that is too short for the links: links must be free of hello messages for part of the
+    /// time.
     fn check_hellos(&self, period: Duration, topology: &Topology) -> Result<(), Problem> {
         let on_link = |(_, link): (_, &Link)| link.delay + link.rate.time_for(LONGEST_OF_DISCOVERY);
         let least = topology.links().map(on_link).max().unwrap_or_default() * HELLO_TIMES;
@@ -317,7 +320,7 @@ impl Document {
                 ("workload", what, "leave [workload] out, or choose hosts = \"scheme\" in [engine]")
             }
             (Some(_), false) if job.is_some() || survey.is_paced => {
-                let what = "hosts in namespaces can only send flows whose data is complete when they start";
+                let what = "hosts in namespaces can only send flows with all data available at the start";
                 (
                     "workload",
                     what,
@@ -325,7 +328,7 @@ impl Document {
                 )
             }
             (None, true) => {
-                let what = "the workload is missing; the hosts of the scheme need one";
+                let what = "the workload is missing; the hosts of the scheme need a workload";
                 ("engine.hosts", what, "add [workload], or choose hosts = \"namespaces\"")
             }
             _ => return Ok(()),
@@ -367,7 +370,7 @@ impl Document {
         }
         if own.queues && limited {
             let what = format!("`{name}` uses its own queues, which support neither limits nor marks");
-            return contradiction("scheme.queue", what, "leave all keys of `queue` but `kind` out");
+            return contradiction("scheme.queue", what, "leave out all keys of `queue` except `kind`");
         }
         Ok(())
     }
@@ -387,11 +390,11 @@ fn discover(parts: &mut Built, topology: &Topology, period: Duration) {
 const LONGEST_OF_DISCOVERY: Bytes = Bytes(300);
 
 /// Shortest hello period, as a multiple of the time that the longest discovery packet takes over a link. At least half
-/// of the period must be free of hellos.
+/// of the period must be free of hello messages.
 const HELLO_TIMES: u64 = 4;
 
-/// True if kernels replace this transport's hosts if hosts are namespaces. A transport with its own forwarders carries
-/// the kernels' byte streams instead.
+/// True if the kernels of namespaces replace this transport's hosts. With a transport that has its own forwarders, the
+/// forwarders carry the kernels' byte streams instead.
 const fn sends_frames(transport: &Transport) -> bool {
     matches!(transport.make, Make::Hosts(_))
 }
@@ -400,7 +403,8 @@ impl Prepared {
     /// The same experiment with only a share of the rack in this process.
     ///
     /// # Errors
-    /// If the experiment is not for the live engine, or its workload is a program: all ranks run in one process.
+    /// If the experiment is not for the live engine. Also if its workload is a program, since all ranks of a program run
+    /// in one process.
     pub fn shared(mut self, share: Share) -> Result<Self, Error> {
         let refusal = |what: &str, hint: &str| Error::Usage { what: what.to_owned(), hint: hint.to_owned() };
         if self.experiment.engine.kind != EngineKind::Live {
@@ -441,7 +445,8 @@ impl Prepared {
         self.experiment.engine.hosts.is_some() && sends_frames(&self.experiment.scheme.transport)
     }
 
-    /// True if the hosts' kernels send the flows of the workload, in contrast to the flows of users' programs.
+    /// True if the hosts' kernels send the flows of the workload. False if the kernels carry the flows of users'
+    /// programs.
     pub(crate) fn loads_kernels(&self) -> bool {
         self.sends_frames() && !self.experiment.workload.is_of_programs()
     }
@@ -534,7 +539,7 @@ impl Prepared {
         self.survey.facts
     }
 
-    /// The rule by which flows are cut into packets.
+    /// The rule that divides flows into packets.
     pub(crate) fn framing(&self) -> Framing {
         let LinkLayer { overhead, least, .. } = self.topology.link_layer();
         Framing { payload: self.parts.mtu, header: self.parts.header_bytes, overhead, least }

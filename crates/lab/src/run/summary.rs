@@ -51,9 +51,9 @@ struct Class {
     flows: u64,
     /// Flows that started and did not finish.
     unfinished: u64,
-    /// In microseconds.
+    /// FCTs in microseconds.
     fct_us: Statistics,
-    /// FCT over the ideal FCT.
+    /// Slowdowns: FCT divided by the ideal FCT.
     slowdown: Statistics,
     /// Mean over flows of size divided by FCT.
     goodput_gbps: Option<f64>,
@@ -121,7 +121,7 @@ struct Deadlines {
 }
 
 impl Deadlines {
-    /// Null if no flow has a deadline.
+    /// The results as JSON; null if no flow has a deadline.
     fn json(self) -> Value {
         if self.flows == 0 { Value::Null } else { json!({ "flows": self.flows, "met": self.met }) }
     }
@@ -288,7 +288,7 @@ pub struct Summary {
     deadlines: Deadlines,
     /// p50, p99 and maximum, over ports, of each port's peak queue.
     peak_queue_bytes: [Option<f64>; 3],
-    /// Number of these ports.
+    /// Number of ports with a measured peak queue.
     peak_queue_ports: usize,
     /// For each tier of switches: the tier, the number of imbalance samples, and their mean. Empty if not sampled.
     imbalance: Vec<(u32, usize, f64)>,
@@ -311,7 +311,7 @@ impl Summary {
         self.outcome.fidelity.is_none_or(|fidelity| fidelity.verdict == Verdict::Faithful)
     }
 
-    /// The error with which a command ends if the run delivered nothing. The records are whole nevertheless.
+    /// The error with which a command ends if the run delivered nothing. The records are complete nevertheless.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         self.outcome.undelivered.as_ref().map(Undelivered::error)
@@ -384,9 +384,9 @@ impl Summary {
 
 /// Explains the table's columns.
 const DEFINITIONS: &str = "
-FCT: from the hand-over to the transport to the last byte delivered in order; percentiles by nearest rank, of n = `flows`.
-Slowdown: FCT over that of the flow alone on one shortest path; a flow that uses several at once can beat it.
-Goodput: application bits over FCT, mean over flows.
+FCT: time from the hand-over to the transport until the last byte is delivered in order. Percentiles by nearest rank, over n = `flows`.
+Slowdown: FCT divided by the FCT of the flow alone on one shortest path. It can be below 1 for a flow that uses several paths at once.
+Goodput: application bits divided by FCT, mean over flows.
 
 ";
 
@@ -434,13 +434,13 @@ impl fmt::Display for Summary {
         } else {
             writeln!(
                 f,
-                "offered      mean size {mean_size:.0} B; host load {host}, of the rates of the hosts' links; all links {fabric}"
+                "offered      mean size {mean_size:.0} B; host load {host} of the hosts' link rates; all links {fabric}"
             )?;
             if network_load.is_some() {
                 let load = percent(*network_load);
                 writeln!(
                     f,
-                    "             bisection load {load}, of the rate of the narrowest level of switches"
+                    "             bisection load {load} of the rate of the narrowest level of switches"
                 )?;
             }
         }
@@ -456,7 +456,7 @@ impl fmt::Display for Summary {
         }
         write!(f, "drops        {}", drops.total())?;
         if drops.handshake > 0 {
-            write!(f, ", {} of them of handshakes", drops.handshake)?;
+            write!(f, ", {} of them handshake packets", drops.handshake)?;
         }
         writeln!(f)?;
         writeln!(f, "seed         {}", self.seed)?;
@@ -480,10 +480,10 @@ impl Summary {
     }
 }
 
-/// Formats rows of cells as a table. The first row is the heading. A column is aligned right if at least half of its
-/// cells are numbers. All other columns, and the first one, are aligned left.
+/// Formats rows of cells as a table. The first row is the heading. The first column is aligned left. Every other column
+/// is aligned right if at least half of its cells are numbers, and left otherwise.
 #[must_use]
-#[expect(clippy::missing_panics_doc, reason = "a string takes any text")]
+#[expect(clippy::missing_panics_doc, reason = "writing to a string never fails")]
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let column = |i: usize| {
@@ -503,7 +503,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
             } else {
                 write!(line, "{gap}{cell:<width$}")
             };
-            written.expect("a string takes any text");
+            written.expect("writing to a string never fails");
         }
         text.push_str(line.trim_end());
         text.push('\n');

@@ -29,7 +29,7 @@ impl Survey {
     /// Surveys these flows. Nodes with equal numbers in `component` can reach each other.
     ///
     /// # Errors
-    /// If a flow is impossible: the first one found.
+    /// If a flow is impossible. The error is about the first such flow.
     pub(crate) fn of(
         experiment: &Experiment,
         flows: &Flows,

@@ -1,4 +1,4 @@
-//! Runs that reach their end without delivering any flow: whether that is a failure, and for which reasons.
+//! Runs that reach their end without delivering any flow: whether that is a failure, and the reasons.
 
 use crate::Error;
 use crate::run::prepare::Prepared;
@@ -18,9 +18,8 @@ pub struct Undelivered {
 }
 
 impl Undelivered {
-    /// The failure of a run that ended at `now` and delivered none of `flows`. Returns `None` if this is no failure.
-    /// That is so if no flow had started, or if the time limit ended the run before a flow could be complete or while
-    /// data moved.
+    /// The failure of a run that ended at `now` and delivered none of `flows`. Returns `None` if the run did not fail:
+    /// no flow had started, or the time limit ended the run before a flow could be complete or while data was moving.
     pub(crate) fn of(
         flows: &[FlowRecord],
         totals: &TotalsRecord,

@@ -1,4 +1,4 @@
-//! Runs that are at rest before their programs have ended. The error lists the waiting hosts and the links that were
+//! Runs that have stopped before their programs have ended. The error lists the waiting hosts and the links that were
 //! down.
 
 use crate::Error;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Largest number of waiting hosts, and of links, that an error lists.
 const MOST_NAMED: usize = 10;
 
-/// Refuses a run that is at rest at `now` while programs have not ended: no further event will happen.
+/// Refuses a run that has stopped at `now` although programs have not ended: no further event will happen.
 ///
 /// `waiting` has a text for each waiting program. `changes` are failures and repairs. `links` are the links'
 /// statistics.
@@ -39,7 +39,7 @@ pub(super) fn refuse_waiting(
     Err(Error::Run(what))
 }
 
-/// Joins the first few items of a list, and counts the others.
+/// Joins the first few items of a list, and adds the number of the remaining items.
 fn few(all: &[String]) -> String {
     let named = all[..all.len().min(MOST_NAMED)].join("; ");
     match all.len().saturating_sub(MOST_NAMED) {

@@ -21,14 +21,14 @@ use std::sync::{Mutex, PoisonError};
 /// The result of a cell.
 #[derive(Debug, Clone)]
 pub struct CellRun {
-    /// Its directory.
+    /// The directory of the cell.
     pub directory: PathBuf,
     /// The summary; `None` if the directory already held the finished run.
     pub summary: Option<Summary>,
 }
 
-/// Number of tries of a live run until one is faithful, that is, not disturbed by the machine (specifications/live.md
-/// §3).
+/// Maximum number of tries of a live run. A run is tried again until it is faithful, that is, not disturbed by the
+/// machine (specifications/live.md §3).
 const LIVE_TRIES: usize = 5;
 
 /// The folder name of a cell: its labels in lower case, joined by dashes; `run` if it has no label.
@@ -42,17 +42,18 @@ pub fn slug(name: &str) -> String {
 
 /// How to run a sweep.
 pub struct Control<'a> {
-    /// Maximum number of threads. As many cells run at a time; if there are fewer cells, each gets several threads.
+    /// Maximum number of threads. The same number of cells runs at a time. If there are fewer cells, each cell gets
+    /// several threads.
     pub threads: usize,
     /// When set, the runs stop early.
     pub stop: &'a AtomicBool,
     /// True if no further cell begins after one has failed.
     pub fail_fast: bool,
-    /// The shard whose cells these are, if other processes run the others into the same folder.
+    /// The shard to which these cells belong, if other processes run the other shards into the same folder.
     pub shard: Option<Shard>,
-    /// Gets the index of a cell and the state of its run, now and then.
+    /// Called repeatedly with the index of a cell and the state of its run.
     pub progress: &'a (dyn Fn(usize, &RunState) + Sync),
-    /// Gets the index of a cell that has ended, and its result.
+    /// Called with the index of a cell that has ended, and its result.
     pub ended: &'a (dyn Fn(usize, &CellRun) + Sync),
 }
 
@@ -110,7 +111,7 @@ pub fn sweep<'a>(
         }
         result
     };
-    // No other run may disturb a live run.
+    // A live run has the machine to itself, because other runs would disturb it.
     let is_live =
         |cell: &Cell| cell.document.experiment().is_ok_and(|cell| cell.engine.kind == EngineKind::Live);
     let threads = if cells.iter().any(is_live) { 1 } else { control.threads };
@@ -176,7 +177,7 @@ const MOST_NAME: usize = 200;
 /// The folder of each cell in `out`.
 ///
 /// # Errors
-/// If two cells would share one, or a label is not a valid folder name.
+/// If two cells would share a folder, or a label is not a valid folder name.
 pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut directories: Vec<PathBuf> = Vec::new();
     for cell in cells {
@@ -202,9 +203,9 @@ pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Er
     Ok(directories)
 }
 
-/// Calls `work` with each number below `count`, on `threads` threads. As many calls run at a time; if `count` is
-/// smaller, each call gets several threads, and their number is its second argument. Numbers that were not begun when
-/// `is_over` became true give `None`.
+/// Calls `work` with each number below `count`, on `threads` threads. If `count` is smaller than `threads`, each call
+/// gets several threads. The second argument of `work` is the number of threads for the call. Numbers that were not
+/// begun when `is_over` became true give `None`.
 ///
 /// # Errors
 /// If a call fails. The thread of that call then stops; other threads continue with the remaining numbers.
@@ -230,7 +231,7 @@ pub(crate) fn in_parallel<T: Send>(
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
-        let results = workers.into_iter().map(|worker| worker.join().expect("a worker that does not panic"));
+        let results = workers.into_iter().map(|worker| worker.join().expect("workers do not panic"));
         results.collect::<Vec<_>>().into_iter().collect::<Result<(), Error>>()
     })?;
     Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 /// The name of the sweep whose cells are replicas.
 const SEED: &str = figure::SEED;
 
-/// The folder of the table and the plots, in the folder of the sweep. A cell's folder has no underscore in its name.
+/// The folder of the table and the plots, in the folder of the sweep. It cannot be the folder of a cell, whose name has
+/// no underscore.
 const FOLDER: &str = "sweep_results";
 
 /// Keys of a summary that are not measured, or differ between equal runs.
@@ -35,11 +36,11 @@ const SHOWN: [(&str, &str, f64); 8] = [
 
 /// Explains the numbers of groups.
 const DEFINITIONS: &str = "
-n: number of runs, which differ in their seed. Numbers are means over runs; after ±: half the width of the
-95% confidence interval. Without ±: all runs agree, or there is one run.
-FCT: from the hand-over to the transport to the last byte delivered in order, of finished flows of all sizes.
-Goodput: size over FCT, mean over flows.
-Slowdown: FCT over that of the flow alone on one shortest path. Percentiles by nearest rank within each run.
+n: number of runs, which differ in their seed. Numbers are means over runs. The number after ± is half the
+width of the 95% confidence interval. A number has no ± if all runs agree, or there is one run.
+FCT: time from the hand-over to the transport until the last byte is delivered in order, over finished flows of all sizes.
+Goodput: size divided by FCT, mean over flows.
+Slowdown: FCT divided by the FCT of the flow alone on one shortest path. Percentiles by nearest rank within each run.
 ";
 
 /// A cell that has run.
@@ -65,7 +66,7 @@ struct Group<'a> {
 }
 
 impl Results {
-    /// Checks that the results of a sweep into `out` may replace the ones that are there.
+    /// Checks that the results of a sweep into `out` may replace existing results.
     ///
     /// # Errors
     /// If they may not.
@@ -137,7 +138,7 @@ impl Results {
         number(label).filter(|_| all).map_or_else(|| WideCell::Text(label.to_owned()), float)
     }
 
-    /// Cells with the same labels but for the seed, in the order of the sweep.
+    /// Groups of cells whose labels differ only in the seed, in the order of the sweep.
     fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group<'_>> = Vec::new();
         for row in &self.rows {
@@ -150,7 +151,7 @@ impl Results {
         groups
     }
 
-    /// The groups and where their cells are, as JSON.
+    /// The groups and the directories of their cells, as JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         let group = |group: &Group<'_>| {
@@ -177,14 +178,15 @@ impl Results {
 }
 
 impl Group<'_> {
-    /// The names of the numbers that its runs have.
+    /// The names of the numbers that the group's runs have.
     fn names(&self) -> Vec<String> {
         let first = self.rows.first().map(|row| &row.values);
         let numbers = first.into_iter().flatten().filter(|(_, value)| value.is_number());
         numbers.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The mean of a number over the runs that have it, and half its 95% confidence interval if there are several.
+    /// The mean of a number over the runs that have it. With several runs, also half the width of the 95% confidence
+    /// interval.
     fn number(&self, name: &str) -> Option<(f64, Option<f64>)> {
         let sample: Vec<f64> = self.rows.iter().filter_map(|row| row.values.get(name)?.as_f64()).collect();
         Some((stats::mean(&sample)?, stats::margin(&sample)))
@@ -222,12 +224,13 @@ impl fmt::Display for Results {
     }
 }
 
-/// The origin of all tables of sweeps: they follow from the runs beside them, so that any newer one replaces them.
+/// The origin of all tables of sweeps. A table is computed from the runs beside it, so a newer table may replace it.
 fn origin() -> Result<Origin, Error> {
     Origin::new("sweep", "", &[])
 }
 
-/// A number with at least three figures.
+/// Formats a number. Whole numbers and numbers from 100 on have no decimals, other numbers from 10 on have one decimal,
+/// and all others have two.
 fn figures(number: f64) -> String {
     match number.abs() {
         _ if number.fract() == 0.0 => format!("{number:.0}"),
@@ -252,8 +255,9 @@ fn cell(value: &Value) -> Option<WideCell> {
     }
 }
 
-/// Adds the numbers of a summary under flat names: those of size classes with the class at the end
-/// (`fct_p99_us_under_100_kb`), and others after the tables that hold them (`totals_data_bytes`).
+/// Adds the numbers of a summary under flat names. The name of a number of a size class ends with the class
+/// (`fct_p99_us_under_100_kb`). Any other name begins with the names of the JSON objects that contain the number
+/// (`totals_data_bytes`).
 fn flatten(flat: &mut Map<String, Value>, prefix: &str, value: &Value) {
     match value {
         Value::Object(table) => {
@@ -278,14 +282,14 @@ fn flatten(flat: &mut Map<String, Value>, prefix: &str, value: &Value) {
     }
 }
 
-/// Adds the numbers of a class of flows. Those of all flows have no ending.
+/// Adds the numbers of a class of flows. The names of the class `all` have no ending.
 fn of_class(flat: &mut Map<String, Value>, class: &str, entry: &Value) {
     let ending =
         if class == "all" { String::new() } else { format!("_{}", class.replace(' ', "_").to_lowercase()) };
     let measures =
         entry.as_object().into_iter().flatten().filter(|(key, value)| *key != "class" && !value.is_null());
     for (key, value) in measures {
-        // The number of all flows is in the summary itself.
+        // The summary itself has a key `flows` for the number of all flows.
         if key != "flows" || !ending.is_empty() {
             flat.insert(format!("{key}{ending}"), value.clone());
         }

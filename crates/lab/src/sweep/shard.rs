@@ -1,4 +1,4 @@
-//! A part of a sweep's cells, so that several processes, also of several machines, share a sweep.
+//! A part of a sweep's cells. Several processes, also on different machines, can each run one shard of the same sweep.
 
 use std::fmt;
 

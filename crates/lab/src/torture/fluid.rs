@@ -1,10 +1,10 @@
 //! An upper bound on the FCT of flows in the flow engine.
 //!
-//! A flow that gets its fair share, or its turn, always has a link on its path whose whole rate is in use. So its FCT
-//! is at most the time that each link of its path needs for all its traffic, one link after the other, plus the time
-//! that its application needs to produce its bytes. The bound doubles this, because of headroom and of rates that are
-//! updated with a delay. It also allows for the ideal FCT, and for crossing the path three times (a handshake and the
-//! data), since the path need not be a shortest one.
+//! A flow that gets its fair share, or its turn, always has a link on its path whose whole rate is in use. So the
+//! flow's FCT is at most the sum of two times. The first is the time that the links of its path need for all their
+//! traffic, one link after the other. The second is the time that the flow's application needs to produce its bytes.
+//! The bound doubles this, because of headroom and of rates that are updated with a delay. It also allows for the ideal
+//! FCT, and for crossing the path three times (a handshake and the data), since the path need not be a shortest one.
 
 use super::invariants::Seen;
 use super::ran::Ran;

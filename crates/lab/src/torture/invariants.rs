@@ -1,5 +1,5 @@
-//! The properties that every run must have, whatever the experiment. Conservation of packets, and no loss under flow
-//! control, are not here: every run checks these itself.
+//! The properties that every run must have, whatever the experiment. Every run itself checks conservation of packets,
+//! and no loss under flow control, so these are not here.
 
 use super::ran::Ran;
 use crate::Error;
@@ -45,7 +45,7 @@ fn gives_up(prepared: &Prepared) -> bool {
     prepared.warnings.iter().any(|warning| warning.lint == "rto")
 }
 
-/// Flows that have not started by the end of the run have no record.
+/// Checks that each flow has one record. Flows that have not started by the end of the run have no record.
 #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "every flow is recorded once";
@@ -68,7 +68,7 @@ fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     ))
 }
 
-/// A damaged packet may appear to belong to another flow.
+/// Checks that hosts report no unknown flows. A damaged packet may appear to belong to another flow.
 fn no_unknown_reports(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "a flow is delivered once, and hosts report only their own flows";
     let damaged = prepared.experiment.errors.as_ref().is_some_and(|errors| errors.corruption > 0.0);
@@ -94,10 +94,10 @@ fn times(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     }
 }
 
-/// Damaged packets can make a receiver believe that it has bytes that never arrived, so such runs are not checked. A
-/// flow that uses several paths at once can be faster than its ideal FCT on one path. So the ideal FCT is a lower bound
-/// only in a tree, where there is one path. Elsewhere the bound is given by the rates of the receiver's links and the
-/// propagation delays.
+/// Checks that no flow is faster than its ideal FCT. Damaged packets can make a receiver believe that it has bytes that
+/// never arrived, so runs with such packets are not checked. A flow that uses several paths at once can be faster than
+/// its ideal FCT on one path. So the ideal FCT is a lower bound only in a tree, where there is one path. Elsewhere the
+/// bound is given by the rates of the receiver's links and the propagation delays.
 fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const ALONE: &str = "no flow is faster than it would be alone";
     const POSSIBLE: &str = "no flow is faster than its hosts' links";
@@ -138,8 +138,8 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     Ok(())
 }
 
-/// At a port with an agent, the packet in service does not count towards the limit. A host's port that reports
-/// departures has no limit.
+/// Checks that no queue exceeds its limit. At a port with an agent, the packet in service does not count towards the
+/// limit. A host's port that reports departures has no limit.
 fn queues_in_limits(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "no queue is longer than its limit";
     let Some(limit) = prepared.experiment.scheme.queue.bytes else { return Ok(()) };
@@ -153,7 +153,8 @@ fn queues_in_limits(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     }
 }
 
-/// A run that ended by itself has empty queues, so all packets that ports accepted have left.
+/// Checks that no link carries more than its rate. A run that ended by itself has empty queues, so all packets that
+/// ports accepted have left.
 fn capacities(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "no link carries more than its rate";
     if !at_rest(ran, prepared) || !prepared.changes.is_empty() {

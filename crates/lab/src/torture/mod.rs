@@ -35,7 +35,7 @@ use toml::Table;
 /// The experiments to try.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The seed of the first experiment. The following ones have consecutive seeds.
+    /// The seed of the first experiment. The other experiments have the seeds that follow.
     pub seed: u64,
     /// Largest number of experiments.
     pub count: Option<u64>,
@@ -45,7 +45,7 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-/// A property that every experiment must have and that this one violates.
+/// The violation of a property that every experiment must have.
 #[derive(Debug, Clone)]
 struct Violation {
     /// The property, in the same words for every experiment that violates it.
@@ -58,7 +58,7 @@ struct Violation {
 /// An experiment that failed.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Failure {
-    /// Its seed.
+    /// The seed of the experiment.
     pub seed: u64,
     /// The property that it violates.
     pub property: &'static str,
@@ -112,10 +112,13 @@ impl Tally {
         let failed = failures.len();
         let mut text: String = failures.iter().map(|failure| format!("{failure}\n\n")).collect();
         text += &format!("{experiments} experiments: {held} hold every property, {failed} violate one\n");
-        text += &format!("{in_lockstep} ran in lockstep too, {as_fluids} on the flow engine too\n");
+        text += &format!("{in_lockstep} also ran in lockstep, {as_fluids} also ran on the flow engine\n");
         text += &format!("{cut_short} were stopped after too many events\n");
         text += &format!("{refused} were refused ({:.1}%)\n", share(*refused, *experiments));
-        text += &format!("{parts} parts were offered, {:.1}% refused", share(*parts_refused, *parts));
+        text += &format!(
+            "{parts} parts of experiments were offered, {:.1}% of them were refused",
+            share(*parts_refused, *parts)
+        );
         text
     }
 

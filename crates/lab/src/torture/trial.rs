@@ -26,7 +26,7 @@ pub(super) enum Trial {
     },
 }
 
-/// The properties that need several runs. [`invariants`] and [`fluid`] have those of a single run.
+/// The properties that compare several runs. [`invariants`] and [`fluid`] check the properties of a single run.
 mod properties {
     pub(super) const RUNS: &str = "an experiment that the checks accept runs";
     pub(super) const RESOLVED: &str = "a resolved experiment resolves to itself";
@@ -62,7 +62,7 @@ fn trial(experiment: &Table, registry: &Arc<Registry>, bench: &Bench) -> Result<
         _ => vec![Threads::Always(1)],
     };
     for threads in others {
-        // This run uses the resolved experiment, which must be equivalent to the drawn one.
+        // This run uses the resolved experiment, which must be equivalent to the drawn experiment.
         let other = ran::run(&again, threads);
         // A run is stopped only when it checks the number of events, and these points depend on the number of threads.
         if other.as_ref().is_ok_and(|ran| !ran.outcome.complete) {

@@ -114,9 +114,10 @@ pub(crate) fn linear_program() -> Witness {
         vec![flow(&[(0, 1.0), (1, 1.0), (2, 1.0)]), flow(&[(0, 1.0)]), flow(&[(1, 1.0)]), flow(&[(2, 1.0)])];
     Witness {
         quantity: "Max-min fair rates of the water-filling algorithm",
-        form: "a sequence of linear programs solved by the crate `microlp`: raise the common level, fix the flows that cannot rise, repeat",
-        experiment: "two networks of R2C2's paper and texts, and 1,000 random networks of up to 5 flows on up to 7 links with weights, demands and flows \
-                     that are split; each row shows the flow that differs most",
+        form: "a sequence of linear programs solved by the crate `microlp`: each program raises the common level, then the flows that cannot rise are fixed",
+        experiment: "an example of R2C2's paper, a parking lot, and 1,000 random networks with up to 5 flows \
+             on up to 7 links. Flows have weights and demands, and are split over links. Each row shows the flow with \
+             the largest difference",
         cases: vec![
             worst("R2C2, Figure 4", [(figure_4, vec![1.0, 1.0, 2.0, 2.0])]),
             worst("parking lot of three links", [(parking_lot, vec![1.0, 2.0, 3.0])]),

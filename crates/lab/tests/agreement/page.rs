@@ -9,12 +9,13 @@ const OPENING: &str = "\
 # Agreement with independent witnesses
 
 Each row compares a number that Raddle computes or simulates with the number of a witness that shares no code with it: a closed form, a
-bound or a linear program. The difference is a share of the witness's number. A test fails if it leaves the asserted range. Ranges
-were worked out from theory before the run that judges them; where a form failed and another one was written after that, the experiment's
-words say so. Rows that say `measured` assert nothing: there the witness leaves something out, which the experiment's words name.
+bound or a linear program. The difference is a share of the witness's number. A test fails if the difference is
+outside the asserted range. Ranges were derived from theory before the run that judges them. If a witness failed and another one was
+written after that, the description of the experiment says so. A row with `measured` asserts nothing: its witness leaves something
+out, and the description of the experiment says what.
 
-The tests of `crates/lab/tests/agreement` make this page: `RADDLE_WRITE=1 cargo test -p raddle-lab --test agreement page`. A test fails
-if the page is not current. `cargo test -p raddle-lab --test agreement NAME` runs one comparison.
+The tests of `crates/lab/tests/agreement` generate this page: `RADDLE_WRITE=1 cargo test -p raddle-lab --test agreement page`. A test
+fails if the page is not current. `cargo test -p raddle-lab --test agreement NAME` runs one comparison.
 
 | quantity | case | Raddle | witness | difference | asserted | test |
 |---|---|---|---|---|---|---|
@@ -53,13 +54,14 @@ fn page() -> String {
     for named in WITNESSES.iter() {
         for case in &named.witness.cases {
             writeln!(page, "{}", row(named.witness.quantity, named.test, case))
-                .expect("a string takes any text");
+                .expect("writing to a string never fails");
         }
     }
     page.push_str("\n## Witnesses and experiments\n\n| test | witness | experiment |\n|---|---|---|\n");
     for named in WITNESSES.iter() {
         let (form, experiment) = (named.witness.form, named.witness.experiment);
-        writeln!(page, "| `{}` | {form} | {experiment} |", named.test).expect("a string takes any text");
+        writeln!(page, "| `{}` | {form} | {experiment} |", named.test)
+            .expect("writing to a string never fails");
     }
     page
 }

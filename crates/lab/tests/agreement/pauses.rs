@@ -73,12 +73,15 @@ pub(crate) fn headroom() -> Witness {
     };
     Witness {
         quantity: "PFC: most bytes of a port's memory above XOFF",
-        form: "the fluid bound: the packet that passes XOFF, a packet that has just begun at the sender, and what arrives at line rate while the pause \
-               waits behind a packet (if the way back is busy), is serialized, and for two propagation delays (IEEE 802.1Qbb, annex O; Zhu et al. \
-               2015, §4). The engine's sender reacts at once, so no reaction time is added",
-        experiment: "packet engine, store-and-forward, a sender at line rate, a receiver with about a fiftieth of the rate, packets of 1,500 B, at least 50 \
-                     pauses; a test asserts that nothing is lost. The bound must hold; memory counts whole packets, so it may stay unused by up to a \
-                     packet, and by a twentieth more where the longest wait of a pause depends on the phase",
+        form: "the fluid bound is a sum: the packet that passes XOFF, a packet that the sender has just \
+             begun, and the bytes that arrive at line rate until the pause takes effect. This time has two \
+             propagation delays, the serialization delay of the pause and, if the way back is busy, the wait of the \
+             pause behind a packet (IEEE 802.1Qbb, annex O; Zhu et al. 2015, §4). The engine's sender reacts at once, \
+             so no reaction time is added",
+        experiment: "packet engine, store-and-forward, a sender at line rate, a receiver with about a \
+             fiftieth of the rate, packets of 1,500 B, at least 50 pauses; a test asserts that nothing is lost. The \
+             bound must hold. Memory holds whole packets, so its peak may be up to a packet below the bound. It may \
+             be a twentieth lower still, since the longest wait of a pause depends on the phase",
         cases: rows.map(case).collect(),
     }
 }

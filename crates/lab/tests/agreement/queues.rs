@@ -111,7 +111,7 @@ pub(crate) fn m_g_1() -> Witness {
     Witness {
         quantity: "M/G/1 queue: mean wait in us",
         form: "λE[S²] / (2(1 - ρ)), Pollaczek and Khinchine",
-        experiment: "as M/D/1, but packets have 300 B or 1,500 B with equal probability",
+        experiment: "the experiment of M/D/1, but with packets of 300 B or 1,500 B with equal probability",
         cases: cases.into(),
     }
 }
@@ -129,7 +129,7 @@ pub(crate) fn tandem() -> Witness {
     });
     Witness {
         quantity: "Tandem queues: mean sum of waits in us",
-        form: "M/D/1 of the slowest link alone, whatever the order (Avi-Itzhak 1965; Friedman 1965)",
+        form: "the mean wait of M/D/1 at the slowest link alone, whatever the order of the links (Avi-Itzhak 1965; Friedman 1965)",
         experiment: "packet engine, Poisson arrivals of packets of 1,500 B that cross two links one after the other, load 0.8 of a link of 6 Gbps",
         cases: cases.into(),
     }

@@ -212,17 +212,23 @@ pub(crate) fn dcqcn() -> Witness {
     let constant = [0.001, 0.002, 0.004].into_iter().flat_map(at_constant);
     Witness {
         quantity: "DCQCN: fixed point",
-        form: "the unique fixed point of the fluid model (Zhu et al. 2016, §3): one equation between a flow's rate and the probability p of a mark; the same \
-               by cycles, where the rate that a notification takes and the cycles until the next do not give back is what the target rises; N flows \
-               have C/N each, RED marks with the p of C/N, and the queue is the one at which it does",
-        experiment: "packet engine, defaults of Zhu et al. 2015 at 40 Gbps, links of 1 us, 200 ms after 50; flows alone whose packets are marked with a constant \
-                     p, or N flows at a port with RED. The fluid was to hold within 19% at constant p, and failed: it lets marks end cycles at any time, \
-                     but notifications are 50 us apart and a cycle has 55 us, so the first cycle after a notification nearly always ends and gives half of the \
-                     cut back; and its target rises from the sixth cycle on, that of the 2015 paper from the fifth. By cycles the form neglects only that \
-                     the rate varies within them, by up to α/2. Marks and queue are to be within 26%, since p goes as the cube root of the product of \
-                     the rates of increase and decrease and these may be wrong by a factor of 2. With 8 flows the queue swings up to K_max, beyond \
-                     which RED marks all packets, and all flows fall together every 2 ms. Shares of the link may have a standard deviation of a tenth: an \
-                     index of 0.99",
+        form: "the unique fixed point of the fluid model (Zhu et al. 2016, §3): one equation between a flow's \
+             rate and the probability p of a mark; the witness by cycles has no fluid: in the mean, the rise of the \
+             target rate between two notifications equals the part of a rate cut that recovery cycles do not restore. \
+             N flows have C/N each. The probability p follows from this rate, and RED marks with this p at one length \
+             of the queue",
+        experiment: "packet engine, defaults of Zhu et al. 2015 at 40 Gbps, links of 1 us, measured for 200 \
+             ms after the first 50 ms: single flows whose packets are marked with a constant p, or N flows at a port \
+             with RED. The fluid model was first asserted within 19% at constant p, and this test failed for two \
+             reasons. First, in the model a mark may end a cycle at any time. But notifications are at least 50 us \
+             apart and a cycle has 55 us, so the first cycle after a notification nearly always ends, and restores \
+             half of the rate cut. Second, the model's target rate rises from the sixth cycle on, and the target rate \
+             of the 2015 paper rises from the fifth. The witness by cycles neglects only that the rate varies within \
+             a cycle, by up to α/2. Marks and queue are asserted within 26%, since p is proportional to the cube root \
+             of the product of the rates of increase and decrease, and these may be wrong by a factor of 2. With 8 \
+             flows the queue grows up to K_max, beyond which RED marks all packets, and all flows cut their rates \
+             together every 2 ms. Shares of the link may have a standard deviation of a tenth, which gives an index \
+             of 0.99",
         cases: constant.chain([2, 4, 8].into_iter().flat_map(in_queue)).collect(),
     }
 }

@@ -25,7 +25,7 @@ const DELAY_US: f64 = 10.0;
 const ROUND_TRIP_US: f64 = 4.0 * DELAY_US + 2.0 * FULL_US + 2.0 * SMALL_US;
 const SYN_ROUND_TRIP_US: f64 = 4.0 * DELAY_US + 4.0 * SMALL_US;
 
-/// The range for counts: they must be equal.
+/// The range for counts, which must be equal to the witness's counts.
 const EXACT: RangeInclusive<f64> = 0.0..=0.0;
 
 /// Returns the range for times. The simulator rounds times to whole picoseconds.
@@ -104,7 +104,7 @@ pub(crate) fn slow_start() -> Witness {
     };
     Witness {
         quantity: "TCP, slow start: segments in a round trip",
-        form: "IW of 3 segments for an SMSS of 1,460 B, and one SMSS more for each acknowledgement, so twice as many in each round trip (RFC 5681 §3.1, eq. 2)",
+        form: "the initial window is 3 segments for an SMSS of 1,460 B. The window grows by one SMSS for each acknowledgement, so it doubles in each round trip (RFC 5681 §3.1, eq. 2)",
         experiment: "packet engine, `tcp-newreno`, two hosts at a switch, links of 10 Gbps and 10 us, `initial_window` 3; segments are counted as they are \
                      sent. Counts are exact",
         cases: (0..4).map(round).collect(),
@@ -128,8 +128,8 @@ pub(crate) fn fast_retransmit() -> Witness {
             let third = 4.0 * FULL_US + FULL_US + 4.0 * DELAY_US + 2.0 * ack;
             let name = format!("`{transport}`{}", if sack { " with SACK" } else { "" });
             let mut cases = vec![
-                case(format!("{name}: duplicates before it"), before as f64, 3.0, EXACT),
-                case(format!("{name}: time in us"), at, third, rounded()),
+                case(format!("{name}: duplicates before the retransmission"), before as f64, 3.0, EXACT),
+                case(format!("{name}: time of the retransmission in us"), at, third, rounded()),
             ];
             if !sack {
                 let ends = trace.acknowledged.iter().find(|of| of.1.ack != first).expect("recovery ends").0;
@@ -140,7 +140,7 @@ pub(crate) fn fast_retransmit() -> Witness {
                 cases.extend([
                     case(format!("{name}: new segments in fast recovery"), from(at, ends), 4.0, EXACT),
                     case(
-                        format!("{name}: new segments as it ends"),
+                        format!("{name}: new segments at the end of fast recovery"),
                         from(ends - 2e-9, ends + FULL_US),
                         1.0,
                         EXACT,
@@ -151,10 +151,11 @@ pub(crate) fn fast_retransmit() -> Witness {
         });
     Witness {
         quantity: "TCP, fast retransmit of the first of 10 segments",
-        form: "the third duplicate acknowledgement starts it; ssthresh is half of the 10 segments in flight, and the window ssthresh + 3 and one more for each of \
-               6 further duplicates, 14, so 4 new segments; then the window is ssthresh, 5, of which 4 are outstanding (RFC 5681 §3.2, steps 2 to 6; the \
-               threshold also RFC 6675 §5)",
-        experiment: "as slow start, `initial_window` 10, no limited transmit; the switch drops the first segment. Counts are exact, times whole picoseconds",
+        form: "the third duplicate acknowledgement starts the retransmission. ssthresh is 5, half of the 10 \
+             segments in flight. With 6 further duplicates, the window is ssthresh + 3 + 6 = 14, which allows 4 new \
+             segments. At the end the window is ssthresh = 5 with 4 segments outstanding, which allows 1 new segment \
+             (RFC 5681 §3.2, steps 2 to 6; the threshold also RFC 6675 §5)",
+        experiment: "the experiment of slow start, but with `initial_window` 10 and without limited transmit; the switch drops the first segment. Counts are exact, and times are whole picoseconds",
         cases: cases.into_iter().flatten().collect(),
     }
 }
@@ -185,15 +186,18 @@ pub(crate) fn retransmission_timeout() -> Witness {
     let (syn, full) = (SYN_ROUND_TRIP_US, ROUND_TRIP_US);
     let smoothed = syn * 7.0 / 8.0 + full / 8.0;
     let variation = syn / 2.0 * 3.0 / 4.0 + (full - syn) / 4.0;
-    let name = "after a SYN's measurement and one of data, in us";
+    let name = "after one measurement with a SYN and one with data, in us";
     cases.push(case(name, after(true, 2), smoothed + 4.0 * variation, rounded()));
     Witness {
         quantity: "TCP: retransmission timeout",
-        form: "1 s without a measurement, doubled by each expiry up to 60 s (RFC 6298 §2.1, 2.5, 5.5); after the first measurement R it is R + 4·R/2, and with each \
-               further R' RTTVAR = 3/4 RTTVAR + 1/4 of the difference of SRTT and R' and SRTT = 7/8 SRTT + 1/8 R' (§2.2, 2.3); it runs from the last acknowledgement of new data \
-               (§5.3)",
-        experiment: "as slow start, `initial_rto` 1 s, `min_rto` 0 in place of §2.4's 1 s; the switch drops the first 7 packets, or all from some packet on, \
-                     and the first retransmission shows the timeout. R of a full segment is 42.464 us, of a SYN 40.128 us. Times are whole picoseconds",
+        form: "the RTO is 1 s without a measurement, and each expiry doubles it up to 60 s (RFC 6298 §2.1, \
+             2.5, 5.5). After the first measurement R, the RTO is R + 4·R/2. Each further measurement R' sets RTTVAR \
+             = 3/4 RTTVAR + 1/4 abs(SRTT - R') and SRTT = 7/8 SRTT + 1/8 R' (§2.2, 2.3). The timer starts anew with \
+             the last acknowledgement of new data (§5.3)",
+        experiment: "the experiment of slow start, but with `initial_rto` 1 s, and with `min_rto` 0 in place \
+             of the 1 s of §2.4; the switch drops the first 7 packets, or all packets after some packet. The first \
+             retransmission shows the timeout. R is 42.464 us for a full segment and 40.128 us for a SYN. Times are \
+             whole picoseconds",
         cases,
     }
 }

@@ -164,13 +164,15 @@ pub(crate) fn torus() -> Witness {
         Case { name: format!("{name}, `{protocol}`"), ours, theirs: bound, within }
     };
     Witness {
-        quantity: "Saturation of an 8-ary 2-cube: rate a node in units of a link's rate",
-        form: "1/γ, where γ is the load of the busiest link if each node injects at a link's rate (Dally and Towles 2004, chapters 3 and 9, Towles and \
-               Dally 2002): k/8 for uniform traffic on shortest paths, k/4 with Valiant's routing whatever the traffic, and by counting the paths \
-               across a link for the permutations",
-        experiment: "packet engine, each node injects packets of 1,500 B at 5/4 of the bound for a time, by source routes that the protocol draws, into \
-                     unbounded queues; the rate is the packets of a node over the time until the last packet is delivered. The bound holds for \
-                     exact loads; where routes are drawn, the busiest of 256 links carries up to 6% more than the mean of 10,000 packets",
+        quantity: "Saturation of an 8-ary 2-cube: rate of a node in units of a link's rate",
+        form: "1/γ, where γ is the load of the busiest link if each node injects at a link's rate (Dally and \
+             Towles 2004, chapters 3 and 9, Towles and Dally 2002): k/8 for uniform traffic on shortest paths, and \
+             k/4 with Valiant's routing for any traffic. For the permutations, γ comes from a count of the paths \
+             across each link",
+        experiment: "packet engine, each node injects packets of 1,500 B at 5/4 of the bound for a time. The \
+             protocol draws their source routes, and queues are unbounded. The rate is the number of packets of a \
+             node divided by the time until the last packet is delivered. The bound holds for exact loads. If routes \
+             are drawn, the busiest of 256 links carries up to 6% more than the mean of 10,000 packets",
         cases: rows.into_iter().map(case).collect(),
     }
 }

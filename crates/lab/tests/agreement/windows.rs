@@ -123,9 +123,10 @@ pub(crate) fn dctcp() -> Witness {
     Witness {
         quantity: "DCTCP: queue in packets",
         form: "largest K + N and amplitude √(2N(C·RTT + K)) / 2 of N synchronized flows (Alizadeh et al. 2010, §3.3, eq. 7 to 10)",
-        experiment: "packet engine, N flows at a link of 10 Gbps, C·RTT of about 100 N packets, marks at K = 40 N packets, g = 1/16; mean over 20 pieces of \
-                     two periods each, after 200 round trips. The form is a fluid: windows count whole packets, so the top and the bottom of the \
-                     sawtooth may each be off by a packet a flow",
+        experiment: "packet engine, N flows at a link of 10 Gbps, C·RTT of about 100 N packets, marks at K = \
+             40 N packets, g = 1/16; mean over 20 pieces of two periods each, after 200 round trips. The closed form \
+             is for a fluid. Real windows have whole packets, so the top and the bottom of the sawtooth may each \
+             differ by one packet per flow",
         cases: cases.collect(),
     }
 }
@@ -162,11 +163,12 @@ pub(crate) fn queue_limit() -> Witness {
     cases.push(Case { name, ours: mean(queue.into_iter()), theirs, within: at_most(3.0 / theirs) });
     Witness {
         quantity: "TCP at a limited queue",
-        form: "the sawtooth from W/2 to W = P + B, where P is C·RTT and B the queue: it uses 3/4 (P + B)² / (P² + PB + B²) of the link if B is at most P \
-               (Lakshman and Madhow 1997); with B = P the mean window is 7/9 W, and P of it is on the links",
-        experiment: "packet engine, `tcp-newreno`, one flow at a link of 10 Gbps, P of 101 packets, at least 40 cycles. A \
-                     cycle has about W/2 round trips, of which fast recovery takes one, and the sawtooth counts whole packets at both ends: 3 packets \
-                     of W",
+        form: "the sawtooth of the window from W/2 to W = P + B, where P is C·RTT and B is the queue limit. \
+             The flow uses 3/4 (P + B)² / (P² + PB + B²) of the link if B is at most P (Lakshman and Madhow 1997). \
+             With B = P the mean window is 7/9 W, of which P packets are on the links",
+        experiment: "packet engine, `tcp-newreno`, one flow at a link of 10 Gbps, P of 101 packets, at least \
+             40 cycles. A cycle has about W/2 round trips, and fast recovery takes one of them. The sawtooth has \
+             whole packets at both ends. Together, the results may differ by 3 packets of W",
         cases,
     }
 }
@@ -222,13 +224,17 @@ pub(crate) fn periodic_loss() -> Witness {
         within: MEASURED,
     });
     Witness {
-        quantity: "TCP with periodic losses: packets a round trip",
-        form: "√(3 / 2p) for every 1/p-th packet lost (Mathis et al. 1997, eq. 3); and by rounds, with what that leaves out: the sawtooth from W/2 to W \
-               has W/2 + 1 round trips, and fast recovery takes one more of W/2 packets, so 1/p = 3/8 W² + 5/4 W packets take W/2 + 2",
-        experiment: "packet engine, `tcp-newreno`, one flow at a link of 400 Gbps whose queue drops every 1/p-th packet, segments of 8,960 B, 200 losses \
-                     after 40. The bound 2/W, W = √(8 / 3p), was meant for Mathis' form and one round trip; that failed, since the form leaves two \
-                     out. With segments of 1,460 B the window grows more slowly than by a segment a round trip: RFC 5681's eq. 3 is computed in \
-                     whole bytes, as its implementation note has it, and at 98 segments that loses half a byte of 15",
+        quantity: "TCP with periodic losses: packets per round trip",
+        form: "√(3 / 2p) for every 1/p-th packet lost (Mathis et al. 1997, eq. 3); and the witness by rounds, \
+             with the rounds that this form leaves out: the sawtooth from W/2 to W has W/2 + 1 round trips, and fast \
+             recovery has one more round trip with W/2 packets. So 1/p = 3/8 W² + 5/4 W packets take W/2 + 2 round \
+             trips",
+        experiment: "packet engine, `tcp-newreno`, one flow at a link of 400 Gbps whose queue drops every \
+             1/p-th packet, segments of 8,960 B, 200 losses after the first 40. The range 2/W, W = √(8 / 3p), was \
+             first asserted for Mathis' form and allows for one round trip. The test failed, since this form leaves \
+             out two round trips. With segments of 1,460 B the window grows by less than a segment per round trip: \
+             RFC 5681's eq. 3 is computed in whole bytes, as its implementation note says, and with 98 segments the \
+             rounding loses half a byte of 15",
         cases,
     }
 }

@@ -87,7 +87,7 @@ fn what_is_too_far_is_said() {
     let world = include_str!("worlds/bottleneck.toml").replace("fct_mean = ", "fct_mean = 0.0 # ");
     let agreement = agreement(&world);
     assert!(!agreement.holds());
-    assert!(agreement.to_string().contains("too far"), "{agreement}");
+    assert!(agreement.to_string().contains("above the limit"), "{agreement}");
     assert_eq!(agreement.json()["ok"], false);
 }
 

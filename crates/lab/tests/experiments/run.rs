@@ -155,8 +155,8 @@ fn hosts_that_wait_for_departures_and_ports_that_mark_run_alike_in_both_engines(
     }
 }
 
-/// In lockstep, queues drop and mark the same packets as in the packet engine. On the live engine, queues
-/// drop and mark some packets.
+/// In lockstep, queues drop and mark the same packets as in the packet engine. On the live engine, queues drop and mark
+/// some packets.
 #[test]
 fn queues_with_limits_and_thresholds_run_alike_in_both_engines() {
     const SWITCH: &str =
@@ -275,8 +275,8 @@ fn a_node_knows_its_own_dead_link_before_it_sends() {
     assert_eq!((flows.len(), drops.link_down + drops.no_route), (1, 0));
 }
 
-/// Hosts of these transports wait for the departure of each frame before they send the next. A plain FIFO
-/// port does not report departures, so hosts use a queue that does.
+/// Hosts of these transports wait for the departure of each frame before they send the next frame. A plain FIFO port
+/// does not report departures, so hosts use a queue that reports them.
 #[test]
 fn hosts_of_lossless_ethernet_need_no_flow_control_to_send() {
     let fabric = "topology={ kind = \"folded_clos\", leaves = 2, spines = 2, hosts_per_leaf = 4, link_rate = \"10 Gbps\", link_delay = \"100 ns\" }";
@@ -525,8 +525,8 @@ fn slowdown_is_over_a_flow_alone_with_its_handshake_and_frames() {
         "scheme.tcp-newreno.initial_window=1000",
     ];
     let (_, flows) = outcome(&document("", &[TREE, &[list], &more].concat()));
-    // The path has six links of 1 us. The handshake sends 84 B in each direction, and 685 packets follow. The
-    // last packet is smaller than a full packet and waits behind one at each hop.
+    // The path has six links of 1 us. The handshake sends 84 B in each direction, and 685 packets follow. The last
+    // packet is smaller than a full packet, and waits behind a full packet at each hop.
     let ns = 2.0 * (6_000.0 + 6.0 * 67.2) + 6_000.0 + (684.0 + 5.0) * 1_230.4 + 1_438.0 * 0.8;
     assert_eq!(flows[0].ideal_fct_ps, (ns * 1e3_f64).round() as u64);
     // The whole flow fits in the initial window, so it needs no second round trip.

@@ -1,9 +1,10 @@
 //! The cost of rate computations at a node (R2C2, §5.1, Fig. 8): the time of each computation, as a share of the
-//! interval.
+//! interval between computations.
 //!
 //! A trace of flows is replayed as one node sees it, with a tick every interval. A tick counts the flows that were
 //! active at the previous tick and are still active. Three algorithms ([`Algorithm`]) compute the rates at each tick.
-//! The time includes everything from the list of flows to the list of rates, with the routing weights.
+//! The measured time starts with a list of flows and ends with a list of rates. It includes the computation of routing
+//! weights.
 
 mod recorded;
 mod trace;
@@ -45,12 +46,12 @@ impl Algorithm {
     }
 }
 
-/// The number of computations to time for an interval.
+/// Numbers of computations to time at each interval.
 #[derive(Debug, Clone, Copy)]
 pub struct Samples {
-    /// Ticks that the efficient and the incremental algorithm compute.
+    /// Number of ticks at which the efficient and the incremental algorithm compute.
     pub ticks: usize,
-    /// Ticks that the reference computes too, evenly spread over the others.
+    /// Number of these ticks at which the reference algorithm also computes. They are evenly spread over all ticks.
     pub reference: usize,
 }
 
@@ -62,7 +63,7 @@ pub struct Replay {
     usable: Vec<f64>,
 }
 
-/// The relative difference from which on two algorithms' rates disagree.
+/// The relative difference above which the rates of two algorithms disagree.
 const DISAGREEMENT: f64 = 1e-9;
 
 impl Replay {
@@ -76,13 +77,13 @@ impl Replay {
         Self { usable: usable(&capacity, headroom), routing: Routing::new(topology), protocol }
     }
 
-    /// The time of each tick's computation, in percent of the interval `rho`, sorted; by algorithm in the order of
-    /// [`Algorithm::ALL`]. `trace` is in order of start.
+    /// Times the computation at each tick of a replay of `trace`, which is in order of start. Returns one list for each
+    /// algorithm, in the order of [`Algorithm::ALL`]. A list has the sorted times, in percent of the interval `rho`.
     ///
-    /// Ticks lie between the first tenth of the trace and its last start, or the time at which half of its flows have
-    /// ended if that is later. If one node has too few ticks, the ticks of several nodes are replayed in turn, each
-    /// with its own phase. The first tick of each node is not counted. A trace shorter than three intervals gives fewer
-    /// samples than asked for.
+    /// The replay ends when the last flow starts, or when half of the flows have ended, whichever is later. The first
+    /// tenth of this time is skipped. If one node has too few ticks, several nodes are replayed in turn, each with a
+    /// different phase of its ticks. The first tick of each node is not timed. A trace shorter than three intervals
+    /// gives fewer samples than requested.
     ///
     /// # Panics
     /// If two algorithms' rates differ by more than 1e-9, or `rho` is zero.
@@ -126,7 +127,8 @@ struct Ticks<'a> {
     trace: &'a [Lifetime],
     now: Time,
     rho: Duration,
-    /// Number of flows of the trace that have been active for an interval; `counted` has those that have not ended.
+    /// Number of flows of the trace that had started by the previous tick. `counted` has the flows among them that have
+    /// not ended.
     seen: usize,
     counted: Vec<u32>,
 }
@@ -171,7 +173,8 @@ impl<'a> Computations<'a> {
         }
     }
 
-    /// The seconds that each algorithm takes to compute the rates of the flows at these indices of the trace.
+    /// Computes the rates of the flows at these indices of the trace, and returns the seconds that each algorithm took.
+    /// `None` for the reference algorithm unless `with_reference` is set.
     fn tick(&mut self, trace: &[Lifetime], places: &[u32], with_reference: bool) -> [Option<f64>; 3] {
         let Self { replay, flows, row, water_fill, table, rates: [slow, fast, kept] } = self;
         let Replay { routing, protocol, usable } = *replay;
@@ -213,7 +216,7 @@ fn assert_agree(rates: &[f64], others: &[f64]) {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "what is measured is the time that computations take here")]
+#[expect(clippy::disallowed_methods, reason = "this function measures the wall-clock time of computations")]
 fn timed(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();

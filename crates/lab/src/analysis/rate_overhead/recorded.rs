@@ -22,7 +22,7 @@ pub struct Recorded {
     params: Params,
     seed: u64,
     nodes: Vec<(NodeId, Recording)>,
-    /// The start of the first and of the last flow. The recording ends at the latter.
+    /// The start times of the first and the last flow. The recording ends when the last flow starts.
     span: (Time, Time),
 }
 
@@ -31,13 +31,13 @@ pub struct Recorded {
 pub enum Core {
     /// This machine's core, on the real clock.
     This,
-    /// A core that is slower than this one by this factor. The recording is replayed this many times. Time jumps from
-    /// event to event, and the times of the same computation in all replays are added.
+    /// A core that is slower than this machine's core by this factor. The number of replays is equal to the factor.
+    /// Time jumps from event to event, and the times of the same computation are added over all replays.
     Slow(u32),
 }
 
-/// Largest number of replays of a node on the real clock. If the p99 of lateness exceeds an interval, the node missed
-/// computations because another process had the core, and the replay is repeated.
+/// Largest number of replays of a node on the real clock. A replay is repeated if the p99 of its lateness exceeds the
+/// interval: another process had the core, so the node missed computations.
 const TRIES: u32 = 5;
 
 /// Results of a replay, in percent of the interval between computations, sorted.
@@ -45,20 +45,20 @@ const TRIES: u32 = 5;
 pub struct Measured {
     /// The processor time of each computation.
     pub computations: Vec<f64>,
-    /// The lateness of each node on the real clock: the p99 over all its packets and timers, in its last try.
+    /// The p99 of each node's lateness on the real clock, over all packets and timers of the node in its last replay.
     pub lateness: Vec<f64>,
 }
 
 impl Recorded {
     /// Simulates an experiment up to the start of its last flow. Records the control packets that `nodes` hosts
-    /// receive; these hosts are evenly spread over the fabric. Calls `go_on` now and then, and returns `None` once it
-    /// returns `false`.
+    /// receive; these hosts are evenly spread over the fabric. Calls `go_on` repeatedly, and returns `None` once
+    /// `go_on` returns `false`.
     ///
     /// # Panics
     /// If the experiment's transport is not R2C2.
     pub fn of(prepared: &mut Prepared, nodes: usize, go_on: impl Fn() -> bool) -> Option<Self> {
         let scheme = &prepared.experiment.scheme;
-        assert_eq!(scheme.transport.info.name, "r2c2", "only R2C2's nodes hear of flows");
+        assert_eq!(scheme.transport.info.name, "r2c2", "only R2C2's nodes receive flow events");
         let seed = prepared.experiment.engine.seed;
         let topology = Arc::clone(&prepared.topology);
         let params = Params::of(&Plan::new(&topology, &scheme.routing, &scheme.settings, seed));
@@ -74,7 +74,7 @@ impl Recorded {
             if chosen.contains(&id) {
                 parts.host = parts.host.map(|host| {
                     let (host, recording) = record(host, is_control);
-                    listen.send((id, recording)).expect("the receiver is there until all nodes are made");
+                    listen.send((id, recording)).expect("the receiver exists until all nodes are made");
                     host
                 });
             }
@@ -93,8 +93,9 @@ impl Recorded {
         Some(Self { topology, params, seed, nodes, span })
     }
 
-    /// The time of every computation at the interval `rho`, node after node, without the first tenth of the recording.
-    /// A computation counts only flows that have been known for a whole interval (§5.1).
+    /// Replays the recorded nodes one after the other, and measures every computation at the interval `rho`. The first
+    /// tenth of the recording is not counted. A computation uses only flows that the node has known for a whole
+    /// interval (R2C2 §5.1).
     ///
     /// # Panics
     /// If `rho` is zero.
@@ -106,8 +107,7 @@ impl Recorded {
         let params = Params { rho, only_lasting: true, computes_idle: true, ..self.params };
         let fabric = Fabric::new(&self.topology, params);
         let host = |id| Timed { node: R2c2Node::new(&fabric, id, self.seed), times: Vec::new() };
-        // The fabric's cache of routing weights lives only as long as a node that uses it, so one node is kept for all
-        // replays.
+        // The fabric drops its cache of routing weights when no node uses it, so one node is kept for all replays.
         let keeper = host(NodeId(0));
         keeper.node.precompute_weights();
         let mut measured = Measured::default();
@@ -150,7 +150,7 @@ impl Recorded {
     }
 }
 
-/// Adds the times of the same computations in two replays.
+/// Adds up the times of each computation over two replays.
 fn add_up(mut sums: Vec<(Time, f64)>, times: Vec<(Time, f64)>) -> Vec<(Time, f64)> {
     assert_eq!(sums.len(), times.len(), "every replay of a recording computes at the same times");
     for ((due, sum), (again, seconds)) in sums.iter_mut().zip(times) {
@@ -163,7 +163,7 @@ fn add_up(mut sums: Vec<(Time, f64)>, times: Vec<(Time, f64)>) -> Vec<(Time, f64
 /// A node that measures the time of each of its computations.
 struct Timed {
     node: R2c2Node,
-    /// When each computation was due, and the processor seconds that it took.
+    /// For each computation, the time at which it was due and the processor seconds that it took.
     times: Vec<(Time, f64)>,
 }
 
@@ -186,7 +186,7 @@ impl Host for Timed {
     }
 }
 
-/// True if the packet can tell a node about other nodes' flows, or about the progress of its own.
+/// True if the packet may inform a node about other nodes' flows, or about the progress of the node's own flows.
 fn is_control(packet: &Packet) -> bool {
     !matches!(packet.header, Header::R2c2Data(_))
 }
@@ -227,7 +227,7 @@ seed = 3
     fn every_node_computes_once_an_interval() {
         let document = Document::parse("rack.toml", RACK.to_owned(), "".into()).expect("an experiment");
         let mut prepared = document.prepare().expect("a sound experiment");
-        let recorded = Recorded::of(&mut prepared, 4, || true).expect("nobody said to stop");
+        let recorded = Recorded::of(&mut prepared, 4, || true).expect("the simulation was not told to stop");
         let ids: Vec<NodeId> = recorded.nodes.iter().map(|&(id, _)| id).collect();
         assert_eq!(ids, [NodeId(0), NodeId(4), NodeId(8), NodeId(12)]);
         let flows = prepared.flows.len();

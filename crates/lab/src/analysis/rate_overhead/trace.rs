@@ -4,16 +4,16 @@ use super::Replay;
 use raddle_allocate::Incremental;
 use raddle_core::{Flow, NodeId, Time};
 
-/// A flow's ends and the time for which it is active.
+/// A flow's source and destination, and the time for which the flow is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetime {
     /// Sender.
     pub src: NodeId,
     /// Receiver.
     pub dst: NodeId,
-    /// When it starts.
+    /// Start time of the flow.
     pub start: Time,
-    /// When its last byte arrives.
+    /// Arrival time of the flow's last byte.
     pub end: Time,
 }
 
@@ -90,7 +90,8 @@ mod tests {
             let start = Time::ZERO + Duration::from_us(start);
             Flow::new(FlowId::of(i), NodeId(0), NodeId(1), Bytes(size), start)
         };
-        // At 8 Gbps a byte takes 1 ns: each flow sends alone for 1 us and at half the rate for 2 us.
+        // At 8 Gbps, one byte takes 1 ns. Each flow of 2,000 bytes sends 1,000 bytes alone in 1 us, and 1,000 bytes at
+        // half the rate in 2 us.
         let lives = replay.lifetimes(&[flow(0, 5, 2_000), flow(1, 6, 2_000)]);
         let ends: Vec<f64> = lives.iter().map(|life| life.end.as_secs_f64() * 1e6).collect();
         assert!((ends[0] - 8.0).abs() < 1e-3 && (ends[1] - 9.0).abs() < 1e-3, "{ends:?}");

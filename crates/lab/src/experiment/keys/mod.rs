@@ -74,9 +74,9 @@ pub struct Keys {
     pub path: &'static str,
     /// Description of the table.
     pub words: &'static str,
-    /// Its keys, in the order of the book.
+    /// The table's own keys, in the order in which the book lists them.
     pub keys: &'static [&'static dyn Declared],
-    /// Other declarations whose keys this table has too. Several tables share these keys.
+    /// Declarations whose keys the table has in addition to its own. Several tables share these keys.
     pub others: &'static [&'static Keys],
 }
 
@@ -117,7 +117,7 @@ pub struct Key<T> {
     need: Need,
     limit: Limit<T>,
     example: Option<&'static str>,
-    /// The role of the names that the key chooses from, for the message "unknown … `name`".
+    /// The word that messages use for the names that the key chooses from, as in "unknown routing `name`".
     chosen: &'static str,
     /// Other names for values: each alias with the value that it stands for.
     also: &'static [(&'static str, &'static str)],
@@ -130,13 +130,13 @@ pub struct Key<T> {
 /// Requirement or default of a key.
 #[derive(Debug, Clone, Copy)]
 enum Need {
-    /// The key may be left out; its description says what that means.
+    /// The key may be left out. Its description says what happens then.
     Optional,
     /// The key is required.
     Required,
     /// The default value, as TOML.
     Or(&'static str),
-    /// The default depends on other values; these words say how.
+    /// The default depends on other values. These words describe the default.
     Computed(&'static str),
 }
 
@@ -177,7 +177,7 @@ impl<T> Key<T> {
         self
     }
 
-    /// Sets words that say which value the key has if it is left out.
+    /// Sets words that describe the value of the key if it is left out.
     pub(crate) const fn computed(mut self, words: &'static str) -> Self {
         self.need = Need::Computed(words);
         self
@@ -189,7 +189,7 @@ impl<T> Key<T> {
         self
     }
 
-    /// Sets the kinds that the key chooses from. `chosen` is their role, for messages.
+    /// Sets the kinds that the key chooses from. Messages call the kinds `chosen`, as in "unknown `chosen`".
     pub(crate) const fn of(mut self, chosen: &'static str, kinds: &'static [Kind]) -> Self {
         (self.chosen, self.kinds) = (chosen, kinds);
         self
@@ -201,8 +201,8 @@ impl<T> Key<T> {
         self
     }
 
-    /// Sets the names from the registry that the key chooses from, each with a one-line description. `chosen` is their
-    /// role, for messages.
+    /// Sets the names from the registry that the key chooses from, each with a one-line description. Messages call the
+    /// names `chosen`.
     pub(crate) const fn registered(mut self, chosen: &'static str, names: fn(&Registry) -> Choices) -> Self {
         (self.chosen, self.registered) = (chosen, Some(names));
         self
@@ -213,7 +213,7 @@ impl<T> Key<T> {
         self.kinds
     }
 
-    /// The role of the names that the key chooses from.
+    /// The word that messages use for the names that the key chooses from.
     pub(crate) const fn chosen(&self) -> &'static str {
         self.chosen
     }
@@ -224,7 +224,7 @@ impl<T> Key<T> {
         self
     }
 
-    /// Allows only values for which `allows` is true. The words complete the sentence "must be …".
+    /// Allows only values for which `allows` is true. `words` completes the sentence "must be …" in messages.
     pub(crate) const fn such(mut self, words: &'static str, allows: fn(&T) -> bool) -> Self {
         self.limit = Limit::Such { allows, words };
         self
@@ -328,7 +328,7 @@ impl<T: Read> Key<T> {
     pub(crate) fn default(&self) -> Option<T> {
         let Need::Or(text) = self.need else { return None };
         let read = Item::constant(text).and_then(|item| self.read(&item));
-        Some(read.unwrap_or_else(|problem| panic!("the default of `{}` cannot be: {problem}", self.name)))
+        Some(read.unwrap_or_else(|problem| panic!("the default of `{}` is invalid: {problem}", self.name)))
     }
 }
 
@@ -349,8 +349,8 @@ pub trait Declared: Sync + std::fmt::Debug {
     fn example(&self) -> String;
     /// True if the key is required.
     fn is_required(&self) -> bool;
-    /// The default, as TOML or in words; `None` if the key is required or only its description says what leaving it out
-    /// means.
+    /// The default, as TOML or in words. `None` if the key is required, or if only the key's description says what
+    /// happens when the key is left out.
     fn left_out(&self) -> Option<String>;
     /// The allowed values, in words that complete the sentence "must be …"; `None` if the type is the only limit.
     fn limit(&self) -> Option<String>;

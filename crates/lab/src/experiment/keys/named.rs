@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// A type whose values are written as names, such as the kinds of framing.
 pub trait Named: Copy + PartialEq + 'static {
-    /// The role of the names, for the message "unknown … `name`".
+    /// The word that messages use for the names, as in "unknown placement `name`".
     const WHAT: &'static str;
     /// The names, each with its value and description.
     const ALL: &'static [(&'static str, Self, &'static str)];

@@ -75,7 +75,7 @@ pub fn names() -> Vec<(String, String)> {
     names
 }
 
-/// The keys of all tables, including those of all kinds.
+/// The keys of all tables and of all kinds.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Declared> {
     tables(&ROOT).into_iter().flat_map(places).map(|place| place.key)
@@ -125,7 +125,7 @@ pub fn explain(path: &str, registry: &Registry) -> Option<(String, Value)> {
     (!entries.is_empty()).then_some((text, Value::Array(entries)))
 }
 
-/// Appends a titled column of names, each with its description.
+/// Appends a title and a list of names, each with its description.
 fn listed<'a>(text: &mut String, title: &str, names: impl Iterator<Item = (&'a str, &'a str)> + Clone) {
     let Some(width) = names.clone().map(|(name, _)| name.len()).max() else { return };
     let _ = writeln!(text, "\n{title}");
@@ -155,11 +155,10 @@ fn facts(place: &Place) -> Vec<(&'static str, String)> {
 #[must_use]
 pub fn page(registry: &Registry) -> String {
     let mut page = String::from(
-        "# All keys\n\n\
-         Every key of an experiment's file, generated from the declarations by which the file is read (`raddle explain KEY` \
-         shows one, `raddle schema` gives them to an editor). A key without a default may be left out, unless it is *required*. \
-         \"Engines\" lists the engines that support a key, if not all engines do. Ways to write values: \
-          [Experiments](experiments.md).\n",
+        "# All keys\n\nEvery key of an experiment's file. This page is generated from the declarations of the \
+             keys. `raddle explain KEY` shows one declaration, and `raddle schema` gives all of them to an editor. A \
+             key without a default may be left out, unless it is *required*. \"Engines\" lists the engines that \
+             support a key, if not all engines do. [Experiments](experiments.md) explains how to write values.\n",
     );
     for table in tables(&ROOT) {
         let title = if table.path.is_empty() { "The file".to_owned() } else { format!("`[{}]`", table.path) };
@@ -237,7 +236,7 @@ fn rows(page: &mut String, places: impl Iterator<Item = Place>, registry: &Regis
         }
         let mut names: Vec<String> = Vec::new();
         for (name, _) in key.choices(registry) {
-            // A name can stand for several things, such as an algorithm of two operations.
+            // Two choices can have the same name, such as an algorithm that two operations have.
             let name = format!("`{name}`");
             if !names.contains(&name) {
                 names.push(name);

@@ -16,13 +16,13 @@ keys! {
             ("three_tier_clos", "clos"),
             ("star", "single_switch"),
         ]);
-        /// Rate of each link; in Clos networks, of the links of hosts. Every kind but `file` needs it.
+        /// Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`.
         LINK_RATE: Rate = Key::new("link_rate").above_zero();
-        /// Propagation delay of each link. Every kind but `file` needs it.
+        /// Propagation delay of each link. Required for every kind except `file`.
         LINK_DELAY: Duration = Key::new("link_delay");
         /// Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet.
         FRAMING: LinkLayer = Key::new("framing").or("\"none\"");
-        /// Links that carry less than the others.
+        /// Links with a reduced rate.
         SLOW_LINKS: Tables = Key::new("slow").table(&SLOW).example("[{ from = 0, to = 1, rate = \"2.5 Gbps\" }]");
     }
 }
@@ -75,10 +75,10 @@ key! {
     pub(super) CORES_PER_PLANE: u32 = Key::new("cores_per_plane").required().example("3");
     /// Number of hosts of each edge switch.
     pub(super) HOSTS_PER_EDGE: u32 = nodes("hosts_per_edge").example("6");
-    /// Number of children of a switch, for each level from below.
+    /// Number of children of a switch: one number for each level of switches, the lowest level first.
     pub(super) CHILDREN: Vec<u32> =
         Key::new("children").required().example("[16, 16]").such("one or more numbers above 0", |numbers: &Vec<u32>| !numbers.is_empty() && !numbers.contains(&0));
-    /// Number of parents of a node, for each level from below: first of a host, then of a switch of level 1.
+    /// Number of parents of a node: one number for hosts, one for switches of level 1, and so on.
     pub(super) PARENTS: Vec<u32> =
         Key::new("parents").required().example("[1, 10]").such("one or more numbers above 0", |numbers: &Vec<u32>| !numbers.is_empty() && !numbers.contains(&0));
     /// Number of children and of parents of each switch.
@@ -93,7 +93,7 @@ key! {
     pub(super) SWITCHES: u32 = nodes("switches").example("17");
     /// Number of ports of each switch.
     pub(super) PORTS: u32 = nodes("ports").example("24");
-    /// Number of ports of each switch that lead to other switches. The others lead to hosts.
+    /// Number of ports of each switch that lead to other switches. The other ports lead to hosts.
     pub(super) NETWORK_PORTS: u32 = nodes("network_ports").example("16");
     /// Number of hosts of the first switch.
     pub(super) LEFT: u32 = nodes("left").example("4");
@@ -143,7 +143,7 @@ pub(super) static KINDS: &[Kind] = &[
     },
     Kind {
         name: "xgft",
-        words: "extended generalized fat tree, a number for each level from below",
+        words: "extended generalized fat tree, with one number for each level",
         keys: &[&CHILDREN, &PARENTS],
     },
     Kind {

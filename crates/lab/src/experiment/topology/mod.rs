@@ -31,7 +31,7 @@ pub fn kinds() -> impl Iterator<Item = (&'static str, String)> {
     KINDS.iter().map(|kind| (kind.name, described(kind)))
 }
 
-/// The kinds of fabric: the built-in ones and those in the registry.
+/// The kinds of fabric: the built-in kinds and the kinds in the registry.
 fn names(registry: &Registry) -> Choices {
     let others = registry.topologies().iter().map(|kind| (kind.info.name.to_owned(), kind.info.summary));
     KINDS.iter().map(|kind| (kind.name.to_owned(), kind.words)).chain(others).collect()
@@ -62,7 +62,7 @@ pub enum Fabric {
     Bcube {
         /// Number of ports of a switch.
         n: u32,
-        /// Number of levels of switches less one.
+        /// Number of levels of switches, minus 1.
         k: u32,
     },
     /// Jellyfish: switches in a random graph.
@@ -96,11 +96,11 @@ pub enum Fabric {
 pub struct TopologySpec {
     /// The fabric, by its kind.
     pub fabric: Fabric,
-    /// Rate of each link, unless the fabric sets another.
+    /// Rate of each link, unless the fabric sets another rate.
     link_rate: Rate,
     /// Propagation delay of each link.
     link_delay: Duration,
-    /// Bytes that a packet takes on a link besides its own.
+    /// Extra bytes of each packet on a link, such as the preamble of Ethernet.
     link_layer: LinkLayer,
     /// Links with a reduced rate.
     slow: Vec<Slow>,
@@ -160,7 +160,7 @@ impl TopologySpec {
         Ok((Self { fabric, link_rate, link_delay, link_layer, slow, at }, section.finish()?))
     }
 
-    /// Reads the rest of a fabric whose links have their own rates and delays.
+    /// Reads the remaining keys of a fabric whose links already have their rates and delays.
     fn made_elsewhere(
         mut section: Section<'_>,
         fabric: Fabric,
@@ -251,7 +251,7 @@ fn clos_size(section: &mut Section<'_>, kind: &str) -> Result<ClosSize, Problem>
     }
 }
 
-/// Reads the size of an extended generalized fat tree, for each level.
+/// Reads the size of an extended generalized fat tree: the children and parents for each level.
 fn xgft_size(section: &mut Section<'_>) -> Result<XgftSize, Problem> {
     let (children, parents) = (section.read(&CHILDREN)?, section.read(&PARENTS)?);
     let (below, above) = (children.len(), parents.len());

@@ -13,7 +13,7 @@ use raddle_topology::{Shape, Topology, Xgft};
 pub(super) struct Slow {
     which: Which,
     rate: SlowRate,
-    /// True if the links of the opposite direction are slowed too.
+    /// True if the links in the opposite direction are slowed too.
     both: bool,
     /// The places of the links and of the rate in the experiment's text.
     place: At,
@@ -25,7 +25,7 @@ pub(super) struct Slow {
 enum Which {
     /// All links from the first node to the second.
     Between(NodeId, NodeId),
-    /// This number of links, which the seed chooses, from switches of `level` in a tree to their parents.
+    /// A number of random links from switches of `level` in a tree to their parents.
     Random { level: u32, links: u32 },
 }
 
@@ -38,25 +38,25 @@ enum SlowRate {
 }
 
 keys! {
-    /// Links that carry less than the others: those from one node to another, or random ones.
+    /// Links with a reduced rate: the links from one node to another, or random links.
     pub(super) SLOW = "topology.slow" {
         /// The node from which the links lead.
         FROM: u32 = Key::new("from").example("0");
-        /// The node to which they lead.
+        /// The node to which the links lead.
         TO: u32 = Key::new("to").example("1");
         /// Links of a tree that the seed chooses.
         RANDOM: Inner = Key::new("random").table(&RANDOM_LINKS).example("{ level = 1, links = 4 }");
         /// Rate of the links.
         RATE: Rate = Key::new("rate").example("\"2.5 Gbps\"");
-        /// Share of their own rate that the links have, in place of `rate`.
+        /// Rate of the links as a share of their unreduced rate, in place of `rate`.
         SHARE: Fraction = Key::new("share").example("\"25%\"");
-        /// If true, the links of the opposite direction are as slow.
+        /// If true, the links in the opposite direction are slowed in the same way.
         BOTH: bool = Key::new("both").or("false");
     }
 
     /// Links from switches of a level of a tree to their parents.
     RANDOM_LINKS = "topology.slow.random" {
-        /// The level: 0 for hosts, 1 for their switches.
+        /// Level of the switches. The switches of hosts have level 1.
         LEVEL: u32 = Key::new("level").required().example("1");
         /// Number of links.
         LINKS: u32 = Key::new("links").required().above_zero().example("4");
@@ -132,7 +132,7 @@ impl SlowRate {
 /// The topology with reduced rates on the links of `slow`. Each entry with random links has a random stream of its own.
 ///
 /// # Errors
-/// If the topology has no such link, or a link would get a rate of 0 or more than its own.
+/// If the topology has no such link, or the reduced rate would be 0 or greater than the link's unreduced rate.
 pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result<Topology, Problem> {
     for (number, slow) in (0..).zip(slow) {
         let mut links = match slow.which {
@@ -157,7 +157,7 @@ pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result
             links.extend(back);
         }
         for id in links {
-            let line = topology.link(id).expect("one that was found").line_rate;
+            let line = topology.link(id).expect("the link was found above").line_rate;
             let rate = slow.rate.of(line);
             if rate == Rate::ZERO || rate > line {
                 let what = format!(
@@ -172,7 +172,7 @@ pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result
     Ok(topology)
 }
 
-/// The links from one node to another. There must be at least one.
+/// The links from one node to another. Returns an error if there are none.
 fn between(topology: &Topology, from: NodeId, to: NodeId, place: &At) -> Result<Vec<LinkId>, Problem> {
     let nodes = topology.node_count();
     let known = from.index() < nodes;
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn named_links_are_slowed_one_way_or_both() {
-        // specifications/cee.md §6.4: the four down-links of the roots towards the upper half.
+        // specifications/cee.md §6.4: the four links that lead down from the roots towards the upper half of the hosts.
         let tables = [(16, 14, "rate = \"2.5 Gbps\""), (18, 14, "share = 0.1"), (17, 15, "share = \"10%\"")]
             .map(|(from, to, rate)| format!("[[topology.slow]]\nfrom = {from}\nto = {to}\n{rate}\n"))
             .join("\n");
@@ -253,7 +253,8 @@ mod tests {
             assert_eq!((back, rate), ((high, low, rate), 3_300));
         }
         assert_eq!(chosen[7], slow(random, 7));
-        // There are eight links to choose from. With probability 96%, forty seeds choose each of them at least once.
+        // There are eight links to choose from. With probability 96%, each of them is chosen by at least one of forty
+        // seeds.
         let mut different = chosen.clone();
         different.sort_unstable();
         different.dedup();

@@ -26,7 +26,7 @@ pub(super) fn read_generated(section: &mut Section<'_>, files: &Files<'_>) -> Re
     let sizes = match frame {
         Some(_) if section.has(&SIZES) => {
             let hint =
-                "leave `sizes` out: each flow is a frame or a burst, whose size `frame` in `arrivals` gives";
+                "leave `sizes` out: `frame` in `arrivals` gives the size of the frames that flows send";
             return Err(section.contradiction(&SIZES, "`sizes` cannot be given with these `arrivals`", hint));
         }
         Some(frame) => Sizes::Fixed(frame),
@@ -64,7 +64,7 @@ pub(super) fn read_generated(section: &mut Section<'_>, files: &Files<'_>) -> Re
     })
 }
 
-/// The table at `key`, which is required. A string stands for the kind alone.
+/// The table at `key`, which is required. A string is read as a table with that `kind` and no other keys.
 fn part(section: &mut Section<'_>, key: &Key<Kinded>) -> Result<Table, Problem> {
     section.kinded(key)?.ok_or_else(|| section.missing(key))
 }
@@ -108,7 +108,7 @@ fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, Option<Bytes>, t
     Ok((arrivals, frame, section.finish()?))
 }
 
-/// Reads the density of a Poisson process: `mean_gap`, `rate` or `load`.
+/// Reads how often flows of a Poisson process start: `mean_gap`, `rate` or `load`.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn read_poisson(section: &mut Section<'_>) -> Result<Arrivals, Problem> {
     let ways: [&dyn Declared; 3] = [&ARRIVALS_LOAD, &RATE, &MEAN_GAP];
@@ -165,13 +165,13 @@ fn read_sizes(mut section: Section<'_>, files: &Files<'_>) -> Result<(Sizes, tom
     Ok((sizes, section.finish()?))
 }
 
-/// The distribution without the largest flows, whose share is `truncate`.
+/// The distribution without its largest flows. The key `truncate` gives the share of the flows to leave out.
 fn read_truncated(section: &mut Section<'_>, cdf: SizeCdf) -> Result<Sizes, Problem> {
     let Some(Fraction(share)) = section.get(&TRUNCATE)? else { return Ok(Sizes::Cdf(cdf)) };
     Ok(Sizes::Cdf(cdf.without_largest(share)))
 }
 
-/// Reads deadlines. The second result is the size from which on flows have no deadline.
+/// Reads deadlines. The second result is a flow size: flows of at least this size have no deadline.
 fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, Option<Bytes>, toml::Table), Problem> {
     let deadlines = match section.kind(&DEADLINES_KIND)? {
         "fixed" => Deadlines::Fixed(section.read(&DEADLINE)?),
@@ -237,7 +237,7 @@ fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Proble
     Ok((pairs, section.finish()?))
 }
 
-/// A pattern that permutes the digits of a host's number, with their radix if it is given.
+/// Reads a pattern that permutes the digits of a host's number, and the radix of the digits if it is given.
 fn digits(section: &mut Section<'_>, pattern: Digits) -> Result<Pairs, Problem> {
     Ok(Pairs::Digits { pattern, radix: section.get(&RADIX)? })
 }

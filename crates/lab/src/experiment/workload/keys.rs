@@ -13,8 +13,8 @@ use raddle_workload::mpi::collectives::ALGORITHMS;
 use raddle_workload::mpi::nas::Class;
 
 keys! {
-    /// The flows, in one of these ways: drawn (`arrivals`, `sizes`, `pairs`), long flows at a `load`, a `hotspot`, a `list`, a
-    /// `file`, or the messages of a program (`goal`, `skeleton`, `collective`).
+    /// The flows, described in one of these ways: drawn flows (`arrivals`, `sizes`, `pairs`), long flows at a `load`, a
+    /// `hotspot`, a `list`, a `file`, or the messages of a program (`goal`, `skeleton`, `collective`).
     pub(crate) WORKLOAD = "workload" {
         /// Starts of drawn flows.
         ARRIVALS: Kinded = Key::new("arrivals").table(&ARRIVALS_KEYS).example("{ kind = \"poisson\", mean_gap = \"1 us\" }");
@@ -28,13 +28,13 @@ keys! {
         DURATION: Duration = Key::new("duration").above_zero().example("\"10 ms\"");
         /// If true, each pair has one flow.
         ONCE: bool = Key::new("once").computed("`false`").example("true");
-        /// Deadlines of drawn flows. If left out, there are none.
+        /// Deadlines of drawn flows. If left out, flows have no deadlines.
         DEADLINES: Kinded = Key::new("deadlines").table(&DEADLINES_KEYS).example("{ kind = \"fixed\", deadline = \"1 ms\" }");
         /// One long flow per pair sends at this share of the sender's link rate from time 0 on.
         LOAD: f64 = Key::new("load").example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
-        /// Many hosts that send to one, alone or beside the flows of `pairs`.
+        /// Many hosts that send to the same host, alone or in addition to the flows of `pairs`.
         HOTSPOT: Inner = Key::new("hotspot").table(&HOTSPOT_KEYS).example("{ type = \"input\" }");
-        /// Flows one by one.
+        /// A list of single flows.
         LIST: Tables = Key::new("list").table(&FLOW_KEYS).example("[{ src = 0, dst = 1, size = \"1 MB\" }]");
         /// A file of flows, relative to the experiment's file.
         FILE: String = Key::new("file").example("\"trace.txt\"");
@@ -49,38 +49,38 @@ keys! {
         COLLECTIVE: Name = Key::new("collective").example("\"allreduce\"").registered("collective operation", collectives);
         /// Algorithm of the collective operation.
         ALGORITHM: Name = Key::new("algorithm")
-            .computed("the first of the operation")
+            .computed("the operation's first algorithm")
             .example("\"ring\"")
             .registered("algorithm", algorithms);
         /// Bytes of a collective operation.
         SIZE: Bytes = Key::new("size").above_zero().example("\"1 MB\"");
-        /// Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`,
-        /// no message is.
+        /// Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no
+        /// message uses rendezvous.
         EAGER: Eager = Key::new("eager").or("\"16 KB\"");
-        /// Statements of a GOAL file that each rank reads ahead.
+        /// Number of statements of a GOAL file that each rank reads ahead.
         LOOKAHEAD: u64 = Key::new("lookahead").or("4096").above_zero();
-        /// The hosts on which ranks run.
+        /// The rule that assigns ranks to hosts.
         PLACEMENT: Placement = Key::new("placement").or("\"random\"");
         ..&SKELETON_KEYS, &FLOW_TRAITS;
     }
 
-    /// Starts of drawn flows. The kind alone may stand for the table.
+    /// Starts of drawn flows. A string stands for a table with that `kind` and no other keys.
     pub(super) ARRIVALS_KEYS = "workload.arrivals" {
         /// The kind of arrivals.
         ARRIVALS_KIND: Name = Key::new("kind").required().of("kind of arrivals", ARRIVALS_KINDS);
     }
 
-    /// Sizes of drawn flows. The kind alone may stand for the table.
+    /// Sizes of drawn flows. A string stands for a table with that `kind` and no other keys.
     pub(super) SIZES_KEYS = "workload.sizes" {
         /// The kind of sizes, or the name of a published distribution.
         SIZES_KIND: Name = Key::new("kind").required().of("kind of sizes", SIZES_KINDS).registered("kind of sizes", sizes);
-        /// Size of a packet, in published distributions that count packets.
-        UNIT: Bytes = Key::new("unit").computed("the published one").above_zero().example("\"1460 B\"");
-        /// Share of the flows, from the largest down, that is left out of the distribution.
+        /// Size of a packet, for published distributions that give sizes in packets.
+        UNIT: Bytes = Key::new("unit").computed("the published value").above_zero().example("\"1460 B\"");
+        /// Share of the flows that is left out of the distribution. The largest flows are left out.
         TRUNCATE: Fraction = Key::new("truncate").example("\"1%\"").such("less than 1", |share: &Fraction| share.0 < 1.0);
     }
 
-    /// Pairs of sources and destinations. The kind alone may stand for the table.
+    /// Pairs of sources and destinations. A string stands for a table with that `kind` and no other keys.
     pub(super) PAIRS_KEYS = "workload.pairs" {
         /// The kind of pairs.
         PAIRS_KIND: Name = Key::new("kind").required().of("kind of pairs", PAIRS_KINDS).also(&[
@@ -93,51 +93,53 @@ keys! {
         ]);
     }
 
-    /// Deadlines of drawn flows. The kind alone may stand for the table.
+    /// Deadlines of drawn flows. A string stands for a table with that `kind` and no other keys.
     pub(super) DEADLINES_KEYS = "workload.deadlines" {
         /// The kind of deadlines.
         DEADLINES_KIND: Name = Key::new("kind").required().of("kind of deadlines", DEADLINES_KINDS);
     }
 
-    /// Process by which an application produces frames. The kind alone may stand for the table.
+    /// Process that determines when an application produces frames. A string stands for a table with that `kind` and no
+    /// other keys.
     pub(super) PROCESS_KEYS = "workload.process" {
         /// The kind of process.
         PROCESS_KIND: Name = Key::new("kind").required().of("kind of process", PROCESS_KINDS);
     }
 
-    /// Many hosts that send to one (CEE), and victims that share links with them.
+    /// Many hosts that send to the same host (CEE), and victim flows that share links with this traffic.
     pub(super) HOTSPOT_KEYS = "workload.hotspot" {
-        /// The kind of hotspot: `input`, or `output` for slow links of the topology. It sets the other defaults.
+        /// The type of hotspot: `input` if hosts send more than the destination's link can carry, or `output` if links
+        /// of the topology are slow. The type sets the defaults of the other keys.
         HOTSPOT_TYPE: Name = Key::new("type").or("\"input\"").of("type of hotspot", &[
             Kind { name: "input", words: "hosts send more to a host than its link can carry", keys: &[] },
             Kind { name: "output", words: "links of the topology are slow", keys: &[] },
         ]);
         /// The host to which the sources send.
-        DESTINATION: u32 = Key::new("destination").computed("that of the type").example("31");
+        DESTINATION: u32 = Key::new("destination").computed("depends on `type`").example("31");
         /// The hosts that send.
         SOURCES: Vec<u32> = Key::new("sources").example("[0, 8]");
         /// Number or share of hosts that send, in place of `sources`.
-        DEGREE: Degree = Key::new("degree").computed("that of the type").example("4");
+        DEGREE: Degree = Key::new("degree").computed("depends on `type`").example("4");
         /// Sum of the sources' rates, divided by the rate of the destination's link.
-        SEVERITY: f64 = Key::new("severity").computed("that of the type").above_zero().example("1.8");
+        SEVERITY: f64 = Key::new("severity").computed("depends on `type`").above_zero().example("1.8");
         /// Time at which the sources begin.
-        HOTSPOT_START: Duration = Key::new("start").computed("that of the type").example("\"10 ms\"");
-        /// Time for which they send.
-        HOTSPOT_DURATION: Duration = Key::new("duration").computed("that of the type").above_zero().example("\"20 ms\"");
+        HOTSPOT_START: Duration = Key::new("start").computed("depends on `type`").example("\"10 ms\"");
+        /// Time for which the sources send.
+        HOTSPOT_DURATION: Duration = Key::new("duration").computed("depends on `type`").above_zero().example("\"20 ms\"");
         /// Flows that share links with the hotspot.
         VICTIMS: Tables = Key::new("victims")
-            .computed("those of the type")
+            .computed("depends on `type`")
             .table(&VICTIM_KEYS)
             .example("[{ src = 1, dst = 30, load = 0.95 }]");
     }
 
     /// A flow that shares links with a hotspot.
     pub(super) VICTIM_KEYS = "workload.hotspot.victims" {
-        /// Its source.
+        /// Source of the victim flow.
         VICTIM_SRC: u32 = Key::new("src").required().example("1");
-        /// Its destination.
+        /// Destination of the victim flow.
         VICTIM_DST: u32 = Key::new("dst").required().example("30");
-        /// Share of its sender's link.
+        /// Rate of the victim flow, as a share of the rate of its sender's link.
         VICTIM_LOAD: f64 =
             Key::new("load").required().example("0.95").such(SHARE_OF_A_LINK, is_share_of_a_link);
     }
@@ -152,24 +154,24 @@ keys! {
         FLOW_SIZE: Bytes = Key::new("size").required().above_zero().example("\"1 MB\"");
         /// The start.
         START: Duration = Key::new("start").or("\"0 ns\"");
-        /// Time from the start by which the flow should be complete. If left out, there is no deadline.
+        /// Time after the start by which the flow should be complete. If left out, there is no deadline.
         FLOW_DEADLINE: Duration = Key::new("deadline").above_zero().example("\"1 ms\"");
         ..&FLOW_TRAITS;
     }
 
     /// The keys of a skeleton.
     pub(crate) SKELETON_KEYS = "workload" {
-        /// The communication of a known program, or of neighbours on a grid (`halo`).
+        /// The communication pattern of a known program, or of neighbours on a grid (`halo`).
         SKELETON: Name = Key::new("skeleton").example("\"cg\"").registered("skeleton", skeletons);
         /// Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
         RANKS: u32 = Key::new("ranks").above_zero().example("64");
-        /// Class of NAS's problem sizes.
-        CLASS: Name = Key::new("class").computed("the published one").example("\"D\"").registered("class", classes);
+        /// Problem size class of the NAS Parallel Benchmarks.
+        CLASS: Name = Key::new("class").computed("the published value").example("\"D\"").registered("class", classes);
         /// Sizes of the grid of `halo`: one to three numbers.
         GRID: Vec<u32> = Key::new("grid").example("[16, 16]").such("one to three numbers above 0", |dims: &Vec<u32>| {
             (1..=3).contains(&dims.len()) && !dims.contains(&0)
         });
-        /// Size of a message for each exchange of an iteration of `halo`.
+        /// Message sizes of `halo`: one size for each exchange in an iteration.
         HALO_SIZES: Vec<Bytes> =
             Key::new("sizes").example("[\"97 KB\"]").such("one or more sizes", |sizes: &Vec<Bytes>| !sizes.is_empty());
         /// If true, the grid of `halo` wraps around.
@@ -182,16 +184,16 @@ keys! {
         COMPUTE: Duration = Key::new("compute").computed("the program's own, as measured").example("\"10 ms\"");
         /// If true, messages are scaled by the published factor of the skeleton.
         SCALED: bool = Key::new("scaled").or("false");
-        /// Factor by which the sizes of messages are multiplied.
+        /// The sizes of messages are multiplied by this factor.
         SCALE: u64 = Key::new("scale").or("1").above_zero();
     }
 
-    /// What applications ask for their flows.
+    /// Properties that applications choose for their flows.
     pub(super) FLOW_TRAITS = "workload" {
         /// Rate at which the application of each flow produces bytes. If left out, all bytes are available at the
         /// start.
         APP_RATE: Rate = Key::new("app_rate").above_zero();
-        /// Process by which an application with `app_rate`, `load` or a hotspot produces frames.
+        /// Process that determines when an application with `app_rate`, `load` or a hotspot produces frames.
         PROCESS: Kinded = Key::new("process").computed("`\"constant\"`").table(&PROCESS_KEYS).example("\"poisson\"");
         /// Weight of each flow in the allocation of rates.
         WEIGHT: u64 = Key::new("weight").or("1").within(1.0, 255.0);
@@ -209,27 +211,28 @@ fn is_share_of_a_link(load: &f64) -> bool {
 }
 
 key! {
-    /// Mean time between two starts in the whole fabric.
+    /// Mean time between the starts of two flows, over the whole fabric.
     pub(super) MEAN_GAP: Duration = Key::new("mean_gap").above_zero().example("\"1 us\"");
-    /// Mean number of starts per unit of time, in place of `mean_gap`.
+    /// Mean number of flows that start per unit of time, in place of `mean_gap`.
     pub(super) RATE: Frequency = Key::new("rate").example("\"5000 / s\"").such(
         "above 0 and at most 1 per picosecond",
         |rate: &Frequency| rate.per_second() > 0.0 && rate.mean_gap_ps().round() >= 1.0,
     );
-    /// Load of the senders' links, divided by the fabric's oversubscription, in place of `mean_gap`.
+    /// Offered load as a share of the capacity, in place of `mean_gap`. The capacity is the sum of the senders' link
+    /// rates, divided by the fabric's oversubscription.
     pub(super) ARRIVALS_LOAD: f64 = Key::new("load").above_zero().example("0.5");
-    /// Mean size that converts the load into a rate of starts.
+    /// Mean flow size that converts the load into a mean time between starts.
     pub(super) MEAN_SIZE: Bytes = Key::new("mean_size").computed("the mean of `sizes`").above_zero().example("\"100 KB\"");
-    /// If true, the starts are stretched until the drawn flows offer exactly the load.
+    /// If true, the gaps between starts are scaled so that the drawn flows offer exactly the load.
     pub(super) EXACT: bool = Key::new("exact").or("false");
-    /// Time between two starts.
+    /// Time between the starts of two flows.
     pub(super) GAP: Duration = Key::new("gap").required().above_zero().example("\"1 us\"");
-    /// Flows start at a random time up to this one.
+    /// Each flow starts at a random time between 0 and this time.
     pub(super) JITTER: Duration = Key::new("jitter").or("\"0 ns\"").example("\"1 us\"");
-    /// Share of its link that each sender sends.
+    /// Rate of each sender, as a share of its link's rate.
     pub(super) SENDER_LOAD: f64 =
         Key::new("load").required().example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
-    /// Size of a frame, which is a flow (CEE's evaluation has 1500 B).
+    /// Size of a frame. Each frame is a flow. CEE's evaluation uses 1500 B.
     pub(super) FRAME: Bytes = Key::new("frame").or("\"1500 B\"").above_zero();
     /// Mean number of frames in a burst.
     pub(super) BURST: u32 = Key::new("burst").required().above_zero().example("10");
@@ -246,13 +249,13 @@ key! {
     pub(super) MIN: Bytes = Key::new("min").required().above_zero().example("\"2 KB\"");
     /// Largest size.
     pub(super) MAX: Bytes = Key::new("max").required().example("\"198 KB\"");
-    /// A file of points, each with bytes and percent, relative to the experiment's file.
+    /// A file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative percentage.
     pub(super) CDF: String = Key::new("file").required().example("\"web.cdf\"");
     /// Share of the hosts that take part.
     pub(super) FRACTION: Fraction = Key::new("fraction").or("1.0").such("above 0", |share: &Fraction| share.0 > 0.0);
     /// Number of permutations.
     pub(super) TIMES: u32 = Key::new("times").or("1").above_zero();
-    /// The pods between which flows run. If left out, all.
+    /// The pods between which flows run. If left out, all pods.
     pub(super) PODS: Vec<u32> =
         Key::new("pods").example("[0, 1]").such("at least two pods", |pods: &Vec<u32>| pods.len() > 1);
     /// Probability that the destination is in the source's rack.
@@ -261,15 +264,15 @@ key! {
     pub(super) POD: Fraction = Key::new("pod").required().example("0.3");
     /// Radix of the digits of hosts' numbers.
     pub(super) RADIX: u32 = Key::new("radix").computed("2, or the arity of k-ary trees").example("2").such("at least 2", |&radix| radix > 1);
-    /// The number by which hosts' numbers are combined.
+    /// The number that is added to a host's number (`stride`), or combined with it by xor (`exchange`).
     pub(super) BY: u32 = Key::new("by").required().above_zero().example("1");
     /// Number of senders.
     pub(super) SENDERS: u32 = Key::new("senders").required().above_zero().example("8");
-    /// The receiver. If left out, it is drawn.
+    /// The receiver. If left out, the receiver is drawn.
     pub(super) RECEIVER: u32 = Key::new("receiver").example("0");
-    /// Time from the start of each flow by which it should be complete.
+    /// Time after the start of each flow by which the flow should be complete.
     pub(super) DEADLINE: Duration = Key::new("deadline").required().above_zero().example("\"1 ms\"");
-    /// Mean time from the start of a flow by which it should be complete.
+    /// Mean time after the start of a flow by which the flow should be complete.
     pub(super) MEAN_DEADLINE: Duration = Key::new("mean").required().above_zero().example("\"20 ms\"");
     /// Shortest deadline: shorter drawn deadlines are raised to it.
     pub(super) MIN_DEADLINE: Duration = Key::new("min").or("\"0 ns\"").example("\"3 ms\"");
@@ -321,10 +324,10 @@ static PAIRS_KINDS: &[Kind] = &[
     Kind { name: "uniform", words: "every ordered pair of distinct hosts is equally likely", keys: &[] },
     Kind {
         name: "permutation",
-        words: "each host sends to one other and receives from one",
+        words: "each host sends to one other host and receives from one other host",
         keys: &[&FRACTION, &TIMES],
     },
-    Kind { name: "all_to_all", words: "every host sends to every other", keys: &[] },
+    Kind { name: "all_to_all", words: "every host sends to every other host", keys: &[] },
     Kind {
         name: "inter_pod",
         words: "Clos: every ordered pair of hosts of different pods is equally likely",
@@ -342,7 +345,7 @@ static PAIRS_KINDS: &[Kind] = &[
     },
     Kind {
         name: "staggered",
-        words: "Clos: each host sends to a random host of its rack, of its pod or outside",
+        words: "Clos: each host sends to a random host of its rack, of its pod or outside its pod",
         keys: &[&EDGE, &POD],
     },
     Kind { name: "nearest_neighbour", words: "grids: each node sends to its neighbours", keys: &[] },
@@ -385,7 +388,7 @@ static PAIRS_KINDS: &[Kind] = &[
         words: "a random permutation of the hosts; a host that is mapped to itself is silent",
         keys: &[],
     },
-    Kind { name: "incast", words: "several hosts send to one", keys: &[&SENDERS, &RECEIVER] },
+    Kind { name: "incast", words: "several hosts send to one host", keys: &[&SENDERS, &RECEIVER] },
 ];
 
 static PROCESS_KINDS: &[Kind] = &[
@@ -408,7 +411,7 @@ static DEADLINES_KINDS: &[Kind] = &[
     Kind { name: "fixed", words: "the same time after the start for all flows", keys: &[&DEADLINE, &BELOW] },
     Kind {
         name: "exponential",
-        words: "exponential times after the start",
+        words: "exponentially distributed times after the start",
         keys: &[&MEAN_DEADLINE, &MIN_DEADLINE, &BELOW],
     },
 ];

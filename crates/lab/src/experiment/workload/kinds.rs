@@ -9,7 +9,7 @@ use raddle_workload::mpi::collectives::{ALGORITHMS, Algorithm};
 use raddle_workload::mpi::{KNOWN, Known};
 use raddle_workload::{PUBLISHED, Published};
 
-/// The keys that choose a kind, each with the role of its kinds.
+/// The keys that choose a kind. Each has the word by which lists call its kinds.
 static ROLES: [(&str, &Key<Name>); 5] = [
     ("arrivals", &ARRIVALS_KIND),
     ("sizes", &SIZES_KIND),
@@ -18,7 +18,7 @@ static ROLES: [(&str, &Key<Name>); 5] = [
     ("deadlines", &DEADLINES_KIND),
 ];
 
-/// The names of the kinds of a role.
+/// The names of the kinds that lists call `role`.
 pub(crate) fn names(role: &str) -> impl Iterator<Item = &'static str> {
     let keys = ROLES.iter().filter(move |(other, _)| *other == role);
     keys.flat_map(|(_, key)| key.own_kinds()).map(|kind| kind.name)
@@ -59,6 +59,6 @@ fn describe_skeleton(known: &Known) -> (String, String) {
 }
 
 fn describe_algorithm(algorithm: &Algorithm) -> (String, String) {
-    let need = if algorithm.powers_of_two { ", of a power of two of ranks" } else { "" };
+    let need = if algorithm.powers_of_two { ", needs a power of two of ranks" } else { "" };
     (format!("collective {}", algorithm.operation), format!("algorithm = \"{}\"{need}", algorithm.name))
 }

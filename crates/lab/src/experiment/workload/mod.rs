@@ -61,9 +61,9 @@ pub struct WorkloadSpec {
 enum Kind {
     Generated(Box<Workload>),
     Long(LongFlows),
-    /// The hotspot, and the other traffic of the fabric.
+    /// The hotspot, and the other traffic of the fabric if there is any.
     Hotspot(Box<Hotspot>, Option<Box<WorkloadSpec>>),
-    /// In order of start, each with its place in the text.
+    /// Flows in order of start, each with its place in the text.
     Listed(Vec<(Flow, At)>),
     /// Name, text and format of a flow file.
     File(String, String, Format),
@@ -109,7 +109,7 @@ impl WorkloadSpec {
         Ok((Self { flows, at }, section.finish()?))
     }
 
-    /// Reads flows between pairs, which a seed or a pattern determines.
+    /// Reads long flows or drawn flows between the pairs of the key `pairs`.
     fn drawn(section: &mut Section<'_>, files: &Files<'_>) -> Result<Self, Problem> {
         let at = section.at_key(&PAIRS).clone();
         let flows = match section.has(&LOAD) {

@@ -1,4 +1,4 @@
-//! The process by which an application with a given rate produces frames.
+//! The process that determines when an application with a given rate produces frames.
 
 use super::keys::{PROCESS, PROCESS_BURST, PROCESS_KEYS, PROCESS_KIND};
 use crate::experiment::problem::Problem;

@@ -1,4 +1,4 @@
-//! Workloads that are programs: ranks run on hosts and send messages when their program says so.
+//! Workloads that are programs: each rank runs on a host, and its program determines when it sends messages.
 
 use super::MOST_BYTES;
 use super::keys::{COLLECTIVE, EAGER, GOAL, LOOKAHEAD, PLACEMENT, SCALE, SKELETON};
@@ -59,10 +59,10 @@ pub(super) enum Placement {
     InOrder,
 }
 
-/// The size in bytes from which on a message is sent only when the receiver is ready (rendezvous).
+/// Size in bytes. A message of at least this size is sent only when the receiver is ready (rendezvous).
 pub(super) struct Eager(u64);
 
-/// The text for a limit that no message reaches: every message is eager.
+/// The text that stands for a limit above the size of every message, so that no message uses rendezvous.
 const ALWAYS: &str = "always";
 
 impl Read for Eager {
@@ -189,7 +189,7 @@ impl Ranks {
     }
 }
 
-/// The size of the largest message after scaling; an error if that is over the limit.
+/// The size of the largest message after scaling. Returns an error if the size exceeds 2^60 bytes.
 fn check_largest(section: &Section<'_>, largest: u64, scale: u64) -> Result<u64, Problem> {
     let largest = u128::from(largest) * u128::from(scale);
     if let Ok(bytes) = u64::try_from(largest)

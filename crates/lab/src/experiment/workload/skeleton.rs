@@ -18,7 +18,7 @@ use raddle_workload::mpi::{Halo, KNOWN, Known, Skeleton};
 pub(super) const HALO: &str = "halo";
 
 /// Reads the skeleton that the key `skeleton` names. The second result is the published factor of its message sizes, if
-/// `scaled` asks for it.
+/// `scaled` is true.
 pub(crate) fn read_skeleton(section: &mut Section<'_>) -> Result<(Skeleton, Option<u64>), Problem> {
     let names: Vec<_> = KNOWN.iter().map(|known| (known.name, Some(known))).chain([(HALO, None)]).collect();
     let (skeleton, known) = match section.choose(&SKELETON, &names)? {
@@ -86,7 +86,7 @@ pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Skeleton, Pro
     read_rhythm(section, Skeleton::new(collective))
 }
 
-/// Reads the number of iterations, and the time for which ranks compute in each.
+/// Reads the number of iterations, and the time for which ranks compute in each iteration.
 fn read_rhythm(section: &mut Section<'_>, skeleton: Skeleton) -> Result<Skeleton, Problem> {
     let iterations = section.or(&ITERATIONS, skeleton.iterations)?;
     let compute = section.or(&COMPUTE, skeleton.compute)?;

@@ -29,8 +29,9 @@ pub(super) fn load(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(vec![number("flows", flows), number("bytes", bytes)])
 }
 
-/// Bytes of flow events on links for each byte of data on links, without headers. There is one run for each fabric and
-/// each share of data bytes in small flows. Data takes shortest paths, or the routes of the fabric's `protocol`.
+/// Bytes of flow events on links, divided by the bytes of data on links without headers. There is one run for each
+/// fabric and each share of data bytes in small flows. Data takes shortest paths, or the routes of the fabric's
+/// `protocol`.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let (small, large) = (section.read(&SMALL)?.0 as f64, section.read(&LARGE)?.0 as f64);
     let shares = section.read(&SHARES)?;
@@ -120,8 +121,8 @@ mod tests {
         };
         let shortest = overheads("fabric = \"torus\", dims = [4, 4]", "[1]")[0];
         assert!((by("rps") / shortest - 1.0).abs() < 1e-6);
-        // VLB's routes lead through a random node. Their mean length is twice the mean distance to a node, the source
-        // included, which is 2.
+        // A VLB route leads through a random node, so its mean length is twice the mean distance to a random node. The
+        // mean distance is 2 if the source is among these nodes, and 32/15 if it is not.
         assert!((by("vlb") * 4.0 - shortest * 32.0 / 15.0).abs() < 1e-6);
     }
 
@@ -129,7 +130,7 @@ mod tests {
     fn a_flow_between_every_pair_loads_links_with_a_tree_for_each() {
         let text = "[compute]\nkind = \"broadcast-load\"\ndims = [4, 4]\n";
         let numbers = super::super::tests::numbers(text).expect("a torus");
-        // There are 240 flows. The events of each are 15 times 16 bytes, spread over 64 links.
+        // There are 240 flows. The START event of each flow puts 15 x 16 bytes on links, and there are 64 links.
         let numbers: Vec<f64> = numbers.into_iter().map(|(_, number)| number).collect();
         assert_eq!(numbers, [240.0, 900.0]);
     }

@@ -1,7 +1,8 @@
 //! The cost of a central controller in place of broadcasts (R2C2 §5.2, Figure 19).
 //!
-//! A sender reports each flow event to the controller, in a packet as large as a broadcast's. The controller sends each
-//! node a message with the rates of all the node's flows: upon every event, as in the paper, or once in each interval.
+//! A sender reports each flow event to the controller, in a packet as large as a broadcast packet. The controller sends
+//! each node a message with the rates of all the node's flows: upon every event, as in the paper, or once in each
+//! interval.
 
 use super::broadcast::bytes_a_broadcast;
 use super::keys::{FLOWS, HEADER, INTERVAL, MEAN_GAP, RATE};
@@ -14,9 +15,10 @@ use raddle_topology::{Hops, builders};
 /// Number of events of a flow: START and FINISH.
 const EVENTS: f64 = 2.0;
 
-/// Bytes that a flow event puts on the links of a torus with a controller, over the bytes with broadcasts. There is one
-/// run for each number of flows that a node sources and each time at which rates are sent. Further runs give the share
-/// of nodes with flows up to which the controller is no more expensive when it sends rates upon every event.
+/// Bytes that a flow event puts on the links of a torus with a controller, divided by the bytes with broadcasts. There
+/// is one run for each number of flows that a node sends and each rule for sending rates. Further runs are for a
+/// controller that sends rates upon every event. They give the largest share of nodes with flows at which this
+/// controller puts no more bytes on links than broadcasts.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let torus = grid(section, builders::torus)?;
     let (header, rate) = (section.read(&HEADER)?, section.read(&RATE)?);
@@ -72,8 +74,8 @@ mod tests {
     fn oracle_o10_figure_19_ratios() {
         let every_event = numbers("rates are sent", "upon every event");
         assert_about(&every_event, [6.02, 7.53, 10.53, 13.54, 16.54, 19.55], 1e-2);
-        // At a START or FINISH every 500 ns, an interval has a thousand events, which share the cost of the
-        // controller's messages.
+        // A START or FINISH event happens every 500 ns, so an interval of 500 us has a thousand events. They share the
+        // cost of the controller's messages.
         let every_interval = numbers("rates are sent", "every interval");
         let expected = every_event.iter().map(|ratio| (ratio * 8_176.0 - 96.0) / 1e3 + 96.0);
         let expected: Vec<f64> = expected.map(|bytes| bytes / 8_176.0).collect();

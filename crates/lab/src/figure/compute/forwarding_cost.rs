@@ -14,7 +14,8 @@ use raddle_live::timed::{Times, time};
 use raddle_packet_sim::Threads;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-/// Maximum number of runs with a routing. The first faithful run counts; if there is none, the last run.
+/// Maximum number of runs with a routing. The results are those of the first faithful run, or of the last run if no run
+/// is faithful.
 const TRIES: u32 = 5;
 
 /// Measures every routing at one switch.
@@ -132,11 +133,11 @@ kind = "forwarding-cost"
         let runs = measured("switch = 4\nroutings = [\"ecmp\", \"expeditus\"]").expect("a figure");
         let of = |run: &Run| match &run.data {
             Data::Timings(values) => (format!("{:?}", run.labels), values.len()),
-            _ => panic!("nothing that a digest is of"),
+            _ => panic!("no run with a digest"),
         };
         let all: Vec<(String, usize)> = runs.iter().map(of).collect();
         assert_eq!(all.len(), 6);
-        // 100 KB are 69 segments of 1,460 bytes. The SYN and the acknowledgements are more packets.
+        // 100 KB make 69 segments of 1,460 bytes. The SYN and the acknowledgements are additional packets.
         for (labels, count) in all.iter().filter(|(labels, _)| !labels.contains("faithful")) {
             assert!(*count > 69, "{labels}: {count}");
         }

@@ -11,8 +11,9 @@ use raddle_wire::r2c2::{Announcement, Assignment, Event, Route, UNLIMITED_KBPS};
 /// Number of bits that name the link of a hop (R2C2 §4.2).
 const HOP_BITS: u32 = 3;
 
-/// Computes every limit: `nodes`, the node numbers that an endpoint field can hold; `hops` of a source route; `demand`
-/// in bit/s; `assignments` in an announcement of `packet` bytes; `loads` in an Expeditus tag.
+/// Computes every limit: `nodes`, the number of nodes that an endpoint field can distinguish; `hops`, the number of
+/// hops of a source route; `demand`, a demand in bit/s; `assignments`, the number of assignments in an announcement of
+/// `packet` bytes; `loads`, the number of loads in an Expeditus tag.
 pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let packet = section.read(&PACKET)?;
     let assignments = packet.0.saturating_sub(Announcement::LEN as u64) / Assignment::LEN as u64;
@@ -27,7 +28,8 @@ pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(limits.map(|(limit, number)| run(&[("limit", limit)], Data::Number(number))).into())
 }
 
-/// Number of values of the field that the function reads, from the size of the field's type.
+/// Number of values that a field of an event can have. The argument is a function that reads the field; its result type
+/// gives the field's size.
 fn values<T>(_: fn(&Event) -> T) -> f64 {
     (1_u64 << (8 * size_of::<T>())) as f64
 }

@@ -6,7 +6,7 @@ use raddle_core::{Bytes, Duration};
 use raddle_topology::routing::{Pattern, Protocol};
 
 keys! {
-    /// A computation whose numbers a figure shows in place of runs.
+    /// A computation whose results a figure shows in place of the results of runs.
     pub(crate) COMPUTE = "compute" {
         /// The kind of computation.
         KIND: Name = Key::new("kind").required().of("computation", KINDS);
@@ -69,7 +69,7 @@ keys! {
     pub(super) LINK = "compute.links" {
         /// Label of the link.
         LINK_LABEL: String = Key::new("label").required().example("\"1->4\"");
-        /// Its capacity.
+        /// Capacity of the link.
         CAPACITY: f64 = Key::new("capacity").required().example("1");
     }
 
@@ -77,7 +77,7 @@ keys! {
     pub(super) CASE = "compute.cases" {
         /// Label of the example.
         CASE_LABEL: String = Key::new("label").required().example("\"a\"");
-        /// Its flows.
+        /// Flows of the example.
         CASE_FLOWS: Tables = Key::new("flows")
             .required()
             .table(&CASE_FLOW)
@@ -100,12 +100,12 @@ keys! {
         TRACE_LABEL: String = Key::new("label").required().example("\"10 MB\"");
         /// Number of computations of the slow reference algorithms.
         REFERENCE_TICKS: u32 = Key::new("reference_ticks").computed("`ticks`").example("10");
-        /// The flows.
+        /// The workload that generates the flows.
         TRACE_WORKLOAD: Inner =
             Key::new("workload").required().table(&WORKLOAD).example("{ pairs = \"uniform\", … }");
     }
 
-    /// A program with a label. Its other keys are those of a skeleton.
+    /// A program with a label. Its other keys are the keys of a skeleton.
     pub(super) PROGRAM = "compute.programs" {
         /// Label of the program.
         PROGRAM_LABEL: String = Key::new("label").required().example("\"CG\"");
@@ -143,20 +143,20 @@ key! {
     pub(super) LARGE: Bytes = Key::new("large").required().above_zero().example("\"35 MB\"");
     /// Shares of the bytes that are in small flows.
     pub(super) SHARES: Vec<Fraction> = Key::new("shares").required().example("[0, 0.05, 1]");
-    /// Bytes of a controller's message beside its rates.
+    /// Size of a controller's message without its rates.
     pub(super) HEADER: Bytes = Key::new("header").required().example("\"16 B\"");
-    /// Bytes of a rate in a controller's message.
+    /// Size of one rate in a controller's message.
     pub(super) RATE: Bytes = Key::new("rate").required().example("\"4 B\"");
     /// Time between two messages of the controller.
     pub(super) INTERVAL: Duration = Key::new("interval").required().above_zero().example("\"500 us\"");
-    /// Mean time between two flows.
+    /// Mean time between the starts of two flows.
     pub(super) MEAN_GAP: Duration = Key::new("mean_gap").required().example("\"1 us\"");
-    /// Numbers of flows that each node sources.
+    /// Numbers of flows that each node sends.
     pub(super) FLOWS: Vec<u32> = Key::new("flows").required().example("[1, 5, 10]");
     /// The fabric.
     pub(super) RATE_TOPOLOGY: Inner =
         Key::new("topology").required().table(&TOPOLOGY).example("{ kind = \"torus\", dims = [8, 8, 8] }");
-    /// Share of each link that rates leave free.
+    /// Share of each link's rate that the allocation leaves free.
     pub(super) RATE_HEADROOM: Fraction = Key::new("headroom").or("0.05").example("\"5%\"");
     /// Seed of all random streams.
     pub(super) SEED: u64 = Key::new("seed").or("1");
@@ -172,7 +172,7 @@ key! {
         Key::new("traces").required().table(&TRACE).example("[{ label = \"10 MB\", workload = { … } }]");
     /// Number of nodes whose computations are replayed.
     pub(super) NODES: u32 = Key::new("nodes").or("1").above_zero();
-    /// Factor by which the slow core is slower than this one.
+    /// Factor by which the slow core is slower than this machine's core.
     pub(super) SLOW: u32 = Key::new("slow").or("20").above_zero();
     /// The switch whose decisions are timed.
     pub(super) SWITCH: u32 = Key::new("switch").required().example("8");
@@ -186,7 +186,7 @@ key! {
         "one or more shares above 0",
         |fractions: &Vec<Fraction>| !fractions.is_empty() && fractions.iter().all(|fraction| fraction.0 > 0.0),
     );
-    /// Share of each link that rates leave free.
+    /// Share of each link's rate that the allocation leaves free.
     pub(super) SELECTION_HEADROOM: Fraction = Key::new("headroom").or("0.0").example("\"5%\"").such("less than 1", |share: &Fraction| share.0 < 1.0);
     /// Number of permutations of each share.
     pub(super) INSTANCES: u64 = Key::new("instances").required().above_zero().example("10");
@@ -257,7 +257,7 @@ static KINDS: &[Kind] = &[
         words: "assignments that routing selection finds for permutations",
         keys: &[&DIMS, &SCHEMES, &FRACTIONS, &SELECTION_HEADROOM, &INSTANCES, &SEED, &GENERATIONS],
     },
-    Kind { name: "header-limits", words: "numbers that the fields of headers hold", keys: &[&PACKET] },
+    Kind { name: "header-limits", words: "largest values that header fields can hold", keys: &[&PACKET] },
     Kind { name: "paths", words: "numbers of shortest paths", keys: &[&FABRICS] },
     Kind {
         name: "routes",

@@ -109,7 +109,7 @@ pub(super) fn compute(
     Ok(Some(runs))
 }
 
-/// A run with these labels, each with its sweep.
+/// A run with these pairs of sweep and label.
 fn run(labels: &[(&str, &str)], data: Data) -> Run {
     Run { labels: labels.iter().map(|&(sweep, label)| (sweep.to_owned(), label.to_owned())).collect(), data }
 }
@@ -208,8 +208,8 @@ fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(runs)
 }
 
-/// Max-min rates of small examples. An example has the capacity of each link, and cases of flows with their splits over
-/// links.
+/// Max-min rates of small examples. The section gives the capacity of each link, and the flows of each example with
+/// their splits over links.
 fn allocation(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let mut links = Vec::new();
     for mut link in needed(section, &LINKS)? {

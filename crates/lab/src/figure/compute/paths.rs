@@ -2,10 +2,10 @@
 //! search.
 //!
 //! Quantities of each topology: `mean` and `most`, the mean and the largest number of paths of an ordered pair of
-//! hosts; `mean, times the one before`, the mean over the mean of the preceding topology in the list; `of one host`,
-//! the number of paths from one host to all others, averaged over hosts. With one host for each edge switch, the last
-//! is the number of paths from an edge switch to all others. Clos networks also have `uplinks of an edge switch` and
-//! `uplinks of an aggregation switch`.
+//! hosts; `mean, times the one before`, the mean divided by the mean of the preceding topology in the list; `of one
+//! host`, the number of paths from one host to all others, averaged over hosts. With one host for each edge switch, the
+//! last quantity is the number of paths from an edge switch to all others. Clos networks also have `uplinks of an edge
+//! switch` and `uplinks of an aggregation switch`.
 
 use super::keys::FABRICS;
 use super::{Context, fabrics, run};
@@ -23,8 +23,12 @@ pub(super) fn count(section: &mut Section<'_>, context: &Context<'_>) -> Result<
         };
         let hops = Hops::of(&topology);
         let (Some(mean), Some(most)) = (hops.mean_paths(), hops.most_paths()) else {
-            let hint = "give a fabric of at least two hosts that are joined";
-            return Err(section.contradiction(&FABRICS, format!("`{label}` has no pair of hosts"), hint));
+            let hint = "give a topology in which at least two hosts are connected";
+            return Err(section.contradiction(
+                &FABRICS,
+                format!("`{label}` has no pair of connected hosts"),
+                hint,
+            ));
         };
         put("mean", mean);
         put("most", most);
@@ -61,12 +65,13 @@ fabrics = [
                 [("quantity", quantity), ("fabric", fabric)].map(|(a, b)| (a.to_owned(), b.to_owned()));
             numbers.iter().find(|(there, _)| there[..] == labels).map(|&(_, number)| number)
         };
-        // Four of the eight other nodes are one hop away. The other four are two hops away, by two paths.
+        // Four of the eight other nodes are one hop away, by one path each. The other four nodes are two hops away, by
+        // two paths each.
         assert_eq!(of("mean", "small"), Some(1.5));
         assert_eq!(of("of one host", "small"), Some(12.0));
         assert_eq!(of("uplinks of an edge switch", "small"), None);
-        // Four paths lead to the other edge switch of the pod, and 4 x 5 to each of the four edge switches in other
-        // pods.
+        // Four paths lead to the other edge switch of the pod, and 20 paths lead to each of the four edge switches in
+        // other pods.
         assert_eq!(of("of one host", "Clos"), Some(84.0));
         assert_eq!(of("most", "Clos"), Some(20.0));
         assert_eq!(of("mean, times the one before", "Clos"), Some(84.0 / 5.0 / 1.5));
@@ -77,7 +82,7 @@ fabrics = [
     #[test]
     fn a_fabric_of_one_host_is_refused() {
         let one = FABRICS.replace(r#""torus", dims = [3, 3]"#, r#""single_switch", hosts = 1"#);
-        assert!(numbers(&one).expect_err("a problem").to_string().contains("no pair of hosts"));
+        assert!(numbers(&one).expect_err("a problem").to_string().contains("no pair of connected hosts"));
         assert!(
             numbers("[compute]\nkind = \"paths\"").expect_err("a problem").to_string().contains("fabrics")
         );

@@ -101,7 +101,7 @@ kind = "rate-replay"
             "computation slow 100 us",
         ];
         assert_eq!(labels, expected);
-        assert!(runs.iter().all(|run| matches!(run.data, Data::Timings(_))), "nothing that a digest is of");
+        assert!(runs.iter().all(|run| matches!(run.data, Data::Timings(_))), "no run with a digest");
     }
 
     #[test]

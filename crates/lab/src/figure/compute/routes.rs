@@ -23,7 +23,11 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
         let routing = Routing::new(topology);
         for (scheme, protocol) in schemes.iter().filter(|(_, protocol)| routing.supports(*protocol).is_ok()) {
             let weights = weight_bytes(&routing, *protocol).map_err(|error| {
-                section.contradiction(&FABRICS, format!("`{fabric}`: {error}"), "give nodes that are joined")
+                section.contradiction(
+                    &FABRICS,
+                    format!("`{fabric}`: {error}"),
+                    "give a topology in which all nodes are connected",
+                )
             })?;
             for (quantity, number) in [
                 ("longest", routing.longest_route(*protocol) as f64),
@@ -84,7 +88,8 @@ fabrics = [
             let of = numbers.iter().filter(|(labels, _)| labels[0].1 == quantity);
             of.map(|&(_, number)| number).collect()
         };
-        // RPS, VLB and WLB on the torus; RPS and VLB on the mesh, where WLB is not defined.
+        // The results of RPS, VLB and WLB on the torus, then of RPS and VLB on the mesh. WLB is not defined on the
+        // mesh.
         assert_eq!(of("longest"), [4.0, 8.0, 6.0, 2.0, 4.0]);
         let means = of("mean");
         assert!((means[0] - 32.0 / 15.0).abs() < 1e-6 && (means[3] - 4.0 / 3.0).abs() < 1e-6, "{means:?}");

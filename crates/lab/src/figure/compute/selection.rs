@@ -28,9 +28,9 @@ struct Permutations<'a> {
     search: Genetic,
 }
 
-/// Runs the comparison. Sums of rates are in units of a link's rate and averaged over instances, with the sweeps
-/// `scheme` and `L`. The sweep `over` gives the sum of `Adaptive` over that of another scheme, for each `L`. The sweep
-/// `least over` gives the least such ratio in any instance.
+/// Runs the comparison. Sums of rates are in units of a link's rate and averaged over instances; their sweeps are
+/// `scheme` and `L`. The sweep `over` gives the sum under `Adaptive` divided by the sum under another scheme, for each
+/// `L`. The sweep `least over` gives the smallest such ratio among the instances.
 pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<Run>, Problem> {
     let routing = torus(section)?;
     let schemes = schemes(section)?;
@@ -108,16 +108,17 @@ impl Permutations<'_> {
         };
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads.clamp(1, count)).map(|_| scope.spawn(work)).collect();
-            let results =
-                workers.into_iter().map(|worker| worker.join().expect("a worker that does not panic"));
+            let results = workers.into_iter().map(|worker| worker.join().expect("workers do not panic"));
             results.collect::<Vec<_>>().into_iter().collect::<Result<(), String>>()
         })?;
         Ok(sums.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The sums under each protocol alone, under a random assignment, and under the assignment that the search finds.
+    /// The sums of rates under each protocol alone, under a random assignment, and under the assignment that the search
+    /// finds.
     fn instance(&self, share: usize, number: u64) -> Result<Vec<f64>, String> {
-        // The stream depends on the fraction and the instance's number. Fewer instances are thus a prefix of more.
+        // The random stream depends on the fraction and on the instance's number. A run with fewer instances thus has
+        // the first instances of a run with more.
         let mut stream = Stream::new(self.seed, (share as u64) << 32 | number, "figure/permutation");
         let pattern = Pairs::Permutation { fraction: self.fractions[share], times: 1 };
         let pairs = pattern.each(self.routing.topology(), &mut stream);

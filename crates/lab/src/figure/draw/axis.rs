@@ -43,8 +43,8 @@ impl Axis {
         Self { range: -0.5..names.len() as f64 - 0.5, ticks, log: false, names: Some(names.to_vec()) }
     }
 
-    /// An axis for `values`. A linear axis begins at zero if `from_zero` is set or zero is near; otherwise its range is
-    /// that of the values.
+    /// An axis for `values`. A linear axis begins at zero if `from_zero` is set or zero is near; otherwise it covers
+    /// only the range of the values.
     pub(super) fn new(values: impl Iterator<Item = f64>, log: bool, from_zero: bool) -> Self {
         let values = values.filter(|value| value.is_finite());
         let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
@@ -97,7 +97,7 @@ impl Axis {
     }
 }
 
-/// The least step of 1, 2 or 5 times a power of ten that is not below `about`.
+/// The smallest number that is at least `about` and is 1, 2 or 5 times a power of ten.
 fn nice(about: f64) -> f64 {
     let decade = 10_f64.powf(about.log10().floor());
     let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * decade >= about).unwrap_or(10.0);
@@ -107,8 +107,8 @@ fn nice(about: f64) -> f64 {
 fn number(value: f64) -> String {
     let rounded = (value * 1e6).round() / 1e6;
     if rounded != 0.0 && (rounded.abs() >= 1e6 || rounded.abs() < 1e-3) {
-        // The digits of a tick are a few digits, followed by rounding errors of floats. Five digits keep the former and
-        // drop the latter.
+        // A tick has a few digits, followed by the rounding errors of floats. Rounding to five digits removes the
+        // errors.
         let digits = format!("{value:.4e}");
         let (digits, power) = digits.split_once('e').expect("an exponent");
         return format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'));

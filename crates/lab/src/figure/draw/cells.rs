@@ -6,7 +6,7 @@ use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// Size of the text if it fits, in pixels.
+/// Size of the text in pixels. Text that does not fit is drawn smaller.
 const LETTERS: i32 = 18;
 /// Margin between the edge of a cell and its number, in pixels.
 const EDGE: i32 = 5;

@@ -1,5 +1,5 @@
-//! The legend of a plot. It stands in a corner of the plot where it hides no curve. If no corner is free, it stands
-//! above the plot, in as many columns as fit.
+//! The legend of a plot. It is in a corner of the plot where it hides no curve. If no corner is free, it is above the
+//! plot, in as many columns as fit.
 
 use super::axis::Axis;
 use super::letters::{font, widest};
@@ -176,7 +176,7 @@ mod tests {
         let at = |x, y, error| Point { x, y, error };
         let line = vec![at(0.0, 0.0, None), at(0.5, 0.5, None), at(1.0, 0.9, None)];
         assert_eq!(corner(line), Some(Corner { right: true, upper: false }));
-        // The curve passes around and through every corner, and no point of it is in a corner.
+        // The curve passes through every corner of the plot, but no point of the curve is in a corner.
         let around = [(0.0, 0.5), (0.3, 1.0), (0.7, 1.0), (1.0, 0.5), (0.7, 0.0), (0.3, 0.0), (0.0, 0.5)];
         assert_eq!(corner(around.map(Point::from).to_vec()), None);
         let bars = [0.1, 0.9].map(|x| at(x, 0.5, Some((0.0, 1.0)))).to_vec();

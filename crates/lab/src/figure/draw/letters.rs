@@ -1,4 +1,4 @@
-//! Text in charts: the font, and the width of words in it.
+//! Text in charts: the font, and the width of text in this font.
 
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontDesc, FontStyle, IntoFont, RGBColor, TextStyle, register_font};
@@ -9,12 +9,12 @@ const NAME: &str = "sans-serif";
 /// The smallest readable text size, in pixels.
 const LEAST: i32 = 9;
 
-/// Registers the font, since the machine may have none installed. Calling it again has no effect.
+/// Registers the font, since the machine may have none installed. Further calls have no effect.
 pub(super) fn register() {
     static FONT: Once = Once::new();
     FONT.call_once(|| {
-        // The embedded font is known to be valid, so the result needs no check. Without it, a chart would still be
-        // drawn, without text.
+        // The embedded font is known to be valid, so the result needs no check. Without a font, charts would be drawn
+        // without text.
         let _ = register_font(NAME, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
     });
 }

@@ -18,7 +18,7 @@ use std::path::Path;
 pub(crate) struct Point {
     pub(crate) x: f64,
     pub(crate) y: f64,
-    /// The lower and the upper end of its error bar.
+    /// The lower and the upper end of the point's error bar.
     pub(crate) error: Option<(f64, f64)>,
 }
 

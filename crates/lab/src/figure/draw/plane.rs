@@ -18,7 +18,7 @@ pub(super) struct Laid<'a> {
     legend: Option<Legend>,
 }
 
-/// Width of a bar as a share of the distance between groups. The bars of a group take 0.8 of it.
+/// Width of a bar as a share of the distance between groups. The bars of a group together take 0.8 of this distance.
 fn bar_width(plane: &Plane) -> f64 {
     0.8 / plane.series.len().max(1) as f64
 }

@@ -11,7 +11,7 @@ pub(super) fn peak<'a>(flows: impl IntoIterator<Item = &'a FlowRow>) -> f64 {
         [(flow.start_us, 1)].into_iter().chain(end)
     };
     let mut changes: Vec<(f64, i32)> = flows.into_iter().flat_map(changes).collect();
-    // A flow that ends at the instant when another starts is not active at the same time.
+    // If a flow ends at the instant at which another flow starts, the two flows are not active at the same time.
     changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let active = changes.iter().scan(0, |active, &(_, change)| {
         *active += change;
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn flows_are_active_from_start_to_end() {
         let flow = |src, start_us, fct_us| FlowRow { src, start_us, fct_us, ..FlowRow::default() };
-        // The first flow of node 0 never ends. Its third flow starts when its second ends.
+        // The first flow of node 0 never ends. The third flow of node 0 starts when the second flow of node 0 ends.
         let flows = [
             flow(0, 0.0, None),
             flow(0, 1.0, Some(2.0)),

@@ -16,15 +16,15 @@ use of::Of;
 use raddle_core::{Duration, Rate};
 use raddle_records::stats;
 
-/// With fewer samples than this, p99.9 is close to the maximum, and a remark says so.
+/// Smallest number of samples for a p99.9 that differs from the maximum. With fewer samples, a remark warns of this.
 const ENOUGH_FOR_P999: usize = 1_000;
 
-/// The comparison of a flow or link with itself in another run.
+/// The way in which a value of a flow or link is compared with its value in another run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
-    /// The absolute difference from the other value, as a share of that value.
+    /// The absolute difference between the two values, divided by the value in the other run.
     Deviation,
-    /// The ratio to the other value.
+    /// The value divided by the value in the other run.
     Ratio,
 }
 
@@ -58,25 +58,28 @@ pub(crate) struct Measure {
     pub(super) stat: Stat,
     wanted: Option<Where>,
     window: Window,
-    /// If not empty, the value of each flow or link is compared with its value in another run: the run with these
-    /// labels in place of its own.
+    /// If not empty, the value of each flow or link is compared with its value in another run. That run has these
+    /// labels in place of this run's labels.
     against: Labels,
     /// The kind of comparison for `against`.
     comparison: Comparison,
-    /// If not empty, the statistic of another run is subtracted: the run with these labels in place of its own.
+    /// If not empty, the statistic of another run is subtracted. That run has these labels in place of this run's
+    /// labels.
     beyond: Labels,
-    /// If not empty, the statistic is divided by the statistic of another run: the run with these labels in place of
-    /// its own.
+    /// If not empty, the statistic is divided by the statistic of another run. That run has these labels in place of
+    /// this run's labels.
     relative: Labels,
-    /// If not empty, the measure is the Kolmogorov-Smirnov distance to the sample of another run: the run with these
-    /// labels in place of its own. The distance is the greatest difference between the two distribution functions.
+    /// If not empty, the measure is the Kolmogorov-Smirnov distance to the sample of another run. That run has these
+    /// labels in place of this run's labels. The distance is the greatest difference between the two distribution
+    /// functions.
     distance_to: Labels,
     /// If given, the statistic is divided by the same statistic of these flows or links of the same run.
     relative_where: Option<Where>,
 }
 
 keys! {
-    /// The number that is measured of each run. Its keys stand in `[[plot]]`, in the `measure` of a claim, and in `[search]`.
+    /// The number that is measured for each run. Its keys stand in `[[plot]]`, in the `measure` of a claim, and in
+    /// `[search]`.
     pub(crate) MEASURE = "claim.measure" {
         /// The quantity.
         OF: Name = Key::new("of").or("\"value\"").example("\"fct\"").registered("measure", |_| {
@@ -93,23 +96,26 @@ keys! {
         /// The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`,
         /// `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14`, `tier = tor` or `tier = aggregation`.
         WHERE: String = Key::new("where").example("\"size < 100 KB\"");
-        /// The statistic is divided by that of the flows or links of this condition, in the same run.
+        /// The statistic is divided by the same statistic of the flows or links that this condition selects in the same
+        /// run.
         RELATIVE_WHERE: String = Key::new("relative_where").example("\"size < 100 KB\"");
-        /// Begin of the window of simulated time that is measured.
+        /// Start of the window of simulated time that is measured.
         FROM: Duration = Key::new("from").computed("the start of the run").example("\"2 ms\"");
-        /// End of the window of simulated time that is measured. A rate needs one.
+        /// End of the window of simulated time that is measured. Required if the quantity is a rate.
         TO: Duration = Key::new("to").computed("the end of the run").example("\"12 ms\"");
-        /// Rates are shares of this rate.
+        /// Rates are given as shares of this rate.
         SHARE_OF: Rate = Key::new("share_of").above_zero();
-        /// Labels of another run. Each flow or link is measured by its relative distance from its value in that run.
+        /// Labels of another run. The value of each flow or link is replaced by its relative difference from the value
+        /// in that run.
         AGAINST: Any = Key::new("against").example("{ tau = \"1 us\" }");
-        /// Labels of another run. Each flow or link is measured by its ratio to its value in that run.
+        /// Labels of another run. The value of each flow or link is divided by the value in that run.
         RATIO_TO: Any = Key::new("ratio_to").example("{ tau = \"1 us\" }");
-        /// Labels of another run, whose statistic is subtracted.
+        /// Labels of another run. The statistic of that run is subtracted.
         BEYOND: Any = Key::new("beyond").example("{ scheme = \"ECMP\" }");
-        /// Labels of another run, by whose statistic the number is divided.
+        /// Labels of another run. The statistic is divided by the statistic of that run.
         RELATIVE: Any = Key::new("relative").example("{ scheme = \"ECMP\" }");
-        /// Labels of another run. The number is the Kolmogorov-Smirnov distance from its distribution.
+        /// Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two
+        /// runs.
         DISTANCE_TO: Any = Key::new("distance_to").example("{ engine = \"packet\" }");
     }
 }
@@ -166,12 +172,12 @@ impl Measure {
         self.against.iter().chain(&self.beyond).chain(&self.relative).chain(&self.distance_to)
     }
 
-    /// True if the statistic is divided by that of the run with this label of `sweep`.
+    /// True if the statistic is divided by the statistic of the run with this label of `sweep`.
     pub(super) fn is_base(&self, sweep: &str, label: &str) -> bool {
         matches!(&self.relative[..], [(over, base)] if over == sweep && base == label)
     }
 
-    /// True if the measure is of flows, each of which has a size.
+    /// True if the quantity belongs to flows, so that each value has a flow size.
     pub(crate) fn is_of_flows(&self) -> bool {
         self.of.is_of_flows()
     }
@@ -181,12 +187,12 @@ impl Measure {
         self.of.most().filter(|_| self.stat == Stat::Mean)
     }
 
-    /// True if flows that never finished are left out.
+    /// True if the measure leaves out flows that never finished.
     pub(super) fn is_of_finished_flows(&self) -> bool {
         self.of.is_of_finished_flows()
     }
 
-    /// True if the measure is over simulated time.
+    /// True if the measure varies over simulated time.
     pub(crate) fn is_timed(&self) -> bool {
         self.of.is_timed()
     }
@@ -200,9 +206,10 @@ impl Measure {
             Where::Link(..) => of.is_of_links(),
             _ => of.is_of_flows(),
         };
-        let hint = "conditions on sizes, numbers and ends need a quantity of flows; `tier` needs \"imbalance\"; \
-                    `link` needs \"data_bytes\", \"control_bytes\", \"peak_queue\", \"queue_length\" or \"paused\"";
-        section.ensure(fits, key, "this condition does not fit the quantity of `of`", hint)?;
+        let hint = "conditions on `size`, `flow`, `src` and `dst` need a quantity of flows; `tier` needs \
+             \"imbalance\"; `link` needs \"data_bytes\", \"control_bytes\", \"peak_queue\", \"queue_length\" or \
+             \"paused\"";
+        section.ensure(fits, key, "this condition does not fit the quantity that `of` names", hint)?;
         Ok(Some(wanted))
     }
 
@@ -240,12 +247,12 @@ impl Measure {
                 self.against.iter().map(|(sweep, label)| format!("{sweep} = {label}")).collect();
             let base = base.join(", ");
             return match self.comparison {
-                Comparison::Deviation => format!("{what}: difference from {base}, as a share"),
+                Comparison::Deviation => format!("{what}: relative difference from {base}"),
                 Comparison::Ratio => format!("{what}, relative to {base}"),
             };
         }
         if let Some((_, label)) = self.relative.first() {
-            return format!("{what}, times that of {label}");
+            return format!("{what}, relative to {label}");
         }
         let unit = if self.window.is_of_shares() { "as a share" } else { unit };
         if unit.is_empty() { what.to_owned() } else { format!("{what} ({unit})") }
@@ -268,8 +275,8 @@ impl Measure {
         self.compared(run, runs).into_iter().filter_map(sized).collect()
     }
 
-    /// The measured value of each flow or link of a run, by its number. With `against`, the value is compared with that
-    /// of the other run.
+    /// The measured value of each flow or link of a run, by its number. With `against`, the value is compared with the
+    /// value in the other run.
     fn compared(&self, run: &Run, runs: &[Run]) -> Vec<(u64, f64)> {
         let values = self.values(run);
         if self.against.is_empty() {
@@ -298,7 +305,7 @@ impl Measure {
     }
 
     /// The measure over simulated time, of all flows together or of each port: pairs of a time in picoseconds and a
-    /// value. Empty for measures that are not over time.
+    /// value. Empty for other measures.
     pub(super) fn series(&self, run: &Run) -> Vec<(u64, f64)> {
         let Data::Records(records) = &run.data else { return Vec::new() };
         match self.of {
@@ -358,7 +365,7 @@ impl Measure {
         let wanted = replicas(runs, labels).filter(|run| seeds.hold(run));
         let numbers = wanted.map(|run| self.of_run(run, runs));
         let numbers: Vec<f64> = match self.of {
-            // If the program did not end in some runs, a mean over the others would favour fast runs.
+            // If the program did not end in some runs, a mean over the remaining runs would favour fast runs.
             Of::Makespan => numbers.collect::<Option<_>>()?,
             _ => numbers.flatten().collect(),
         };
@@ -376,16 +383,16 @@ impl Measure {
         Some((number - beyond) / unit / of_others)
     }
 
-    /// A caution about the statistic at those points, if there is one.
+    /// A caution about the statistic at these points, if any.
     pub(super) fn remark(&self, runs: &[Run], points: &[Labels]) -> Option<String> {
         if self.stat != Stat::Percentile(99.9) {
             return None;
         }
         let least = self.fewest_samples(runs, points)?;
-        (least < ENOUGH_FOR_P999).then(|| format!("p99.9 of {least} samples, which is next to the maximum"))
+        (least < ENOUGH_FOR_P999).then(|| format!("the p99.9 of {least} samples is close to their maximum"))
     }
 
-    /// The size of the smallest sample of a run at those points; `None` if there is no such run, or each run gives one
+    /// The size of the smallest sample of a run at these points; `None` if there is no such run, or each run gives one
     /// number.
     pub(super) fn fewest_samples(&self, runs: &[Run], points: &[Labels]) -> Option<usize> {
         let gives_one = matches!(self.of, Of::Value | Of::Makespan);
@@ -520,10 +527,10 @@ mod tests {
         assert_eq!(most.number(&runs, &at, Seeds::One("1")), Some(9.0));
         assert_eq!(most.number(&runs, &at, Seeds::One("3")), None);
         let far = spread(&runs, |seeds| most.number(&runs, &at, seeds));
-        // Student's t, 12.706, times the standard deviation of the two means over the square root of 2.
+        // The half width is Student's t, 12.706, times the standard error of the mean of the two seeds, 1.5.
         let margin = Some(12.706 * 1.5);
         assert_eq!(far, Some(Spread { least: 6.0, most: 9.0, margin, seeds: 2 }));
-        // This is the mean of the seeds' means, 4.5, not the mean over the flows of all seeds.
+        // This is the mean of the two seeds' means, 4.5. It is not the mean over the flows of both seeds.
         assert_eq!(of(Of::Fct, Stat::Mean).number(&runs, &at, Seeds::All), Some(4.5));
         assert_eq!(spread(&[run("A", "0", &[])], |_| Some(1.0)), None);
     }
@@ -563,14 +570,18 @@ mod tests {
             let runs = [seed("1", Some(1.0)), seed("2", second)];
             of(Of::Makespan, Stat::Mean).number(&runs, &[], Seeds::All)
         };
-        assert_eq!((mean(Some(2.0)), mean(None)), (Some(1.5), None), "not of the quick alone");
+        assert_eq!(
+            (mean(Some(2.0)), mean(None)),
+            (Some(1.5), None),
+            "the mean must not cover only the quick runs"
+        );
     }
 
     #[test]
     fn an_axis_says_what_is_compared() {
         assert_eq!(
             against("0", None).label(),
-            "mean rate assigned to a flow: difference from rho = 0, as a share"
+            "mean rate assigned to a flow: relative difference from rho = 0"
         );
     }
 }

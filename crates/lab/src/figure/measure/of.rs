@@ -11,7 +11,7 @@ pub(in crate::figure) enum Of {
     /// 1 for a flow that was complete by its deadline, 0 for a flow that was not. Flows without a deadline have no
     /// value.
     Met,
-    /// FCT over the FCT of the flow alone in the network: the papers' normalised FCT.
+    /// FCT divided by the FCT of the flow alone in the network: the papers' normalised FCT.
     Slowdown,
     /// 1 for each flow that never finished. All other quantities leave out such flows.
     Unfinished,
@@ -36,7 +36,7 @@ pub(in crate::figure) enum Of {
     Received(Received),
     /// Length of a port's queue, one value for each sample.
     QueueLength,
-    /// Time at which the last rank of a program ended, for programs that ended.
+    /// Time at which the last rank of a program ended. Programs that did not end have no value.
     Makespan,
     Value,
 }
@@ -67,12 +67,12 @@ impl Of {
         ("value", Self::Value),
     ];
 
-    /// The quantity and its unit.
+    /// The name of the quantity, and its unit.
     pub(super) fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Fct => ("flow completion time", "us"),
             Self::SenderFct => ("flow completion time at the sender", "us"),
-            Self::Met => ("flows complete by their deadline, of those that have one", ""),
+            Self::Met => ("share of flows with a deadline that meet it", ""),
             Self::Slowdown => ("slowdown", ""),
             Self::Unfinished => ("flows that never finished", ""),
             Self::Goodput => ("mean throughput of a flow", "Gbps"),
@@ -86,8 +86,8 @@ impl Of {
             Self::ActiveFlowsOfSource => ("flows that a node sends at once", ""),
             Self::Imbalance => ("throughput imbalance of a switch's uplinks", ""),
             Self::Received(Received::Throughput) => ("throughput", "Gbps"),
-            Self::Received(Received::InOrder) => ("throughput in order", "Gbps"),
-            Self::Received(Received::LateShare) => ("packets that arrive after one sent later, of all", ""),
+            Self::Received(Received::InOrder) => ("throughput of bytes delivered in order", "Gbps"),
+            Self::Received(Received::LateShare) => ("share of packets that arrive out of order", ""),
             Self::Received(Received::PortChanges) => ("changes of a switch's port for a flow", ""),
             Self::QueueLength => ("queue of a port", "bytes"),
             Self::Makespan => ("makespan", "ms"),
@@ -112,7 +112,7 @@ impl Of {
         )
     }
 
-    /// True if flows that never finished are left out.
+    /// True if the quantity leaves out flows that never finished.
     pub(super) fn is_of_finished_flows(self) -> bool {
         self.is_of_flows() && !matches!(self, Self::Unfinished | Self::Met | Self::Received(_))
     }

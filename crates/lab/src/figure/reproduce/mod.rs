@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// The size of a figure's runs.
+/// The scale of a figure's runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Small runs, of about a minute.
@@ -51,7 +51,7 @@ pub struct Options {
     /// The figures to reproduce: figures (`r2c2/fig10`), papers (`r2c2`) and files of figures (`mine.toml`). If empty,
     /// all embedded figures.
     pub selectors: Vec<String>,
-    /// If set, only figures that took at most this many seconds according to the [ledger](super::Ledger).
+    /// If set, reproduces only figures that took at most this many seconds according to the [ledger](super::Ledger).
     pub within_s: Option<f64>,
     /// The size of the runs.
     pub scale: Scale,
@@ -126,7 +126,7 @@ pub struct Reproduced {
     pub name: String,
     /// The figure's folder.
     pub folder: PathBuf,
-    /// The outcomes of its claims.
+    /// The outcomes of the figure's claims.
     pub outcomes: Vec<Outcome>,
     /// Digest of the figure's results: the digests of runs, and computed numbers.
     pub digest: u128,
@@ -137,8 +137,8 @@ pub struct Reproduced {
     pub seconds: f64,
 }
 
-/// The flows of a run that never finished, without the warm-up. Only a count of unfinished flows includes them; all
-/// other measures leave them out.
+/// The unfinished flows of a run. Flows of the warm-up are left out. Only a count of unfinished flows includes these
+/// flows; all other measures leave them out.
 #[derive(Debug, Clone)]
 pub struct Unfinished {
     /// Paper and figure, followed by the run's labels.
@@ -258,7 +258,7 @@ struct Current<'a> {
 impl Session<'_> {
     /// Makes the figure of `file` in the folder `part`.
     fn reproduce(&mut self, file: &File, part: &Path) -> Result<Reproduced, Error> {
-        #[expect(clippy::disallowed_methods, reason = "what a figure costs is a matter of this machine")]
+        #[expect(clippy::disallowed_methods, reason = "the time that a figure takes depends on this machine")]
         let begin = Instant::now();
         self.digest = 0;
         let document = &document(file, self.options)?;
@@ -400,7 +400,8 @@ impl Session<'_> {
         Ok(runs)
     }
 
-    /// Mixes a digest into the digest of the figure and that of all results. Both depend on the order.
+    /// Mixes a digest into the digest of the figure and into the digest of all results. Both digests depend on the
+    /// order of calls.
     fn mix(&mut self, next: u128) {
         for digest in [&mut self.digest, &mut self.done.digest] {
             *digest = digest.rotate_left(41).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) ^ next;

@@ -270,7 +270,7 @@ fn flows_that_never_finished_are_told_by_class() {
     assert!(Unfinished::of("a run".to_owned(), &finished).is_none());
 }
 
-/// Four paths whose links have 25, 10, 10 and 50% of the link rate. The source offers 90%.
+/// Four paths whose links have 25, 10, 10 and 50% of the link rate. The source offers 90% of the link rate.
 const SLOW_ROOTS: &str = r#"
 [topology]
 kind = "k_ary_n_tree"
@@ -500,22 +500,22 @@ fn figures_with_the_same_runs_share_them_also_between_reproductions() {
     assert_eq!(reproduced(&figures[1], true).0, 3, "--force runs everything again");
 }
 
-/// The warnings that figures intentionally draw: the figure, the lint, and the reason.
+/// The warnings that figures cause on purpose: the figure, the lint, and the reason.
 const MEANT: [(&str, &str, &str); 3] = [
     (
         "expeditus/fig12",
         "load",
-        "500 flows of a heavy tail, the quick scale, offer more than the load asked for",
+        "at quick scale, the 500 flows with heavy-tailed sizes offer more than the requested load",
     ),
     (
         "pdq/fig5c",
         "load",
-        "the paper's 4,000 flows a second, of sizes that stand in for a trace that is not public",
+        "the 4,000 flows per second are the paper's, but their sizes come from a substitute for a trace that is not public",
     ),
     ("r2c2/fig19-counted", "late-flows", "runs that end before and after the last flow are compared"),
 ];
 
-/// Checks about three experiments of each figure, among them the first.
+/// Checks about three experiments of each figure. The first experiment is always checked.
 #[test]
 fn shipped_figures_draw_no_warnings_that_are_not_meant() {
     let options = options(&[], Path::new(""));

@@ -32,7 +32,8 @@ impl Lock {
             let file = file.map_err(Error::io("create", &path))?;
             match file.try_lock() {
                 Ok(()) if is_at(&file, &path) => return Ok(Self { path, file: Some(file) }),
-                // The previous holder removed the file between the two steps, so this lock excludes no other process.
+                // The previous holder removed the file before this process locked it, so this lock excludes no other
+                // process.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     let what = format!("another process is writing to {}", directory.display());
@@ -58,7 +59,7 @@ impl Lock {
         Self::take(folder.join(format!(".{shard}{ENDING}")), folder)
     }
 
-    /// True if this lock certainly excludes other processes.
+    /// True if this lock is certain to exclude other processes.
     pub(super) fn excludes_others(&self) -> bool {
         self.file.is_some()
     }
@@ -66,7 +67,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Keep a file with content: somebody else wrote it. A leftover lock file does no harm.
+        // Keep a file with content: another program wrote it. A leftover lock file does no harm.
         if self.file.as_ref().is_some_and(|file| file.metadata().is_ok_and(|file| file.len() == 0)) {
             let _ = fs::remove_file(&self.path);
         }

@@ -47,7 +47,7 @@ impl Origin {
 pub(crate) struct Manifest {
     #[serde(flatten)]
     origin: Origin,
-    /// True if the results are complete; those of an interrupted run are not.
+    /// True if the results are complete; false for the results of an interrupted run.
     complete: bool,
     /// Wall-clock time from the creation of the directory to its completion, in seconds.
     #[serde(default)]
@@ -159,7 +159,7 @@ impl Contents {
         self.manifest.is_none() && self.foreign.is_empty()
     }
 
-    /// The manifest, if the directory holds only files that Raddle wrote, and none has changed.
+    /// The manifest, if the directory holds only files that Raddle wrote, and no file has changed.
     pub(super) fn into_untouched(self) -> Option<Manifest> {
         self.manifest.filter(|_| self.foreign.is_empty() && self.changed.is_empty())
     }
@@ -187,7 +187,7 @@ impl Contents {
         damaged && self.foreign.is_empty() && self.other(origin).is_none()
     }
 
-    /// The reason why results of that origin may not replace these; `None` if they may.
+    /// The reason why results of that origin may not replace these results; `None` if they may.
     pub(super) fn refusal(&self, origin: &Origin) -> Option<String> {
         let listed = |names: &[String]| {
             let more = if names.len() > 3 { ", and more" } else { "" };
@@ -204,8 +204,7 @@ impl Contents {
         (!self.changed.is_empty()).then(changed)
     }
 
-    /// The reason why these are not results of the same kind, version and experiment as that origin; `None` if they
-    /// are.
+    /// The reason why these results differ from that origin in kind, version or experiment; `None` if they do not.
     fn other(&self, origin: &Origin) -> Option<String> {
         let Some(Manifest { origin: there, .. }) = &self.manifest else {
             return (!self.is_empty()).then(|| format!("has no {MANIFEST}, so Raddle did not write it"));
@@ -229,13 +228,13 @@ impl Contents {
 enum Kind {
     File,
     EmptyFolder,
-    /// A link, a socket, a device.
+    /// A link, a socket or a device.
     Other,
 }
 
 /// A file, a link or an empty folder in a directory.
 struct Entry {
-    /// Its path in the directory, with `/` between folders.
+    /// Path of the entry in the directory, with `/` between folders.
     name: String,
     kind: Kind,
 }

@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tempfile::{Builder, TempDir};
 
-/// A directory that is being written, under a temporary name beside its own. If it is dropped before it is finished, it
-/// is removed.
+/// A directory that is being written, under a temporary name beside its final name. If it is dropped before it is
+/// finished, it is removed.
 pub(crate) struct Part<'a> {
     out: Out<'a>,
     origin: Origin,
     place: Place,
     folder: Folder,
     begin: Instant,
-    /// Held until the directory has its name.
+    /// The lock is held until the directory has its name.
     _lock: Lock,
     _graceful: Graceful,
 }
@@ -30,8 +30,8 @@ impl<'a> Part<'a> {
     /// Begins a directory for results of that origin.
     ///
     /// # Errors
-    /// If another process writes it, if the results may not replace the existing directory, or if a file cannot be
-    /// created.
+    /// If another process writes the directory, if the results may not replace the existing directory, or if a file
+    /// cannot be created.
     pub(crate) fn create(out: Out<'a>, origin: Origin) -> Result<Self, Error> {
         let graceful = Graceful::begin();
         #[expect(clippy::disallowed_methods, reason = "the manifest says how long the results took")]
@@ -70,8 +70,8 @@ impl<'a> Part<'a> {
     /// Gives the directory its name, in place of earlier results. `complete` says whether the results are complete.
     ///
     /// # Errors
-    /// If the existing results may not be replaced, or are complete while these are partial; the new results are then
-    /// kept under another name. If a file cannot be written.
+    /// If a file cannot be written. Also if the existing results may not be replaced, or are complete while the new
+    /// results are partial. The new results are then kept under another name.
     pub(crate) fn finish(self, complete: bool) -> Result<(), Error> {
         // The lock is dropped last.
         let Self { _graceful, _lock, out, origin, place, mut folder, begin } = self;

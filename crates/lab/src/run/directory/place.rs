@@ -38,7 +38,7 @@ impl Out<'_> {
     /// Checks that results of that origin may replace the existing directory.
     ///
     /// # Errors
-    /// If they may not replace it, or it cannot be read.
+    /// If the results may not replace the directory, or the directory cannot be read.
     pub(crate) fn check(self, origin: &Origin) -> Result<(), Error> {
         Place::of(self.path)?.permit(origin, self.force).map(|_| ())
     }
@@ -168,7 +168,10 @@ impl Place {
         }
     }
 
-    /// The contents of the directory, if results of that origin may replace it.
+    /// The contents of the existing directory; `None` if there is none. With `force`, any contents may be replaced.
+    ///
+    /// # Errors
+    /// If results of that origin may not replace the contents.
     pub(super) fn permit(&self, origin: &Origin, force: bool) -> Result<Option<Contents>, Error> {
         let contents = self.contents()?;
         match contents.as_ref().and_then(|contents| contents.refusal(origin)) {
@@ -182,10 +185,10 @@ impl Place {
         }
     }
 
-    /// Gives the whole results in `folder`, which is beside this place, their name. At any instant the name refers to
-    /// either the whole earlier or the whole new results. On file systems that cannot exchange names, the name is
-    /// missing for an instant. Returns the manifest of the earlier results if they are now in `folder` and may be
-    /// removed.
+    /// Renames `folder`, which holds whole results beside this place, to the name of the directory. At any instant the
+    /// name refers to either the whole earlier or the whole new results. On file systems that cannot exchange names,
+    /// the name is missing for an instant. Returns the manifest of the earlier results if they are now in `folder` and
+    /// may be removed.
     pub(super) fn put(
         &self,
         folder: &Path,
@@ -210,8 +213,8 @@ impl Place {
             exchange(folder, &path).map_err(failed())?;
             return Ok(Some(manifest));
         }
-        // The new results first take the name under which the old directory will be kept, so that one exchange does
-        // both.
+        // The new results are first renamed to the name under which the old directory will be kept. One exchange then
+        // gives both directories their final names.
         let aside = self.beside("old", folder);
         fs::rename(folder, &aside).map_err(failed())?;
         let exchanged = exchange(&aside, &path).inspect_err(|_| {
@@ -229,7 +232,7 @@ impl Place {
         self.keep_rest(folder, out)
     }
 
-    /// Makes a directory visible that should be removed but still holds files that Raddle did not write.
+    /// Gives a visible name to a directory that should be removed but still holds files that Raddle did not write.
     fn keep_rest(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         if folder.exists() {
             let aside = self.beside("old", folder);
@@ -239,7 +242,7 @@ impl Place {
         Ok(())
     }
 
-    /// Renames whole results that could not get their name, so that the next run does not treat them as an orphan.
+    /// Renames whole results that could not get their name, so that the next run does not mistake them for an orphan.
     pub(super) fn keep(&self, folder: &Path) -> PathBuf {
         let kept = self.beside("new", folder);
         if fs::rename(folder, &kept).is_ok() { kept } else { folder.to_owned() }
@@ -269,8 +272,8 @@ impl Place {
         Ok(())
     }
 
-    /// Removes whole results that have no name: new results that did not get the name yet, or old results that lost it
-    /// in the exchange. If no directory has the name, these results get it back.
+    /// Removes whole results that have no name: new results that have not got the name yet, or old results that have
+    /// lost the name in the exchange. If no directory has the name, these results get the name.
     fn remove_whole_orphan(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         let contents = Contents::read(folder)?;
         let path = self.path();
@@ -381,7 +384,7 @@ mod tests {
         exchange(&new, &old).expect("exchanged");
         assert_eq!([word(&old), word(&new)], ["old", "new"]);
         assert_eq!(names(folder.path()), [".run.part-abcdefghijkl", "run"]);
-        // If the new directory does not exist, the earlier results keep their name.
+        // The new directory does not exist, so the earlier results keep their name.
         exchange_by_turns(&folder.path().join("nothing-new"), &old).expect_err("there is nothing");
         assert_eq!(word(&old), "old");
     }
@@ -395,7 +398,7 @@ mod tests {
         let out = Out::from(&run);
         Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("tidied");
         assert_eq!((word(&run), names(folder.path())), ("first".to_owned(), vec!["run".to_owned()]));
-        // The name is taken, so the orphan is removed: the same experiment can be run again.
+        // Another directory has the name, so the orphan is removed. The same experiment can be run again.
         fs::rename(&run, &orphan).expect("renamed");
         fs::create_dir(&run).expect("created");
         fs::write(run.join("log.txt"), "mine").expect("written");

@@ -21,7 +21,8 @@ pub(crate) fn lasting(topology: &Topology, changes: &[Change]) -> Topology {
     topology.surviving(|link| !down.contains(&link))
 }
 
-/// All failures and repairs, sorted by time: those that the experiment lists, and those drawn from its seed.
+/// All failures and repairs, sorted by time: the listed failures of the experiment, and the failures drawn from its
+/// seed.
 pub(crate) fn changes(
     failures: &[Failure],
     faults: Option<&Faults>,
@@ -81,7 +82,7 @@ fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u
         return Err(Problem::at(&faults.place, Cause::OutOfRange { what, hint }));
     }
     let mut renew = |mut stream: Stream, mean_gap_ps: f64, links: &[LinkId]| {
-        // Casts saturate: an infinite time becomes a time after the end.
+        // Casts saturate: an infinite time becomes a time after the end of the run.
         let mut after = |from: Time, mean: f64| {
             Time::from_ps(from.as_ps().saturating_add(stream.exponential(mean).round() as u64))
         };
@@ -132,7 +133,7 @@ fn no_such(place: &At, what: String, topology: &Topology) -> Problem {
     Problem::at(place, Cause::OutOfRange { what, hint })
 }
 
-/// The links between two nodes, in both directions. There must be at least one.
+/// The links between two nodes, in both directions. Returns an error if there are none.
 fn links_between(topology: &Topology, a: NodeId, b: NodeId, place: &At) -> Result<Vec<LinkId>, Problem> {
     let links = links_at(topology, a, |other| other == b);
     if links.is_empty() {

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 type Cable = ([LinkId; 2], [NodeId; 2]);
 
 /// Chooses the links. The same seed draws the links in the same order, so a run with fewer failures nearly always fails
-/// a prefix of the links.
+/// the first links of a run with more failures.
 pub(super) fn choose(
     random: &RandomLinks,
     topology: &Topology,
     mut stream: Stream,
     place: &At,
 ) -> Result<Vec<LinkId>, Problem> {
-    /// Number of orders to try: in one order the limit per switch can be reached too early, in another it may not.
+    /// Number of orders to try. One order may reach the limit per switch too early, and another order may not.
     const ORDERS: usize = 1_000;
     let refuse = |what: String, hint: &str| {
         Err(Problem::at(place, Cause::Contradiction { what, hint: hint.to_owned() }))
@@ -67,7 +67,7 @@ fn cables(random: &RandomLinks, topology: &Topology, clos: &Clos) -> Vec<Cable> 
         .collect()
 }
 
-/// The first `random.links` links that keep the limit per switch; `None` if there are too few.
+/// The first `random.links` links that respect the limit per switch; `None` if there are too few.
 fn first(cables: &[Cable], random: &RandomLinks) -> Option<Vec<LinkId>> {
     let mut failed: BTreeMap<NodeId, u32> = BTreeMap::new();
     let mut links = Vec::new();

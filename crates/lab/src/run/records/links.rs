@@ -6,22 +6,22 @@ use raddle_records::Table;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A directed link.
+/// A directed link and its results.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LinkRow {
-    /// The nodes at its ends: from, to.
+    /// The nodes at the link's ends: from, to.
     pub(crate) ends: (u64, u64),
     /// Bytes of packets with application bytes, headers included.
     pub(crate) data_bytes: f64,
     /// Bytes of all other packets.
     pub(crate) control_bytes: f64,
-    /// Largest number of bytes in its egress queue, the packet in service included.
+    /// Largest number of bytes in the link's egress queue, the packet in service included.
     pub(crate) peak_queue_bytes: f64,
-    /// The share of the run in which its port was paused; `None` without flow control.
+    /// The share of the run in which the link's port was paused; `None` without flow control.
     pub(crate) paused: Option<f64>,
 }
 
-/// The links of a run directory, in their order.
+/// The links of a run directory, in the order of the table.
 pub(super) fn links(directory: &Path) -> Result<Vec<LinkRow>, Error> {
     let paused = paused(&directory.join(directory::FLOW_CONTROL))?;
     let table = Table::read(&directory.join(directory::LINKS))?;

@@ -15,7 +15,7 @@ use std::path::Path;
 /// A flow, in the units in which measures are shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FlowRow {
-    /// Its number in the order of arrival.
+    /// Number of the flow in the order of arrival.
     pub(crate) id: u64,
     /// Sending node.
     pub(crate) src: u64,
@@ -25,17 +25,17 @@ pub(crate) struct FlowRow {
     pub(crate) size: u64,
     /// Arrival time.
     pub(crate) start_us: f64,
-    /// `None` if it never finished.
+    /// FCT in microseconds; `None` if the flow never finished.
     pub(crate) fct_us: Option<f64>,
-    /// The FCT seen by the sender; `None` if it never finished.
+    /// FCT at the sender in microseconds; `None` if the flow never finished.
     pub(crate) sender_fct_us: Option<f64>,
-    /// True if it met its deadline, if it has one.
+    /// True if the flow met its deadline; `None` without a deadline.
     pub(crate) met: Option<bool>,
-    /// FCT over the FCT of the flow alone.
+    /// FCT divided by the FCT of the flow alone.
     pub(crate) slowdown: Option<f64>,
-    /// Largest number of packets that waited for an earlier packet.
+    /// Largest number of the flow's packets that waited for an earlier packet.
     pub(crate) reorder: f64,
-    /// Mean assigned rate over its lifetime, if a rate was ever assigned.
+    /// Mean assigned rate over the flow's lifetime; `None` if no rate was ever assigned.
     pub(crate) assigned_gbps: Option<f64>,
 }
 
@@ -62,8 +62,9 @@ impl From<&FlowRecord> for FlowRow {
 pub(crate) struct Records {
     pub(crate) flows: Vec<FlowRow>,
     pub(crate) links: Vec<LinkRow>,
-    /// Tier and imbalance of switches, if sampled. Samples are from the first flow's arrival to the last one's, or to
-    /// the end if all flows arrive at once. Later samples are left out: they show only a few flows on a few links.
+    /// Tier and imbalance of switches, if sampled. The samples begin with the first arrival of a flow. They end with
+    /// the last arrival, or with the run if all flows arrive at once. Later samples are left out: they show only a few
+    /// flows on a few links.
     pub(crate) imbalance: Vec<(u64, f64)>,
     /// Throughput of flows in intervals, if recorded.
     pub(crate) intervals: Vec<Interval>,
@@ -103,7 +104,7 @@ impl Records {
     }
 }
 
-/// End of the last rank; `None` if there is no such file, or if a rank did not finish.
+/// End of the last rank; `None` if there is no table of ranks, or if a rank did not finish.
 fn makespan_ms(file: &Path) -> Result<Option<f64>, Error> {
     if !file.exists() {
         return Ok(None);

@@ -12,9 +12,9 @@ pub(crate) struct Interval {
     pub(crate) to_ps: u64,
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
-    /// `None` if the receiver made no report.
+    /// Bytes delivered in order; `None` if the receiver made no report.
     pub(crate) in_order_bytes: Option<u64>,
-    /// `None` if the receiver made no report.
+    /// Packets that arrived after a packet that was sent later; `None` if the receiver made no report.
     pub(crate) late: Option<u64>,
     pub(crate) port_changes: u64,
 }

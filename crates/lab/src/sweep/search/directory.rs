@@ -1,5 +1,5 @@
 //! Search directories: `experiment.toml` with every default, which can be searched again, and `search.json` with the
-//! result. Both exist only once the search is done. The directories are kept like those of
+//! result. Both exist only once the search is done. These directories follow the same rules as the directories of
 //! [runs](crate::run::directory).
 
 use super::{Found, Search};
@@ -81,11 +81,11 @@ fn kept(directory: &Path) -> Result<Found, Error> {
 }
 
 /// Runs the search in each cell of a sweep, on `threads` threads, into subfolders of `out`. Like
-/// [`sweep`](crate::sweep::sweep()), it skips finished cells. `progress` gets the index of a cell and the state of the
-/// run that its search is making.
+/// [`sweep`](crate::sweep::sweep()), it skips finished cells. `progress` is called with the index of a cell and the
+/// state of the run that the cell's search is making.
 ///
 /// # Errors
-/// As [`sweep`](crate::sweep::sweep()), or if a search fails or is stopped.
+/// The errors of [`sweep`](crate::sweep::sweep()). Also if a search fails or is stopped.
 pub fn sweep<'a>(
     cells: &[Cell],
     out: impl Into<Out<'a>>,

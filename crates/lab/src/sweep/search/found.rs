@@ -13,7 +13,7 @@ pub struct Found {
     pub value: f64,
     /// The value as written in an experiment.
     pub shown: String,
-    /// True if the value is the last of the range, so that a greater one may hold as well.
+    /// True if the value is the last of the range, so that a greater value may hold as well.
     pub at_end: bool,
     /// The threshold for the measure.
     pub at_least: f64,
@@ -68,8 +68,8 @@ impl fmt::Display for Found {
         let remark = self.remark().map_or(String::new(), |remark| format!(" ({remark})"));
         write!(
             f,
-            "\n{} = {} is the greatest value at which the measure is at least {}, over {} seeds{remark}\ndigest     \
-               {}",
+            "\n{} = {} is the greatest value at which the measure is at least {}, averaged over {} \
+                 seeds{remark}\ndigest     {}",
             self.key, self.shown, self.at_least, self.seeds, self.digest
         )
     }

@@ -3,7 +3,7 @@
 use crate::experiment::keys::{Key, keys};
 use crate::experiment::{At, Item, Problem, Read, Section, Value, list, out_of_range};
 
-/// Evenly spaced values. The first value is assumed to hold and is never run.
+/// Evenly spaced values. The first value is assumed to hold and is never tried.
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
     from: Number,
@@ -49,11 +49,11 @@ impl Number {
 keys! {
     /// The values among which a search chooses.
     pub(super) GRID = "search" {
-        /// First and last value. The first is assumed to hold and is never run.
+        /// The first and the last value. The first value is assumed to hold and is never tried.
         RANGE: Vec<f64> = Key::new("range").required().example("[0, 64]");
-        /// Distance between values. Only a range of whole numbers may leave it out.
-        STEP: f64 = Key::new("step").computed("1 of whole numbers").example("0.1");
-        /// Unit that the experiment writes after the number.
+        /// Distance between two neighbouring values. Required unless the range has whole numbers.
+        STEP: f64 = Key::new("step").computed("1 for whole numbers").example("0.1");
+        /// Unit that follows the number in the experiment.
         UNIT: String = Key::new("unit").example("\"/ s\"");
     }
 }
@@ -89,7 +89,7 @@ impl Grid {
             "`range` must have from 2 to 2^32 values",
             hint,
         )?;
-        // A last step that falls short of the end by rounding is one.
+        // If rounding makes the range slightly shorter than a whole number of steps, the last step still counts.
         let last = (steps + 1e-9).floor() as u64;
         let unit = section.get(&UNIT)?;
         Ok(Self { from, step, last, unit, at: range.at.clone() })

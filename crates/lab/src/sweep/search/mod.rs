@@ -4,9 +4,9 @@
 //! The search assumes that the measure falls along the key: if it holds at a value, it holds at all smaller values. The
 //! measure is averaged over seeds. The seeds are the same at every value, so that neighbouring values have the same
 //! random draws. If the assumption fails, the value found still holds and the next value does not, but a greater value
-//! may hold as well. With few seeds the assumption can fail although the mean over many seeds falls: one seed's bad
-//! luck at a value persists for many greater values. More seeds help. A scan for the greatest value that holds would
-//! find the luckiest one.
+//! may hold as well. With few seeds the assumption can fail although the mean over many seeds falls: the bad luck of
+//! one seed at a value persists for many greater values. More seeds help. A scan of all values would not help, because
+//! it would find the value with the luckiest draws.
 
 mod directory;
 mod found;
@@ -42,7 +42,7 @@ pub struct Search {
 }
 
 keys! {
-    /// A search for the greatest value of one key at which a measure of the flows is still large enough.
+    /// A search for the greatest value of a key at which a measure of the flows is still large enough.
     pub(crate) SEARCH = "search" {
         /// The dotted key that is searched.
         KEY: String = Key::new("key").required().example("\"workload.flows\"");
@@ -89,7 +89,7 @@ impl Search {
         Ok(document)
     }
 
-    /// Runs the search. `control` gets the state of the run in progress.
+    /// Runs the search. `control` observes the run in progress.
     ///
     /// # Errors
     /// If the experiment is wrong, a run fails or measures nothing, or the search is stopped.
@@ -114,8 +114,8 @@ impl Search {
         })
     }
 
-    /// The measure at an index of the grid. It stops before the last seed once no result of the remaining seeds could
-    /// lift the mean to the threshold.
+    /// The mean of the measure over the seeds, at an index of the grid. The remaining seeds are skipped once their
+    /// results could no longer lift the mean to the threshold.
     fn probe(
         &self,
         document: &Document,
@@ -174,8 +174,8 @@ fn refuse_stopped(stop: &AtomicBool) -> Result<(), Error> {
     if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
 }
 
-/// The greatest index up to `last` that `holds`, if every index below one that holds does so too. Index 0 is assumed to
-/// hold.
+/// The greatest index up to `last` for which `holds` is true. If `holds` is true for an index, it must be true for all
+/// smaller indices. Index 0 is assumed to hold.
 ///
 /// The search doubles its stride upwards and then bisects. Large values take long to run, and the answer is usually far
 /// below the largest.

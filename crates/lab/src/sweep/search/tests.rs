@@ -3,8 +3,7 @@
 use super::*;
 use crate::experiment::Document;
 
-/// Searches the greatest number up to `last` for which `truth` holds. Returns the result and the numbers
-/// tried.
+/// Searches for the greatest number up to `last` for which `truth` holds. Returns the result and the numbers tried.
 fn find(last: u64, truth: impl Fn(u64) -> bool) -> (u64, Vec<u64>) {
     let mut tried = Vec::new();
     let found = greatest(last, |place| {

@@ -21,7 +21,7 @@ use toml::{Table, Value};
 /// Largest number of fabrics and ports to try for a transport and a routing.
 const ATTEMPTS: u32 = 600;
 
-/// An experiment that passes the checks, if one was found, and counts of its optional parts.
+/// An experiment that passes the checks, if the search found one, and counts of its optional parts.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     pub(super) experiment: Option<Table>,
@@ -89,7 +89,7 @@ impl Drawing<'_> {
         accepted
     }
 
-    /// A fabric and ports on which the transport runs with that routing, and a single flow.
+    /// A fabric and ports on which the transport runs with that routing, together with a single flow.
     fn world(
         &mut self,
         dice: &mut Dice,
@@ -128,7 +128,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Randomly chosen queues, flow control and congestion points of the registry; each is often left out.
+/// Queues, flow control and congestion points of the registry, chosen at random. Each of the three is often left out.
 fn ports(dice: &mut Dice, registry: &Registry) -> Table {
     let mut ports = Table::new();
     let mut choose =

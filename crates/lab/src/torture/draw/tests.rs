@@ -26,7 +26,7 @@ fn everything_that_can_be_named_is_drawn() {
         match drawn.experiment {
             Some(experiment) => words(&Value::Table(experiment), &mut found),
             None => {
-                // Repeats the first choices of `draw`, which gave no experiment.
+                // These are the first choices that `draw` made before it found no experiment.
                 let mut dice = Dice::new(seed);
                 let transport = dice.pick(registry.transports());
                 none.push((transport.info.name, dice.pick(&registry.routings_of(&transport))));
