@@ -190,19 +190,19 @@ pub struct Fidelity {
 impl fmt::Display for Fidelity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [p50, p99, p999] = self.lateness;
-        writeln!(f, "fidelity     {} at {} times real time", self.verdict, self.dilation)?;
+        writeln!(f, "fidelity     {} (at dilation {})", self.verdict, self.dilation)?;
         writeln!(
             f,
             "             late by {p50} (p50), {p99} (p99), {p999} (p99.9) of real time; {} of {} packets slipped",
             self.slips, self.hops
         )?;
-        write!(f, "             {} gaps, the longest {}; ", self.gaps, self.longest_gap)?;
+        write!(f, "             {} polling gaps, the longest {}; ", self.gaps, self.longest_gap)?;
         if self.held > 0.0 {
             write!(f, "virtual time was held for {:.2}% of the run; ", self.held * 100.0)?;
         }
         match self.steal {
-            Some(share) => write!(f, "other machines took {:.2}% of the processors' time; ", share * 100.0)?,
-            None => write!(f, "the system does not report stolen time; ")?,
+            Some(share) => write!(f, "other virtual machines took {:.2}% of the CPU time; ", share * 100.0)?,
+            None => write!(f, "the system does not report steal time; ")?,
         }
         write!(f, "{} packets copied, {} payloads wrong", self.copies, self.wrong_payloads)
     }
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(
             meter.report(packet_time, 3, 0, None, 0.5).verdict,
             Verdict::DilateTo(6),
-            "half of the time it stood still"
+            "virtual time stood still for half of the run"
         );
     }
 }

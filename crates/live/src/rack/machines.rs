@@ -163,7 +163,8 @@ pub(super) fn cross(
                 topology.links().nth(place as usize).expect("a link of the topology");
             let process = process_of(if sends { to } else { from });
             let offer = by_end.get(&(place, !sends)).filter(|offer| offer.process == process);
-            let offer = offer.ok_or_else(|| party.lost(process, "it did not offer its end of a link"))?;
+            let offer = offer
+                .ok_or_else(|| party.lost(process, "the process sent no offer for its end of a link"))?;
             let malformed = |why: fabric::Error| party.lost(process, why);
             let peer = Peer { process, is_gone: false };
             let words = layout.link(region, place as usize);
@@ -279,7 +280,7 @@ impl Crossing {
             *partial_since = data.is_partial().then(|| partial_since.unwrap_or(now_ns));
             #[allow(clippy::cast_possible_truncation, reason = "a constant of seconds")]
             if partial_since.is_some_and(|since| now_ns - since > SILENCE.as_nanos() as u64) {
-                peer.lose(gone, "it left an incomplete entry in a ring");
+                peer.lose(gone, "the process left an incomplete packet in a ring");
             }
         }
     }

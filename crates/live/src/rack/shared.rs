@@ -78,8 +78,8 @@ impl Region {
             let len = File::from(descriptor.try_clone()?).metadata()?.len();
             if !seals.contains(SEALS) || len != bytes as u64 {
                 return Err(io::Error::other(format!(
-                    "the shared memory must have {bytes} bytes and be sealed (it \
-                        has {len} bytes and the seals {seals:?})"
+                    "the shared memory must have {bytes} bytes and be sealed (got \
+                        {len} bytes and the seals {seals:?})"
                 )));
             }
             let map = MmapOptions::new().len(bytes).map_raw(descriptor)?;

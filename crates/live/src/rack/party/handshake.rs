@@ -50,7 +50,7 @@ pub enum NoParty {
         why: io::Error,
     },
     /// The nodes are not part of the rack, or the range is empty.
-    #[error("the nodes {} to {} are not a range of nodes of the rack, whose nodes are 0 to {}", nodes.start, nodes.end.wrapping_sub(1), of.saturating_sub(1))]
+    #[error("the node range {}-{} is not valid: the rack has the nodes 0 to {}", nodes.start, nodes.end.wrapping_sub(1), of.saturating_sub(1))]
     Nodes {
         /// The nodes that this process was to run.
         nodes: Range<u32>,
@@ -69,7 +69,7 @@ pub enum NoParty {
     #[error("this program was built without libfabric, which a rack over several machines needs")]
     NoLibfabric,
     /// No host listens at this place.
-    #[error("no process listens at {at} after {} s: {why}", PATIENCE.as_secs())]
+    #[error("no process has started to listen at {at} within {} s: {why}", PATIENCE.as_secs())]
     Nobody {
         /// The place.
         at: Meeting,
@@ -77,7 +77,7 @@ pub enum NoParty {
         why: io::Error,
     },
     /// Some nodes still have no process after the wait.
-    #[error("no process for the nodes {} has joined after {} s{}", list(missing), PATIENCE.as_secs(), refusals(refused))]
+    #[error("no process has joined for the nodes {} within {} s{}", list(missing), PATIENCE.as_secs(), refusals(refused))]
     Missing {
         /// The missing nodes.
         missing: Vec<Range<u32>>,
@@ -99,7 +99,7 @@ pub enum NoParty {
         why: Broken,
     },
     /// The host is gone.
-    #[error("lost the host: {0}")]
+    #[error("lost the host process: {0}")]
     Gone(Broken),
     /// The caller's `look` stopped the wait.
     #[error("stopped while waiting for other processes")]
@@ -226,16 +226,20 @@ fn welcome(
     let FromGuest::Greeting(Greeting { version, experiment, nodes, nonce: theirs }) =
         connection.receive(ANSWERS_IN)?
     else {
-        return Err(Broken("it did not begin with a greeting".to_owned()));
+        return Err(Broken("the process did not begin with a greeting message".to_owned()));
     };
     if version != VERSION {
-        return Err(Broken(format!("it has the version {version:?}, and the host has {VERSION:?}")));
+        return Err(Broken(format!(
+            "the process has version {version:?}, but the host has version {VERSION:?}"
+        )));
     }
     if experiment != terms.experiment {
-        return Err(Broken("it has another experiment".to_owned()));
+        return Err(Broken("the process and the host have different experiments".to_owned()));
     }
     if nodes.is_empty() || nodes.end > all {
-        return Err(Broken(format!("it has nodes that the rack of {all} nodes does not have")));
+        return Err(Broken(format!(
+            "the process asks for nodes that do not exist in the rack of {all} nodes"
+        )));
     }
     if let Some(other) = taken.iter().find(|other| other.start < nodes.end && nodes.start < other.end) {
         let (first, last) = (other.start, other.end - 1);
@@ -245,10 +249,10 @@ fn welcome(
     let proof = terms.proof(Side::Host, &nodes, &ours, &theirs).finalize().into_bytes().into();
     connection.send(&FromHost::Challenge { nonce: ours, proof: Proof(proof) })?;
     let FromGuest::Proof(Proof(proof)) = connection.receive(ANSWERS_IN)? else {
-        return Err(Broken("it did not prove that it knows the secret".to_owned()));
+        return Err(Broken("the process sent no proof that it knows the secret".to_owned()));
     };
     let expected = terms.proof(Side::Guest, &nodes, &theirs, &ours);
-    expected.verify_slice(&proof).map_err(|_| Broken("it does not know the secret".to_owned()))?;
+    expected.verify_slice(&proof).map_err(|_| Broken("the process does not know the secret".to_owned()))?;
     Ok(nodes)
 }
 
