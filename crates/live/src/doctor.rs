@@ -49,7 +49,7 @@ fn steal() -> Finding {
 }
 
 /// The serialization delay of four packets of 8 KB on a link of 5 Gbps, in ns. A packet slips if it is late by more
-/// than this.
+/// than this time.
 const PATIENCE_NS: u64 = 4 * 13_164;
 
 /// Measures the interruptions of threads that only read the clock, on one core and on all cores at once. No rack can

@@ -109,7 +109,7 @@ impl Region {
 /// Words of a [`Region`].
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
-    /// Valid as long as `_region` lives. With this slice, an access does not go through the region.
+    /// The slice is valid while `_region` lives. Access through the slice avoids a lookup in the region.
     words: &'static [AtomicU64],
     _region: Arc<Region>,
 }

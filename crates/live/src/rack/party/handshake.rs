@@ -93,7 +93,7 @@ pub enum NoParty {
     /// A process that was let in is gone.
     #[error("lost the process of nodes {}-{}: {why}", nodes.start, nodes.end.wrapping_sub(1))]
     Broken {
-        /// The nodes of that process.
+        /// The nodes that the process was to run.
         nodes: Range<u32>,
         /// The error of its connection.
         why: Broken,
@@ -152,8 +152,8 @@ impl Terms {
         Ok(())
     }
 
-    /// Proof that a process knows the secret, for the process that drew the nonce `theirs`. The proofs of the two
-    /// sides differ, so that no process can return the proof that it received.
+    /// Returns the proof that this process knows the secret. The proof is for the process that drew the nonce `theirs`.
+    /// The proofs of the two sides differ, so that no process can return the proof that it received.
     fn proof(&self, side: Side, nodes: &Range<u32>, ours: &[u8; 32], theirs: &[u8; 32]) -> Hmac<Sha256> {
         let mut proof = Hmac::<Sha256>::new_from_slice(&self.secret).expect("secrets of any length will do");
         proof.update(&[side as u8]);
@@ -331,8 +331,9 @@ pub(super) fn show_clock(guest: &Connection) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Measures the host's clock minus this machine's clock, in ns. Each answer bounds the difference, more tightly the
-/// faster it arrives. Returns the middle of the intersection of all bounds.
+/// Measures the host's clock minus this machine's clock, in ns. Each answer gives a lower and an upper bound of the
+/// difference. The bounds are tighter if the answer arrives faster. Returns the middle of the intersection of all
+/// bounds.
 fn compare_clocks(host: &Connection) -> Result<i64, Broken> {
     if host.own_address().is_none() {
         return Ok(0); // both processes use the same clock

@@ -43,7 +43,7 @@ use std::time::Duration;
 /// The longest silence before a process counts as gone, and the longest wait for a process's last message.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Delay between the moment when the last process is ready and the begin of virtual time, in ns.
+/// Delay between the moment when the last process is ready and the start of virtual time, in ns.
 const BEGINS_IN_NS: u64 = 20_000_000;
 
 /// Number of clock requests of a guest before a run, and the interval between its requests during the run, in ns.
@@ -119,7 +119,7 @@ impl<T> Came<T> {
 pub(super) enum Message {
     /// A guest's index, and a report of what its nodes have done.
     Heard(usize, Heard),
-    /// The run is over. True if the run reached its own end.
+    /// The run is over. The value is true if the run reached its own end.
     Over(bool),
 }
 
@@ -310,7 +310,7 @@ impl Party {
         }
     }
 
-    /// Waits until all processes are ready, and returns the agreed begin of virtual time, in ns of the host's clock.
+    /// Waits until all processes are ready, and returns the agreed start of virtual time, in ns of the host's clock.
     /// Calls `meanwhile` repeatedly during the wait. `meanwhile` must return true once this process is ready.
     ///
     /// # Errors
