@@ -242,7 +242,7 @@ fn files_that_raddle_did_not_write_are_never_deleted() {
     fs::write(d.join("experiment.toml"), "mine").unwrap();
     kept("experiment.toml", "mine", "run small.toml --out d --force");
     assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
-    // An empty folder or a link of the user is kept as well.
+    // A run is also refused if its directory contains an empty folder of the user.
     fs::create_dir(d.join("pictures")).unwrap();
     assert!(refused(folder.path(), "run small.toml --out d").contains("pictures"));
 }
@@ -352,7 +352,7 @@ fn one_process_writes_a_directory_and_the_next_one_tidies_up() {
     done(folder.path(), "run small.toml --out d");
     let left = [".d.part-abcdefghijkl", ".d.part-mine", "d", "e", "sizes.txt", "small.toml", "swept.toml"];
     assert_eq!(names(folder.path()), left);
-    // The same holds for two sweeps that write into one directory.
+    // A second sweep is also refused while another sweep writes into the same directory.
     let running = "sweep swept.toml --set workload.flows=1_000_000 --out s --threads 1";
     let mut sweep =
         command(folder.path(), running).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -479,7 +479,7 @@ fn a_figure_replaces_only_its_own() {
     done(folder.path(), "reproduce mine.toml --force");
     let old = names(&own).into_iter().find(|name| name.starts_with("mine.old-")).unwrap();
     assert_eq!(fs::read_to_string(own.join(old).join("notes.txt")).unwrap(), "mine");
-    // The name of a folder comes from the name of a file. It must not lead out of the parent folder.
+    // The name of a folder comes from the name of a file. The folder's name must not lead out of the parent folder.
     fs::write(folder.path().join("...toml"), &figure).unwrap();
     let before = names(&folder.path().join("out/reproduce"));
     assert_eq!(raddle(folder.path(), "reproduce ...toml").status.code(), Some(2));

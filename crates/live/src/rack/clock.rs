@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Virtual time since the begin of the run, which is the same for all threads.
+/// Virtual time since the start of the run, which is the same for all threads.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
     source: Source,
@@ -21,7 +21,7 @@ pub(crate) struct Clock {
 
 #[derive(Debug, Clone)]
 enum Source {
-    /// The processor's counter, and its value at the begin. Each process measures the counter's frequency itself.
+    /// The processor's counter, and its value at the start. Each process measures the counter's frequency itself.
     Counter(quanta::Clock, u64),
     /// The system's clock of a party's host, and the value of this clock in ns at the start. All processes have the
     /// same start.

@@ -122,7 +122,7 @@ pub(super) struct Fabric {
     pub(super) is_expected: Vec<bool>,
     /// Number of this thread's ports that hold sources back.
     pub(super) held_back: usize,
-    /// Number of scheduled wake-ups, stale ones included.
+    /// Number of scheduled wake-ups, including stale wake-ups.
     pub(super) wakes: usize,
     /// Indexed by [`LinkId`]: the state of ports that have an agent, a queue or flow control of their own. Empty if
     /// there are no such ports.

@@ -43,7 +43,7 @@ pub(super) struct Trouble {
 
 struct Losses {
     here: Receiver<(LinkId, Packet)>,
-    /// Indexed by thread of this process.
+    /// Indexed by thread of this process: the channel on which the thread receives lost packets.
     there: Vec<Sender<(LinkId, Packet)>>,
     layout: Arc<Layout>,
 }
@@ -86,8 +86,8 @@ impl Rack {
         self
     }
 
-    /// Connects the threads, if there are several. A thread can then report packets that were lost at a port to the
-    /// thread that owns the port.
+    /// Connects the threads, if there are several. A thread that drops a packet in flight can then report the loss to
+    /// the thread that owns the sending port.
     pub(super) fn share_losses(&mut self) {
         if self.workers.len() == 1 {
             return;

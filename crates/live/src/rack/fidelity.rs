@@ -45,14 +45,14 @@ impl Readings {
 /// A round of the polling thread that takes longer than this, in ns, is a gap.
 const GAP: u64 = 10_000;
 
-/// Latenesses below this, in ns, are counted in an array, and longer ones in a histogram.
+/// Lateness below this limit, in ns, is counted in an array, and longer lateness in a histogram.
 const NEAR: usize = 512;
 
 /// Longest lateness that the histogram distinguishes: one second.
 const LONGEST_NS: u64 = 1_000_000_000;
 
 impl Meter {
-    /// A meter at the begin of a run.
+    /// A meter at the start of a run.
     pub(crate) fn new() -> Self {
         let lateness = Histogram::new_with_max(LONGEST_NS, 3).expect("bounds that fit");
         Self { lateness, near: [0; NEAR], slips: 0, gaps: 0, longest_gap_ns: 0, wrong_payloads: 0 }

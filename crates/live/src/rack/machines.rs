@@ -62,7 +62,7 @@ pub(super) struct Crossing {
     gone: Sender<Gone>,
     /// The due time of the first packet that could not be written to another machine yet.
     first_due: Time,
-    /// The time of the last check of the peers, in ns since the begin of the run.
+    /// The time of the last check of the peers, in ns since the start of the run.
     looked_ns: u64,
 }
 
@@ -319,7 +319,7 @@ impl Crossing {
         self.first_due
     }
 
-    /// Writes packets to other machines. `real_ns` is the time since the begin of the run.
+    /// Writes packets to other machines. `real_ns` is the time since the start of the run.
     #[inline]
     pub(super) fn send_out(&mut self, fabric: &mut Fabric, real_ns: u64) {
         let Self { domain, leaving, gone, .. } = self;
@@ -407,7 +407,7 @@ impl Coming {
             read => read,
         };
         match packet {
-            Ok(_) if entry.tag & CREDIT != 0 => {} // credits are not counted
+            Ok(_) if entry.tag & CREDIT != 0 => {} // a credit is not counted as a lost packet
             Ok(packet) => {
                 let Link { from, from_port, .. } =
                     *fabric.topology.link(self.link).expect("packets travel on links");

@@ -3,7 +3,7 @@
 //!
 //! The rack's nodes are the same objects as in the simulators. A link is a ring of slot numbers in shared memory. A
 //! packet's bytes stay in their slot from the sender to the receiver. Each packet carries the time at which it is due
-//! at the next node: the begin of its transmission plus its serialization delay plus the link's propagation delay. A
+//! at the next node: the start of its transmission plus its serialization delay plus the link's propagation delay. A
 //! node computes with due times rather than with the clock, so that lateness does not add up over hops. If a packet is
 //! late by more than four packet times, the node uses the clock instead: the packet has slipped. [`Fidelity`] reports
 //! the share of slips, and whether the run's results are valid for the modelled fabric.

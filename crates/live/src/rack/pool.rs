@@ -132,7 +132,7 @@ impl Slots {
     }
 }
 
-/// The free slots among those that a thread owns.
+/// The slots of a thread, and which of them are free.
 #[derive(Debug)]
 pub(crate) struct FreeList {
     own: Range<u32>,

@@ -251,7 +251,7 @@ fn refuse_gone(party: &Party, missing: &[(u64, Gone)]) -> Result<(), Lost> {
     }
 }
 
-/// Passes the events that the polling threads have reported so far to the observer.
+/// Passes to the observer all events that the polling threads have reported so far.
 pub(super) fn listen(words: &Receiver<Word>, observer: &mut impl Observer) {
     words.try_iter().for_each(|word| word.tell(observer));
 }

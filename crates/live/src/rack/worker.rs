@@ -212,7 +212,7 @@ impl Worker {
             self.fabric.now = if now.since(at) > self.packet_time * 4 { now } else { at };
             match event {
                 Event::Arrival(_) => {}
-                // A tick or wake-up that a later request has replaced is ignored, however late it is. Otherwise each
+                // If a later request has replaced a tick or a wake-up, the old event is ignored. Otherwise each
                 // replaced event would schedule a further event.
                 Event::Tick(node) => {
                     self.tell_time(node);

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Index of an operation among those that have been read but have not finished.
+/// Index of an operation that has been read but has not finished.
 pub(super) type Slot = u32;
 
 /// An operation that has been read but has not finished.

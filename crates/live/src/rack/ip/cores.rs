@@ -110,7 +110,7 @@ fn keep_awake() -> Option<File> {
 /// Keeps this thread off the cores that another process's run polls.
 ///
 /// # Errors
-/// If there is no such process.
+/// If the process does not exist.
 pub(super) fn leave_those_of(process: u32) -> io::Result<()> {
     let Some(run) = Pid::from_raw(process as i32) else { return Ok(()) };
     Ok(sched_setaffinity(None, &sched_getaffinity(Some(run))?)?)

@@ -35,7 +35,7 @@ use std::sync::atomic::Ordering;
 /// The reason why a node cannot have a Linux host whose frames cross the rack.
 #[derive(Debug, thiserror::Error)]
 pub enum NoFrameHost {
-    /// This process has no such host.
+    /// The node is not a host of this process.
     #[error("node {0} is not a host of this process")]
     NoHost(NodeId),
     /// The node already has a host of its scheme.

@@ -124,7 +124,7 @@ pub(super) struct Guest {
     pub(super) connection: Connection,
 }
 
-/// A party that has let this process in.
+/// The data of a party that has let this process in.
 pub(super) struct Joined {
     pub(super) host: Connection,
     /// Index of the host's process.

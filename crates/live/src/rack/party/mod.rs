@@ -124,12 +124,12 @@ pub(super) enum Message {
 }
 
 impl Party {
-    /// Opens a party at `at` for a rack of `nodes` nodes, and waits until guests have brought all nodes that are not
-    /// in `terms`. The wait takes a minute at most. It stops early if `look`, which is called about every 100 ms,
-    /// breaks.
+    /// Opens a party at `at` for a rack of `nodes` nodes, and waits until guests have brought all nodes that are not in
+    /// `terms`. The wait takes a minute at most. The function calls `look` about every 100 ms, and stops early if
+    /// `look` returns `Break`.
     ///
     /// # Errors
-    /// [`NoParty`], if this process cannot listen at `at`, nodes are missing after the wait, or `look` breaks.
+    /// [`NoParty`], if this process cannot listen at `at`, nodes are missing after the wait, or `look` returns `Break`.
     pub fn invite(
         at: impl Into<Meeting>,
         nodes: u32,
@@ -168,7 +168,7 @@ impl Party {
     /// [`invite`](Self::invite) waits.
     ///
     /// # Errors
-    /// [`NoParty`], if no host listens at `at`, the host refuses these terms, or `look` breaks.
+    /// [`NoParty`], if no host listens at `at`, the host refuses these terms, or `look` returns `Break`.
     pub fn join(
         at: impl Into<Meeting>,
         nodes: u32,

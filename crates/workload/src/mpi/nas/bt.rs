@@ -99,8 +99,8 @@ impl Bt {
         })
     }
 
-    /// Returns the steps of a sweep through the slabs of a dimension. In each slab, a rank computes on one
-    /// cell for `compute`, then sends `bytes` of the cell's face to the next rank.
+    /// Returns the steps of a sweep through the slabs of a dimension. In each slab, a rank computes on one cell for the
+    /// time `compute`. Then it sends the cell's face of `bytes` bytes to the next rank.
     fn sweep(
         self,
         [from, to]: [u32; 2],

@@ -39,7 +39,7 @@ pub struct Cg {
 }
 
 impl Cg {
-    /// Creates the skeleton of CG on a power of two of ranks.
+    /// Creates the skeleton of CG for a number of ranks that is a power of two.
     ///
     /// # Errors
     /// If the number of ranks is not a power of two, or the grid has more columns than the matrix has rows.

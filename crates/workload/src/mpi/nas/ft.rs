@@ -32,7 +32,7 @@ pub struct Ft {
 }
 
 impl Ft {
-    /// Creates the skeleton of FT on a power of two of ranks.
+    /// Creates the skeleton of FT for a number of ranks that is a power of two.
     ///
     /// # Errors
     /// If the number of ranks is not a power of two, or exceeds the number of lines of the problem.

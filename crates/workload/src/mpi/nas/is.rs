@@ -31,8 +31,8 @@ pub struct Is {
 }
 
 impl Is {
-    /// Creates IS on a power of two of ranks. The keys are drawn as in the benchmark, which takes about ten
-    /// seconds for class D.
+    /// Creates the skeleton of IS for a number of ranks that is a power of two. The keys are drawn as in the benchmark,
+    /// which takes about ten seconds for class D.
     ///
     /// # Errors
     /// If the number of ranks is not a power of two, or exceeds the number of buckets.

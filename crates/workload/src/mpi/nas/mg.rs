@@ -39,7 +39,7 @@ struct Axis {
 }
 
 impl Mg {
-    /// Creates the skeleton of MG on a power of two of ranks.
+    /// Creates the skeleton of MG for a number of ranks that is a power of two.
     ///
     /// # Errors
     /// If the number of ranks is not a power of two, or a dimension has more ranks than points.
