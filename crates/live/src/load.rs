@@ -1,10 +1,10 @@
 //! A load generator for the kernel's TCP: each flow of a workload is one connection between hosts in network
 //! namespaces.
 //!
-//! One thread with one epoll serves all connections of all hosts, so that a machine with few cores spends them on the
-//! traffic rather than on the generator. A socket stays in the namespace in which it was created. A connection
-//! carries exactly the bytes of its flow. The flow starts with the connection's SYN and is delivered when the
-//! receiver has read the last byte.
+//! One thread with one epoll instance serves all connections of all hosts. So on a machine with few cores, the
+//! generator leaves most of the CPU time to the traffic itself. A socket stays in the namespace in which it was
+//! created. A connection carries exactly the bytes of its flow. The flow starts with the connection's SYN and is
+//! delivered when the receiver has read the last byte.
 //!
 //! The connections of a host use the [ports](FiveTuple::ports_of) that its flows have in simulations, in sequence, so
 //! that switches that hash the ports make the same choices. (From the 64,513th flow of a host on, destination ports
