@@ -1,4 +1,4 @@
-//! Compiles the C side of `fabric::sys` if libfabric is wanted.
+//! Compiles the C side of `fabric::sys` if the feature `libfabric` is enabled.
 
 fn main() {
     println!("cargo:rerun-if-changed=src/fabric/shim.c");

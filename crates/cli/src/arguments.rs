@@ -18,7 +18,7 @@ use std::path::PathBuf;
     after_help = "Exit codes: 0 success, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted."
 )]
 pub(crate) struct Arguments {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub(crate) command: Command,
     /// How results are printed on stdout.
@@ -36,7 +36,8 @@ pub(crate) fn ask_for_json(arguments: impl IntoIterator<Item = OsString>) -> boo
         || options.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json")
 }
 
-/// Converts clap's error in the arguments. The first paragraph becomes the message, and the other paragraphs the hint.
+/// Converts an error that clap reports. The first paragraph of clap's text becomes the message, and the other
+/// paragraphs become the hint.
 pub(crate) fn misuse(error: &clap::Error) -> Error {
     let text = error.to_string();
     let text = text.trim().trim_start_matches("error: ");
@@ -56,9 +57,9 @@ pub(crate) enum Format {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Write an experiment to begin with, or list the templates.
+    /// Write an example experiment to start from, or list the templates.
     Init {
-        /// The template; all are listed if left out.
+        /// The template; if it is left out, all templates are listed.
         template: Option<String>,
         /// The folder for the files.
         #[arg(long, default_value = ".")]
@@ -79,7 +80,7 @@ pub(crate) enum Command {
         /// Override a key: `--set workload.flows=512`. May be given several times.
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
-        /// The seed; short for `--set engine.seed=N`.
+        /// The seed, as with `--set engine.seed=N`.
         #[arg(long)]
         seed: Option<u64>,
         /// Largest number of threads for the packet engine; by default one per core.
@@ -93,7 +94,7 @@ pub(crate) enum Command {
         /// Override a key: `--set workload.flows=512`. May be given several times.
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
-        /// The seed; short for `--set engine.seed=N`.
+        /// The seed, as with `--set engine.seed=N`.
         #[arg(long)]
         seed: Option<u64>,
         /// The utility to maximise: aggregate, minimum, or tenant.
@@ -108,7 +109,7 @@ pub(crate) enum Command {
     },
     /// Run the experiments of a paper's figures and compare the results with the paper's claims.
     Reproduce {
-        /// Papers such as `r2c2`, figures such as `r2c2/fig10`, or your own figure file such as `mine.toml`; by
+        /// Papers such as `r2c2`, figures such as `r2c2/fig10`, or your own figure files such as `mine.toml`; by
         /// default all papers.
         targets: Vec<String>,
         /// Size of the experiments: `quick` takes about a minute, `full` is the paper's size.
@@ -118,11 +119,12 @@ pub(crate) enum Command {
         /// replaced.
         #[arg(long, default_value = "out/reproduce")]
         out: PathBuf,
-        /// Replace the figures' folders even if they hold other results, which are deleted. A folder with files that
-        /// Raddle did not write, or that were changed, is renamed to `FOLDER.old-…`.
+        /// Replace the figures' folders even if they hold other results. These other results are deleted. If a folder
+        /// holds files that Raddle did not write, or files that were changed, the folder is renamed to `FOLDER.old-…`
+        /// instead.
         #[arg(long)]
         force: bool,
-        /// Number of runs at a time; by default one per core.
+        /// Number of runs that run at the same time; by default one per core.
         #[arg(long)]
         threads: Option<usize>,
         /// Compare with Raddle's ledger of recorded results. The exit code is 1 if a result, a verdict or a range has
@@ -153,7 +155,7 @@ pub(crate) enum Command {
         #[arg(long, default_value = "man")]
         out: PathBuf,
     },
-    /// Print the JSON Schema of experiment files, by which editors complete and check them.
+    /// Print the JSON Schema of experiment files. Editors use it to complete and check these files.
     Schema,
     /// Describe, check or convert a topology.
     Topo {
@@ -184,17 +186,18 @@ pub(crate) enum Command {
     Doctor,
 }
 
-/// The choice of random experiments.
+/// The random experiments to run.
 #[derive(Debug, Args)]
 pub(crate) struct Torture {
-    /// The number of the first experiment; the next ones follow in order, so `--seed N --count 1` repeats experiment
-    /// N.
+    /// The number of the first experiment. The numbers of the next experiments follow in order, so `--seed N --count 1`
+    /// repeats experiment N.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Largest number of experiments; by default there is no limit.
     #[arg(long)]
     pub(crate) count: Option<u64>,
-    /// Start no experiment after this many minutes, such as 0.5; 1 if neither this nor `--count` is given.
+    /// Start no experiment after this many minutes, such as 0.5. If neither this option nor `--count` is given, the
+    /// limit is 1 minute.
     #[arg(long)]
     pub(crate) minutes: Option<f64>,
     /// Directory for experiments that fail.
@@ -210,25 +213,25 @@ pub(crate) struct Run {
     /// Override a key: `--set scheme.transport=pfq`. May be given several times.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The seed; short for `--set engine.seed=N`.
+    /// The seed, as with `--set engine.seed=N`.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// The engine; short for `--set engine.kind=NAME`.
+    /// The engine, as with `--set engine.kind=NAME`.
     #[arg(long)]
     pub(crate) engine: Option<String>,
-    /// Capture the packets of these links in `packets.pcapng`: `all`, or a list such as `3->12,12->3,40` of nodes and
-    /// link numbers; short for `--set record.pcap=LINKS`.
+    /// Capture the packets of these links in `packets.pcapng`, as with `--set record.pcap=LINKS`. LINKS is `all`, or a
+    /// list of pairs of nodes and of link numbers, such as `3->12,12->3,40`.
     #[arg(long, value_name = "LINKS")]
     pub(crate) pcap: Option<String>,
-    /// Largest number of threads; by default one per core. Threads share a run while that is faster than one thread,
-    /// or each take one run of a sweep. Results do not depend on the number.
+    /// Largest number of threads; by default one per core. Several threads share one run if that is faster than one
+    /// thread. In a sweep, each thread may take one run. Results do not depend on the number of threads.
     #[arg(long)]
     pub(crate) threads: Option<usize>,
     /// The run's directory; by default `out/NAME` for `NAME.toml`. An earlier run of the same experiment is replaced.
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
-    /// Replace the directory even if it holds other runs, which are deleted. A directory with files that Raddle did
-    /// not write, or that were changed, is renamed to `DIR.old-…`.
+    /// Replace the directory even if it holds other runs. These other runs are deleted. If the directory holds files
+    /// that Raddle did not write, or files that were changed, it is renamed to `DIR.old-…` instead.
     #[arg(long)]
     pub(crate) force: bool,
     /// Limit of a run's estimated memory, such as `8 GB`; by default the memory of the machine or of its control
@@ -243,20 +246,21 @@ pub(crate) struct Run {
     pub(crate) deny_warnings: bool,
 }
 
-/// A sweep and which of its cells run.
+/// A sweep, and the selection of the cells to run.
 #[derive(Debug, Args)]
 pub(crate) struct Sweep {
     #[command(flatten)]
     pub(crate) run: Run,
-    /// Run each cell with so many seeds: the experiment's own and those after it. Tables then show means and 95% confidence
-    /// intervals.
+    /// Run each cell with this number of seeds, from the experiment's seed on. Tables then show means and 95%
+    /// confidence intervals.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seeds: u64,
-    /// Run only every N-th cell, from the I-th on, as in `2/4`: the other shards run elsewhere, into the same directory. When all
-    /// are done, the same command without `--shard` makes the tables of the whole sweep.
+    /// Run only every N-th cell, starting with the I-th cell, as in `2/4`. The other shards run elsewhere and write
+    /// into the same directory. When all shards are done, the same command without `--shard` makes the tables of the
+    /// whole sweep.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
-    /// Begin no further cell after one that failed.
+    /// Do not start further cells after a cell has failed.
     #[arg(long)]
     pub(crate) fail_fast: bool,
 }
@@ -269,10 +273,10 @@ fn shard(text: &str) -> Result<Shard, String> {
     shard.ok_or_else(|| format!("`{text}` is not a shard such as `2/4`, the second of four"))
 }
 
-/// What can be done in a live run.
+/// An action in a live run.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Act {
-    /// Run a program of this machine at a host of a live run whose hosts are namespaces.
+    /// Run a program of this machine at a host of a live run whose hosts are network namespaces.
     Exec(Exec),
     /// Give an order to a live run, such as to take a link down.
     Ctl(Ctl),
@@ -281,24 +285,24 @@ pub(crate) enum Act {
 /// An order for a live run.
 #[derive(Debug, Args)]
 pub(crate) struct Ctl {
-    /// The process id of the live run, if there are several on this machine.
+    /// The process id of the live run; needed only if there are several live runs on this machine.
     #[arg(long, value_name = "PROCESS")]
     pub(crate) run: Option<u32>,
     #[command(subcommand)]
     pub(crate) order: Order,
 }
 
-/// What can be ordered.
+/// The action that is ordered.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Order {
-    /// Take the link between two nodes down, or bring it up again.
+    /// Take the link between two nodes down, or bring the link up again.
     Link {
-        /// Its new state.
+        /// The new state of the link.
         #[arg(value_enum)]
         state: LinkState,
-        /// A node at one end.
+        /// The node at one end of the link.
         a: u32,
-        /// The node at the other end.
+        /// The node at the other end of the link.
         b: u32,
     },
 }
@@ -315,10 +319,10 @@ pub(crate) enum LinkState {
 /// A program at a host.
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
-    /// The number of the host's node.
+    /// The node number of the host.
     #[arg(long, value_name = "N")]
     pub(crate) host: u32,
-    /// The process id of the live run, if there are several on this machine.
+    /// The process id of the live run; needed only if there are several live runs on this machine.
     #[arg(long, value_name = "PROCESS")]
     pub(crate) run: Option<u32>,
     /// The program and its arguments.
@@ -326,11 +330,11 @@ pub(crate) struct Exec {
     pub(crate) command: Vec<OsString>,
 }
 
-/// A live run and what this process has of it, or something to do in one that runs.
+/// A new live run with this process's part in it, or an action in a live run that already exists.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Live {
-    /// What to do in a live run.
+    /// The action in a live run that already exists.
     #[command(subcommand)]
     pub(crate) act: Option<Act>,
     #[command(flatten)]
@@ -350,8 +354,9 @@ pub(crate) struct Live {
 #[derive(Debug, Args)]
 #[group(id = "meeting", multiple = false, requires = "nodes")]
 pub(crate) struct Place {
-    /// Be the host: wait for the other processes and collect their results. A path makes a Unix socket, for processes
-    /// of this machine. An address of this machine, such as `127.0.0.1:7000`, is for processes of any machine.
+    /// Be the host process, which waits for the other processes and collects their results. The place is the path of a
+    /// Unix socket, for processes of this machine, or an address of this machine such as `127.0.0.1:7000`, for
+    /// processes of any machine.
     #[arg(long, value_name = "SOCKET|ADDRESS", value_parser = meeting)]
     pub(crate) listen: Option<Meeting>,
     /// Join the process that listens at this socket or address.
@@ -397,23 +402,23 @@ fn nodes(text: &str) -> Result<Range<u32>, String> {
     Ok(first..last + 1)
 }
 
-/// How large a reproduction is.
+/// The size of a reproduction's experiments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scale {
-    /// About a minute.
+    /// Experiments that take about a minute in total.
     Quick,
-    /// The paper's size.
+    /// Experiments of the paper's size.
     Full,
 }
 
-/// What can be listed.
+/// The parts of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Listed {
     /// Transports and routings.
     Schemes,
     /// Kinds of fabric.
     Topologies,
-    /// Kinds of arrivals, sizes and pairs.
+    /// Kinds of arrivals, of flow sizes and of sender-receiver pairs.
     Workloads,
     /// Keys of an experiment's file.
     Keys,
@@ -425,21 +430,21 @@ pub(crate) enum Listed {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Topo {
-    /// Nodes, links, rates, diameter of an experiment's topology.
+    /// Show the nodes, links, rates and diameter of an experiment's topology.
     Show {
-        /// An experiment.
+        /// The experiment, a TOML file.
         file: PathBuf,
     },
-    /// Whether every host reaches every other; exit code 1 if not.
+    /// Check that every host can reach every other host. The exit code is 1 if not.
     Check {
-        /// An experiment.
+        /// The experiment, a TOML file.
         file: PathBuf,
     },
     /// Write an experiment's topology as a graph.
     Convert {
-        /// An experiment.
+        /// The experiment, a TOML file.
         file: PathBuf,
-        /// A file that ends in `.graphml` or `.json` (NetworkX node-link).
+        /// The output file, whose name ends in `.graphml` or `.json` (NetworkX node-link).
         to: PathBuf,
     },
 }

@@ -143,8 +143,8 @@ impl Output {
         }
     }
 
-    /// Calls `show`, which writes to stderr, in text format only. In JSON format the document already holds the
-    /// information.
+    /// Calls `show`, which prints a note on stderr, only in text format. In JSON format nothing is printed, because the
+    /// JSON document contains the same information.
     fn note(self, show: impl FnOnce()) {
         if self.format == Format::Text {
             show();
@@ -192,7 +192,8 @@ impl Session<'_> {
         Ok(Document::load(file)?.with_registry(self.registry).with_overrides(overrides)?)
     }
 
-    /// Loads the experiment with all overrides of the arguments and then the overrides of the command itself (`own`).
+    /// Loads the experiment. The overrides from the command line apply first, then `own`, the overrides that the
+    /// command itself sets.
     fn load(self, run: &Run, own: &[&str]) -> Result<Document, Error> {
         let engine = run.engine.as_ref().map(|engine| format!("engine.kind={engine}"));
         let pcap = run.pcap.as_deref().map(|links| format!("record.pcap={}", toml::Value::from(links)));
@@ -385,7 +386,10 @@ impl Session<'_> {
         let is_interrupted = stop.load(Ordering::Relaxed);
         let whole: Option<Vec<PathBuf>> = runs.into_iter().map(|run| run.map(|run| run.directory)).collect();
         let Some(directories) = whole.filter(|_| !is_interrupted) else {
-            show::warn(&format!("not all cells ran: the same command goes on from {}", directory.display()));
+            show::warn(&format!(
+                "not all cells have run; repeat the command to continue in {}",
+                directory.display()
+            ));
             return Ok(if is_interrupted { Ended::Interrupted } else { Ended::RunFailed });
         };
         if let Some(shard) = shard {
@@ -460,7 +464,8 @@ impl Session<'_> {
     }
 }
 
-/// Prints the names of what there is.
+/// Prints one part of the list of names that experiments and commands accept. If `what` is `None`, prints schemes,
+/// topologies and workloads.
 fn list(what: Option<Listed>, registry: &Registry, output: Output) -> Result<Ended, Error> {
     let parts = match what {
         None => {
@@ -513,7 +518,7 @@ fn refuse_address(address: SocketAddr, secret: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A command and its experiment's file, as messages show them.
+/// The command and the experiment's file, as error messages print them.
 fn invocation(command: &str, file: &Path) -> [String; 2] {
     [command.to_owned(), file.display().to_string()]
 }
@@ -551,14 +556,15 @@ fn dry_run(documents: &[(String, Document)], output: Output, deny: bool) -> Resu
     Ok(Ended::Done)
 }
 
-/// Directories that were renamed to make room. They are reported when no progress bars are shown.
+/// The directories that were renamed because they held files of the user. A message reports them once the progress bars
+/// are gone.
 #[derive(Default)]
 struct Renamed(Mutex<Vec<String>>);
 
 impl Renamed {
     fn add(&self, from: &Path, to: &Path) {
         let told = format!(
-            "{} held files that Raddle did not write, or that were changed; it was renamed to {}",
+            "the directory {} was renamed to {}: it held files that Raddle did not write, or that were changed",
             from.display(),
             to.display()
         );
@@ -632,7 +638,7 @@ impl<'a> Record<'a> {
 
 /// Shows and records the figures of a reproduction.
 struct FigureBars<'a> {
-    /// The progress bars of the figure that runs now.
+    /// The progress bars of the figure whose experiments run now.
     bars: Mutex<Option<Bars>>,
     renamed: Renamed,
     warned: Warned,
@@ -684,7 +690,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Examines which engines and live-run features this machine supports. Returns the result as text and as JSON.
+/// Checks which engines this machine supports and whether live runs work. Returns the result as text and as JSON.
 fn doctor() -> (String, Value) {
     let engines = ["packet", "flow", "lockstep", "live"];
     let findings = raddle_live::doctor::examine();
@@ -694,7 +700,7 @@ fn doctor() -> (String, Value) {
     ];
     rows.extend(findings.iter().map(|finding| {
         let verdict =
-            finding.lacks.as_ref().map_or("good for live runs".to_owned(), |lacks| format!("LACKS: {lacks}"));
+            finding.lacks.as_ref().map_or("ok for live runs".to_owned(), |lacks| format!("PROBLEM: {lacks}"));
         vec![finding.what.to_owned(), finding.found.clone(), verdict]
     }));
     let of =

@@ -1,11 +1,11 @@
-//! `raddle init`: experiments to begin with. Each is a file with comments, which runs as it is.
+//! `raddle init`: example experiments to start from. Each template is a file with comments that runs without changes.
 
 use raddle_lab::Error;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// An experiment to begin with.
+/// An example experiment to start from.
 pub(crate) struct Template {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
@@ -24,7 +24,7 @@ macro_rules! file {
 pub(crate) const TEMPLATES: [Template; 5] = [
     Template {
         name: "leaf-spine",
-        summary: "web-search flows on a leaf-spine: routings and loads side by side, with a plot",
+        summary: "web-search flows on a leaf-spine: compares routings and loads, with a plot",
         files: &[file!("leaf-spine.toml")],
     },
     Template {
@@ -44,7 +44,7 @@ pub(crate) const TEMPLATES: [Template; 5] = [
     },
     Template {
         name: "own-topology",
-        summary: "flows on a fabric of your own, which a graph file describes",
+        summary: "flows on your own topology, which a graph file describes",
         files: &[file!("own-topology.toml"), file!("own-topology.json")],
     },
 ];
@@ -75,7 +75,7 @@ pub(crate) fn init(name: &str, folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// The error that a file is there already.
+/// The error for a file that already exists.
 fn exists(path: &Path) -> Error {
     let what = format!("{} exists already", path.display());
     Error::Usage { what, hint: "choose another folder with --out, or rename the file".to_owned() }

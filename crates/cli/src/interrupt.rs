@@ -1,19 +1,20 @@
-//! Ctrl-C while a command does work that can be stopped at any time.
+//! Handles Ctrl-C while the command does work that can be stopped at any time.
 
 use crate::arguments::Format;
 use crate::fail;
 use raddle_lab::{Error, finished_work};
 use std::time::Duration;
 
-/// Interval between two checks of whether the command does work that must end in order.
+/// Interval between two checks whether the command does work that must end in order.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Number of checks before the process ends. A command between two pieces of work soon begins the next piece, or ends.
+/// Number of successive checks without such work after which the process ends. One check is not enough: a command may
+/// be between two pieces of work and begin the next piece soon.
 const LOOKS: u32 = 4;
 
 /// Ends the process with the exit code of an interruption, if the process reads inputs, checks inputs, or builds a
-/// topology. This work can take long and leaves nothing behind. A run that has begun handles the interruption itself,
-/// and then the command ends.
+/// topology. This work can take long, but it leaves no files behind. If a run has begun, the function returns, because
+/// the run handles the interruption and the command then ends.
 #[expect(
     clippy::disallowed_methods,
     reason = "the process waits for its user here, and no result depends on it"
@@ -24,7 +25,7 @@ pub(crate) fn end_unless_at_work(format: Format) {
         std::thread::sleep(LOOK);
         match finished_work() {
             None => looks = 0,
-            // Work that ended after the interruption was ended by the interruption.
+            // Work has ended since the interruption, so the command has noticed the interruption and ends by itself.
             now if before.is_none() || now != before => return,
             _ => looks += 1,
         }

@@ -3,8 +3,8 @@
 //! [`main_with`] is the whole command, for a program that adds its own schemes.
 //!
 //! Data goes to stdout, and progress and errors go to stderr. With `--format json` errors also go to stdout, as one
-//! JSON document. Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted. A reader
-//! that closes the pipe, such as `head`, does not change the exit code.
+//! JSON document. Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted. The exit
+//! code stays the same if the reader of stdout, such as `head`, closes the pipe.
 
 mod arguments;
 mod commands;
@@ -31,7 +31,7 @@ enum Ended {
     Interrupted,
 }
 
-/// Runs the whole command. Experiments can name the schemes of `registry`.
+/// Runs the whole command. Experiments can use the schemes of `registry` by name.
 #[must_use]
 pub fn main_with(registry: Registry) -> ExitCode {
     let arguments = match Arguments::try_parse() {

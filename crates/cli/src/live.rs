@@ -35,7 +35,7 @@ pub(crate) fn order(ctl: &Ctl) -> Result<String, Error> {
     answer.map_err(|what| Error::Usage { what, hint: hint() })
 }
 
-/// Chooses the process of a live run among the running ones.
+/// Chooses one live run from the processes in `running`. `run` is the process that the user has named, if any.
 fn run_of(run: Option<u32>, running: &[u32]) -> Result<u32, Error> {
     match (run, running) {
         (Some(run), _) if running.contains(&run) => Ok(run),
@@ -58,7 +58,8 @@ fn run_of(run: Option<u32>, running: &[u32]) -> Result<u32, Error> {
     }
 }
 
-/// Chooses the namespace of a host among the existing ones.
+/// Chooses the namespace of a host from the namespaces in `running`. `run` is the process that the user has named, if
+/// any.
 fn namespace_of(host: u32, run: Option<u32>, running: &[Named]) -> Result<Named, Error> {
     let of_run = || running.iter().filter(|of| run.is_none_or(|run| of.process == run));
     let found: Vec<Named> = of_run().filter(|of| of.node.0 == host).copied().collect();

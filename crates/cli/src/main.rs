@@ -4,7 +4,7 @@ use raddle_lab::memory::CountingAllocator;
 use raddle_schemes::registry::Registry;
 use std::process::ExitCode;
 
-/// Counts the memory of the parts of nodes, for the estimate of a run's memory.
+/// Counts the memory that the parts of nodes allocate. Raddle uses this count to estimate the memory of a run.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 

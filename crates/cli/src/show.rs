@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Prints a result. A reader that closes stdout, such as `head`, does not cause an error.
+/// Prints a result. It is not an error if the reader of stdout, such as `head`, closes the pipe.
 ///
 /// # Errors
 /// If stdout cannot be written for another reason, such as a full disk.
@@ -28,7 +28,8 @@ pub(crate) fn line(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// A table of claims, with the paper's and the measured numbers in one row per claim, and the digest of the results.
+/// A table of claims. Each claim has a row with the paper's number and the measured number. The digest of the results
+/// follows.
 pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
     let cell = |number: Option<f64>| number.map_or("-".to_owned(), figures);
     let bound = |number: f64| if number.is_finite() { figures(number) } else { "any".to_owned() };
@@ -110,7 +111,7 @@ pub(crate) fn moved(done: &Reproduction, moved: &Moved) -> String {
     text
 }
 
-/// The range of a number over the seeds, and the 95% interval of its mean.
+/// The range of a number over the seeds, and the 95% confidence interval of the number's mean.
 fn spread(spread: Spread) -> String {
     let margin = spread.margin.map_or(String::new(), |margin| format!(" ± {}", figures(margin)));
     format!("{margin} ({} to {}, {} seeds)", figures(spread.least), figures(spread.most), spread.seeds)
@@ -130,18 +131,18 @@ pub(crate) fn warn(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Prints an error, with its place in the input text if it has one.
+/// Prints an error. If the error has a place in the input text, prints that place too.
 pub(crate) fn error(error: Error) {
     warn(&format!("{:?}", miette::Report::new(error)));
 }
 
-/// Progress bars on stderr, one per run, if stderr is a terminal. Also prints a line to stderr for each run of a sweep
+/// Progress bars on stderr, one per run, if stderr is a terminal. In a sweep, a line on stderr also reports each run
 /// that has ended.
 pub(crate) struct Bars {
     all: MultiProgress,
     bars: Vec<ProgressBar>,
     begin: Instant,
-    /// Number of runs that have ended, and number of ended runs whose results already existed.
+    /// Number of runs that have ended, and the number of these runs whose results already existed.
     ended: Mutex<(usize, usize)>,
     quiet: bool,
 }
@@ -178,7 +179,7 @@ impl Bars {
             0 => String::new(),
             ran => format!("about {:.0} s left", seconds / ran as f64 * (all - *ended) as f64),
         };
-        let what = if was_there { "there already" } else { "done" };
+        let what = if was_there { "already finished" } else { "done" };
         let name = self.bars[run].prefix();
         self.bars[run].finish_and_clear();
         if !self.quiet {

@@ -1,4 +1,4 @@
-//! Links in the book, in README files and in sources have existing targets.
+//! Checks that the links in the book, in README files and in sources have existing targets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -129,8 +129,8 @@ fn what_pages_include_is_there() {
     }
 }
 
-/// Comments cite a specification as a chapter of the book and a section. A section is a heading or a paragraph that
-/// begins with the section's number.
+/// Comments cite a chapter of a specification and a section number. Each cited section must exist as a heading, or as a
+/// paragraph that begins with the number.
 #[test]
 fn cited_specifications_and_sections_exist() {
     let folder = root().join("docs/src/specifications");

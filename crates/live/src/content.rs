@@ -57,8 +57,8 @@ impl Outbound {
         out.extend(self.bytes.range(from..to));
     }
 
-    /// Records that the host sends a packet of `len` bytes from `position` on. A packet counts even if it is lost
-    /// before [`fill`](Self::fill) is called for it.
+    /// Records that the host sends a packet of `len` bytes from `position` on. This also applies to a packet that is
+    /// lost before [`fill`](Self::fill) is called for the packet.
     pub(crate) fn sends(&mut self, position: Position, len: u32) {
         if matches!(position, Position::Packet(_)) {
             self.numbered.begin(position, len);
@@ -128,7 +128,8 @@ impl Inbound {
         }
     }
 
-    /// Keeps a piece. A retransmitted segment may begin at the same byte as an earlier segment, and be longer.
+    /// Keeps a piece that begins at `at`, unless a piece of at least the same length is already kept there. A
+    /// retransmitted segment may begin at the same byte as an earlier segment, and be longer.
     fn keep(&mut self, at: u64, body: &[u8]) {
         if self.early.get(&at).is_none_or(|other| other.len() < body.len()) {
             self.early.insert(at, body.to_vec());

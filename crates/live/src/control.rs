@@ -15,11 +15,11 @@ use std::time::Duration;
 /// Maximum size of a request or an answer, in bytes.
 const MOST: u64 = 4_096;
 
-/// The longest wait of either side for the other side's line.
+/// The longest time that either side waits for the other side's line.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The longest wait of a run for the request of a process that has connected. It is short because the run has other
-/// work.
+/// The longest time that a run waits for the request of a process that has connected. The time is short because the run
+/// has other work.
 const REQUEST: Duration = Duration::from_millis(100);
 
 /// The folder of all control sockets of this user.
@@ -48,7 +48,7 @@ fn make_folder() -> io::Result<PathBuf> {
     }
 }
 
-/// The process that a control socket with this path belongs to.
+/// Returns the process to which the control socket with this path belongs.
 fn process_of(path: &Path) -> Option<u32> {
     path.file_name()?.to_str()?.strip_suffix(".control")?.parse().ok()
 }
@@ -99,10 +99,11 @@ impl Control {
         Ok(control)
     }
 
-    /// Answers the pending requests. A refusal is an answer too.
+    /// Answers the pending requests. For each request, `answer` returns the text of the answer, or the reason why the
+    /// run refuses the request.
     pub fn answer(&self, mut answer: impl FnMut(&str) -> Result<String, String>) {
         while let Ok((stream, _)) = self.listener.accept() {
-            // A client that hangs up gets no answer.
+            // A client that closes its connection early gets no answer. This is not an error.
             let _ = converse(&stream, &mut answer);
         }
     }

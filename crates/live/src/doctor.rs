@@ -30,7 +30,7 @@ pub fn examine() -> Vec<Finding> {
 
 fn cores() -> Finding {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let lacks = "one core must do the polling and everything else: set `engine.dilation`, or use a machine with at least \
+    let lacks = "the polling thread shares the only core with all other work: set `engine.dilation`, or use a machine with at least \
          two cores";
     Finding::new("processors", cores > 1, format!("{cores}"), lacks)
 }
@@ -40,16 +40,16 @@ fn steal() -> Finding {
     let before = Steal::now();
     std::thread::park_timeout(std::time::Duration::from_millis(200));
     let Some((before, after)) = before.zip(Steal::now()) else {
-        return Finding::new("stolen time", true, "unknown: the system does not report it", "");
+        return Finding::new("steal time", true, "unknown: the system does not report it", "");
     };
     let share = before.share_until(after);
     let lacks =
         "live runs are not faithful while other virtual machines take more than 1% of this machine's time";
-    Finding::new("stolen time", share <= 0.01, format!("{:.1}% just now", share * 100.0), lacks)
+    Finding::new("steal time", share <= 0.01, format!("{:.1}% at this moment", share * 100.0), lacks)
 }
 
 /// The serialization delay of four packets of 8 KB on a link of 5 Gbps, in ns. A packet slips if it is late by more
-/// than this.
+/// than this time.
 const PATIENCE_NS: u64 = 4 * 13_164;
 
 /// Measures the interruptions of threads that only read the clock, on one core and on all cores at once. No rack can

@@ -4,17 +4,17 @@
 use raddle_core::{Bytes, PortState, Time};
 use std::collections::VecDeque;
 
-/// The limits and the marking thresholds (ECN, RFC 3168) of a plain FIFO. Both count the packet in service. A FIFO
-/// without limits holds any number of packets. A FIFO without thresholds marks no packet.
+/// The limits and the marking thresholds (ECN, RFC 3168) of a plain FIFO. The numbers of bytes and packets include the
+/// packet in service. A FIFO without limits holds any number of packets. A FIFO without thresholds marks no packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Maximum number of bytes.
     pub bytes: Option<u64>,
     /// Maximum number of packets.
     pub packets: Option<usize>,
-    /// The FIFO marks a packet if it would hold more bytes than this, the packet included.
+    /// The FIFO marks an arriving packet if the FIFO, including this packet, would hold more bytes than this threshold.
     pub mark_bytes: Option<u64>,
-    /// The FIFO marks a packet if it already holds at least this many packets.
+    /// The FIFO marks an arriving packet if the FIFO already holds at least this number of packets.
     pub mark_packets: Option<usize>,
 }
 

@@ -1,5 +1,5 @@
 //! Flow control of links, in both runtimes. Flow control counts the memory that packets occupy in a node, and pauses
-//! the neighbour.
+//! the neighbour if they occupy too much.
 
 use crate::served::{Carry, SERVED, Serve, Served};
 use raddle_core::LinkId;
@@ -53,7 +53,7 @@ impl Control {
         None
     }
 
-    /// Time at which flow control is due next.
+    /// Time at which flow control must be handled next.
     fn next_wake(&self) -> Time {
         let departures = self.departures.iter().map(|departure| departure.at).filter(|_| self.holds_back);
         departures.fold(self.part.wake(), Time::min)
@@ -62,13 +62,13 @@ impl Control {
 
 /// A runtime whose links may have flow control.
 pub(crate) trait ControlLinks: Serve {
-    /// Flow control at the port that a link leaves, if it has any.
+    /// Flow control at the port from which a link leaves; `None` if the port has no flow control.
     fn control(&mut self, link: LinkId) -> Option<&mut Control> {
         self.served(link)?.0.control.as_mut()
     }
 
-    /// Occupies memory of the node for a packet that came in by `arrival`. `leaves` is the time at which the packet
-    /// frees the memory, if this time is known already.
+    /// Occupies memory of the node for a packet that arrived at the port `arrival`. `leaves` is the time at which the
+    /// packet frees the memory, if this time is known already.
     fn occupy(
         &mut self,
         node: &mut Node<Self>,
@@ -86,7 +86,7 @@ pub(crate) trait ControlLinks: Serve {
         self.tell(node, link, told);
     }
 
-    /// Records that a packet that came in by `arrival` begins to leave the node.
+    /// Records that a packet that arrived at the port `arrival` begins to leave the node.
     fn departs(&mut self, node: &Node<Self>, arrival: Option<PortId>, departure: Departure) {
         let Some(arrival) = arrival else { return };
         let link = self.link_behind(node.place(), arrival);
@@ -95,7 +95,8 @@ pub(crate) trait ControlLinks: Serve {
         self.expect_control(link);
     }
 
-    /// Frees the memory of a packet that leaves a queue without being transmitted. The packet came in by `arrival`.
+    /// Frees the memory of a packet that leaves a queue without being transmitted. The packet arrived at the port
+    /// `arrival`.
     fn vacate(&mut self, node: &mut Node<Self>, arrival: Option<PortId>, class: Class, size: u32) {
         let Some(arrival) = arrival else { return };
         let (now, link) = (self.now(), self.link_behind(node.place(), arrival));
@@ -104,8 +105,8 @@ pub(crate) trait ControlLinks: Serve {
         self.tell(node, link, told);
     }
 
-    /// Occupies memory for a packet that came in by `arrival` for the node's host. The host takes its packets out of
-    /// the memory at flow control's drain rate.
+    /// Occupies memory for a packet for the node's host that arrived at the port `arrival`. The host takes its packets
+    /// out of the memory at flow control's drain rate.
     fn drain(&mut self, node: &mut Node<Self>, arrival: PortId, packet: &Packet) {
         let (now, link) = (self.now(), self.link_behind(node.place(), arrival));
         let Some(control) = self.control(link) else { return };
@@ -115,7 +116,7 @@ pub(crate) trait ControlLinks: Serve {
         self.occupy(node, Some(arrival), packet.class(), packet.size, Some(leaves));
     }
 
-    /// Frees the memory of packets that came in at the port of `link` and have left by now.
+    /// Frees the memory of packets that arrived at the port of `link` and have left the node by now.
     fn settle_departures(&mut self, node: &mut Node<Self>, link: LinkId) {
         let now = self.now();
         while let Some(told) = self.control(link).and_then(|control| control.settle(now)) {
@@ -123,7 +124,7 @@ pub(crate) trait ControlLinks: Serve {
         }
     }
 
-    /// Sends flow control's packet `told` to the neighbour, if there is one, and schedules the next wake-up of flow
+    /// If `told` is a packet of flow control, sends the packet to the neighbour. Schedules the next wake-up of flow
     /// control.
     fn tell(&mut self, node: &mut Node<Self>, link: LinkId, told: Option<Packet>) {
         if let Some(control) = self.control(link) {
@@ -153,7 +154,7 @@ pub(crate) trait ControlLinks: Serve {
         true
     }
 
-    /// Applies the pauses of the neighbour to a port. If a class is no longer paused, serves the port.
+    /// Applies the neighbour's pauses to a port. If a class is no longer paused, the port sends again.
     fn pauses_changed(&mut self, node: &mut Node<Self>, link: LinkId) {
         let Some(control) = self.control(link) else { return };
         let paused = control.part.paused();
@@ -167,7 +168,7 @@ pub(crate) trait ControlLinks: Serve {
         }
     }
 
-    /// Updates the time at which all waiting packets of a port will have left, which a pause has put off.
+    /// Updates the time at which all waiting packets of a port will have left, because a pause has delayed them.
     fn expect_departures(&mut self, link: LinkId) {
         let now = self.now();
         let waiting = self.served(link).map_or(0, |(served, _)| served.bytes().0);

@@ -1,14 +1,14 @@
 //! A load generator for the kernel's TCP: each flow of a workload is one connection between hosts in network
 //! namespaces.
 //!
-//! One thread with one epoll serves all connections of all hosts, so that a machine with few cores spends them on the
-//! traffic rather than on the generator. A socket stays in the namespace in which it was created. A connection
-//! carries exactly the bytes of its flow. The flow starts with the connection's SYN and is delivered when the
-//! receiver has read the last byte.
+//! One thread with one epoll instance serves all connections of all hosts. So on a machine with few cores, the
+//! generator leaves most of the CPU time to the traffic itself. A socket stays in the namespace in which it was
+//! created. A connection carries exactly the bytes of its flow. The flow starts with the connection's SYN and is
+//! delivered when the receiver has read the last byte.
 //!
 //! The connections of a host use the [ports](FiveTuple::ports_of) that its flows have in simulations, in sequence, so
 //! that switches that hash the ports make the same choices. (From the 64,513th flow of a host on, destination ports
-//! differ.) If another program uses the port, the kernel chooses a free one.
+//! differ.) If another program uses a port, the kernel chooses a free port.
 //!
 //! The receiver identifies a connection by the sender's address and port, so the payload carries no flow identifier.
 //! The kernel discards received bytes (`MSG_TRUNC`, tcp(7)) and copies none of them.
@@ -34,7 +34,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 sockopt_impl!(
-    /// The kernel's counts of a connection (tcp(7)).
+    /// The kernel's statistics of a connection (tcp(7)).
     TcpInfo,
     GetOnly,
     libc::IPPROTO_TCP,
@@ -51,7 +51,7 @@ fn retransmissions(socket: &OwnedFd) -> u32 {
 /// The port at which every host receives flows.
 pub const PORT: u16 = FiveTuple::ports_of(0).1;
 
-/// Maximum number of bytes sent or received in a call. Then the generator serves the next connection.
+/// Maximum number of bytes that the generator sends or receives on one connection before it serves the next connection.
 const PIECE: usize = 1 << 18;
 
 /// The longest wait before the generator checks whether it must stop, in ns.
@@ -71,7 +71,7 @@ pub struct Host {
     pub namespace: File,
 }
 
-/// The load generator cannot start.
+/// The reason why the load generator cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum NoLoad {
     /// A flow begins or ends at a node that is not a host.
@@ -92,7 +92,7 @@ pub enum NoLoad {
         /// The system's reason.
         why: io::Error,
     },
-    /// The system refuses to create an epoll or a timer.
+    /// The system refuses to create an epoll instance or a timer.
     #[error("cannot set up epoll: {0}")]
     NoEpoll(#[from] io::Error),
 }
@@ -119,9 +119,9 @@ pub struct Load {
     /// The congestion control of all connections, such as `cubic`.
     congestion: String,
     flows: Vec<Flow>,
-    /// Indexed by flow: the indices of its sender and its receiver in `hosts`.
+    /// Indexed by flow: the indices of the flow's sender and receiver in `hosts`.
     ends: Vec<[usize; 2]>,
-    /// Indexed by flow: the port of its sender.
+    /// Indexed by flow: the port of the flow's sender.
     ports: Vec<u16>,
     /// The flows that have not started yet, in order of start.
     to_start: VecDeque<usize>,
@@ -131,8 +131,9 @@ pub struct Load {
     flow_of: HashMap<SocketAddr, usize>,
     /// Indexed by flow: true if the flow was delivered or its connection failed.
     is_over: Vec<bool>,
-    /// Indexed by flow: the time by which the flow started too early. A start is too early if the clock goes back after
-    /// it: a live rack subtracts the time during which none of its threads had a core.
+    /// Indexed by flow: the time by which the flow started too early. A flow has started too early if the clock goes
+    /// back to a time before the flow's start. The clock of a live rack goes back when the rack subtracts the time
+    /// during which none of its threads had a core.
     early: Vec<Duration>,
     counts: Counts,
     zeros: Box<[u8]>,
@@ -148,9 +149,9 @@ struct Connection {
 enum Role {
     /// The socket on which a host accepts connections.
     Listener,
-    /// The sender of a flow, and the number of bytes that it has not sent yet.
+    /// The sender of a flow; `left` is the number of bytes that the sender has not sent yet.
     Sender { flow: usize, left: u64 },
-    /// The receiver of a flow, and the number of bytes that it has not received yet.
+    /// The receiver of a flow; `left` is the number of bytes that the receiver has not received yet.
     Receiver { flow: usize, left: u64 },
 }
 
@@ -224,9 +225,9 @@ impl Load {
         Ok(socket)
     }
 
-    /// Runs all flows until each has been delivered or has failed, or until `stop` is set. `now` returns the time, on
-    /// the clock of the flows' starts. `report` receives each event of a flow, with the event's time and node. When
-    /// `run` returns, the calling thread may be in another namespace than before.
+    /// Runs all flows until each has been delivered or has failed, or until `stop` is set. `now` returns the current
+    /// time on the same clock as the flows' start times. `report` receives each event of a flow, with the event's time
+    /// and node. When `run` returns, the calling thread may be in another namespace than before.
     ///
     /// # Errors
     /// If the epoll or the timer fails.
@@ -294,7 +295,7 @@ impl Load {
         }
     }
 
-    /// Reports an event of a flow, shifted as if the flow had started on time.
+    /// Reports an event of a flow. If the flow started too early, the reported time is later by the same amount.
     fn tell(
         &self,
         flow: usize,
@@ -316,7 +317,8 @@ impl Load {
         }
     }
 
-    /// Number of bytes to send for a flow. A flow of 0 bytes sends 1 byte, so that its receiver sees its end.
+    /// Number of bytes to send for a flow. A flow of 0 bytes sends 1 byte, so that the receiver can detect the end of
+    /// the flow.
     fn bytes(&self, flow: usize) -> u64 {
         self.flows[flow].size.0.max(1)
     }
@@ -366,7 +368,7 @@ impl Load {
         now: &impl Fn() -> Time,
         report: &mut impl FnMut(Time, NodeId, Report),
     ) {
-        // An earlier event of the same wait may have closed this connection.
+        // An earlier event that the same call of `epoll_wait` returned may have closed this connection.
         let Some(Connection { role, .. }) = &self.connections[place] else { return };
         match *role {
             Role::Listener => self.accept(place),
@@ -505,8 +507,8 @@ mod tests {
     /// All tests listen on the same port of loopback addresses, so they run one at a time.
     static PORT_IS_FREE: Mutex<()> = Mutex::new(());
 
-    /// Hosts at loopback addresses in the machine's own namespace. Entering a namespace needs root, even the current
-    /// one.
+    /// Creates hosts at loopback addresses in the machine's own namespace. Returns `None` if the tests may not use
+    /// namespaces: a thread needs root to enter a namespace, even its current one.
     fn hosts(count: u32) -> Option<Vec<Host>> {
         let own = || File::open("/proc/thread-self/ns/net").expect("a namespace");
         if std::env::var_os("RADDLE_NO_NAMESPACES").is_some() {

@@ -105,8 +105,9 @@ impl Recording {
         self.heard.push(Heard { at, what: What::Flow });
     }
 
-    /// Gives `host` all inputs before `until`, on the real clock. `ports` are the ports of the host's node. A full
-    /// packet takes `packet_time`. The returned lateness is that of all inputs and wake-ups of the host.
+    /// Gives `host` all inputs before `until`, on the real clock. `ports` are the ports of the host's node.
+    /// `packet_time` is the serialization delay of a full packet. The returned fidelity counts the lateness of all
+    /// inputs and wake-ups of the host.
     pub fn replay(
         &self,
         host: &mut impl Host,

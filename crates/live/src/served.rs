@@ -21,13 +21,14 @@ pub(crate) trait Carry {
 
 /// A runtime in which ports may have an agent or a queue of their own.
 pub(crate) trait Serve: Runtime<Slot: Carry> {
-    /// The [`Served`] state and the port state of the port that a link leaves; `None` if the port is a plain FIFO.
+    /// The [`Served`] state and the port state of the port from which a link leaves. `None` if the port is a plain
+    /// FIFO.
     fn served(&mut self, link: LinkId) -> Option<(&mut Served<Self::Slot>, &mut PortState)>;
 
-    /// The port that a link leaves.
+    /// The port from which a link leaves.
     fn port_of(&self, link: LinkId) -> PortId;
 
-    /// The link that leaves a port of a node.
+    /// The link that leaves a node from this port.
     fn link_behind(&self, place: &Self::Place, port: PortId) -> LinkId;
 
     /// The fabric.
@@ -105,8 +106,8 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
         due
     }
 
-    /// Offers a packet that the port's agent has seen to the port's queue, and does what the queue decides. Returns
-    /// true if a packet was lost, so that the caller must poll the node's host.
+    /// Offers a packet to the port's queue, and executes the queue's decision. The port's agent has already seen the
+    /// packet. Returns true if a packet was lost, so that the caller must poll the node's host.
     fn join(&mut self, node: &mut Node<Self>, link: LinkId, queued: Queued<Self::Slot>) -> bool {
         let out = Some(self.port_of(link));
         let mut due = false;
@@ -226,8 +227,8 @@ pub(crate) const SERVED: &str = "a port with an agent or a queue of its own";
 /// A port with an agent or a queue of its own.
 pub(crate) struct Served<S> {
     pub(crate) agent: Option<Box<dyn PortAgent>>,
-    /// The scheduled tick of the agent; [`Time::NEVER`] if the agent must be asked, [`Time::ZERO`] if it has no
-    /// timer.
+    /// The time of the scheduled tick of the agent. [`Time::NEVER`] means that the agent must be asked for its next
+    /// tick, and [`Time::ZERO`] that the agent has no timer.
     pub(crate) tick: Time,
     pub(crate) queue: Box<dyn Queue>,
     pub(crate) control: Option<Control>,
@@ -292,7 +293,7 @@ impl<S: Carry> Served<S> {
         self.bytes().0 + in_service.map_or(0, |queued| u64::from(queued.slot.packet().size))
     }
 
-    /// Shows the agent a packet that is about to join the queue. Returns the agent's notice.
+    /// Shows the agent a packet that is about to join the queue. Returns the agent's notice for the neighbour, if any.
     pub(crate) fn meet(&mut self, now: Time, packet: &mut Packet, state: &PortState) -> Option<Packet> {
         self.agent.as_mut()?.enqueue(now, packet, state)
     }

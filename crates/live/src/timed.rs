@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Times {
     /// Times of the forwarder's decisions.
     pub forward: Vec<f64>,
-    /// Times of counting the packet in a rate estimator.
+    /// Time that the rate estimator takes to count the packet.
     pub dre: Vec<f64>,
 }
 

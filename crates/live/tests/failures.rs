@@ -149,7 +149,7 @@ fn run(rack: &mut Rack) -> u32 {
     delivered.0
 }
 
-/// Each packet is either delivered or lost, exactly once, no matter which thread handles a failure first.
+/// Each packet is delivered or lost, exactly once. This holds regardless of which thread handles a failure first.
 #[test]
 fn threads_agree_on_the_packets_that_a_failure_loses() {
     let topology = torus();

@@ -38,7 +38,7 @@ fn a_rack_whose_nodes_say_hello_ends_with_its_flows() {
     let mut delivered = Delivered::default();
     let mut looks = 0;
     let ended = rack.run(&mut delivered, |_| {
-        looks += 1; // once about every 10 ms
+        looks += 1; // called about every 10 ms
         if looks < 2_000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     assert!(ended, "nothing but hellos is left");

@@ -51,7 +51,8 @@ fn unmodified_programs_run_across_a_rack() {
         eprintln!("not run: RADDLE_NO_NAMESPACES is set");
         return;
     }
-    // A namespace that a killed process has left behind. No process has a number as large as this one.
+    // Creates the file that a killed process would leave behind for a namespace. No process has a number as large as
+    // this one.
     let left = Path::new("/run/netns/raddle-4294967294-0");
     std::fs::create_dir_all("/run/netns").unwrap();
     std::fs::write(left, "").unwrap();

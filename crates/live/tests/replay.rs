@@ -1,5 +1,5 @@
-//! A node that replays a recording hears and computes the same as the recorded node. First R2C2 runs on a 4x4 torus in
-//! the packet engine, then one node runs alone.
+//! A node that replays a recording receives the same inputs and computes the same results as the recorded node. First
+//! R2C2 runs on a 4x4 torus in the packet engine, then one node runs alone.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -47,7 +47,7 @@ fn params() -> Params {
     Params { rho: Duration::from_us(50), ..Params::default() }
 }
 
-/// A flow event that a node heard or a flow that started at the node, with its time.
+/// A flow event that a node received, or a flow that started at the node, each with its time.
 type Heard = (Time, Result<Event, FlowId>);
 
 /// The state of a node: the digest and the size of its table, the rate of every flow as the node would compute it, and

@@ -109,7 +109,7 @@ fn fabrics() -> [Arc<Topology>; 2] {
 }
 
 /// In a rushed run no packet is late, so every scheme sends the same packets as in the packet engine. PFQ is the
-/// exception, because only PFQ gives credits. In a rack, credits wait for the packet in front of them.
+/// exception, because only PFQ gives credits. In a rack, a credit arrives only after the packet in front of it.
 #[test]
 fn every_scheme_runs_in_a_rack_as_in_the_packet_engine() {
     let mut ran = Vec::new();

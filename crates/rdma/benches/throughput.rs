@@ -1,4 +1,5 @@
-//! Measures the throughput of a data ring between two processes with packets of 8 KB: Gbit/s of payload per provider.
+//! Measures the throughput of a data ring between two processes, in Gbit/s of payload for each provider. By default the
+//! packets have 8 KB.
 //!
 //! `make rdma`, or `cargo bench -p raddle-rdma --features libfabric -- --bytes 8192 --ring 128 --seconds 3 --times 3`
 
@@ -32,8 +33,8 @@ fn open(provider: Provider) -> Domain {
     Domain::open(&Options { provider, ..Options::default() }).expect("an endpoint")
 }
 
-/// Takes packets until the sender has been silent for a second. Copies each packet, as a rack would copy it into a
-/// slot.
+/// Takes packets until the sender has been silent for a second. Copies each packet, because a rack also copies each
+/// packet from the ring into a slot.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn receive(task: &str) {
     let [address, provider, ring, bytes] = task.split(' ').collect::<Vec<_>>()[..] else { panic!("{task}") };
@@ -60,14 +61,14 @@ fn receive(task: &str) {
         if heard != now {
             thread::yield_now();
         }
-        // The sender may have ended already.
+        // The benchmark also ends if the sender's process has already exited.
         if receiver.keep_up(&mut domain, now).is_err() || now > heard + Duration::from_secs(1) {
             return;
         }
     }
 }
 
-/// Returns the processors' time that other virtual machines took (steal time) and their total time, in jiffies.
+/// Returns the CPU time that other virtual machines took (steal time) and the total CPU time, in jiffies.
 fn stolen() -> (u64, u64) {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let line = stat.lines().next().unwrap_or_default();
@@ -75,8 +76,8 @@ fn stolen() -> (u64, u64) {
     (jiffies.get(7).copied().unwrap_or(0), jiffies.iter().sum())
 }
 
-/// Sends packets for the time `time`. Returns Gbit/s of payload, and the share of the processors' time that other
-/// virtual machines took (steal time).
+/// Sends packets for the duration `time`. Returns the throughput in Gbit/s of payload, and the share of the CPU time
+/// that other virtual machines took (steal time).
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn send(provider: Provider, shape: Shape, time: Duration) -> (f64, f64) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -102,7 +103,7 @@ fn send(provider: Provider, shape: Shape, time: Duration) -> (f64, f64) {
         while sender.push(&mut domain, sent, 0, &packet).expect("a receiver") {
             sent += 1;
         }
-        // The receiver may wait for this core.
+        // The receiving process may need this core to free room in the ring.
         thread::yield_now();
         // After four full rings, the sender can send only as fast as the receiver takes packets. Measuring begins here.
         if measured.is_none() && sent > 4 * u64::from(shape.capacity()) {
@@ -134,7 +135,7 @@ fn main() {
         for _ in 0..of("--times", 3) {
             let (gbps, stolen) = send(provider, shape, time);
             println!(
-                "{:<12} {gbps:>6.1} Gbit/s of payload (to reach: {wanted}), {:.1}% of the processors' time stolen",
+                "{:<12} {gbps:>6.1} Gbit/s of payload (goal: {wanted}), {:.1}% steal time",
                 provider.name(),
                 stolen * 100.0
             );

@@ -1,7 +1,7 @@
 //! Rings between machines, filled by one-sided writes (specifications/live.md §§1, 2: Maze's data rings).
 //!
-//! - [`ring`] is the logic of a data ring: what its ends write, and how they check what they read. It is independent of
-//!   the network.
+//! - [`ring`] is the logic of a data ring: the words that each end writes, and the checks of the words that each end
+//!   reads. This logic is independent of the network.
 //! - `fabric`, with the feature `libfabric`, implements one-sided writes over libfabric, and the ends of a ring that
 //!   use these writes.
 

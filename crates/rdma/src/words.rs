@@ -15,7 +15,7 @@ pub(crate) const LINE: usize = 8;
 #[derive(Debug, Clone)]
 pub struct Words {
     all: Arc<[AtomicU64]>,
-    /// The first word that is used: the region begins with a cache line.
+    /// Index of the first word that is used. The region begins at the start of a cache line.
     first: usize,
     len: usize,
 }

@@ -45,8 +45,8 @@ impl Arrivals {
         matches!(self, Self::Poisson { .. } | Self::Load { .. })
     }
 
-    /// Returns the mean gap between starts over all hosts, in picoseconds. `bits_per_second` returns the rate
-    /// that a load of 1 stands for; `mean_size` is the mean size of a flow in bytes.
+    /// Returns the mean gap between starts over all hosts, in picoseconds. `bits_per_second` returns the rate that
+    /// corresponds to a load of 1. `mean_size` is the mean size of a flow in bytes.
     pub(crate) fn mean_gap_ps(
         &self,
         bits_per_second: impl FnOnce() -> f64,

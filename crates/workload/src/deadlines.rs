@@ -10,7 +10,7 @@ pub enum Deadlines {
     None,
     /// All flows have the same deadline.
     Fixed(Duration),
-    /// Exponential, with a minimum (Hong et al., PDQ, SIGCOMM 2012, §5.1).
+    /// Exponentially distributed deadlines with a minimum (Hong et al., PDQ, SIGCOMM 2012, §5.1).
     Exponential {
         /// Mean of the distribution, before the minimum is applied.
         mean: Duration,
@@ -56,7 +56,8 @@ mod tests {
         let drawn: Vec<Duration> = (0..20_000).filter_map(|_| deadlines.draw(&mut stream)).collect();
         assert_eq!((drawn.len(), drawn.iter().min()), (20_000, Some(&min)));
         let sum: f64 = drawn.iter().map(|drawn| drawn.as_secs_f64()).sum();
-        // The mean of an exponential raised to a minimum m: m + mean e^(-m / mean) = 20.214 ms.
+        // If all values of an exponential distribution below m are raised to m, the mean is m + mean * exp(-m / mean) =
+        // 20.214 ms.
         assert!((sum / 20_000.0 - 0.020_214).abs() < 0.000_4, "{}", sum / 20_000.0);
     }
 }

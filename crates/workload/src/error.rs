@@ -20,83 +20,84 @@ pub enum WorkloadError {
     /// Flows need at least two hosts.
     #[error("a workload needs at least 2 hosts, and the topology has {hosts}")]
     TooFewHosts {
-        /// Hosts present.
+        /// Number of hosts in the topology.
         hosts: usize,
     },
-    /// The pattern is defined by grid coordinates.
+    /// The pattern is defined by grid coordinates, but the topology is not a grid.
     #[error("the {pattern} pattern needs a torus or mesh with all links up")]
     NotAGrid {
-        /// The pattern.
+        /// The name of the pattern.
         pattern: &'static str,
     },
-    /// The pattern is defined by pods.
+    /// The pattern is defined by pods, but the topology is not a Clos network.
     #[error("the {pattern} pattern needs a Clos network with all links up")]
     NotAClos {
-        /// The pattern.
+        /// The name of the pattern.
         pattern: &'static str,
     },
-    /// The pattern sends from one pod to another.
+    /// The pattern sends from one pod to another, but the topology has only one pod.
     #[error("the {pattern} pattern needs at least 2 pods, or 2 leaves of a leaf-spine")]
     OnePod {
-        /// The pattern.
+        /// The name of the pattern.
         pattern: &'static str,
     },
-    /// The pattern permutes coordinates, so all dimensions must have the same size.
+    /// The pattern permutes coordinates and needs dimensions of equal size, but the sizes differ.
     #[error("all dimensions must have the same size for the {pattern} pattern (got {dims:?})")]
     UnequalDimensions {
-        /// The pattern.
+        /// The name of the pattern.
         pattern: &'static str,
         /// The sizes of the grid's dimensions.
         dims: Vec<u32>,
     },
-    /// The pattern permutes the digits of host numbers, so the number of hosts must be a power of the radix.
+    /// The pattern permutes the digits of host numbers, but the number of hosts is not a power of the radix.
     #[error("the number of hosts must be a power of {radix} for the {pattern} pattern (got {hosts})")]
     NotAPower {
-        /// The pattern.
+        /// The name of the pattern.
         pattern: &'static str,
-        /// Hosts present.
+        /// Number of hosts in the topology.
         hosts: usize,
-        /// The digits' radix.
+        /// The radix of the digits.
         radix: u32,
     },
     /// The pattern maps every node of this topology to itself.
     #[error("the {pattern} pattern maps every node of this topology to itself, so nothing is sent")]
     NoPairs {
-        /// The pattern.
+        /// The name of the pattern.
         pattern: &'static str,
     },
     /// No flow starts in the given time.
     #[error("no flow starts within {window}")]
     NoFlows {
-        /// The time in which flows may start.
+        /// The time within which flows may start.
         window: Duration,
     },
-    /// An exact load scales the start times, so the time in which flows start cannot be given as well.
+    /// The arrivals ask for an exact load, which scales the start times, but a duration for the start times is also
+    /// given.
     #[error("an exact load needs a number of flows (`flows`) and cannot have a `duration`")]
     ExactWithin,
-    /// If all flows start at once, a duration has no meaning.
+    /// All flows start at once, but a duration for the start times is given.
     #[error("`duration` cannot be given if all flows start at once")]
     AtOnce,
-    /// Hosts that produce frames independently need a fixed frame size.
+    /// Senders with independent frames need a fixed frame size, but a size distribution is given.
     #[error("`sizes` cannot be given for senders with independent frames: all their frames have one size")]
     FramesOfSizes,
-    /// Hosts that produce frames independently produce them endlessly, so one flow per pair is not possible.
+    /// Senders with independent frames send endlessly, but one flow per pair is requested.
     #[error("senders with independent frames cannot send just one flow per pair")]
     FramesOnce,
-    /// A sender without a link cannot offer a share of its link rate.
+    /// A sender must offer a share of its link rate, but it has no link.
     #[error("host {host} has no link")]
     NoLink {
-        /// The host.
+        /// The sender.
         host: u32,
     },
     /// A hotspot requires more from a source than its link rate.
     #[error("the hotspot's severity requires {rate} from host {host}, whose link has only {link}")]
     TooSevere {
-        /// The source.
+        /// The source of the hotspot's traffic.
         host: u32,
-        /// The rate that the source would have to send.
+        /// The rate at which the source would have to send.
         rate: Rate,
-        /// The rate of its link.
+        /// The rate of the source's link.
         link: Rate,
     },
     /// An endpoint of a flow is not a host of the topology.

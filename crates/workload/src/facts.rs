@@ -23,8 +23,8 @@ pub struct Facts {
     /// If all hosts may send, a [load](crate::Arrivals::Load) is given in this measure. `None` for other
     /// networks.
     pub network_load: Option<f64>,
-    /// Bits offered per second of the span, each multiplied by the hops of its path, divided by the sum of
-    /// the rates of all directed links.
+    /// The sum over all flows of the flow's bits multiplied by the hops of its path, per second of the span, divided by
+    /// the sum of the rates of all directed links.
     pub fabric_load: Option<f64>,
 }
 
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// specifications/r2c2.md §10: the nominal load of set-up S is 15.7% at tau = 1 us.
+    /// Compares the nominal load of set-up S with specifications/r2c2.md §10: 15.7% if the mean gap (tau) is 1 us.
     #[test]
     fn oracle_nominal_load_of_set_up_s() {
         let dims = [8, 8, 8];
@@ -111,8 +111,8 @@ mod tests {
         assert!((facts.fabric_load.unwrap() - 0.157).abs() < 0.002, "{facts:?}");
     }
 
-    /// specifications/r2c2.md §10: samples of 1e6 flows have a mean near 48 KB instead of 100 KB, which gives
-    /// about 7% load.
+    /// specifications/r2c2.md §10: samples of 10^6 flows have a mean size near 48 KB instead of 100 KB. This mean gives
+    /// a load of about 7%.
     #[test]
     fn oracle_realised_mean_of_set_up_s_is_far_below_nominal() {
         let topology = torus(&[8, 8, 8]);

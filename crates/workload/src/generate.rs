@@ -96,8 +96,8 @@ impl Workload {
         Ok(self.exact(flows, capacity))
     }
 
-    /// Returns the flows. If the arrivals ask for an exact load, the start times are scaled to offer this
-    /// load. A load of 1 is `capacity` bits per second.
+    /// Returns the flows. If the arrivals ask for an exact load, the start times are scaled so that the flows offer
+    /// this load. A load of 1 corresponds to `capacity` bits per second.
     fn exact(&self, flows: Flows, capacity: f64) -> Flows {
         match self.arrivals {
             Arrivals::Load { load, exact: true, .. } => stretched(&flows, load * capacity),
@@ -132,10 +132,10 @@ impl Workload {
         }
     }
 
-    /// Returns the rate that a load of 1 stands for, in bits per second.
+    /// Returns the rate that corresponds to a load of 1, in bits per second.
     fn capacity(&self, topology: &Topology, source: &Source) -> f64 {
-        // Hosts that produce frames independently offer a share of their own link, whatever the fabric can
-        // carry.
+        // Senders with independent frames offer a share of their own link rate, even if the fabric cannot carry the
+        // total.
         let oversubscription = match self.arrivals {
             Arrivals::PerHost(_) => None,
             _ => topology.oversubscription(),
@@ -202,7 +202,7 @@ fn stretched(flows: &Flows, bits_per_second: f64) -> Flows {
         (first, last) = (first.min(flow.start), flow.start);
         bits += flow.size.0 as f64 * 8.0;
     }
-    // With a single start time the load is undefined.
+    // If all flows start at the same time, the load is undefined.
     if last <= first {
         return flows.clone();
     }
@@ -335,7 +335,7 @@ mod tests {
         Workload { arrivals, sizes, amount, ..Workload::new(pairs, 0) }
     }
 
-    /// specifications/expeditus.md §8.9: flows per second of the examples.
+    /// Compares the flow rates of the examples in specifications/expeditus.md §8.9.
     #[test]
     fn oracle_rates_of_loads() {
         let ten = [10_000; 3];
@@ -367,7 +367,8 @@ mod tests {
         }
     }
 
-    /// specifications/expeditus.md §11.8. The share of flows between leaves of the leaf-spine is from §8.9.
+    /// Compares the generated flows with specifications/expeditus.md §11.8. The share of flows between leaves of the
+    /// leaf-spine is from §8.9.
     #[test]
     fn oracle_load_generator() {
         let tree = clos(BASELINE, [10_000; 3]);
@@ -415,8 +416,8 @@ mod tests {
 
     #[test]
     fn a_load_is_that_of_the_hosts_that_send() {
-        // Between two pods of a fabric without oversubscription, 72 of the 432 hosts send (specifications/expeditus.md
-        // §9, Fig 15).
+        // A fabric of 12 pods has 432 hosts and no oversubscription. If only two pods take part, 72 hosts send
+        // (specifications/expeditus.md §9, Fig 15).
         let tree = clos([12, 6, 6, 6, 6], [10_000; 3]);
         let two = Pairs::InterPod { pods: vec![3, 8] };
         let flows = list(&loaded(0.5, published("web_search", 1460), two), &tree, 1);

@@ -56,7 +56,7 @@ pub enum Sources {
     Share(f64),
 }
 
-/// A flow that meets a hotspot.
+/// A flow that suffers from a hotspot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Victim {
     /// Sender.
@@ -86,8 +86,9 @@ impl Hotspot {
         }
     }
 
-    /// Returns the hotspot of Figure 9 (specifications/cee.md §6.4), for a 2-ary 3-tree in which the links from the
-    /// roots toward the destination are slowed. Host 0 sends to host 4 at 90% of a link for 50 ms.
+    /// Returns the hotspot of Figure 9 (specifications/cee.md §6.4), for a 2-ary 3-tree. In this tree, the links from
+    /// the roots toward the destination are slower than the other links. Host 0 sends to host 4 at 90% of a link for 50
+    /// ms.
     #[must_use]
     pub fn output_generated() -> Self {
         let run = Duration::from_ms(50);
@@ -201,20 +202,22 @@ mod tests {
         flows.iter().map(row).collect()
     }
 
-    /// specifications/cee.md §6.3.
+    /// Compares the flows of Figure 8 with specifications/cee.md §6.3.
     #[test]
     fn oracle_6_3_the_input_generated_hotspot() {
         let flows = Hotspot::input_generated().generate(&star(32)).unwrap();
-        // 9.5 Gbps for 50 ms, and 4.5 Gbps for 20 ms.
+        // The victim sends at 9.5 Gbps for 50 ms, so its size is 59,375,000 B. Each source sends at 4.5 Gbps for 20 ms,
+        // so its size is 11,250,000 B.
         let hot = |src| (10, src, 31, 11_250_000, 4_500_000_000);
         assert_eq!(rows(&flows), [(0, 1, 30, 59_375_000, 9_500_000_000), hot(0), hot(8), hot(16), hot(24)]);
         assert!(flows.iter().enumerate().all(|(i, flow)| flow.id.index() == i));
-        // Traffic offered to the destination takes 36 ms on its link, so the hotspot ends near 46 ms.
+        // The destination's link needs 36 ms to carry the offered traffic. The sources start at 10 ms, so the hotspot
+        // ends near 46 ms.
         let offered: Bytes = flows[1..].iter().map(|flow| flow.size).sum();
         assert_eq!(Rate::from_gbps(10).time_for(offered), Duration::from_ms(36));
     }
 
-    /// specifications/cee.md §6.4.
+    /// Compares the flow of Figure 9 with specifications/cee.md §6.4.
     #[test]
     fn oracle_6_4_the_output_generated_hotspot() {
         let flows = Hotspot::output_generated().generate(&star(8)).unwrap();

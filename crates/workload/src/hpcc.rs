@@ -1,5 +1,5 @@
-//! Flow files of HPCC's ns-3 simulator and its descendants: a count, then one line per flow, `src dst priority_group
-//! dst_port bytes start_seconds`.
+//! Flow files of HPCC's ns-3 simulator and its descendants: the number of flows, then one line per flow, `src dst
+//! priority_group dst_port bytes start_seconds`.
 
 use crate::WorkloadError;
 use crate::pairs::check_pair;
@@ -12,14 +12,13 @@ const COLUMNS: [&str; 6] = ["src", "dst", "priority_group", "dst_port", "bytes",
 /// The destination port that HPCC's own generator writes.
 const DST_PORT: u16 = 100;
 
-/// Reads a flow file for the hosts of `topology`. The priority group becomes the flow's priority; the port is
-/// ignored. Flows are numbered in order of start. Starts up to 1,000 s are exact to a picosecond. As in
-/// HPCC's simulator, the count is the number of lines that are read. More flows, or a note on the format, may
-/// follow these lines.
+/// Reads a flow file for the hosts of `topology`. The priority group becomes the flow's priority; the port is ignored.
+/// Flows are numbered in order of start. Starts up to 1,000 s are exact to a picosecond. As in HPCC's simulator, the
+/// first line gives the number of flow lines to read. More flows, or a note on the format, may follow these lines.
 ///
 /// # Errors
-/// Returns an error with line and column if a line is malformed, an endpoint is not a host, or there are
-/// fewer lines than the count.
+/// Returns an error with line and column if a line is malformed, an endpoint is not a host, or the file has fewer flow
+/// lines than the first line announces.
 pub fn read_hpcc(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> {
     let mut lines = text::lines(text);
     let Some(head) = lines.next() else {
@@ -63,7 +62,7 @@ fn flow(words: &[Word<'_>], topology: &Topology) -> Result<Flow, Misread> {
         return Err(size.error("a flow must have at least 1 byte".to_owned()));
     }
     let seconds: f64 = start.number("a time in seconds")?;
-    // A double resolves a picosecond up to 2^52 ps; Time ends at 213 days.
+    // A double is exact to 1 ps up to 2^52 ps (75 minutes). `Time` ends at 213 days.
     if !(0.0..1e7).contains(&seconds) {
         return Err(
             start.error(format!("the start time must be between 0 and 10,000,000 s (got {seconds} s)"))
@@ -111,7 +110,7 @@ mod tests {
         assert_eq!((flows[1].size, flows[1].priority), (Bytes(5_000), 3));
     }
 
-    /// The example file of HPCC's simulator has this form.
+    /// The example file of HPCC's simulator also has further lines after the announced flows.
     #[test]
     fn lines_after_the_announced_flows_are_ignored() {
         let text =

@@ -54,10 +54,10 @@ pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread>
     Ok(flows)
 }
 
-/// The reason why all other statements are refused.
+/// The error for all statements that are not supported.
 const UNKNOWN: &str = "only flows with a start time are supported, without triggers and failures";
 
-/// Returns the one word that follows a key.
+/// Returns the only word that follows a key.
 fn only<'a>(key: &Word<'_>, rest: &[Word<'a>]) -> Result<Word<'a>, Misread> {
     match rest {
         [value] => Ok(*value),

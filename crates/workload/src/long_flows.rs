@@ -99,7 +99,7 @@ mod tests {
         for (i, flow) in flows.iter().enumerate() {
             assert_eq!((flow.id.index(), flow.src.index(), flow.start), (i, i, Time::ZERO));
             assert_eq!(flow.app_rate, Some(Rate::from_gbps(9)));
-            // The size is 9 Gbps for 10 ms.
+            // The size is the number of bytes that 9 Gbps carry in 10 ms: 11,250,000 B.
             assert_eq!((flow.size, flow.process), (Bytes(11_250_000), Process::Poisson));
             assert_eq!((flow.weight, flow.priority), (2, 3));
         }

@@ -147,8 +147,8 @@ mod tests {
                 counts[flow.src.index()][flow.dst.index()] += 1;
                 assert_eq!(flow.size, FRAME);
             }
-            // In 100 ms there are 83,333 slots. At this load each host sends 50,000 frames, which are 7,143
-            // per pair.
+            // In 100 ms there are 83,333 frame slots. At a load of 0.6 each host sends 50,000 frames: 7,143 frames to
+            // each of the 7 other hosts.
             let within = if process == ON_OFF { 2_500 } else { 700 };
             for (src, row) in counts.iter().enumerate() {
                 assert!(row.iter().sum::<u32>().abs_diff(50_000) < within, "{process:?} {row:?}");
@@ -166,10 +166,10 @@ mod tests {
         let bytes: u64 = bursts.iter().map(|flow| flow.size.0).sum();
         let frames = bytes as f64 / 1_500.0 / bursts.len() as f64;
         assert!((frames - 20.0).abs() < 0.5, "{frames}");
-        // The bytes are those of 8 hosts at 40% of 10 Gbps for one second.
+        // 8 hosts send at 40% of 10 Gbps for one second, so the total is 4 x 10^9 bytes.
         assert!((bytes as f64 / 4e9 - 1.0).abs() < 0.02, "{bytes}");
-        // The frames start at the same times as with one flow per frame; only the destinations are drawn once per
-        // burst.
+        // The frames start at the same times as in a run in which each frame is a flow. Only the destinations differ,
+        // because they are drawn once per burst.
         let frames = flows(ON_OFF, 0.4, false, Pairs::Uniform, 1_000);
         let of_one = |flows: &[Flow]| {
             flows.iter().filter(|flow| flow.src.0 == 3).map(|flow| flow.start).collect::<Vec<_>>()

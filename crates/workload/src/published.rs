@@ -275,7 +275,7 @@ const WEB_SERVER: Points = &[
     (500e3, 1.0),
 ];
 
-/// The several hundred published points are reduced to 34 points. The error is at most 0.004.
+/// The several hundred published points are reduced to 34 points. The error of a probability is at most 0.004.
 const GOOGLE_RPC: Points = &[
     (0.0, 0.0),
     (36.0, 0.108_913),
@@ -336,7 +336,8 @@ const SOLAR: Points = &[
     (262_144.0, 1.0),
 ];
 
-/// Not a measurement but our own substitute: small flows with a heavy tail (specifications/pdq.md §10, workload iii).
+/// This table is not a measurement but our own substitute: small flows with a heavy tail (specifications/pdq.md §10,
+/// workload iii).
 const EDU1_SUBSTITUTE: Points = &[
     (100.0, 0.0),
     (300.0, 0.2),
@@ -356,7 +357,7 @@ mod tests {
         Published::named(name).unwrap().sizes(Bytes(unit))
     }
 
-    /// specifications/expeditus.md §8.2-8.7.
+    /// Compares the means of all tables with specifications/expeditus.md §8.2-8.7.
     #[test]
     fn oracle_means() {
         let means = [
@@ -405,7 +406,8 @@ mod tests {
         assert!((got - want).abs() <= within, "{what}: {got}, not {want}");
     }
 
-    /// specifications/expeditus.md §8.8. The values of web search in other units are from §8.2.
+    /// Compares the shares of size classes with specifications/expeditus.md §8.8. The values of web search in other
+    /// units are from §8.2.
     #[test]
     fn oracle_class_shares() {
         for (name, unit, mice, elephants, bytes) in [
@@ -423,7 +425,7 @@ mod tests {
             }
             let [flows, of_bytes] = above(&cdf, 1e6);
             near(flows, elephants, 0.051, name);
-            // Two of the shares are given as whole percents.
+            // The specification gives the two shares below 60% in whole percents.
             near(of_bytes, bytes, if bytes < 60.0 { 0.51 } else { 0.051 }, name);
         }
     }

@@ -6,9 +6,9 @@ use raddle_core::{Bytes, Stream};
 /// Flow sizes in application bytes: rounded to whole bytes, at least 1, never capped.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sizes {
-    /// All flows have this size.
+    /// All flows have the same size.
     Fixed(Bytes),
-    /// Pareto: `P(size > x) = (scale / x)^shape`, with `scale = mean (shape - 1) / shape`.
+    /// Pareto distribution: `P(size > x) = (scale / x)^shape`, with `scale = mean (shape - 1) / shape`.
     Pareto {
         /// Tail index, more than 1. If it is at most 2, the variance is infinite.
         shape: f64,
@@ -16,19 +16,19 @@ pub enum Sizes {
         /// (specifications/r2c2.md §10).
         mean: Bytes,
     },
-    /// Exponential.
+    /// Exponential distribution.
     Exponential {
-        /// Mean.
+        /// Mean size.
         mean: Bytes,
     },
-    /// Uniform over the whole bytes from `min` to `max`, both included.
+    /// Uniform distribution over the whole bytes from `min` to `max`, both included.
     Uniform {
-        /// Smallest.
+        /// Smallest size.
         min: Bytes,
-        /// Largest.
+        /// Largest size.
         max: Bytes,
     },
-    /// Given by points of the cumulative distribution function.
+    /// A distribution that is given by points of its cumulative distribution function.
     Cdf(SizeCdf),
 }
 
@@ -71,7 +71,7 @@ impl Sizes {
             Self::Uniform { min, max } => return Bytes(min.0 + stream.below(max.0 - min.0 + 1)),
             Self::Pareto { shape, mean } => {
                 let scale = mean.0 as f64 * (shape - 1.0) / shape;
-                // 1 - unit() is in (0, 1], so the size is finite.
+                // `1 - unit()` is in (0, 1], so the size is finite.
                 scale * libm::pow(1.0 - stream.unit(), -1.0 / shape)
             }
             Self::Exponential { mean } => stream.exponential(mean.0 as f64),
@@ -94,7 +94,7 @@ mod tests {
         sample
     }
 
-    /// specifications/r2c2.md §10, "Workload facts".
+    /// Compares sampled sizes of set-up S with specifications/r2c2.md §10, "Workload facts".
     #[test]
     fn oracle_workload_facts_of_set_up_s() {
         let flows = 1_000_000;

@@ -13,13 +13,14 @@ use std::fs::File;
 use std::io::Cursor;
 use std::path::Path;
 
-/// Allowed relative difference of a pair of ranks. All benchmarks match exactly except IS, which changes two of the
-/// first rank's keys in each iteration.
+/// Allowed relative difference of a pair of ranks. All benchmarks except IS match exactly. IS changes two of the first
+/// rank's keys in each iteration.
 const TOLERANCE: f64 = 0.01;
 /// The recorder reserves this many successive tags for the messages of each collective operation.
 const TAGS_A_COLLECTIVE: u32 = 1_024;
 
-/// Indices, from 0, of the two collective operations of a trace between which the main loop lies.
+/// The main loop lies between two collective operations of a trace. The fields are the indices of these operations,
+/// from 0.
 struct MainLoop {
     after: u32,
     before: u32,

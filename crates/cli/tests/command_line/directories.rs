@@ -1,5 +1,5 @@
-//! Directories of results: no result is lost or mixed with another one, and only complete results of the same inputs
-//! count as finished.
+//! Tests of the directories that hold results. No result is lost or mixed with another result. Only complete results of
+//! the same inputs count as finished.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::disallowed_methods, reason = "processes are killed at instants of a real clock")]
@@ -30,7 +30,7 @@ flows = 30
 transport = "r2c2"
 "#;
 
-/// A terminal width at which no message is broken into lines.
+/// A terminal width that is large enough for every message to fit on one line.
 const COLUMNS: &str = "400";
 
 /// Creates a folder with `small.toml`, a sweep of it, and the file of sizes that both use.
@@ -78,7 +78,7 @@ fn json(file: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// The seed of the run in a directory. Checks that the run is complete.
+/// Returns the seed of the run in a directory, after checking that the run is complete.
 fn seed_of_whole(directory: &Path) -> u64 {
     let manifest = json(&directory.join("manifest.json"));
     let files = manifest["files"].as_object().unwrap();
@@ -91,7 +91,7 @@ fn seed_of_whole(directory: &Path) -> u64 {
     json(&directory.join("summary.json"))["seed"].as_u64().unwrap()
 }
 
-/// Time at which the run of a directory was written.
+/// The time at which the run in a directory was written.
 fn written(directory: &Path) -> std::time::SystemTime {
     fs::metadata(directory.join("log.txt")).unwrap().modified().unwrap()
 }
@@ -220,14 +220,15 @@ fn files_that_raddle_did_not_write_are_never_deleted() {
         let told = done(folder.path(), command);
         let old = names(folder.path()).into_iter().find(|name| name.starts_with("d.old-")).unwrap();
         assert!(
-            told.contains(&format!("it was renamed to {old}")) || told.contains(&format!("/{old}")),
+            told.contains(&format!("was renamed to {old}")) || told.contains(&format!("/{old}")),
             "{told}"
         );
         assert_eq!(fs::read_to_string(folder.path().join(&old).join(name)).unwrap(), words);
         assert_eq!(seed_of_whole(&d), 1);
         fs::remove_dir_all(folder.path().join(old)).unwrap();
     };
-    // A directory that is not a run, a user's file in a run, and a file that the user has changed.
+    // The run must not delete these entries: a directory that is not a run, a user's file in a run, and a file that the
+    // user has changed.
     fs::create_dir(&d).unwrap();
     fs::write(d.join("thesis.tex"), "x").unwrap();
     let told = refused(folder.path(), "run small.toml --out d");
@@ -241,7 +242,7 @@ fn files_that_raddle_did_not_write_are_never_deleted() {
     fs::write(d.join("experiment.toml"), "mine").unwrap();
     kept("experiment.toml", "mine", "run small.toml --out d --force");
     assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
-    // An empty folder or a link of the user is kept as well.
+    // A run is also refused if its directory contains an empty folder of the user.
     fs::create_dir(d.join("pictures")).unwrap();
     assert!(refused(folder.path(), "run small.toml --out d").contains("pictures"));
 }
@@ -255,23 +256,23 @@ fn a_sweep_runs_again_only_what_changed() {
     let first = when();
     done(folder.path(), "sweep swept.toml");
     assert_eq!(when(), first);
-    // A user's notes in the folder of a finished run do not matter.
+    // A user's notes in the folder of a finished run do not make the run unfinished.
     fs::write(cells[0].join("notes.txt"), "mine").unwrap();
     done(folder.path(), "sweep swept.toml");
     assert_eq!(when(), first);
     fs::remove_file(cells[0].join("notes.txt")).unwrap();
-    // An input file has changed.
+    // A run whose input file has changed is not finished.
     write_sizes(folder.path(), 3_000);
     done(folder.path(), "sweep swept.toml");
     let second = when();
     assert!(second[0] > first[0] && second[1] > first[1]);
     assert_eq!(names(&folder.path().join("out/swept")), ["r2c2", "sweep_results", "tcp"]);
-    // A table is missing in one cell.
+    // A run without one of its tables is not finished.
     fs::remove_file(cells[1].join("links.parquet")).unwrap();
     done(folder.path(), "sweep swept.toml");
     let third = when();
     assert!(third[0] == second[0] && third[1] > second[1]);
-    // A table is damaged: one bit is flipped, or the second half is missing.
+    // A run with a damaged table is not finished. One bit of the table is flipped, or its second half is missing.
     let flows = cells[0].join("flows.parquet");
     let whole = fs::read(&flows).unwrap();
     let mut bit = whole.clone();
@@ -343,14 +344,15 @@ fn one_process_writes_a_directory_and_the_next_one_tidies_up() {
     first.wait().unwrap();
     let orphan = begun(folder.path(), ".d.part-");
     assert!(folder.path().join(&orphan).join(".raddle-part").exists());
-    // Folders that Raddle did not make have different names, or lack Raddle's mark.
+    // Raddle did not make these two folders and must keep them. The name of the first folder does not have Raddle's
+    // form. The second folder lacks the file that marks Raddle's folders.
     fs::create_dir(folder.path().join(".d.part-mine")).unwrap();
     fs::create_dir(folder.path().join(".d.part-abcdefghijkl")).unwrap();
     fs::write(folder.path().join(".d.part-abcdefghijkl/thesis.tex"), "x").unwrap();
     done(folder.path(), "run small.toml --out d");
     let left = [".d.part-abcdefghijkl", ".d.part-mine", "d", "e", "sizes.txt", "small.toml", "swept.toml"];
     assert_eq!(names(folder.path()), left);
-    // The same holds for two sweeps that write into one directory.
+    // A second sweep is also refused while another sweep writes into the same directory.
     let running = "sweep swept.toml --set workload.flows=1_000_000 --out s --threads 1";
     let mut sweep =
         command(folder.path(), running).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -389,7 +391,7 @@ fn a_partial_run_does_not_replace_a_complete_one() {
     let flows = "--set workload.flows=10_000 --threads 1";
     done(folder.path(), &format!("run small.toml {flows} --out d"));
     let first = written(&d);
-    // Interrupt the run as soon as it writes.
+    // Interrupts the run as soon as the run writes files.
     let running = format!("run small.toml {flows} --out d");
     let running =
         command(folder.path(), &running).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -422,7 +424,7 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
         names.into_iter().find(|name| name.starts_with(".30-long.part-"))
     };
     let interrupted = |signal: &str| {
-        let before = under_way(); // a folder that a killed process has left
+        let before = under_way(); // the folder that a killed process has left, if any
         let arguments = "reproduce mine.toml --threads 1";
         let running = command(folder.path(), arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let running = running.unwrap();
@@ -477,15 +479,15 @@ fn a_figure_replaces_only_its_own() {
     done(folder.path(), "reproduce mine.toml --force");
     let old = names(&own).into_iter().find(|name| name.starts_with("mine.old-")).unwrap();
     assert_eq!(fs::read_to_string(own.join(old).join("notes.txt")).unwrap(), "mine");
-    // A file's name determines a folder's name, which must not lead out of the parent folder.
+    // The name of a folder comes from the name of a file. The folder's name must not lead out of the parent folder.
     fs::write(folder.path().join("...toml"), &figure).unwrap();
     let before = names(&folder.path().join("out/reproduce"));
     assert_eq!(raddle(folder.path(), "reproduce ...toml").status.code(), Some(2));
     assert_eq!(names(&folder.path().join("out/reproduce")), before);
 }
 
-/// Kills runs that replace an earlier run, at times spread over their duration. The last kill comes after the end of
-/// the run.
+/// Kills runs that replace an earlier run. The times of the kills are spread over the duration of a run. The last kill
+/// comes after the end of the run.
 #[test]
 fn at_any_instant_of_a_kill_the_earlier_or_the_new_run_is_whole() {
     let folder = folder();

@@ -1,6 +1,6 @@
 //! Faults around the command: a kill at a system call, a full or read-only file system, and several writers. In all
-//! cases no file of the user is lost, and every directory with the name of results is complete. The same command then
-//! succeeds and leaves nothing else behind.
+//! cases no file of the user is lost, and every directory that has the final name of a result is complete. The same
+//! command then succeeds and leaves nothing else behind.
 //!
 //! `RADDLE_KILLS=1000` sets the number of kills and `RADDLE_KILL_SEED` their seed.
 //!
@@ -98,7 +98,7 @@ fn traced(folder: &Path, options: &str, command: &str) -> std::io::Result<Output
     command_of("strace", folder, &format!("-f -qq {options} {PROGRAM} {command}"), "400").output()
 }
 
-/// The names of the system calls of the thread that `strace` lists first.
+/// The names of the system calls in the output of `strace`, for the first thread in that output.
 fn calls_of_first_thread(listed: &str) -> Vec<&str> {
     let main = listed.split_whitespace().next().unwrap_or_default();
     let of_main = listed.lines().filter_map(|line| line.strip_prefix(main)?.trim_start().split_once('('));
@@ -109,7 +109,7 @@ fn calls_of_first_thread(listed: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A small generator, SplitMix64.
+/// A small random-number generator, SplitMix64.
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let bits = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -117,7 +117,7 @@ fn random(state: &mut u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// Returns true if the variable is set. In this case a test is skipped, and the function prints so.
+/// Returns true if the variable is set, and then prints that the test is skipped.
 fn left_out(variable: &str) -> bool {
     let set = std::env::var_os(variable).is_some();
     if set {
@@ -150,7 +150,7 @@ fn no_kill_at_a_system_call_loses_or_spoils_anything() {
     for kill in 0..kills {
         let (command, _) = COMMANDS[kill as usize % COMMANDS.len()];
         let begun = kill / COMMANDS.len() as u64;
-        // In every second round the results already exist, and the command makes them again.
+        // In every second iteration the results already exist, and the command replaces them.
         if begun.is_multiple_of(2) {
             fs::remove_dir_all(folder.join("out")).unwrap();
             fs::create_dir_all(folder.join("out/own")).unwrap();
@@ -177,7 +177,7 @@ fn no_kill_at_a_system_call_loses_or_spoils_anything() {
         let output = traced(folder, &options, command).unwrap();
         killed += u64::from(!output.status.success());
         check(folder, &after);
-        // Sometimes the same command continues from this state.
+        // In one of three cases, the same command continues from this state.
         if random(&mut state).is_multiple_of(3) {
             done(folder, command);
             check(folder, &after);
@@ -221,7 +221,7 @@ fn on_small_disk(folder: &Path, size: &str, script: &str) -> Option<Output> {
 }
 
 /// For every amount of free space, a run, a sweep and a figure either succeed or report that the disk is full. Earlier
-/// results are kept, and with more space the same command succeeds.
+/// results are kept. The same command succeeds once there is more space.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_said_and_spoils_nothing() {
@@ -263,7 +263,7 @@ fn a_full_disk_is_said_and_spoils_nothing() {
     }
 }
 
-/// On a read-only file system each command reports the error, and existing files stay.
+/// On a read-only file system each command reports the error, and existing files do not change.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_read_only_disk_is_said_and_spoils_nothing() {
@@ -285,7 +285,8 @@ fn a_read_only_disk_is_said_and_spoils_nothing() {
     assert_eq!(check_results(&folder.join("after"), "read-only"), 1);
 }
 
-/// Several processes write one directory at once. Each succeeds or is refused, and the results come from one process.
+/// Several processes write the same directory at the same time. Each process succeeds or is refused, and all files in
+/// the directory come from one process.
 #[test]
 fn several_writers_of_one_directory_leave_one_whole_result() {
     let folder = folder_of_a_user();
@@ -312,8 +313,8 @@ fn several_writers_of_one_directory_leave_one_whole_result() {
     }
 }
 
-/// Clocks for `LD_PRELOAD`: the wall clock jumps by years in both directions, and the monotonic clock jumps forward by
-/// minutes.
+/// A library for `LD_PRELOAD` that replaces the clocks: the wall clock jumps by years in both directions, and the
+/// monotonic clock jumps forward by minutes.
 const JUMPING_CLOCKS: &str = r"
 #define _GNU_SOURCE
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-//! Several machines run one rack. In these tests each machine is a process.
+//! Tests in which several machines run one rack. Each machine is a process here.
 
 use crate::party::{folder, said, start};
 use std::fs;
@@ -101,7 +101,7 @@ mod with_libfabric {
     }
 
     /// The other machines report the killed machine's nodes within seconds. The next process that starts removes the
-    /// killed process's shared memory.
+    /// shared memory of the killed process.
     #[test]
     fn a_machine_that_is_killed_ends_the_run_of_the_others() {
         for provider in ["tcp", "shm"] {

@@ -1,4 +1,4 @@
-//! The command estimates the memory of a run before it allocates that memory.
+//! Tests of the memory estimate: the command estimates the memory of a run before it allocates that memory.
 
 #![expect(clippy::disallowed_methods, reason = "a process is watched on a real clock")]
 

@@ -40,7 +40,7 @@ at = "4 s"
 repair = "7 s"
 "#;
 
-/// Only one rack runs at a time: each rack polls, and its programs need the other cores.
+/// Only one rack runs at a time, because the threads of a rack poll, and the programs need the other cores.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 fn cannot_run() -> bool {
@@ -51,7 +51,7 @@ fn cannot_run() -> bool {
     cannot
 }
 
-/// A live run. It is killed if its test fails.
+/// A live run. Dropping this value kills the run, so that a failed test leaves no run behind.
 struct Run {
     process: Child,
     folder: TempDir,
@@ -186,7 +186,7 @@ fn programs_run_across(routing: &str) {
         bytes.iter().map(|bytes| bytes / 1e6).collect::<Vec<_>>()
     );
     assert!(bytes.len() >= 11, "{report}");
-    // 100 Mbit/s correspond to 6.25 MB in half a second.
+    // A rate of 100 Mbit/s is 6.25 MB per interval of half a second.
     let after: f64 = bytes[8..].iter().sum::<f64>() / (bytes.len() - 8) as f64;
     assert!(after > 2e6, "TCP goes on after the failure: {bytes:?}");
     let standing = bytes.iter().filter(|&&bytes| bytes < 1e5).count();
@@ -283,7 +283,7 @@ fn a_run_that_was_killed_leaves_nothing_to_the_next() {
                 print('rto', int.from_bytes(info[8:12], 'little'))";
     let said = next.output(0, "python3", &["-c", asks]);
     assert!(said.contains("b'reno"), "{said}");
-    // The RTO in microseconds (`tcpi_rto`, tcp(7)): the smallest timeout plus the round-trip time.
+    // The RTO in microseconds (`tcpi_rto`, tcp(7)). It is the smallest timeout plus the round-trip time.
     let rto = said.split("rto ").nth(1).and_then(|rto| rto.trim().parse::<u64>().ok());
     assert!(rto.is_some_and(|rto| (2_000_000..2_500_000).contains(&rto)), "{said}");
     next.end();
@@ -311,9 +311,9 @@ fn the_flows_of_a_workload_cross_by_the_kernels_tcp() {
     let compared = "compare out/simulated out/fabric";
     let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), compared, "400").output().unwrap();
     assert!(output.status.success() && !said(&output).contains("same flows"), "{}", said(&output));
-    // Each flow has 35 segments in both runs: 1,448 B from the kernel, 1,460 B in simulation. Its ports are the same,
-    // so switches that hash ports choose the same links. On a busy machine the kernel may retransmit a segment whose
-    // acknowledgement is late.
+    // Each flow has 35 segments in both runs: 1,448 B from the kernel, 1,460 B in simulation. The ports of a flow are
+    // the same in both runs, so switches that hash ports choose the same links. On a busy machine the kernel may
+    // retransmit a segment whose acknowledgement is late.
     let column = |run: &str, table: &str, column: &str| -> Vec<u64> {
         let table = Table::read(&folder.path().join(format!("out/{run}/{table}.parquet"))).unwrap();
         table.integers(column).unwrap().iter().flatten().copied().collect()
@@ -329,7 +329,7 @@ fn the_flows_of_a_workload_cross_by_the_kernels_tcp() {
     );
 }
 
-/// `papers/expeditus/fig8.toml` with a dozen small flows.
+/// Runs `papers/expeditus/fig8.toml` with a dozen small flows.
 #[test]
 fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
     if cannot_run() {
@@ -371,7 +371,8 @@ fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
     let claims = claims["claims"].as_array().unwrap();
     assert_eq!(claims.len(), 12, "{claims:?}");
     for claim in claims {
-        // With one seed there is no confidence interval. On a busy machine a run may not be faithful.
+        // No claim has a verdict: with one seed there is no confidence interval, and on a busy machine a run may not be
+        // faithful.
         assert!(claim["ok"].is_null(), "{claim}");
         let live = &claim["live"];
         let others = live["others"].as_array().unwrap().len() as u64;
@@ -389,7 +390,7 @@ fn run_workload(folder: &TempDir, file: &str, arguments: &str) -> String {
     said(&output)
 }
 
-/// Runs ten seconds of the example. The whole example takes ten minutes.
+/// Runs the example for ten seconds. The whole example takes ten minutes.
 #[test]
 fn no_flow_is_stuck_while_links_fail_at_random() {
     if cannot_run() {
@@ -465,8 +466,8 @@ fn a_capture_of_a_live_run_has_whole_frames_that_queues_have_marked() {
     assert!(came.iter().all(|frame| went.binary_search(frame).is_ok()));
 }
 
-/// Runs a short form of one of the paper's tables. Returns the measured value of each claim. Whether the claim holds
-/// depends on the load of this machine.
+/// Runs a short form of one of the paper's tables. Returns the measured value of each claim. The test does not check
+/// the claims, because their results depend on the load of this machine.
 fn measured(table: &str, shorter: &[(&str, &str)]) -> Vec<(String, Option<f64>)> {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
@@ -564,7 +565,8 @@ fn dctcp_by_bpf_keeps_the_queue_of_a_switch_short() {
     let text = fs::read_to_string(folder.path().join("out/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&summary["delivered"], &summary["drops"]), (&3.into(), &0.into()), "{text}");
-    // Each marked packet is a copy. A sender that ignores marks would fill the queue of 450 KB.
+    // The rack copies each packet that it marks, so the count of copies shows that packets were marked. A sender that
+    // ignores marks would fill the queue of 450 KB.
     assert!(summary["fidelity"]["copies"].as_u64().unwrap() > 100, "{text}");
     assert!(summary["peak_queue_max_bytes"].as_f64().unwrap() < 225_000.0, "{text}");
 }

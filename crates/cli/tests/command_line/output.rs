@@ -198,7 +198,7 @@ fn shards_make_a_sweep_together() {
     assert_eq!(names(&folder.path().join("d")), ["r2c2"]);
     stdout(&raddle(folder.path(), "sweep swept.toml --shard 2/2 --out d"));
     let whole = raddle(folder.path(), "sweep swept.toml --out d");
-    assert!(String::from_utf8_lossy(&whole.stderr).contains("2/2 TCP: there already"), "{whole:?}");
+    assert!(String::from_utf8_lossy(&whole.stderr).contains("2/2 TCP: already finished"), "{whole:?}");
     assert_eq!(
         stdout(&whole).replace("d/sweep", "out/swept/sweep"),
         stdout(&raddle(folder.path(), "sweep swept.toml"))
@@ -214,7 +214,7 @@ fn shards_make_a_sweep_together() {
 #[test]
 fn a_sweep_that_fails_fast_begins_no_further_cell() {
     let folder = folder();
-    // No packet fits into a queue.
+    // The queue is shorter than a packet, so no packet fits into it.
     let text = fs::read_to_string(folder.path().join("small.toml")).unwrap();
     let sweep = "\n[[sweep]]\nname = \"limit\"\nkey = \"scheme.queue.limit\"\nvalues = [\"1 B\", \"2 B\"]\n";
     fs::write(folder.path().join("dead.toml"), text + sweep).unwrap();
@@ -302,7 +302,7 @@ fn ctrl_c_leaves_valid_partial_records() {
     let folder = folder();
     let running = "run small.toml --set workload.flows=3_000_000 --out long";
     let mut child = command(folder.path(), running).stdout(Stdio::null()).spawn().unwrap();
-    // The run's directory grows under a temporary name. Once it exists, the run can be interrupted.
+    // The run writes into a directory with a temporary name. Once this directory exists, the run can be interrupted.
     while !names(folder.path()).iter().any(|name| name.starts_with(".long.part")) {
         std::thread::yield_now();
     }
@@ -453,7 +453,7 @@ fn a_run_that_delivers_nothing_says_why_and_fails() {
     assert!(page.contains(&format!("\nfailed: {why}\n")), "{page}");
     let told = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("raise `limit` in [scheme.queue] to at least 1500 B"), "{told}");
-    // The records are kept, and they report the failure.
+    // The records of the failed run are kept, and they report the failure.
     let log = fs::read_to_string(folder.path().join("text/log.txt")).unwrap();
     assert!(log.contains(why), "{log}");
     assert!(folder.path().join("text/flows.parquet").is_file());
@@ -469,7 +469,7 @@ fn a_run_that_delivers_nothing_says_why_and_fails() {
         assert_eq!(summary["last_delivery_ps"], Value::Null);
     }
     assert_eq!(raddle(folder.path(), &format!("agree small.toml {tcp} {impossible}")).status.code(), Some(3));
-    // A sweep ends with the same exit code, both on its first run and when its cells already exist.
+    // A sweep with such runs has the same exit code, both when it runs first and when its cells already exist.
     fs::write(folder.path().join("queues.toml"), [SMALL, QUEUES].concat()).unwrap();
     for _ in 0..2 {
         let output = raddle(folder.path(), &format!("sweep queues.toml {tcp}"));
@@ -594,7 +594,7 @@ fn errors_are_json_where_that_is_asked_for() {
     error("compare absent --format json", 2);
     error("explain nothing --format json", 2);
     error("reproduce r2c2/fig99 --format json", 2);
-    // A file-system error: the run's folder would be below a file.
+    // A file-system error: the output directory would be inside a file.
     error("run small.toml --out small.toml/x --format json", 3);
     // An error that clap reports.
     let misused = error("runn small.toml --format json", 2);
@@ -653,7 +653,7 @@ fn selections_that_cannot_be_are_refused() {
     insta::assert_snapshot!(golden);
 }
 
-/// The book names the tests that check its promises.
+/// Every test that the book names must exist.
 #[test]
 fn every_test_that_the_book_names_exists() {
     fn sources(folder: &Path, text: &mut String) {
@@ -680,8 +680,8 @@ fn every_test_that_the_book_names_exists() {
     }
 }
 
-/// A queue shorter than a packet loses everything. The command warns before the run. If warnings are denied, the
-/// command does not run.
+/// In this experiment the queue is shorter than a packet, so all packets are lost. The command warns before the run.
+/// With `--deny-warnings`, the command does not run the experiment.
 #[test]
 fn warnings_are_told_and_kept_and_can_be_denied() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! Several processes run one rack.
+//! Tests in which several processes run one rack.
 
 use crate::shell::command_of;
 use std::fs;
@@ -88,7 +88,8 @@ fn processes_of_different_experiments_do_not_run_together() {
     let stranger = start(folder.path(), "--nodes 8-15 --join socket --seed 2").wait_with_output().unwrap();
     assert_eq!(stranger.status.code(), Some(3));
     assert!(
-        said(&stranger).contains("the host refuses this process: it has another experiment"),
+        said(&stranger)
+            .contains("the host refuses this process: the process and the host have different experiments"),
         "{}",
         said(&stranger)
     );

@@ -17,13 +17,13 @@ use std::sync::Arc;
 /// A scheduled event. Ties are broken by the order of the variants, and then by the order of their links or nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
-    /// The first packet under way on a link arrives.
+    /// The first packet in flight on a link arrives.
     Arrival(LinkId),
-    /// A port with an agent or a queue ends a transmission.
+    /// A port that has an agent or a queue of its own ends a transmission.
     Sent(LinkId),
-    /// The first credit under way on a link arrives.
+    /// The first credit in flight on a link arrives.
     Credit(LinkId),
-    /// Flow control of a link is due.
+    /// Flow control of a link wakes up.
     FlowControl(LinkId),
     /// The agent of a port ticks.
     PortTick(LinkId),
@@ -35,7 +35,7 @@ pub(super) enum Event {
     Flows,
 }
 
-/// The shortest delay of a credit. It ensures that no credit arrives at the instant at which it was sent.
+/// The shortest delay of a credit. With this delay, a credit arrives later than the instant at which it was sent.
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 /// A node and the range of its links.
@@ -101,7 +101,7 @@ impl<O: Observer> Fabric<O> {
         *self.topology.link(link).expect("packets travel on links")
     }
 
-    /// Decodes a packet that has arrived over a link, and hands it to the node.
+    /// Decodes a packet that has arrived over a link, and passes the packet to the node.
     pub(super) fn receive(&mut self, node: &mut Node<Self>, link: LinkId, bytes: Vec<u8>) {
         let port = self.end(link).to_port;
         self.totals.packet_hops += 1;

@@ -57,16 +57,16 @@ pub struct Lockstep<O: Observer> {
 }
 
 impl<O: Observer> Lockstep<O> {
-    /// Bytes of memory that a directed link and its port take, without a queue, an agent or flow control of its own.
+    /// Bytes of memory for a directed link and its port, without a queue, an agent or flow control of the port's own.
     pub const BYTES_A_LINK: usize = size_of::<PortState>()
         + size_of::<LinkStats>()
         + size_of::<Option<Served<fabric::Carried>>>()
         + size_of::<Fifo>()
         + 2 * size_of::<VecDeque<(Time, Vec<u8>)>>();
-    /// Bytes of memory that a node takes, without its parts.
+    /// Bytes of memory for a node, without the node's parts.
     pub const BYTES_A_NODE: usize = size_of::<Node<Fabric<O>>>();
 
-    /// A fabric at rest, before its first flow.
+    /// Creates a fabric in which no flow has started and no packet is in flight.
     pub fn new(
         topology: &Arc<Topology>,
         mut parts: impl FnMut(NodeId) -> Parts,
@@ -146,7 +146,7 @@ impl<O: Observer> Lockstep<O> {
     /// the neighbour at the other end of that link.
     ///
     /// # Panics
-    /// If a port with flow control has no queue [of its own](Self::with_queues). Only such a queue heeds pauses.
+    /// If a port with flow control has no queue [of its own](Self::with_queues). Only such a queue can be paused.
     #[must_use]
     pub fn with_flow_control(
         mut self,
@@ -224,8 +224,8 @@ impl<O: Observer> Lockstep<O> {
         true
     }
 
-    /// Checks whether any packet moves or any event other than topology discovery is scheduled. Returns true if the
-    /// fabric is at rest.
+    /// Returns true if the fabric is at rest: no packet is in flight, and no event is scheduled except those of
+    /// topology discovery.
     fn look(&mut self) -> bool {
         let is_idle =
             |&Reverse((_, event)): &_| matches!(event, Event::PortTick(_) | Event::Tick(_) | Event::Wake(_));
@@ -239,7 +239,7 @@ impl<O: Observer> Lockstep<O> {
     /// streams or append bytes to them. Returns true if no event is left.
     ///
     /// # Panics
-    /// As [`run`](Self::run), and if `at` has passed.
+    /// In the same cases as [`run`](Self::run), and if `at` is in the past.
     pub fn advance(&mut self, at: Time) -> bool {
         assert!(at >= self.fabric.now, "time never runs backward");
         let at_rest = self.run(at);

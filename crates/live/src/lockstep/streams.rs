@@ -41,8 +41,8 @@ struct Stream {
     inbound: Inbound,
     /// True until the application closes the stream.
     is_open: bool,
-    /// True for each end that is done. The first is true if the source has closed the stream, the second if the
-    /// destination has delivered it.
+    /// Two flags. The first is true if the source has closed the stream, and the second if the destination has
+    /// delivered the stream.
     is_done: [bool; 2],
 }
 
@@ -66,7 +66,7 @@ impl Streams {
         self.all.get_mut(self.by_key.get(&key)?)
     }
 
-    /// Appends the bytes of a packet, which a stream's source sends, to `out`.
+    /// Appends to `out` the payload of a packet that a stream's source sends.
     pub(super) fn fill(&mut self, range: &FlowRange, out: &mut Vec<u8>) {
         if let Some(stream) = self.of(range.key) {
             stream.outbound.fill(range.position, range.len, out);
@@ -113,8 +113,8 @@ impl Streams {
 }
 
 impl<O: Observer> Lockstep<O> {
-    /// Opens a stream now, whatever its [start](Flow::start). The stream's number must differ from the numbers of the
-    /// flows with which the runtime was made.
+    /// Opens a stream now. The flow's [start](Flow::start) is ignored. The stream's number must differ from the numbers
+    /// of the flows with which the runtime was made.
     ///
     /// # Errors
     /// [`StreamError`], if another stream has the number, or the source's host does not support streams.
@@ -178,7 +178,7 @@ impl<O: Observer> Lockstep<O> {
 }
 
 impl<O> Fabric<O> {
-    /// An open stream, and its source.
+    /// Returns an open stream, and the node of its source.
     fn open_stream(&mut self, stream: FlowId) -> Result<(&mut Stream, NodeId), StreamError> {
         let state = self.streams.all.get_mut(&stream).ok_or(StreamError::Unknown(stream))?;
         if !state.is_open {

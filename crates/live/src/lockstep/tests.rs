@@ -20,8 +20,8 @@ enum Seen {
 
 type Log = Arc<Mutex<Vec<(u64, Seen)>>>;
 
-/// A host that sends one packet of 1,500 bytes per flow, on the port that its forwarder chooses or else on port 0. It
-/// records all events.
+/// A host that sends one packet of 1,500 bytes per flow and records all events. The host sends through the port that
+/// its forwarder chooses, or through port 0 if the node has no forwarder.
 struct Toy {
     node: u32,
     route: Vec<u16>,
@@ -170,7 +170,8 @@ fn a_port_sends_one_packet_after_the_other() {
 
 #[test]
 fn ties_go_to_arrivals_by_link_then_wakes_by_node_then_flows() {
-    // Flows 0 to 2 start in the reverse order of their links; all their packets reach the hub at 1,300 ns.
+    // Flows 0 to 2 start in the opposite order of the numbers of their links. The packets of all three flows reach the
+    // hub at 1,300 ns.
     let flows = vec![flow(0, 3, 0), flow(1, 2, 0), flow(2, 1, 0), flow(3, 2, 1_300), flow(4, 1, 1_300)];
     let run = run(&star(3), &[0], &[(2, 1_300), (1, 1_300)], flows, ());
     let at_1300 = [
@@ -187,7 +188,7 @@ fn ties_go_to_arrivals_by_link_then_wakes_by_node_then_flows() {
 
 #[test]
 fn the_latest_wish_to_wake_replaces_the_earlier_one() {
-    /// Asks to be woken at a time that depends on the flow that starts. Flow 3 withdraws the wish.
+    /// A host that requests a wake-up at a time that depends on the started flow. Flow 3 cancels the request.
     struct Wisher {
         wish: Output,
         woken: Arc<Mutex<Vec<u64>>>,

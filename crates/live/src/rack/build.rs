@@ -45,7 +45,7 @@ impl Build<'_> {
         self.topology.links().map(|(_, link)| self.packet_time(link)).max().unwrap_or(Duration::ZERO)
     }
 
-    /// A polling thread whose nodes consist of these parts.
+    /// Creates a polling thread whose nodes consist of these parts.
     pub(super) fn worker(&self, thread: usize, parts: &mut impl FnMut(NodeId) -> Parts) -> Worker {
         let node = |id: NodeId| {
             let first_link = self.topology.link_id(id, PortId(0)).index();
@@ -108,8 +108,8 @@ impl Build<'_> {
         out
     }
 
-    /// Indexed by [`LinkId`]: the state of each port. A port may hold as many bytes as fill half of its ring with full
-    /// packets.
+    /// Indexed by [`LinkId`]: the state of each port. The limit of a port is half the capacity of its ring, in bytes of
+    /// full packets.
     fn ports(&self) -> Vec<PortState> {
         let most = Bytes((self.config.ring / 2 * self.config.packet_bytes) as u64);
         let idle = |id| {

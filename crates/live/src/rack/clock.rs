@@ -1,5 +1,6 @@
 //! The clock of a live run. It reads the processor's counter if the counter is steady, and the system's clock
-//! otherwise. Virtual time runs slower than the clock by the dilation.
+//! otherwise. Virtual time runs slower than the clock by the factor `dilation`. If a polling thread is far behind, the
+//! rack holds virtual time: virtual time stands still until the thread has caught up.
 
 use super::shared::Words;
 use raddle_core::{Duration, Time};
@@ -8,7 +9,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Virtual time since the begin of the run, which is the same for all threads.
+/// Virtual time since the start of the run, which is the same for all threads.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
     source: Source,
@@ -20,13 +21,15 @@ pub(crate) struct Clock {
 
 #[derive(Debug, Clone)]
 enum Source {
-    /// The processor's counter, and its value at the begin. Each process measures the counter's frequency itself.
+    /// The processor's counter, and its value at the start. Each process measures the counter's frequency itself.
     Counter(quanta::Clock, u64),
-    /// The system's clock of a party's host, and its value in ns at the begin. All processes have the same begin.
+    /// The system's clock of a party's host, and the value of this clock in ns at the start. All processes have the
+    /// same start.
     System(u64, Arc<Offset>),
 }
 
-/// The system's clock of a party's host minus this machine's, in ns; 0 if both processes run on one machine.
+/// The system's clock of a party's host minus the system's clock of this machine, in ns; 0 if both processes run on one
+/// machine.
 #[derive(Debug, Default)]
 pub(crate) struct Offset {
     ns: AtomicI64,
@@ -50,8 +53,8 @@ impl Offset {
         system_ns().saturating_add_signed(self.ns())
     }
 
-    /// Moves the offset into `bounds`, which a comparison of the two clocks has measured, by a step of at most `most`
-    /// ns.
+    /// Moves the offset toward the range `bounds`, by at most `most` ns. A comparison of the two clocks has measured
+    /// this range.
     pub(crate) fn follow(&self, bounds: &RangeInclusive<i64>, most: i64) {
         let is = self.ns();
         if !bounds.is_empty() {
@@ -68,8 +71,9 @@ pub(crate) fn system_ns() -> u64 {
 }
 
 impl Clock {
-    /// A clock for the threads of this process. It begins now, and runs `dilation` times slower than real time. The
-    /// word `held` counts the real time for which virtual time is held. Without this word, virtual time is never held.
+    /// Creates a clock for the threads of this process. The clock starts now, and runs `dilation` times slower than
+    /// real time. The word `held` counts the real time for which virtual time is held. Without this word, virtual time
+    /// is never held.
     ///
     /// # Panics
     /// If the dilation is 0.
@@ -80,18 +84,20 @@ impl Clock {
         Self { source: Source::Counter(counter, begin), dilation: dilation.into(), held }
     }
 
-    /// The same clock, with its begin now.
+    /// Returns the same clock, started now.
     #[allow(clippy::cast_possible_truncation, reason = "a dilation comes from a `u32`")]
     pub(crate) fn begun(&self) -> Self {
         Self::new(self.dilation as u32, self.held.clone())
     }
 
-    /// The same clock for several processes. It begins when the system's clock of their host shows `host_ns`.
+    /// Returns the same clock for several processes. The clock starts when the system's clock of the party's host shows
+    /// `host_ns`.
     pub(crate) fn begun_at(&self, host_ns: u64, offset: &Arc<Offset>) -> Self {
         Self { source: Source::System(host_ns, Arc::clone(offset)), ..self.clone() }
     }
 
-    /// Real time since the begin, in ns. If the clock follows another machine's clock, it may go back by some µs.
+    /// Real time since the start, in ns. If the clock follows another machine's clock, the returned time may go back by
+    /// some µs.
     #[inline]
     pub(crate) fn real_ns(&self) -> u64 {
         match &self.source {
@@ -114,8 +120,8 @@ impl Clock {
         }
     }
 
-    /// Holds virtual time for as long as another machine has held it, namely for `held_ns` ns of real time in total.
-    /// The total is limited to the real time since the begin, whatever the other machine says.
+    /// Raises the total time for which virtual time was held to `held_ns`, the total that another machine has reported,
+    /// in ns of real time. The total never exceeds the real time since the start.
     #[cfg_attr(
         not(feature = "libfabric"),
         expect(dead_code, reason = "only other machines have other clocks")

@@ -36,10 +36,10 @@ pub enum NoEndpoint {
     /// The rack has no such node.
     #[error("the rack has no node {0}")]
     NoNode(NodeId),
-    /// The host of the node carries no streams.
+    /// The host of the node does not support streams.
     #[error("the transport at node {0} does not support streams; R2C2 supports them with `reliable = true`")]
     NotCarried(NodeId),
-    /// The rack was made with flows of a workload.
+    /// The rack runs the flows of a workload.
     #[error("endpoints need a rack without a workload")]
     Workload,
 }
@@ -109,7 +109,7 @@ impl Endpoint {
         self.caller.nodes
     }
 
-    /// The part that opens streams, for another thread.
+    /// Returns the part of the endpoint that opens streams, for use in another thread.
     #[must_use]
     pub fn caller(&self) -> Caller {
         self.caller.clone()
@@ -118,10 +118,10 @@ impl Endpoint {
     /// Opens a stream to another node.
     ///
     /// # Errors
-    /// As [`Caller::open`].
+    /// Same as [`Caller::open`].
     ///
     /// # Panics
-    /// As [`Caller::open`].
+    /// Same as [`Caller::open`].
     pub fn open(&self, to: NodeId) -> Result<Outgoing, Gone> {
         self.caller.open(to)
     }
@@ -198,7 +198,8 @@ impl Drop for Outgoing {
     }
 }
 
-/// Unacknowledged bytes of a stream, at the polling thread and on their way to it.
+/// The window of a stream: counts its unacknowledged bytes, including bytes that are still on the way to the polling
+/// thread.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     state: Mutex<State>,
@@ -207,8 +208,8 @@ pub(super) struct Window {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Number of bytes that the program has handed over. `forgotten` is the number of bytes that the rack no longer
-    /// keeps.
+    /// Number of bytes that the program has passed to the stream. `forgotten` is the number of bytes that the rack no
+    /// longer keeps.
     handed_over: u64,
     forgotten: u64,
     has_ended: bool,

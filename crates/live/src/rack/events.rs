@@ -16,13 +16,13 @@ pub(super) enum Event {
     /// Links fail or come up again. This event comes first, so that no packet is sent over a link in the instant of its
     /// failure.
     Change(u32),
-    /// Every node learns of a change of links.
+    /// Every node is told of a change of links.
     Discovery(u32),
-    /// The first packet under way on an incoming link arrives.
+    /// The first packet in flight on an incoming link arrives.
     Arrival(u32),
     /// A port with an agent or a queue of its own ends a transmission.
     Sent(u32),
-    /// Flow control of a link is due.
+    /// Flow control of a link wakes up.
     FlowControl(u32),
     /// The agent of a port ticks.
     PortTick(u32),
@@ -79,20 +79,20 @@ impl Events {
         self.0.push(Reverse(number(at, event)));
     }
 
-    /// The first event.
+    /// Returns the earliest event.
     #[inline]
     pub(super) fn first(&self) -> Option<(Time, Event)> {
         let &Reverse(first) = self.0.peek()?;
         Some((Time::from_ps((first >> 64) as u64), Event::of(first as u64)))
     }
 
-    /// Removes the first event.
+    /// Removes the earliest event.
     #[inline]
     pub(super) fn pop(&mut self) {
         self.0.pop();
     }
 
-    /// Moves the first event to the time `at`. Removes the event if `at` is `None`.
+    /// Moves the earliest event to the time `at`. Removes the event if `at` is `None`.
     #[inline]
     pub(super) fn put_off(&mut self, at: Option<Time>) {
         let Some(mut first) = self.0.peek_mut() else { return };
@@ -102,7 +102,7 @@ impl Events {
         }
     }
 
-    /// Removes an event, whatever its time.
+    /// Removes an event, regardless of its time.
     #[cold]
     pub(super) fn forget(&mut self, event: Event) {
         self.0.retain(|&Reverse(number)| Event::of(number as u64) != event);

@@ -26,7 +26,7 @@ use raddle_core::{
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// Number of bytes that a relay reads of a packet whose header is longer than one cache line: two cache lines.
+/// Number of bytes that a relay reads if the header of a packet is longer than one cache line: two cache lines.
 const LONG_FRONT: usize = 2 * LINE;
 
 /// A node and the range of its links.
@@ -70,7 +70,8 @@ pub(super) struct Outgoing {
     pub(super) incoming: Option<usize>,
     /// The tag of the link's ring entries.
     pub(super) tag: u8,
-    /// True while the port reports itself full to sources, because at least half of the ring was full.
+    /// True while the port tells its node's host that it is full. This state begins when at least half of the ring is
+    /// full.
     pub(super) holds_back: bool,
 }
 
@@ -105,24 +106,26 @@ pub(super) struct Fabric {
     pub(super) streams: Option<Streams>,
     /// The kernels' network interfaces, in a rack whose hosts run Linux.
     pub(super) interfaces: Option<Box<Interfaces>>,
-    /// True if payloads are written and checked whole. False if only their first bytes are written and checked.
+    /// True if all bytes of payloads are written and checked. False if only the first bytes of payloads are written and
+    /// checked.
     pub(super) fills: bool,
-    /// Indexed by [`LinkId`]: the queues of plain ports; empty if only the rings limit the ports.
+    /// Indexed by [`LinkId`]: the plain FIFOs of ports. Empty if only the rings limit the ports.
     pub(super) fifos: Vec<Fifo>,
     /// True if relays copy packets: [`Config::copies`](super::Config::copies).
     pub(super) copies_at_hops: bool,
-    /// Number of packets whose bytes a relay read or wrote whole.
+    /// Number of packets of which a relay read or wrote all bytes.
     pub(super) copies: u64,
-    /// Number of packets put into rings. `taken` is the number of packets taken out of rings.
+    /// Number of packets that were put into rings. `taken` is the number of packets that were taken out of rings.
     pub(super) put: u64,
     pub(super) taken: u64,
     /// Indexed by this thread's incoming links: true if the arrival of the link's first packet is scheduled.
     pub(super) is_expected: Vec<bool>,
     /// Number of this thread's ports that hold sources back.
     pub(super) held_back: usize,
-    /// Number of scheduled wake-ups, stale ones included.
+    /// Number of scheduled wake-ups, including stale wake-ups.
     pub(super) wakes: usize,
-    /// Indexed by [`LinkId`]: the extra state of ports that are more than plain FIFOs; empty if there are none.
+    /// Indexed by [`LinkId`]: the state of ports that have an agent, a queue or flow control of their own. Empty if
+    /// there are no such ports.
     pub(super) served: Vec<MayServe>,
     /// Failures and other changes of links.
     pub(super) trouble: Trouble,
@@ -132,7 +135,8 @@ pub(super) struct Fabric {
 }
 
 impl Fabric {
-    /// Decodes the packet of a ring entry. Checks the entry first, because another process may have written anything.
+    /// Decodes the packet of a ring entry. Checks the entry first, because another process may have written arbitrary
+    /// values.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "every hop calls this, and a call would copy the packet")]
     pub(super) fn open(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
@@ -149,7 +153,7 @@ impl Fabric {
         entry.slot < self.slots.count() && entry.len as usize <= self.slots.bytes()
     }
 
-    /// Decodes the packet in a slot, from its first cache line if that suffices.
+    /// Decodes the packet in a slot. Reads only the first cache line if this line contains the header.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "every hop calls this, and a call would copy the packet")]
     fn read(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
@@ -161,7 +165,7 @@ impl Fabric {
         }
     }
 
-    /// Decodes a packet whose first cache line does not suffice.
+    /// Decodes a packet whose header is longer than the first cache line.
     #[inline(never)]
     fn read_more(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         let len = entry.len as usize;
@@ -177,9 +181,9 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders)
     }
 
-    /// Number of packets that wait or were put into rings, and number of packets taken out of rings. Both exclude
-    /// topology discovery: its packets cross one link only. The difference of the two numbers, summed over all
-    /// threads, is the number of packets in flight.
+    /// Number of packets that wait or were put into rings, and number of packets taken out of rings. Both numbers
+    /// exclude the packets of topology discovery. The difference of the two numbers, summed over all threads, is the
+    /// number of packets in flight.
     pub(super) fn moved(&self) -> [u64; 2] {
         let [made, ended] = self.hellos;
         let put = self.put + self.waiting() as u64;
@@ -193,14 +197,15 @@ impl Fabric {
         }
         let owner = self.free.owner(slot);
         if let Some(Some(ring)) = self.returns.get_mut(owner) {
-            // The ring has room for all slots of its owner. A slot that another process has named twice may be lost.
+            // The ring has room for all slots of its owner. If a hostile process has named a slot twice, the ring may
+            // be full, and the slot is lost.
             let _ = ring.push(Entry { due: 0, slot, len: 0, tag: 0 });
         }
     }
 
-    /// Lets a node send again on ports whose rings have drained below half. Half of a ring is reserved for relayed
-    /// packets, so a port holds its sources back once half of its ring is full. This applies even if the port is
-    /// idle, because the ring's other end may lag behind the clock.
+    /// Lets a node send again on ports whose rings are less than half full. The second half of a ring is reserved for
+    /// relayed packets, so a port holds its sources back once half of its ring is full. This applies even if the port
+    /// is idle, because the thread at the ring's other end may be late.
     pub(super) fn relent(&mut self, place: &Place) {
         if self.held_back == 0 {
             return;
@@ -266,7 +271,8 @@ impl Fabric {
         }
     }
 
-    /// Writes into a packet's slot only the fields that a relay may change. Returns false if this does not suffice.
+    /// Writes only the fields that a relay may change into a packet's slot. Returns false if the whole packet must be
+    /// written instead.
     #[inline]
     fn patch(&self, held: Held, packet: &Packet) -> bool {
         if packet.shim != Shim::None || held.len != packet.size {
@@ -275,8 +281,8 @@ impl Fabric {
         self.slots.patch(held.slot, |front| packet.header.patch_front(front))
     }
 
-    /// Writes a packet into its slot. If the packet arrived in this slot, writes only the fields that a relay may
-    /// change, as long as this suffices. Otherwise writes the whole packet. Returns false if the slot is too small, or
+    /// Writes a packet into its slot. If the packet arrived in this slot and only fields that a relay may change
+    /// differ, writes only these fields. Otherwise writes the whole packet. Returns false if the slot is too small, or
     /// the header does not fit the payload.
     #[inline]
     fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
@@ -351,7 +357,7 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders).is_ok()
     }
 
-    /// Returns true if the payload of a packet in a slot is what its sender wrote.
+    /// Returns true if the payload of a packet in a slot has the bytes that the sender wrote.
     fn is_payload_right(&self, slot: u32, packet: &Packet) -> bool {
         let Some(range) = packet.range() else { return true };
         if packet.header.covers_payload() && !self.fills {
@@ -363,9 +369,9 @@ impl Fabric {
         payload::is_right(&range, begin, checked, self.slots.words(slot))
     }
 
-    /// Drops a packet for which there is no room. If the node itself sent the packet, the port counts the packet as one
-    /// full packet of link time, however small the packet is. So the port holds back the source, which would otherwise
-    /// retry forever while the other end of the ring is late.
+    /// Drops a packet for which the port has no room. If the node itself sent the packet, the port accounts for the
+    /// serialization delay of one full packet, even if the packet is smaller. So the port holds back the source, which
+    /// would otherwise retry forever while the other end of the ring is late.
     fn refuse(
         &mut self,
         node: &mut Node<Self>,
@@ -413,7 +419,7 @@ impl Fabric {
         true
     }
 
-    /// Reports the transmission of a packet that is in its slot.
+    /// Reports the transmission of a packet whose bytes are in a slot.
     #[cold]
     fn tell_of(&self, link: LinkId, sent: Time, slot: u32, packet: &Packet) {
         let mut bytes = Vec::new();

@@ -43,7 +43,7 @@ pub(super) struct Trouble {
 
 struct Losses {
     here: Receiver<(LinkId, Packet)>,
-    /// Indexed by thread of this process.
+    /// Indexed by thread of this process: the channel on which the thread receives lost packets.
     there: Vec<Sender<(LinkId, Packet)>>,
     layout: Arc<Layout>,
 }
@@ -71,8 +71,8 @@ impl Trouble {
 
 impl Rack {
     /// Schedules failures and repairs of links. If nodes do not discover failures by hello messages, all nodes are told
-    /// of each change after the change's discovery time. A link that has failed more than once is up only after as many
-    /// repairs.
+    /// of each change after the change's discovery time. A link that has failed several times is up again only after
+    /// the same number of repairs.
     #[must_use]
     pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
         let changes = Change::effective(changes);
@@ -86,8 +86,8 @@ impl Rack {
         self
     }
 
-    /// Connects the threads, if there are several, so that each thread can tell the others of packets that were lost at
-    /// their ports.
+    /// Connects the threads, if there are several. A thread that drops a packet in flight can then report the loss to
+    /// the thread that owns the sending port.
     pub(super) fn share_losses(&mut self) {
         if self.workers.len() == 1 {
             return;
@@ -160,7 +160,7 @@ impl Worker {
         }
     }
 
-    /// Tells every node of a change.
+    /// Tells every node of this thread about a change.
     #[cold]
     pub(super) fn discover(&mut self, index: usize) {
         self.fabric.trouble.to_come -= 1;
@@ -207,7 +207,8 @@ impl Worker {
             return self.fabric.free(entry.slot); // the port's queue accounts for the packet itself
         }
         let other = self.fabric.trouble.losses.as_ref().and_then(|losses| losses.layout.own_thread_of(from));
-        // A node of another process is not told, so its packets all count as lost on the link.
+        // Nodes of other processes are not told about lost packets, so all packets that they sent count as lost on the
+        // link.
         if had_left || self.place(from).is_none() && other.is_none() {
             let inside = Inside::arrived(packet, entry);
             return self.fabric.lose_on_link(from, from_port, link, inside, DropReason::LinkDown);
@@ -253,8 +254,8 @@ impl super::worker::Incoming {
         self.tag.wrapping_sub(entry.tag & !CREDIT).cast_signed() > 0
     }
 
-    /// The time of the first failure since a ring entry was put in. If another thread is late, it may put an entry in
-    /// after a later failure.
+    /// The time of the first failure since a ring entry was put in. A late thread may put an entry in after a later
+    /// failure.
     fn was_cut_at(&self, entry: Entry) -> Time {
         let since = usize::from(self.tag.wrapping_sub(entry.tag & !CREDIT) / FAILURE);
         let first = self.failures.len().saturating_sub(since);
@@ -294,7 +295,7 @@ impl Fabric {
         self.teller.dropped(self.now, from, Some(out), &packet, why);
     }
 
-    /// Drops bytes from a link that are not a valid packet.
+    /// Drops bytes that arrived over a link and are not a valid packet.
     #[cold]
     pub(super) fn lose_malformed(&mut self, entry: Entry, link: LinkId, error: raddle_wire::Error) {
         self.totals.count_malformed();

@@ -1,4 +1,4 @@
-//! The fidelity of a live run: the lateness of packets, the processor time lost to others, and the verdict
+//! The fidelity of a live run: the lateness of packets, the CPU time that other virtual machines took, and the verdict
 //! (specifications/live.md §3).
 
 use hdrhistogram::Histogram;
@@ -6,7 +6,7 @@ use raddle_core::Duration;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Counts during a run. Uses bounded memory, whatever the run's length.
+/// Counts events that reduce the fidelity of a run. The memory does not grow with the length of the run.
 #[derive(Debug)]
 pub(crate) struct Meter {
     /// Lateness, in ns of real time, of packets that were late by [`NEAR`] ns or more.
@@ -14,12 +14,12 @@ pub(crate) struct Meter {
     /// Number of packets that were late by less than [`NEAR`] ns, indexed by lateness in ns. An array takes fewer
     /// instructions than the histogram.
     near: [u64; NEAR],
-    /// Number of packets so late that the node computed with the clock instead of their due time.
+    /// Number of packets so late that the node computed with the clock instead of the packets' due times.
     slips: u64,
     /// Number of rounds of the polling thread that took longer than [`GAP`].
     gaps: u64,
     longest_gap_ns: u64,
-    /// Number of payloads that differ from what their sender wrote.
+    /// Number of payloads whose bytes differ from the bytes that the sender wrote.
     pub(super) wrong_payloads: u64,
 }
 
@@ -45,14 +45,14 @@ impl Readings {
 /// A round of the polling thread that takes longer than this, in ns, is a gap.
 const GAP: u64 = 10_000;
 
-/// Latenesses below this, in ns, are counted in an array, and longer ones in a histogram.
+/// Lateness below this limit, in ns, is counted in an array, and longer lateness in a histogram.
 const NEAR: usize = 512;
 
 /// Longest lateness that the histogram distinguishes: one second.
 const LONGEST_NS: u64 = 1_000_000_000;
 
 impl Meter {
-    /// A meter at the begin of a run.
+    /// A meter at the start of a run.
     pub(crate) fn new() -> Self {
         let lateness = Histogram::new_with_max(LONGEST_NS, 3).expect("bounds that fit");
         Self { lateness, near: [0; NEAR], slips: 0, gaps: 0, longest_gap_ns: 0, wrong_payloads: 0 }
@@ -68,7 +68,7 @@ impl Meter {
         }
     }
 
-    /// Number of packets by lateness in ns, near and far.
+    /// Number of packets by lateness in ns, from the array `near` and the histogram together.
     fn latenesses(&self) -> Histogram<u64> {
         let mut all = self.lateness.clone();
         for (ns, &packets) in (0..).zip(&self.near) {
@@ -111,9 +111,9 @@ impl Meter {
         self.wrong_payloads += other.wrong_payloads;
     }
 
-    /// The fidelity of the run. `packet_time` is the longest serialization delay of a packet on a link. Virtual time
-    /// ran `dilation` times slower than the clock, and stood still for the share `held` of the run. Other machines
-    /// took the share `steal` of the processors.
+    /// Computes the fidelity of the run. `packet_time` is the longest serialization delay of a packet on a link.
+    /// Virtual time ran `dilation` times slower than the clock, and stood still for the share `held` of the run. Other
+    /// virtual machines took the share `steal` of the CPU time.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn report(
         &self,
@@ -134,7 +134,7 @@ impl Meter {
         } else if p99.as_ps() > allowed || slips > MOST_SLIPS || held > MOST_SLIPS {
             let late = p99.max(if slips > MOST_SLIPS { p999 } else { p99 });
             let needed = late.as_ps().div_ceil(packet_time.as_ps().saturating_mul(4).max(1));
-            // With this dilation, the run would not have had to hold virtual time.
+            // With this dilation, no thread would have been far behind, and virtual time would not have been held.
             let needed = needed.max((dilation as f64 / (1.0 - held.min(0.999))).ceil() as u64);
             Verdict::DilateTo(needed.max(dilation + 1))
         } else {
@@ -167,11 +167,11 @@ pub struct Fidelity {
     pub hops: u64,
     /// Delay from a packet's due time to its handling, in real time: p50, p99, p99.9.
     pub lateness: [Duration; 3],
-    /// Number of packets so late that the node computed with the clock instead of their due time.
+    /// Number of packets so late that the node computed with the clock instead of the packets' due times.
     pub slips: u64,
     /// Number of rounds of a polling thread that took longer than 10 us.
     pub gaps: u64,
-    /// The longest such round.
+    /// Duration of the longest of these rounds.
     pub longest_gap: Duration,
     /// Share of the machine's time that other virtual machines took, if the system reports it.
     pub steal: Option<f64>,
@@ -179,7 +179,7 @@ pub struct Fidelity {
     pub held: f64,
     /// Number of packets whose bytes were copied on the way.
     pub copies: u64,
-    /// Number of payloads that differ from what their sender wrote.
+    /// Number of payloads whose bytes differ from the bytes that the sender wrote.
     pub wrong_payloads: u64,
     /// Real time over virtual time.
     pub dilation: u64,
@@ -190,33 +190,33 @@ pub struct Fidelity {
 impl fmt::Display for Fidelity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [p50, p99, p999] = self.lateness;
-        writeln!(f, "fidelity     {} at {} times real time", self.verdict, self.dilation)?;
+        writeln!(f, "fidelity     {} (at dilation {})", self.verdict, self.dilation)?;
         writeln!(
             f,
             "             late by {p50} (p50), {p99} (p99), {p999} (p99.9) of real time; {} of {} packets slipped",
             self.slips, self.hops
         )?;
-        write!(f, "             {} gaps, the longest {}; ", self.gaps, self.longest_gap)?;
+        write!(f, "             {} polling gaps, the longest {}; ", self.gaps, self.longest_gap)?;
         if self.held > 0.0 {
             write!(f, "virtual time was held for {:.2}% of the run; ", self.held * 100.0)?;
         }
         match self.steal {
-            Some(share) => write!(f, "other machines took {:.2}% of the processors' time; ", share * 100.0)?,
-            None => write!(f, "the system does not report stolen time; ")?,
+            Some(share) => write!(f, "other virtual machines took {:.2}% of the CPU time; ", share * 100.0)?,
+            None => write!(f, "the system does not report steal time; ")?,
         }
         write!(f, "{} packets copied, {} payloads wrong", self.copies, self.wrong_payloads)
     }
 }
 
-/// Says whether a live run's results are those of the modelled fabric.
+/// The verdict on whether a live run's results are valid for the modelled fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The results are those of the modelled fabric: p99 of lateness is within four packet times, and at most 0.1% of
-    /// packets slipped.
+    /// The results are valid: p99 of lateness is at most four packet times, at most 0.1% of packets slipped, and
+    /// virtual time was held for at most 0.1% of the run.
     Faithful,
     /// The results would be faithful if virtual time ran this many times slower than the clock.
     DilateTo(u64),
-    /// Other machines took more than 1% of this machine's time.
+    /// Other virtual machines took more than 1% of this machine's CPU time.
     TooBusy,
 }
 
@@ -230,7 +230,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The processors' time so far, in ticks: the total, and the time that other virtual machines took.
+/// The CPU time so far, in ticks: the total, and the time that other virtual machines took.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steal {
     all: u64,
@@ -250,7 +250,7 @@ impl Steal {
         Some(Self { all: ticks.iter().sum(), stolen: *ticks.get(7)? })
     }
 
-    /// Share of the processors' time that other virtual machines took between two readings.
+    /// Share of the CPU time that other virtual machines took between two readings.
     pub(crate) fn share_until(self, later: Self) -> f64 {
         match later.all.saturating_sub(self.all) {
             0 => 0.0,
@@ -278,13 +278,14 @@ mod tests {
         (0..100_000).for_each(|_| meter.late(1_000));
         assert_eq!(meter.report(packet_time, 1, 0, None, 0.0).verdict, Verdict::Faithful);
         (0..2_000).for_each(|_| meter.late(100_000));
-        // 100 us are four packets of 10 us if time runs 2.5 times slower.
+        // The limit is four packet times of 10 us. A lateness of 100 us is within this limit if time runs at least 2.5
+        // times slower, so the dilation is 3.
         assert_eq!(meter.report(packet_time, 1, 0, None, 0.0).verdict, Verdict::DilateTo(3));
         assert_eq!(meter.report(packet_time, 3, 0, None, 0.0).verdict, Verdict::Faithful);
         assert_eq!(
             meter.report(packet_time, 3, 0, None, 0.5).verdict,
             Verdict::DilateTo(6),
-            "half of the time it stood still"
+            "virtual time stood still for half of the run"
         );
     }
 }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-/// While this value exists, the rack keeps running, for programs that the rack does not know.
+/// Keeps the rack running while this value exists. Needed for programs that use the rack's network but have no
+/// endpoint.
 #[derive(Debug)]
 pub struct Stay {
     _shared: Arc<Shared>,
@@ -21,7 +22,7 @@ pub struct Stay {
 #[derive(Debug, Default)]
 pub(super) struct Generator {
     load: Option<Load>,
-    /// True until the generator has finished.
+    /// True while the generator runs.
     runs: AtomicBool,
     delivered: AtomicU64,
 }

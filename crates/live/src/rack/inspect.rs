@@ -1,5 +1,5 @@
-//! Arrivals that need work before their node receives them: packets on links that lose or damage packets, packets on
-//! links that have failed since, packets at ports with agents, packets for flow control, and credits.
+//! Arrivals that need work before their node receives them: packets on links that lose or damage packets, packets whose
+//! link has failed since they were sent, packets at ports with agents, packets for flow control, and credits.
 
 use super::Worker;
 use super::fabric::{Fabric, Inside};
@@ -53,7 +53,8 @@ impl Worker {
 type Opened = Result<Packet, raddle_wire::Error>;
 
 impl Fabric {
-    /// The packet of a ring's entry, decoded from all its bytes. This is slower than decoding its front.
+    /// Decodes the packet of a ring's entry from all its bytes. This is slower than decoding only the packet's first
+    /// cache line.
     pub(super) fn open_whole(&mut self, entry: Entry) -> Opened {
         if !self.is_slot(entry) {
             return Err(raddle_wire::Error::Truncated { have: 0, need: 1 });

@@ -20,7 +20,7 @@ const LINE: usize = 8;
 /// The parts of the memory, in this order.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// The time for which virtual time was held.
+    /// The counter of the time for which virtual time was held.
     Held,
     /// All slots.
     Slots,
@@ -37,7 +37,7 @@ pub(super) struct Layout {
     thread_of: Vec<usize>,
     /// The polling threads of this process.
     own: Range<usize>,
-    /// The polling threads that share this memory: those of all processes, or those of this process alone.
+    /// The polling threads that share this memory: the threads of all processes, or only the threads of this process.
     sharers: Range<usize>,
     slots_of_thread: usize,
     packet_bytes: usize,
@@ -46,8 +46,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of a rack in which process `i` runs the nodes `parts[i]`; this process is `own`. The parts must be
-    /// consecutive and not empty. `is_spread` is true if each process has its own memory.
+    /// The layout of a rack in which process `i` runs the nodes `parts[i]`; `own` is the index of this process. The
+    /// parts must be consecutive and not empty. `is_spread` is true if each process has its own memory.
     pub(super) fn new(
         topology: &Topology,
         config: &Config,
@@ -118,7 +118,7 @@ impl Layout {
         self.piece(region, Kind::Return, from * self.sharers.len() + to)
     }
 
-    /// The polling threads that share this memory. Each owns the same number of slots, in thread order.
+    /// The polling threads that share this memory. Each thread owns the same number of slots, in thread order.
     pub(super) fn sharers(&self) -> Range<usize> {
         self.sharers.clone()
     }
@@ -138,7 +138,7 @@ impl Layout {
         self.thread_of[node.index()]
     }
 
-    /// The thread of this process that runs a node; `None` if another process runs it, or there is no such node.
+    /// The thread of this process that runs a node. `None` if another process runs the node, or there is no such node.
     pub(super) fn own_thread_of(&self, node: NodeId) -> Option<usize> {
         let thread = *self.thread_of.get(node.index())?;
         self.own.contains(&thread).then(|| thread - self.own.start)

@@ -62,19 +62,19 @@ pub(super) struct Crossing {
     gone: Sender<Gone>,
     /// The due time of the first packet that could not be written to another machine yet.
     first_due: Time,
-    /// The time of the last check of the peers, in ns since the begin of the run.
+    /// The time of the last check of the peers, in ns since the start of the run.
     looked_ns: u64,
 }
 
 /// A link to another machine.
 struct Leaving {
-    /// The number of the link among the domain's rings, here and in [`Coming`].
+    /// The number of the link's ring in the domain, here and in [`Coming`].
     number: u32,
     /// The ring into which the link's port puts packets.
     ring: Consumer<Words>,
     data: DataSender,
     peer: Peer,
-    /// The total time for which virtual time was held, in ns, as the receiver was last told.
+    /// The total time for which virtual time was held, in ns, in the last report to the receiver.
     told_ns: u64,
 }
 
@@ -88,9 +88,9 @@ struct Coming {
     ring: Producer<Words>,
     data: DataReceiver,
     peer: Peer,
-    /// The longest time before its due time at which a packet may arrive.
+    /// The longest time between the arrival of a packet and its due time.
     horizon: Duration,
-    /// The time at which the first entry was first seen incomplete, in ns.
+    /// The time at which the first entry was first found incomplete, in ns.
     partial_since: Option<u64>,
 }
 
@@ -112,8 +112,8 @@ impl Peer {
     }
 }
 
-/// The ends of a thread's rings while their other ends are still unknown. Keyed by the link's index among all links,
-/// and true for a sending end.
+/// The ends of a thread's rings before the offers of the other ends have arrived. The key is the link's index among all
+/// links, and true for a sending end.
 struct Ends {
     domain: Domain,
     ends: BTreeMap<(u32, bool), End>,
@@ -163,7 +163,8 @@ pub(super) fn cross(
                 topology.links().nth(place as usize).expect("a link of the topology");
             let process = process_of(if sends { to } else { from });
             let offer = by_end.get(&(place, !sends)).filter(|offer| offer.process == process);
-            let offer = offer.ok_or_else(|| party.lost(process, "it did not offer its end of a link"))?;
+            let offer = offer
+                .ok_or_else(|| party.lost(process, "the process sent no offer for its end of a link"))?;
             let malformed = |why: fabric::Error| party.lost(process, why);
             let peer = Peer { process, is_gone: false };
             let words = layout.link(region, place as usize);
@@ -173,8 +174,8 @@ pub(super) fn cross(
             } else {
                 let data = end.receiver(&mut domain, number, &offer.bytes).map_err(malformed)?;
                 let incoming = worker.incoming.iter().position(|incoming| incoming.link == link);
-                // Packets wait in the sender's ring, in the data ring and in the ring here. The source may hold
-                // another half ring.
+                // Full packets may wait in three rings: the sender's ring, the data ring and the receiver's ring. Half
+                // a ring of further packets may wait at the source.
                 let all = rate.time_for(Bytes(config.packet_bytes as u64)) * (4 * config.ring as u64);
                 coming.push(Coming {
                     number,
@@ -243,7 +244,7 @@ impl Crossing {
             }
         });
         if let Err(why) = polled {
-            // Without libfabric's endpoint, the thread reaches no peer.
+            // The endpoint has failed, so the thread can reach no peer.
             let peers = leaving.iter_mut().map(|leaving| &mut leaving.peer);
             peers
                 .chain(coming.iter_mut().map(|coming| &mut coming.peer))
@@ -279,7 +280,7 @@ impl Crossing {
             *partial_since = data.is_partial().then(|| partial_since.unwrap_or(now_ns));
             #[allow(clippy::cast_possible_truncation, reason = "a constant of seconds")]
             if partial_since.is_some_and(|since| now_ns - since > SILENCE.as_nanos() as u64) {
-                peer.lose(gone, "it left an incomplete entry in a ring");
+                peer.lose(gone, "the process left an incomplete packet in a ring");
             }
         }
     }
@@ -318,7 +319,7 @@ impl Crossing {
         self.first_due
     }
 
-    /// Writes packets to other machines. `real_ns` is the time since the begin of the run.
+    /// Writes packets to other machines. `real_ns` is the time since the start of the run.
     #[inline]
     pub(super) fn send_out(&mut self, fabric: &mut Fabric, real_ns: u64) {
         let Self { domain, leaving, gone, .. } = self;
@@ -376,7 +377,7 @@ impl Coming {
             self.data.take(domain)?;
             return Ok(true);
         }
-        // This thread itself takes packets out of the ring.
+        // Only this thread takes packets out of the ring, so the ring is not broken.
         if !self.ring.room().is_ok_and(|room| room > 0) {
             return Ok(false);
         }
@@ -406,7 +407,7 @@ impl Coming {
             read => read,
         };
         match packet {
-            Ok(_) if entry.tag & CREDIT != 0 => {} // credits are not counted
+            Ok(_) if entry.tag & CREDIT != 0 => {} // a credit is not counted as a lost packet
             Ok(packet) => {
                 let Link { from, from_port, .. } =
                     *fabric.topology.link(self.link).expect("packets travel on links");

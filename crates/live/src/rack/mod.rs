@@ -3,10 +3,10 @@
 //!
 //! The rack's nodes are the same objects as in the simulators. A link is a ring of slot numbers in shared memory. A
 //! packet's bytes stay in their slot from the sender to the receiver. Each packet carries the time at which it is due
-//! at the next node: the begin of its transmission plus its serialization delay plus the link's propagation delay. A
+//! at the next node: the start of its transmission plus its serialization delay plus the link's propagation delay. A
 //! node computes with due times rather than with the clock, so that lateness does not add up over hops. If a packet is
 //! late by more than four packet times, the node uses the clock instead: the packet has slipped. [`Fidelity`] reports
-//! the share of slips, and whether the run's results are those of the fabric.
+//! the share of slips, and whether the run's results are valid for the modelled fabric.
 
 mod build;
 mod clock;
@@ -116,7 +116,7 @@ pub enum NoRack {
 }
 
 impl Default for Config {
-    /// Real time, one thread, packets of up to 9 KB, 16,384 slots, 1,024 packets a link.
+    /// Dilation 1, one thread, packets of up to 9 KB, 16,384 slots, 1,024 packets per link, and TCP between machines.
     fn default() -> Self {
         Self {
             dilation: 1,
@@ -132,13 +132,13 @@ impl Default for Config {
     }
 }
 
-/// At this dilation or more, payloads are written and checked whole. At smaller dilations, only the first cache line of
-/// a payload is written and checked.
+/// At this dilation or more, all bytes of payloads are written and checked. At smaller dilations, only the first cache
+/// line of a payload is written and checked.
 const FILLS_FROM: u32 = 4;
 
 /// A rack.
 pub struct Rack {
-    /// This process' polling threads.
+    /// The polling threads of this process.
     workers: Vec<Worker>,
     layout: Arc<Layout>,
     /// The party of processes that share the rack, if there are other processes.
@@ -159,19 +159,19 @@ pub struct Rack {
     cores: Option<ip::Cores>,
     /// The error that ended the load generator, if one did.
     load_failed: Option<std::io::Error>,
-    /// State that endpoints share; `requests` are their channels to the threads.
+    /// State that endpoints share. `requests` holds the endpoints' channels to the polling threads.
     programs: Arc<Shared>,
     requests: Vec<Sender<(NodeId, Request)>>,
     /// Serialization delay of a full packet on the slowest link.
     packet_time: Duration,
-    /// The processors' time before the run, and the share of it that other machines took during the run.
+    /// The CPU time counters before the run, and the share of CPU time that other virtual machines took during the run.
     steal: (Option<Steal>, Option<f64>),
     /// Duration of the run, in ns.
     took_ns: u64,
 }
 
 impl Rack {
-    /// A rack at rest, before its first flow.
+    /// Creates a rack in which no flow has started and no packet is in flight.
     ///
     /// # Errors
     /// [`NoMemory`], if the system refuses the memory.
@@ -191,15 +191,15 @@ impl Rack {
         Ok(Self::laid_out(topology, parts, flows, config, layout, &region, None))
     }
 
-    /// This process's part of a rack that a party shares, at rest. The other processes must pass the same topology,
-    /// flows and configuration.
+    /// Creates this process's part of a rack that a party shares. No flow has started. The other processes must pass
+    /// the same topology, flows and configuration.
     ///
     /// # Errors
     /// [`NoRack`], if the system refuses the memory, another process of the party is gone, or libfabric cannot reach
     /// the other machines.
     ///
     /// # Panics
-    /// As [`new`](Self::new), and if the party's number of nodes is not the topology's.
+    /// In the same cases as [`new`](Self::new), and if the party's number of nodes is not the topology's.
     pub fn shared(
         topology: &Arc<Topology>,
         parts: impl FnMut(NodeId) -> Parts,

@@ -18,7 +18,7 @@ pub(super) struct Gone {
     pub(super) why: String,
 }
 
-/// No party calls this function, because without libfabric the terms of such a party are refused.
+/// Never called: in a build without libfabric, a process cannot join a party over several machines.
 pub(super) fn cross(_: &mut Rack, _: &Config, _: &Arc<Region>, _: IpAddr) -> Result<Receiver<Gone>, NoRack> {
     Err(NoRack::Machines("this program was built without libfabric".to_owned()))
 }

@@ -18,7 +18,7 @@ pub struct Orders {
 struct Order {
     links: Vec<LinkId>,
     up: bool,
-    /// The time after which all nodes are told, unless nodes discover changes by hello messages.
+    /// The time after which all nodes are told of the change, unless nodes discover changes by hello messages.
     discovery: Duration,
 }
 

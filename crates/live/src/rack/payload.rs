@@ -1,20 +1,20 @@
-//! The payloads of a live run. The bytes of a payload follow from the flow and from the position in the flow, so that a
-//! receiver can check them.
+//! The payloads of a live run. A payload's bytes are a function of the flow and of the position in the flow, so that a
+//! receiver can check the bytes.
 
 use super::pool::LINE;
 use super::shared::WORD;
 use raddle_wire::FlowRange;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of bytes of a payload of `len` bytes that are written and checked if the payload is not written whole. These
-/// are the bytes in the cache line in which the payload begins, `begin` bytes into its slot. The header is in the same
-/// cache line, so the line is already in the cache.
+/// Number of bytes of a payload that are written and checked, if not the whole payload is written. The payload has
+/// `len` bytes and begins `begin` bytes into its slot. The written bytes are those in the cache line in which the
+/// payload begins. The header ends in the same cache line, so the line is already in the cache.
 #[inline]
 pub(super) fn stamped(begin: usize, len: usize) -> usize {
     len.min(LINE - begin % LINE)
 }
 
-/// The endless sequence of words of a packet's payload. It follows from the packet's range of the flow.
+/// The endless sequence of words of a packet's payload. The sequence is a function of the packet's range of the flow.
 struct Payload {
     mixed: u64,
 }
@@ -29,7 +29,8 @@ impl Payload {
 
     #[inline]
     fn next(&mut self) -> u64 {
-        // The next multiple of an odd number, folded. Successive words differ in about half of their bits.
+        // The state is a multiple of an odd number, and the word is the state xor its upper bits. Successive words
+        // differ in about half of their bits.
         let word = self.mixed ^ self.mixed >> 29;
         self.mixed = self.mixed.wrapping_add(ODD);
         word
@@ -38,13 +39,13 @@ impl Payload {
 
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The words of a slot that a payload covers, one after the other. The payload begins `begin` bytes into the slot,
-/// which need not be the begin of a word. Bytes in front of the payload are zeros.
+/// The words of a slot that a payload covers, in order. The payload begins `begin` bytes into the slot. This byte may
+/// be inside a word: the bytes of the word in front of the payload are then zeros.
 struct Laid {
     payload: Payload,
     /// The previous word of the payload.
     before: u64,
-    /// Number of bits by which the payload's words are moved up.
+    /// Number of bits by which the payload's words are shifted left.
     shift: u32,
 }
 
@@ -58,15 +59,15 @@ impl Laid {
     #[inline]
     fn next(&mut self) -> u64 {
         let word = self.payload.next();
-        // Two shifts, because one shift must not have all 64 bits.
+        // Shifts right twice, because a single shift by 64 bits is not allowed.
         let laid = word << self.shift | self.before >> 1 >> (63 - self.shift);
         self.before = word;
         laid
     }
 }
 
-/// The range of words that covers `len` bytes from byte `begin` on, and masks of those bytes in the first and in the
-/// last word.
+/// The range of words that covers `len` bytes from byte `begin` on, and the masks of the covered bytes in the first and
+/// in the last word.
 fn covered(begin: usize, len: usize) -> (usize, usize, [u64; 2]) {
     let (first, end) = (begin / WORD, begin + len);
     let behind = end.next_multiple_of(WORD) - end;

@@ -115,7 +115,7 @@ impl Slots {
         }
     }
 
-    /// Writes bytes to the begin of a slot. The bytes behind them stay unchanged.
+    /// Writes bytes to the start of a slot. The remaining bytes of the slot stay unchanged.
     #[inline]
     pub(crate) fn write(&self, slot: u32, bytes: &[u8]) {
         let words = self.words(slot);
@@ -132,12 +132,12 @@ impl Slots {
     }
 }
 
-/// The free slots among those that a thread owns.
+/// The slots of a thread, and which of them are free.
 #[derive(Debug)]
 pub(crate) struct FreeList {
     own: Range<u32>,
     free: Vec<u32>,
-    /// Indexed by slot of `own`: true if the slot is free. A slot that is returned twice is ignored.
+    /// Indexed by slot of `own`: true if the slot is free. If a slot is returned twice, the second return is ignored.
     is_free: Vec<bool>,
 }
 

@@ -24,7 +24,7 @@ use raddle_topology::{Link, Topology};
 /// The [`Served`] state of a port; `None` for a plain FIFO.
 pub(super) type MayServe = Option<Box<Served<Inside>>>;
 
-/// The shortest delay of a credit. It ensures that no credit arrives at the instant at which it was sent.
+/// The shortest delay of a credit. With this delay, a credit arrives later than the instant at which it was sent.
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Rack {
@@ -75,7 +75,7 @@ impl Rack {
     /// the neighbour at the other end of that link.
     ///
     /// # Panics
-    /// If a port with flow control has no queue [of its own](Self::with_queues). Only such a queue heeds pauses.
+    /// If a port with flow control has no queue [of its own](Self::with_queues). Only such a queue can be paused.
     #[must_use]
     pub fn with_flow_control(
         mut self,
@@ -93,7 +93,8 @@ impl Rack {
         self
     }
 
-    /// Gives each port, by calling `give`, the part that `part` makes for the link that leaves the port.
+    /// For each port, calls `part` with the link that leaves the port, and gives the result to the port by calling
+    /// `give`.
     fn serve<T>(
         &mut self,
         mut part: impl FnMut(LinkId) -> Option<T>,
@@ -186,7 +187,7 @@ impl Worker {
 }
 
 impl Fabric {
-    /// Shows a packet that has come in by a port to the port's agent.
+    /// Shows the port's agent a packet that has arrived at the port.
     pub(super) fn meet_agent(&mut self, place: &Place, port: PortId, packet: &mut Packet) {
         let link = place.link(port);
         if let Some(Some(served)) = self.served.get_mut(link)
@@ -201,7 +202,7 @@ impl Fabric {
         self.served.iter().flatten().map(|served| served.waiting()).sum()
     }
 
-    /// Sends a credit to the neighbour at a port. The credit is lost if there is no room for it.
+    /// Sends a credit to the neighbour at a port. If there is no room for the credit, the credit is lost.
     #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     pub(super) fn send_credit(&mut self, place: &Place, port: PortId, credit: Credit) {
         let link = place.link(port);
@@ -293,7 +294,7 @@ impl Serve for Fabric {
         true
     }
 
-    /// The receiver now holds the packet's slot.
+    /// Returns only the packet: its slot now belongs to the receiver.
     fn launched(&mut self, inside: Inside) -> Packet {
         inside.packet
     }

@@ -1,4 +1,4 @@
-//! The results of a rack: the sums of its processes' counts.
+//! The results of a rack. The counts of all its processes are added up.
 
 use super::Rack;
 use super::fidelity::{Fidelity, Meter};
@@ -7,7 +7,7 @@ use super::worker::Worker;
 use raddle_core::{Application, FlowControlAccount, FlowKey, Host, LinkId, LinkStats, NodeId, Time, Totals};
 
 impl Rack {
-    /// The process that was gone before the end of the run, if any.
+    /// The process that was lost before the end of the run, if any.
     pub fn lost(&self) -> Option<&Lost> {
         self.lost.as_ref()
     }
@@ -43,13 +43,13 @@ impl Rack {
         accounts
     }
 
-    /// Retransmissions by hosts, for flows that the hosts have not closed: the host, the flow's key, the number of
-    /// packets.
+    /// Retransmissions of flows that their hosts have not closed. Each entry has the host, the flow's key and the
+    /// number of retransmitted packets.
     pub fn retransmissions(&self) -> Vec<(NodeId, FlowKey, u32)> {
         self.ends().flat_map(|end| end.retransmissions).collect()
     }
 
-    /// Descriptions of what the hosts' programs still wait for.
+    /// Descriptions of the events for which the hosts' programs still wait.
     pub fn waiting(&self) -> Vec<String> {
         self.ends().flat_map(|end| end.waiting).collect()
     }
@@ -58,7 +58,7 @@ impl Rack {
     pub fn fidelity(&self) -> Fidelity {
         let mut meter = Meter::new();
         let mut copies = 0;
-        // With several machines, this is the largest share of any machine.
+        // With several machines, the result is the largest share of any machine.
         let mut steal: Option<f64> = None;
         for end in self.ends() {
             meter.absorb(&end.readings);
@@ -114,8 +114,8 @@ impl Rack {
         }
     }
 
-    /// The results known to this process. A party's host knows the results of all processes, a guest knows only its
-    /// own.
+    /// The results known to this process. The party's host knows the results of all processes, and a guest knows only
+    /// its own results.
     fn ends(&self) -> impl Iterator<Item = Ended> {
         std::iter::once(self.own_end()).chain(self.others.iter().cloned())
     }

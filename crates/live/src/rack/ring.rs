@@ -5,7 +5,7 @@
 //!      consumed  produced   entry 0    entry 1  …
 //! ```
 //!
-//! An entry is two words: the time at which the packet is due at the consumer, and its slot, length and tag.
+//! An entry is two words: the time at which the packet is due at the consumer, and the packet's slot, length and tag.
 //! `produced` and `consumed` count entries since the ring was made; each has its own cache line. Each side caches the
 //! other side's count, and reads it again only when the cached count is used up. In a burst, one cache line crosses
 //! between cores for every four packets. An impossible count, which only a faulty process can have written, is
@@ -24,15 +24,15 @@ const WORDS_OF_ENTRY: usize = 2;
 pub(crate) struct Entry {
     /// The time at which the packet is due at the consumer, in ps of virtual time.
     pub(crate) due: u64,
-    /// The slot that holds the packet.
+    /// The number of the slot that holds the packet.
     pub(crate) slot: u32,
     /// Number of bytes of the packet, fewer than 2^24.
     pub(crate) len: u32,
-    /// Extra information for the link's ends; the ring does not interpret it.
+    /// Extra information for the two ends of the link. The ring carries it unchanged.
     pub(crate) tag: u8,
 }
 
-/// Bits of an entry's second word below its tag: 32 of the slot, and 24 of the length.
+/// Number of bits below the tag in an entry's second word: 32 bits for the slot, and 24 bits for the length.
 const BELOW_TAG: u32 = 56;
 
 /// Maximum size of a packet in bytes, so that its length fits an entry.

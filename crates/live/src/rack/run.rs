@@ -16,8 +16,8 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 
 /// Interval at which the thread that started a rack receives the events of the polling threads. The interval is short,
-/// so that few events arrive each time. If all processors poll, receiving events takes a processor from a polling
-/// thread, and delays that thread's packets.
+/// so that few events arrive each time. If all cores poll, the receiving thread takes a core from a polling thread, and
+/// delays that thread's packets.
 const LISTENS: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// Once in this number of intervals, about every 10 ms, the listening thread exchanges messages with other processes,
@@ -29,8 +29,8 @@ const LAST_WORDS_NS: u64 = 1_000_000_000;
 
 impl Rack {
     /// Runs until all flows are delivered and no packet is in flight, or until the time limit. Calls `look` about every
-    /// 10 ms, and stops if `look` breaks. Returns true if the run reached its end. The calling thread receives the
-    /// polling threads' events during the run.
+    /// 10 ms, and stops if `look` returns `Break`. Returns true if the run reached its end. The calling thread receives
+    /// the polling threads' events during the run.
     ///
     /// In a party, all processes run, and the host's observer receives the events of all nodes. If a process is gone,
     /// the run ends, and [`lost`](Self::lost) names the process.
@@ -85,7 +85,7 @@ impl Rack {
             for (thread, (worker, standing)) in workers.iter_mut().zip(&standings).enumerate() {
                 worker.fabric.clock.clone_from(&clock);
                 worker.fabric.meter = Meter::new();
-                // In a party, the host's observer may want every packet.
+                // In a party, the host's observer may ask for every forwarded packet.
                 worker.fabric.teller.of_packets = O::FORWARDED;
                 let stop = &stop;
                 polling.push(scope.spawn(move || {
@@ -143,7 +143,7 @@ impl Rack {
                 if polling.iter().any(thread::ScopedJoinHandle::is_finished)
                     && !Standing::count(&standings).is_over
                 {
-                    break false; // with a panic
+                    break false; // a polling thread has panicked
                 }
                 if looks && look(hearing.progress()).is_break() {
                     break false;
@@ -165,7 +165,7 @@ impl Rack {
             Err(why) => self.load_failed = Some(why),
         }
         self.took_ns = clock.real_ns();
-        // Dropping the streams ensures that no program waits forever, whatever has happened.
+        // Dropping the streams ends the waits of all programs, even after an error.
         self.workers.iter_mut().for_each(|worker| worker.fabric.streams = None);
         if let Some(panic) = panics.into_iter().next() {
             std::panic::resume_unwind(panic);
@@ -251,7 +251,7 @@ fn refuse_gone(party: &Party, missing: &[(u64, Gone)]) -> Result<(), Lost> {
     }
 }
 
-/// Passes the events that the polling threads have reported so far to the observer.
+/// Passes to the observer all events that the polling threads have reported so far.
 pub(super) fn listen(words: &Receiver<Word>, observer: &mut impl Observer) {
     words.try_iter().for_each(|word| word.tell(observer));
 }

@@ -78,8 +78,8 @@ impl Region {
             let len = File::from(descriptor.try_clone()?).metadata()?.len();
             if !seals.contains(SEALS) || len != bytes as u64 {
                 return Err(io::Error::other(format!(
-                    "the shared memory must have {bytes} bytes and be sealed (it \
-                        has {len} bytes and the seals {seals:?})"
+                    "the shared memory must have {bytes} bytes and be sealed (got \
+                        {len} bytes and the seals {seals:?})"
                 )));
             }
             let map = MmapOptions::new().len(bytes).map_raw(descriptor)?;
@@ -109,7 +109,7 @@ impl Region {
 /// Words of a [`Region`].
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
-    /// Valid as long as `_region` lives. With this slice, an access does not go through the region.
+    /// The slice is valid while `_region` lives. Access through the slice avoids a lookup in the region.
     words: &'static [AtomicU64],
     _region: Arc<Region>,
 }

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender};
 pub(super) struct Streams {
     /// The streams that begin at this thread's nodes, by flow id.
     sources: BTreeMap<FlowId, Source>,
-    /// The flow ids of these streams, by the key in the streams' packets.
+    /// The flow ids of the streams in `sources`, by the key in the streams' packets.
     named: BTreeMap<FlowKey, FlowId>,
     /// The streams that end at this thread's nodes.
     sinks: BTreeMap<FlowKey, Sink>,
@@ -72,7 +72,7 @@ impl Streams {
         }
     }
 
-    /// Appends the bytes that the host of a stream's source sends to `out`.
+    /// Appends to `out` the bytes that the host of a stream's source sends.
     pub(super) fn fill(&mut self, range: &FlowRange, out: &mut Vec<u8>) {
         let source = self.named.get(&range.key).and_then(|flow| self.sources.get_mut(flow));
         if let Some(source) = source {
@@ -126,7 +126,7 @@ impl Streams {
         }
     }
 
-    /// Sends data to the program at a node. The node may have no program, or the program may have ended.
+    /// Sends data to the program at a node. Does nothing if the node has no program, or the program has ended.
     fn tell(&self, node: NodeId, received: Received) {
         if let Some(program) = &self.programs[node.index()] {
             let _ = program.send(received);

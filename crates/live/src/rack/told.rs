@@ -9,8 +9,8 @@ use std::sync::mpsc::Sender;
 #[derive(Debug)]
 pub(super) enum Told {
     Report(NodeId, Report),
-    /// `bytes` is the whole packet if the packet carries a foreign system's payload. It is empty if the rack makes
-    /// payloads.
+    /// `bytes` is the whole packet if the packet carries a foreign system's payload. Otherwise `bytes` is empty,
+    /// because the rack can generate the payload again.
     Forwarded {
         sent: Time,
         link: LinkId,
@@ -105,7 +105,8 @@ mod tests {
     use std::sync::mpsc;
 
     /// A thread that was late first reports an event at its current time, and then an event that was due before. The
-    /// observer receives the events in the order in which the threads reported them, whatever their virtual times are.
+    /// observer receives the events in the order in which the threads reported them, regardless of the virtual times of
+    /// the events.
     #[test]
     fn threads_are_heard_in_the_order_in_which_they_spoke() {
         #[derive(Default)]

@@ -27,12 +27,12 @@ pub(super) struct Incoming {
     pub(super) is_remote: bool,
     /// The tag of packets that were sent since the link last failed.
     pub(super) tag: u8,
-    /// The tag of packets that go to the node without inspection. `None` if all packets are inspected.
+    /// The tag of packets that the node can receive without inspection. `None` if all packets must be inspected.
     pub(super) plain: Option<u8>,
     /// The times at which the link has failed.
     pub(super) failures: Vec<Time>,
-    /// True if the sending port has a queue of its own. When the link fails, this queue knows which packets have not
-    /// left the port.
+    /// True if the sending port has a queue of its own. When the link fails, the state of this queue shows which
+    /// packets have not left the port.
     pub(super) is_from_queue: bool,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct Worker {
     /// The first of the thread's nodes, which have consecutive numbers.
     pub(super) first: NodeId,
     pub(super) nodes: Vec<Node<Fabric>>,
-    /// Indexed by node: the latest time that the node was told. This time never goes back.
+    /// Indexed by node: the latest time that was passed to the node. This time never goes back.
     pub(super) times: Vec<Time>,
-    /// The incoming links; those from other threads come first.
+    /// The incoming links. Links from other threads come first.
     pub(super) incoming: Vec<Incoming>,
     pub(super) flows: VecDeque<Flow>,
     pub(super) fabric: Fabric,
@@ -94,7 +94,7 @@ impl Standing {
     }
 }
 
-/// The longest time by which due events may be late before virtual time is held. Packets slip much earlier.
+/// Virtual time is held if a due event is late by more than this time. Packets slip at a much smaller lateness.
 const FAR_BEHIND: Duration = Duration::from_ms(1);
 
 /// Number of rounds between two executions of less urgent work.
@@ -183,7 +183,7 @@ impl Worker {
     }
 
     /// Returns true if all flows of this thread have started, and its nodes do nothing but send hello messages until a
-    /// packet arrives. Hosts may wait for news of a link, so the nodes must know all changes of links.
+    /// packet arrives. A host may wait for the repair of a link, so the nodes must already know all changes of links.
     fn is_quiet(&self) -> bool {
         let Self { flows, fabric, nodes, .. } = self;
         flows.is_empty()
@@ -192,7 +192,7 @@ impl Worker {
             && nodes.iter().all(|node| node.is_at_rest() && fabric.trouble.is_known_to(node, fabric.now))
     }
 
-    /// Handles everything that is due.
+    /// Handles all events, requests and packets that are due.
     pub(super) fn round(&mut self, now: Time) {
         self.look_at_remote_links();
         self.deal_with_events(now);
@@ -201,7 +201,7 @@ impl Worker {
     }
 
     fn deal_with_events(&mut self, now: Time) {
-        // The number of events per round is limited, because the clock advances meanwhile.
+        // One round handles a limited number of events, because the clock advances in the meantime.
         for _ in 0..SELDOM {
             let Some((at, event)) = self.fabric.events.first().filter(|&(at, _)| at <= now) else { return };
             if let Event::Arrival(incoming) = event {
@@ -212,7 +212,7 @@ impl Worker {
             self.fabric.now = if now.since(at) > self.packet_time * 4 { now } else { at };
             match event {
                 Event::Arrival(_) => {}
-                // A tick or wake-up that a later request has replaced is ignored, however late it is. Otherwise each
+                // If a later request has replaced a tick or a wake-up, the old event is ignored. Otherwise each
                 // replaced event would schedule a further event.
                 Event::Tick(node) => {
                     self.tell_time(node);
@@ -240,8 +240,9 @@ impl Worker {
         }
     }
 
-    /// Sets the time for a node. If the node was told a later time before, the later time remains. A packet that has
-    /// slipped is handled at a time that can be later than the due times of the packets behind it.
+    /// Sets the current time to the time that the node computes with. If a later time was passed to the node before,
+    /// the later time is used. A packet that has slipped is handled at a time that can be later than the due times of
+    /// the packets behind it.
     #[inline]
     pub(super) fn tell_time(&mut self, node: NodeId) {
         let time = &mut self.times[node.index() - self.first.index()];

@@ -1,5 +1,5 @@
 //! Whole Ethernet frames cross a fabric in lockstep. The switches of ECMP, Expeditus and CONGA forward the frames byte
-//! for byte, whatever the frames hold. Only links between switches carry tags.
+//! for byte, regardless of the content of the frames. Only links between switches carry tags.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

@@ -106,8 +106,8 @@ impl Host for Toy {
     }
 }
 
-/// A queue with room for three packets with payload. If it is full, it drops the new packet, evicts or trims a waiting
-/// packet, or trims the new packet, at random.
+/// A queue with room for three packets with payload. If the queue is full, it drops the new packet, evicts or trims a
+/// waiting packet, or trims the new packet, at random.
 struct Three {
     whole: VecDeque<(u32, u32)>,
     headers: VecDeque<(u32, u32)>,

@@ -28,7 +28,7 @@ impl Observer for Reports {
 }
 
 impl Reports {
-    /// Number of delivered flows, and the number of retransmissions of each closed flow.
+    /// Returns the number of delivered flows, and the number of retransmissions of each closed flow.
     fn ends(&self) -> (usize, Vec<u32>) {
         let delivered = self.0.iter().filter(|report| matches!(report, Report::Delivered { .. })).count();
         let closed = self.0.iter().filter_map(|report| match report {
@@ -229,7 +229,7 @@ fn impossible_streams_are_refused_with_the_reason() {
     let unfit = build("r2c2", "rps", &topology, &deadline).err().expect("it is refused");
     assert_eq!(unfit.key, "scheme.r2c2.policy");
 
-    // A host that was not built for streams refuses them when they are opened.
+    // A host that was not built for streams refuses to open a stream.
     let transport = registry().transport("tcp-newreno").expect("in the registry");
     let settings = Settings::defaults(transport.info.parameters);
     let plan = Plan::new(&topology, "ecmp", &settings, SEED);

@@ -1,8 +1,8 @@
 //! The ends of a data ring over a [`Domain`].
 //!
-//! Each side creates an [`End`], sends its [offer](End::offer) to the other side over some connection, and turns the
-//! end into a [`Sender`] or a [`Receiver`] with the other side's offer. A domain serves many rings. Each ring has a
-//! number, by which the domain assigns completed writes to it.
+//! Each side creates an [`End`], sends its [offer](End::offer) to the other side over another connection, such as TCP,
+//! and turns the end into a [`Sender`] or a [`Receiver`] with the other side's offer. A domain serves many rings. Each
+//! ring has a number, and the tag of every write contains the number of the write's ring.
 
 use super::{Domain, Error, Memory, Peer, Remote, WriteFailed};
 use crate::ring::{self, Entry, Refused, Shape, Wire};
@@ -16,7 +16,7 @@ const MAGIC: [u8; 4] = *b"RDR\x01";
 /// Number of bytes of an offer before the address: magic, capacity, packet size, description of the memory.
 const FIXED: usize = 12 + Remote::LEN;
 
-/// An end of a ring whose other end is still unknown.
+/// One end of a ring, before the other end's offer has arrived.
 #[derive(Debug)]
 pub struct End {
     shape: Shape,
@@ -54,7 +54,7 @@ impl End {
         let (fixed, address) = offer.split_first_chunk::<FIXED>().ok_or_else(malformed)?;
         let remote = Remote::decode(&fixed[12..])?;
         let own = self.offer(domain);
-        // Both ends must have the same shape, and the memory must have the size that the shape requires.
+        // Both ends must have the same shape. The other end's memory must have the size that the shape requires.
         if fixed[..12] != own[..12] || remote.words() != self.shape.words() as u64 {
             return Err(malformed());
         }
@@ -62,7 +62,7 @@ impl End {
         Ok(Route { memory: self.memory, peer, remote, number })
     }
 
-    /// Turns this end into the sending end. `number` must differ from those of the domain's other rings.
+    /// Turns this end into the sending end. `number` must differ from the numbers of the domain's other rings.
     ///
     /// # Errors
     /// [`Error::Malformed`], if the other end's offer is invalid, or has another shape; [`Error::Library`], if
@@ -73,7 +73,7 @@ impl End {
         Ok(Sender { ring: ring::Sender::new(route.memory.clone(), shape), route, lost: None })
     }
 
-    /// Turns this end into the receiving end. `number` must differ from those of the domain's other rings.
+    /// Turns this end into the receiving end. `number` must differ from the numbers of the domain's other rings.
     ///
     /// # Errors
     /// [`Error::Malformed`], if the other end's offer is invalid, or has another shape; [`Error::Library`], if
@@ -85,7 +85,7 @@ impl End {
     }
 }
 
-/// The local memory from which a ring's writes are read, and the destination of the writes.
+/// The path of a ring's writes: from the local `memory` to the memory `remote` of `peer`.
 #[derive(Debug)]
 struct Route {
     memory: Memory,
@@ -154,7 +154,8 @@ fn gone(lost: Option<&str>) -> Result<(), Error> {
 pub struct Sender {
     ring: ring::Sender<Memory>,
     route: Route,
-    /// Set when a write has failed or the receiver has been silent: the reason why the ring can no longer be written.
+    /// The reason why this end can no longer write to the ring: a write has failed, or the receiver has been silent for
+    /// too long. `None` while the ring works.
     lost: Option<String>,
 }
 
@@ -169,10 +170,10 @@ impl Sender {
         Ok(self.ring.push(due, tag, bytes, &mut self.route.over(domain))?)
     }
 
-    /// As [`push`](Self::push), for a packet of `len` bytes that is stored in words.
+    /// Like [`push`](Self::push), but for a packet of `len` bytes that is stored in words.
     ///
     /// # Errors
-    /// As `push`.
+    /// The errors of `push`.
     ///
     /// # Panics
     /// If the words hold fewer than `len` bytes.
@@ -188,8 +189,8 @@ impl Sender {
         Ok(self.ring.push_words(due, tag, words, len, &mut self.route.over(domain))?)
     }
 
-    /// Returns true if a write of the receiver has arrived. Then the receiver knows the ring, and the receiver's writes
-    /// reach this end.
+    /// Returns true if a write of the receiver has arrived. In that case the receiver has set up its end of the ring,
+    /// and its writes reach this end.
     ///
     /// # Errors
     /// [`Error::Broken`], if the receiver has written invalid data.
@@ -215,7 +216,7 @@ impl Sender {
     pub fn check(&mut self, now: Duration) -> Result<(), Error> {
         gone(self.lost.as_deref())?;
         if self.ring.is_deserted(now)? {
-            let why = format!("it sent nothing for {:?}", ring::SILENCE);
+            let why = format!("the peer sent nothing for {:?}", ring::SILENCE);
             self.lost = Some(why);
         }
         gone(self.lost.as_deref())
@@ -271,7 +272,7 @@ impl Receiver {
         self.ring.read_words(into);
     }
 
-    /// Returns true if this end knows that its first record has reached the sender.
+    /// Returns true if this end's first record has reached the sender.
     #[must_use]
     pub fn has_told(&self) -> bool {
         self.ring.has_told()
@@ -304,10 +305,11 @@ impl Receiver {
         }
     }
 
-    /// Reports to the sender how many packets were taken, and that this end is alive. Call this every few milliseconds.
-    /// `now` may come from any clock that never runs backward.
+    /// Reports to the sender that this end is alive, and how many packets it has taken out of the ring. Call this
+    /// method every few milliseconds. `now` may come from any clock that never runs backward.
     ///
     /// # Errors
+    ///
     /// [`Error::PeerGone`], if a write to the sender has failed, or an error of [`Domain::write`].
     pub fn keep_up(&mut self, domain: &mut Domain, now: Duration) -> Result<(), Error> {
         gone(self.lost.as_deref())?;

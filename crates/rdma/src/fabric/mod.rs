@@ -1,11 +1,11 @@
 //! One-sided writes between processes, over libfabric.
 //!
 //! A [`Domain`] is an endpoint of one provider. It registers memory that peers may write to, and writes words of its
-//! own memory to memory of its peers. Peers learn the endpoint's address and the memory's key as bytes over some
-//! other connection, and check those bytes when they decode them.
+//! own memory to memory of its peers. Peers receive the endpoint's address and the memory's key as bytes over another
+//! connection, such as TCP. They check the bytes when they decode them.
 //!
 //! No call blocks. [`Domain::poll`] lets libfabric make progress. Both sides must call it: a process that does not
-//! poll neither sends nor receives.
+//! poll can neither send nor receive.
 
 mod end;
 mod segments;
@@ -71,10 +71,10 @@ impl Default for Options {
 /// The reason why an operation on a domain failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// libfabric has refused a call.
+    /// A call of libfabric has failed.
     #[error("libfabric cannot {what}: {why}")]
     Library {
-        /// The call.
+        /// The operation that failed, such as `register memory`.
         what: &'static str,
         /// libfabric's error.
         why: String,
@@ -85,36 +85,36 @@ pub enum Error {
     /// Bytes from a peer are not valid.
     #[error("a peer has sent invalid data instead of {what}")]
     Malformed {
-        /// The kind of data that was expected.
+        /// The data that was expected from the peer.
         what: &'static str,
     },
     /// A write would begin or end outside the memory.
-    #[error("words {first} to {end} are outside a memory of {len} words")]
+    #[error("the range of words {first}..{end} exceeds the memory, which has {len} words")]
     OutOfRange {
-        /// The first word.
+        /// Index of the first word of the range.
         first: usize,
-        /// The end of the range: the index after its last word.
+        /// Index after the last word of the range.
         end: usize,
         /// Number of words in the memory.
         len: usize,
     },
-    /// Memory or a peer belongs to another domain.
+    /// The memory or the peer that the caller passed belongs to another domain.
     #[error("{what} belongs to another domain")]
     Foreign {
-        /// The memory or the peer.
+        /// The object that belongs to another domain: `memory` or `a peer`.
         what: &'static str,
     },
     /// The other end of a ring is gone.
     #[error("lost the peer: {why}")]
     PeerGone {
-        /// The reason: a failed write, or the peer's silence.
+        /// The reason for this conclusion: a write has failed, or the peer has been silent for too long.
         why: String,
     },
     /// The other end of a ring has written invalid data.
     #[error(transparent)]
     Broken(#[from] crate::ring::Broken),
     /// A packet is too long for its ring.
-    #[error("a packet of {bytes} bytes is too long for a ring of packets of {most} bytes")]
+    #[error("a packet of {bytes} bytes is too long for this ring, whose packets have at most {most} bytes")]
     TooLong {
         /// Size of the packet in bytes.
         bytes: usize,
@@ -127,7 +127,7 @@ fn library(what: &'static str) -> impl FnOnce(Code) -> Error {
     move |code| Error::Library { what, why: code.text() }
 }
 
-/// A write has failed: the peer is gone, or the peer refuses the write.
+/// A write has failed: the peer is gone, or the peer's provider has refused the write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a one-sided write has failed: {why}")]
 pub struct WriteFailed {
@@ -168,7 +168,7 @@ impl Deref for Memory {
     }
 }
 
-/// Registered memory of a peer, as described by that peer.
+/// The registered memory of a peer, according to the peer's own description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remote {
     base: u64,
@@ -218,14 +218,14 @@ impl Remote {
 #[derive(Debug)]
 pub struct Domain {
     handle: Handle,
-    /// Distinguishes this domain from the process's other domains.
+    /// Differs between the domains of this process.
     number: u64,
     address: Vec<u8>,
     /// The peers and their addresses.
     peers: Vec<(Vec<u8>, Peer)>,
-    /// The tag of the write in progress, indexed by context; `None` if the context is unused.
+    /// Indexed by context: the tag of the write in progress that uses the context; `None` if no write uses the context.
     under_way: Vec<Option<u64>>,
-    /// The unused contexts.
+    /// The contexts that no write uses.
     free: Vec<usize>,
 }
 
@@ -242,7 +242,7 @@ impl Domain {
     /// If `options.queue` is 0.
     pub fn open(options: &Options) -> Result<Self, Error> {
         segments::forget_the_dead();
-        assert!(options.queue > 0, "a queue has room for a write");
+        assert!(options.queue > 0, "`options.queue` must be greater than 0");
         let node = match options.provider {
             Provider::Shm => segments::name(),
             Provider::Tcp | Provider::Verbs => options.bind.to_string(),
@@ -295,7 +295,7 @@ impl Domain {
     /// # Panics
     /// If `words` is 0.
     pub fn register(&mut self, words: usize) -> Result<Memory, Error> {
-        assert!(words > 0, "memory has words");
+        assert!(words > 0, "`words` must be greater than 0");
         let words = Words::new(words);
         let (registration, base, key) = self.handle.register(&words).map_err(library("register memory"))?;
         let remote = Remote { base, key, words: words.len() as u64 };

@@ -1,5 +1,5 @@
-// The few calls of libfabric that `sys.rs` needs. Most of libfabric's calls are inline functions of its headers, which only C
-// can call. Every function returns 0 or a count, or a negative error number of libfabric.
+// The calls of libfabric that `sys.rs` needs. Most calls of libfabric are inline functions of its headers, which only C can call.
+// Unless stated otherwise, a function returns 0 or a count on success, and a negative error number of libfabric on failure.
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -21,7 +21,7 @@ struct raddle_fabric {
 	struct fid_ep *ep;
 };
 
-// Handles that were never opened are null. An endpoint goes before what it is bound to.
+// Closes all handles. Handles that were never opened are null. The endpoint is closed before the objects to which it is bound.
 void raddle_fabric_close(struct raddle_fabric *f)
 {
 	if (f->ep)
@@ -39,7 +39,7 @@ void raddle_fabric_close(struct raddle_fabric *f)
 	free(f);
 }
 
-// The endpoint alone: nothing is read from local memory, or written to it, after this.
+// Closes only the endpoint. After this call, libfabric neither reads nor writes local memory.
 void raddle_fabric_stop(struct raddle_fabric *f)
 {
 	if (f->ep)
@@ -100,7 +100,7 @@ out:
 	return ret;
 }
 
-// Writes the name of the provider that was chosen; returns the length that it has.
+// Writes the name of the chosen provider to `name`, cut to `len` bytes. Returns the full length of the provider's name.
 size_t raddle_fabric_provider(const struct raddle_fabric *f, char *name, size_t len)
 {
 	const char *is = f->info->fabric_attr->prov_name;
@@ -119,7 +119,7 @@ int raddle_fabric_address(struct raddle_fabric *f, void *address, size_t *len)
 	return fi_getname(&f->ep->fid, address, len);
 }
 
-// Whether addresses are strings; otherwise they are what the system calls socket addresses, or a provider's own.
+// Returns nonzero if the provider's addresses are strings. Other providers use socket addresses of the system, or a format of their own.
 int raddle_fabric_has_string_addresses(const struct raddle_fabric *f)
 {
 	return f->info->addr_format == FI_ADDR_STR;
@@ -138,7 +138,7 @@ int raddle_fabric_insert(struct raddle_fabric *f, const void *address, uint64_t 
 	return 0;
 }
 
-// `base` is where a peer has to write to for the first byte.
+// Registers `memory`. `base` receives the address or the offset that a peer must use to write to the first byte.
 int raddle_fabric_register(struct raddle_fabric *f, void *memory, size_t len, uint64_t wanted_key, struct fid_mr **mr,
 			   uint64_t *base, uint64_t *key)
 {
@@ -162,8 +162,8 @@ ssize_t raddle_fabric_write(struct raddle_fabric *f, const void *memory, size_t 
 	return fi_write(f->ep, memory, len, fi_mr_desc(mr), peer, to, key, context);
 }
 
-// Returns how many contexts of completed writes it has put into `contexts`, at most `count`. If the next one has failed, it returns
-// -FI_EAVAIL, with the context and the error.
+// Stores the contexts of completed writes in `contexts`, and returns their number, at most `count`. If the next write has failed,
+// returns -FI_EAVAIL, and stores the context of this write in `failed` and its error number in `error`.
 ssize_t raddle_fabric_poll(struct raddle_fabric *f, void **contexts, size_t count, void **failed, int *error)
 {
 	ssize_t ret = fi_cq_read(f->cq, contexts, count);

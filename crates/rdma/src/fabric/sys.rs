@@ -4,7 +4,7 @@
 //! until the endpoint is closed. So a write in progress never reads freed memory, and no peer writes to freed memory.
 //! All views of the memory are slices of atomics. Providers copy to and from the memory with plain instructions, on
 //! behalf of another process. A word that is read during such a copy may be the old value, the new value, or a mixture
-//! of their bytes. The readers of the memory allow for that.
+//! of their bytes. The code that reads the memory handles all three cases.
 
 use super::Provider;
 use crate::words::{WORD, Words};
@@ -76,12 +76,12 @@ pub(super) const MOST_ADDRESS: usize = 256;
 /// Maximum number of completions that one call reads.
 const BATCH: usize = 64;
 
-/// A positive error number of libfabric.
+/// An error number of libfabric, as a positive number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Code(c_int);
 
 impl Code {
-    /// The error that a function has returned as a negative number.
+    /// Converts the negative number that a function of libfabric has returned.
     #[allow(clippy::cast_possible_truncation, reason = "error numbers of libfabric are of type `int`")]
     fn of(returned: isize) -> Self {
         Self(-(returned as c_int))
@@ -129,15 +129,16 @@ unsafe impl Send for Handle {}
 
 impl Handle {
     /// Opens an endpoint that sends and receives one-sided writes. `node` is an address of this machine, or the name of
-    /// a shared memory segment; with `None`, libfabric chooses. `queue` is the size of the completion queue.
+    /// a shared memory segment. If `node` is `None`, libfabric chooses the address. `queue` is the size of the
+    /// completion queue.
     #[expect(unsafe_code, reason = "a call of libfabric")]
     pub(super) fn open(provider: Provider, node: Option<&str>, queue: usize) -> Result<Self, Code> {
         let name = CString::new(provider.name()).expect("names of providers have no zeros");
         let node =
             node.map(|node| CString::new(node).expect("neither addresses nor segments' names have zeros"));
         let node = node.as_ref().map_or(ptr::null(), |node| node.as_ptr());
-        // The `shm` provider does not check keys and ranges if peers write to virtual addresses: a peer could even
-        // write after the memory was freed. With offsets instead of addresses, the provider checks each write at the
+        // If peers write to virtual addresses, the `shm` provider does not check keys and ranges: a peer could even
+        // write to memory after it was freed. If peers write to offsets, the provider checks each write at the
         // receiver.
         let by_address = c_int::from(provider != Provider::Shm);
         let mut fabric = ptr::null_mut();
@@ -185,7 +186,8 @@ impl Handle {
             return address.len() < MOST_ADDRESS
                 && matches!(address, [text @ .., 0] if !text.is_empty() && text.iter().all(is_printed));
         }
-        // A socket address begins with its address family. The family decides how many bytes the provider reads.
+        // A socket address begins with its address family. The provider reads as many bytes as the address family
+        // requires.
         let own = self.address();
         address.len() == self.address_len && own.is_ok_and(|own| own.get(..2) == address.get(..2))
     }
@@ -196,8 +198,8 @@ impl Handle {
         let mut padded = [0_u8; 2 * MOST_ADDRESS];
         padded[..address.len()].copy_from_slice(address);
         let mut peer = 0;
-        // SAFETY: the handle is open. The provider reads one address. A string address ends in the padding at the
-        // latest, because the padding is zeros. Socket addresses of all families are shorter than `padded`.
+        // SAFETY: the handle is open. The provider reads one address. A string address ends at the first zero byte, and
+        // the padding consists of zeros. Socket addresses of all families are shorter than `padded`.
         Code::check(unsafe {
             raddle_fabric_insert(self.fabric.as_ptr(), padded.as_ptr().cast(), &raw mut peer)
         })?;

@@ -10,26 +10,26 @@
 //! a slot of S words:   …  payload (padded to words)  due  length, tag  check  sequence
 //! ```
 //!
-//! The sender writes a packet into its own copy of the slot and posts one write of it, from payload to sequence
-//! number. The entry is right-aligned in its slot, so that an entry of any length is one range of words. The sender
-//! may reuse its copy when that write has completed. The receiver's record (the first line) is written in the other
-//! direction: it counts the packets that the receiver has taken. The receiver writes the record after each eighth of
-//! the ring and at least once per [`PERIOD`], so that the sender also sees that the receiver is alive.
+//! The sender writes a packet into its own copy of the slot and posts one write of it, from payload to sequence number.
+//! The entry is right-aligned in its slot, so that an entry of any length is one range of words. When the write has
+//! completed, the sender may reuse its copy of the slot. The receiver's record (words 0 to 2) is written in the other
+//! direction. The record counts the packets that the receiver has taken. The receiver writes the record after each
+//! eighth of the ring and at least once per [`PERIOD`], so that the sender also sees that the receiver is alive.
 //!
 //! # Why the receiver never takes a partial packet
 //!
 //! The ring has no tail pointer. Providers make different promises about the order in which words become visible:
 //! `tcp;ofi_rxm` writes in order, shared memory and RDMA promise no order within a write, and over TCP even one word
 //! may arrive in two pieces. So the ring relies on no order. An entry carries its sequence number, and a 64-bit check
-//! over sequence number, due time, length, tag and payload. The receiver takes the entry if the sequence number is
-//! the next one and the check matches. A mixture of an old and a new entry, in any pieces, passes with a probability
-//! of 2⁻⁶⁴. The sequence number is the last word, so that with a provider that writes in order, the receiver computes
-//! the check of an entry only once. The record has a check for the same reason. The record also has a counter, the
-//! beat, which grows with each record: a sender ignores a record that is older than the last one.
+//! over sequence number, due time, length, tag and payload. The receiver takes the entry if the sequence number is the
+//! next one and the check matches. A mixture of an old and a new entry passes the check with a probability of 2⁻⁶⁴. The
+//! sequence number is the last word, so that with a provider that writes in order, the receiver computes the check of
+//! an entry only once. The record also has a check, for the same reason. In addition, each record has a counter, the
+//! beat, which is greater than the beat of the previous record. The sender ignores a record with an older beat.
 //!
-//! The ring needs one promise: if a write is posted after an earlier write to the same words has completed, the later
-//! words remain. All reliable connections of libfabric keep this promise. Neither end posts a write before its last
-//! write to the same words has completed.
+//! The ring needs one promise: if a write is posted after an earlier write to the same words has completed, the words
+//! of the later write remain. All reliable connections of libfabric keep this promise. Neither end posts a write before
+//! its last write to the same words has completed.
 //!
 //! # What a peer can do
 //!
@@ -58,13 +58,13 @@ use std::time::Duration;
 /// The maximum interval between two records of a receiver.
 pub const PERIOD: Duration = Duration::from_millis(250);
 
-/// The duration of silence after which a receiver counts as gone.
+/// Time without a new record after which the sender considers the receiver gone.
 pub const SILENCE: Duration = Duration::from_millis(1_500);
 
-/// Number of words of an entry after the payload.
+/// Number of words between the payload and the end of an entry: due time, length and tag, check, sequence number.
 const BEHIND: usize = 4;
 
-/// Offsets of a record's words.
+/// Offsets of the words of a receiver's record.
 const TAKEN: usize = 0;
 const BEAT: usize = 1;
 const RECORD_CHECK: usize = 2;
@@ -75,7 +75,7 @@ const TAG: u32 = 32;
 
 /// Carries the writes of a ring's end to the other end.
 pub trait Wire {
-    /// The error if a write cannot be posted.
+    /// The error of a write that cannot be posted.
     type Error;
 
     /// Posts a write of these words of this end's memory to the same words of the other end's memory. Returns false if
@@ -159,7 +159,7 @@ impl Shape {
         end - BEHIND - len.div_ceil(WORD)..end
     }
 
-    /// Number of packets between two records.
+    /// Number of packets that the receiver takes between two records: an eighth of the ring.
     const fn eighth(self) -> u64 {
         self.capacity as u64 / 8
     }
@@ -170,7 +170,7 @@ const RECORD_TAG: u32 = u32::MAX;
 
 /// The other end has written an impossible value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the other end of a ring between machines has written {what} that is impossible")]
+#[error("the other end of a ring between machines has written {what} with an impossible value")]
 pub struct Broken {
     /// The word with the impossible value.
     pub what: &'static str,
@@ -183,7 +183,7 @@ pub struct Entry {
     pub due: u64,
     /// Size of the packet in bytes.
     pub len: u32,
-    /// Extra information for the users of the ring; the ring does not interpret it.
+    /// Extra information for the users of the ring. The ring carries it unchanged.
     pub tag: u8,
 }
 

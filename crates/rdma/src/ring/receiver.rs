@@ -18,7 +18,7 @@ pub struct Receiver<W> {
     /// The next entry, if it has arrived completely and its check has matched.
     next: Option<Entry>,
     is_partial: bool,
-    /// The count in the last record that was written; `told_at` is the time of that record.
+    /// The count in the record that was written last. `told_at` is the time at which that record was written.
     told: u64,
     told_at: Option<Duration>,
     beat: u64,

@@ -31,7 +31,7 @@ pub struct Sender<W> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused<E> {
     /// The packet is too long for this ring.
-    #[error("a packet of {bytes} bytes is too long for a ring of packets of at most {most} bytes")]
+    #[error("a packet of {bytes} bytes is too long for this ring, whose packets have at most {most} bytes")]
     TooLong {
         /// Size of the packet in bytes.
         bytes: usize,
@@ -67,7 +67,8 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         }
     }
 
-    /// Reads the receiver's record. Ignores a record that has not arrived completely; a later call reads it.
+    /// Reads the receiver's record. Ignores a record that has arrived only in part. A later call reads the complete
+    /// record.
     fn look(&mut self) -> Result<(), Broken> {
         let [taken, beat, check] =
             [TAKEN, BEAT, RECORD_CHECK].map(|place| self.words[place].load(Ordering::Acquire));
@@ -108,10 +109,10 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         self.push_with(due, tag, bytes.len(), wire, |payload| write_bytes(payload, bytes))
     }
 
-    /// As [`push`](Self::push), for a packet of `len` bytes that is stored in words.
+    /// Like [`push`](Self::push), but for a packet of `len` bytes that is stored in words.
     ///
     /// # Errors
-    /// [`Refused`], as `push`.
+    /// [`Refused`], in the same cases as `push`.
     ///
     /// # Panics
     /// If the words hold fewer than `len` bytes.
@@ -172,8 +173,8 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         Ok(self.taken == self.pushed)
     }
 
-    /// Returns true if a record of the receiver has arrived. Then the receiver knows the ring, and the receiver's
-    /// writes reach this end.
+    /// Returns true if a record of the receiver has arrived. In that case the receiver has set up its end of the ring,
+    /// and its writes reach this end.
     ///
     /// # Errors
     /// [`Broken`], if the receiver has written invalid data.
@@ -183,8 +184,8 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
     }
 
     /// Returns true if the receiver has been silent for [`SILENCE`]. `now` may come from any clock that never runs
-    /// backward. The time between two calls counts as at most one [`PERIOD`], because a sender that was suspended
-    /// cannot have received a record.
+    /// backward. At most one [`PERIOD`] of the time between two calls counts as silence, because a suspended sender
+    /// cannot receive a record.
     ///
     /// # Errors
     /// [`Broken`], if the receiver has written invalid data.
@@ -199,7 +200,7 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
     }
 }
 
-/// Writes a packet's bytes into its words, and fills the last word with zeros.
+/// Writes a packet's bytes into its words. Fills the rest of the last word with zeros.
 fn write_bytes(payload: &[AtomicU64], bytes: &[u8]) {
     let (whole, rest) = bytes.as_chunks::<WORD>();
     for (bytes, word) in whole.iter().zip(payload) {
@@ -212,7 +213,7 @@ fn write_bytes(payload: &[AtomicU64], bytes: &[u8]) {
     }
 }
 
-/// Copies a packet's words, and fills the last word with zeros.
+/// Copies a packet's words. Fills the rest of the last word with zeros.
 #[allow(clippy::cast_possible_truncation, reason = "less than a word is beyond the packet")]
 fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
     for (to, from) in payload.iter().zip(words) {
@@ -224,7 +225,8 @@ fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
     }
 }
 
-/// Completes an entry whose payload is already written.
+/// Completes an entry, whose payload must already be written: writes due time, length and tag, check and sequence
+/// number.
 fn close(payload: &[AtomicU64], behind: &[AtomicU64], sequence: u64, entry: Entry) {
     let check = Check::of_entry(sequence, entry.due, entry.packed()).over(payload);
     for (value, word) in [entry.due, entry.packed(), check].into_iter().zip(behind) {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 
-/// Maximum number of writes in progress on the wire per end: fewer than the ring has slots.
+/// Maximum number of writes of each end that can be in progress on the wire. This is less than the number of slots.
 const ROOM: usize = 6;
 
 /// A write in progress.
@@ -19,7 +19,7 @@ struct Write {
     from: usize,
     words: Range<usize>,
     tag: u32,
-    /// Bytes that have not arrived at the other end, as offsets into the memory.
+    /// The bytes that have not arrived at the other end, as offsets into the memory.
     missing: Vec<usize>,
     /// The bytes that the wire has already read from the memory of the writing end. The wire may read a byte at any
     /// time until it reports the write as complete.
@@ -38,9 +38,9 @@ enum Order {
     Bytes,
 }
 
-/// A simulated wire between the memories of the two ends. The test decides when the wire delivers which byte. One
-/// restriction holds: if two writes cover the same byte and the earlier write is complete, the wire delivers the byte
-/// of the earlier write first.
+/// A simulated wire between the memories of the two ends. The test decides when each byte is delivered. The order has
+/// one restriction: if two writes cover the same byte and the earlier write is complete, the wire delivers the byte of
+/// the earlier write first.
 struct Net {
     memories: [Words; 2],
     order: Order,
@@ -111,7 +111,7 @@ impl Net {
             }
         };
         for at in pieces {
-            // The wire may read a byte long before it delivers the byte.
+            // The wire may read a byte from memory long before it delivers the byte.
             if draw.is_multiple_of(5) {
                 self.read(write, at);
             } else {
@@ -164,8 +164,8 @@ impl Wire for Side<'_> {
     }
 }
 
-/// Creates packet `number`. Most bytes are the same in all packets: old and new content of a slot may also be similar
-/// in practice, and a mixture is then hard to detect.
+/// Creates packet `number`. Most bytes are the same in all packets. In practice too, the old and the new content of a
+/// slot may be similar, and a mixture of them is then hard to detect.
 fn packet(number: u64, len: usize) -> (u64, u8, Vec<u8>) {
     (
         number / 3,
@@ -178,7 +178,7 @@ struct Pair {
     net: Net,
     sender: Sender<Words>,
     receiver: Receiver<Words>,
-    /// Lengths of packets that were pushed.
+    /// Lengths of the packets that were pushed, in bytes.
     pushed: Vec<usize>,
     taken: usize,
     now: Duration,
@@ -329,7 +329,7 @@ proptest! {
                 3 => pair.keep_up(),
                 4 => pair.net.step(draw),
                 5 => {
-                    // A record with a valid check but arbitrary values.
+                    // Writes a record with a valid check but arbitrary values.
                     let memory = &pair.net.memories[SENDER];
                     let beat = draw as u64;
                     for (place, word) in [value, beat, check::of_record(value, beat)].into_iter().enumerate() {
@@ -399,7 +399,7 @@ fn a_full_ring_takes_no_more_until_the_receiver_has_told() {
     ));
 }
 
-/// The source words may contain other data behind the packet. That data must not reach the receiver.
+/// The words that hold the packet may also hold other data, behind the packet. That data must not reach the receiver.
 #[test]
 fn a_packet_crosses_from_words_to_words() {
     let mut pair = Pair::new(shape(), Order::Stream);
@@ -464,7 +464,8 @@ fn a_sequence_number_that_cannot_be_is_broken() {
         memory[last].store(impossible, Ordering::Relaxed);
         assert_eq!(pair.receiver.peek(), Err(Broken { what: "a sequence number" }), "{impossible}");
     }
-    // The expected sequence number, without a valid entry: the rest of the entry may still arrive.
+    // The sequence number is the expected one, but the entry is not valid. The receiver waits, because the rest of the
+    // entry may still arrive.
     memory[last].store(1, Ordering::Relaxed);
     assert_eq!(pair.receiver.peek(), Ok(None));
     assert!(pair.receiver.is_partial());
@@ -474,7 +475,8 @@ fn a_sequence_number_that_cannot_be_is_broken() {
 fn a_sequence_number_that_has_arrived_in_part_is_waited_for() {
     let mut pair = Pair::new(shape(), Order::Stream);
     pair.send(255).expect("packets");
-    // The sequence number 0x100 will replace the sequence number 0xF8.
+    // The slot of the next packet still holds the sequence number 0xF8 of an earlier packet. The next packet has the
+    // sequence number 0x100.
     let word = &pair.net.memories[RECEIVER].clone()[shape().entry(shape().slot(255), 0).end - 1];
     assert_eq!(word.load(Ordering::Relaxed), 0xF8);
     for mixture in [0xF8, 0x1F8, 0] {

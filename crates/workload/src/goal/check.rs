@@ -34,7 +34,7 @@ pub(super) fn check(trace: &mut Trace, window: u64) -> Result<(), Misread> {
 }
 
 /// Runs a rank's program as if every operation finished as soon as it begins. This finds all errors of the program
-/// except messages that do not match.
+/// except sends and receives without a counterpart.
 fn run_alone(program: impl Iterator<Item = Result<Line, Misread>>, window: u64) -> Result<(), Misread> {
     let mut order = Order::new(program, window);
     while let Some((slot, _)) = order.begin()? {
@@ -127,7 +127,8 @@ impl Balance {
     }
 }
 
-/// Returns a pseudo-random number for a tag, so that the sums of different tags differ (SplitMix64).
+/// Returns a pseudo-random number that depends only on the tag (SplitMix64). Sums over different sets of tags therefore
+/// differ.
 fn fingerprint(tag: u32) -> u64 {
     let mut bits = (u64::from(tag) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -140,7 +141,7 @@ fn fingerprint(tag: u32) -> u64 {
 struct Tally {
     sends: u64,
     receives: u64,
-    /// Line of the last send. `receive_line` is the line of the last receive.
+    /// Line of the last send with the tag. `receive_line` is the line of the last receive with the tag.
     send_line: usize,
     receive_line: usize,
 }

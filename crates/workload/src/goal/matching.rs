@@ -1,4 +1,4 @@
-//! Matches receives that wait for messages with messages that wait for receives.
+//! Matches waiting receives with waiting messages.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -37,7 +37,7 @@ fn split(name: &[u8]) -> (&[u8], u64) {
     let digits = name.iter().rev().take(MOST_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
     let tail = &name[name.len() - digits..];
     let zeros = tail.iter().take_while(|&&byte| byte == b'0').count();
-    // The number of `l00` is its last zero; the stem is `l0`.
+    // The name `l00` has the stem `l0` and the number 0, because a number has no leading zeros.
     let number = if zeros == digits { &tail[zeros.saturating_sub(1)..] } else { &tail[zeros..] };
     let value = number.iter().fold(0, |value, digit| 10 * value + u64::from(digit - b'0'));
     let is_there = u64::from(!number.is_empty());

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Index of an operation among those that have been read but have not finished.
+/// Index of an operation that has been read but has not finished.
 pub(super) type Slot = u32;
 
 /// An operation that has been read but has not finished.
@@ -31,8 +31,8 @@ pub(super) struct Step {
     at_end: Vec<Slot>,
 }
 
-/// A stream, whose operations run one after another. Only computation takes time. Sends and receives are
-/// handed over at once.
+/// A stream, whose operations run one after another. Only computations occupy the stream. A send or a receive is handed
+/// to the network at once.
 #[derive(Debug, Default)]
 struct Cpu {
     computing: bool,
@@ -41,9 +41,9 @@ struct Cpu {
     ready: BinaryHeap<Reverse<(u64, Slot)>>,
 }
 
-/// A program in execution. The program is read a window of statements ahead of each operation that begins. A
-/// dependency may therefore stand up to a window after the operation that it delays. Only unfinished
-/// operations are kept in memory.
+/// A program in execution. The program is read a window of statements ahead of each operation that begins. So a
+/// dependency may follow the operation that it delays by at most one window. Only unfinished operations are kept in
+/// memory.
 #[derive(Debug)]
 pub(super) struct Order<P> {
     pub(super) program: P,

@@ -68,7 +68,8 @@ pub(super) struct Block<R> {
 }
 
 impl<R: BufRead> Block<R> {
-    /// Creates the block of `rank`, one of `ranks` ranks. The lexer has just read the block's `{`.
+    /// Creates the block of rank number `rank` in a program of `ranks` ranks. The lexer has just read the `{` of the
+    /// block.
     pub(super) fn new(lexer: Lexer<R>, rank: u32, ranks: u32) -> Self {
         Self { lexer, rank, ranks, names: Names::default(), words: Words::default(), ended: false }
     }
@@ -130,7 +131,7 @@ impl<'a> Rest<'a> {
         if word.text == keyword.as_bytes() { Ok(()) } else { Err(word.error(&format!("`{keyword}`"))) }
     }
 
-    /// Consumes the next word if it is `keyword`. Returns true if it was.
+    /// Consumes the next word if the word is `keyword`. Returns true if the word was consumed.
     fn takes(&mut self, keyword: &str) -> bool {
         let is_next = self.words.get(self.next).is_some_and(|word| word.text == keyword.as_bytes());
         self.next += usize::from(is_next);

@@ -62,7 +62,8 @@ pub enum Statement {
     },
 }
 
-/// A statement and its place: the line of the file, or the position in a generated program, from 1.
+/// A statement and its place. The place is the line of the file, or the position in a generated program. Both count
+/// from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
     /// The line or position.

@@ -50,7 +50,7 @@ fn operation(label: Option<u64>, cpu: u8, operation: Operation) -> Statement {
 fn the_example_is_read() {
     let trace = trace(EXAMPLE);
     let send = Operation::Send { bytes: 3_000, to: 1, tag: Some(7) };
-    // The number of a label such as `l1` is the number at its end plus one.
+    // The label of `l1` is 2: the number at the end of the name, plus one.
     let requires = Statement::Requires { after: Label(3), before: Label(2) };
     let first = [
         (3, operation(Some(2), 0, Operation::Calc { ns: 1_000 })),

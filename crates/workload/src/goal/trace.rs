@@ -1,4 +1,4 @@
-//! A GOAL file. It is checked once; then all ranks read it at the same time, each at its own position.
+//! A GOAL file. The file is checked once. Then all ranks read the file at the same time, each rank at its own position.
 
 use super::Program;
 use super::check::check;
@@ -75,10 +75,10 @@ impl fmt::Debug for Trace {
 }
 
 impl Trace {
-    /// Checks a file from beginning to end, in memory that does not grow with the file. It checks the form of
-    /// each statement, the labels and the dependencies, and that no dependencies form a cycle. A dependency
-    /// must stand within `window` statements of the operation that it delays. If the receives from a
-    /// rank name the sender and the tag, their number must equal the number of sends.
+    /// Checks a file from beginning to end, in memory that does not grow with the file. Checks the form of each
+    /// statement, the labels and the dependencies, and that no dependencies form a cycle. A dependency must stand
+    /// within `window` statements of the operation that it delays. If the receives from a rank name the sender and the
+    /// tag, their number must equal the number of sends.
     ///
     /// # Errors
     /// Returns the first problem, with its rank and place.

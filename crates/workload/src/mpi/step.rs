@@ -9,7 +9,7 @@ pub struct Message {
     pub peer: u32,
     /// Bytes; a message of 0 bytes is sent as 1 byte.
     pub bytes: u64,
-    /// The tag; messages of one pair and tag are received in the order in which they are sent.
+    /// The tag. Messages with the same pair of ranks and the same tag are received in the order in which they are sent.
     pub tag: u32,
 }
 

@@ -94,7 +94,7 @@ pub enum Pairs {
 /// Maximum number of pairs in a list. A list of this length takes half a gigabyte of memory.
 const MOST_PAIRS: usize = 1 << 26;
 
-/// The source from which the pairs of flows are drawn.
+/// The set from which the pairs of flows are drawn.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     /// Any two of these hosts that are in different groups. Each group consists of the given number of
@@ -202,7 +202,7 @@ impl Pairs {
         self.source(topology, stream)?.each()
     }
 
-    /// Returns the source from which the pattern's pairs are drawn.
+    /// Returns the set from which the pattern's pairs are drawn.
     pub(crate) fn source(&self, topology: &Topology, stream: &mut Stream) -> Result<Source, WorkloadError> {
         let hosts: Vec<NodeId> = topology.hosts().collect();
         if hosts.len() < 2 {
@@ -280,7 +280,8 @@ fn permutation(
     senders.truncate(part);
     senders.sort_unstable();
     let mut receivers = senders.clone();
-    // A shuffle has no fixed point with probability 1/e, so few shuffles are needed, and the choice stays uniform.
+    // Shuffles until no receiver equals its sender. A shuffle satisfies this with probability about 1/e, so about three
+    // shuffles are enough on average. All permutations without fixed points stay equally likely.
     while senders.iter().zip(&receivers).any(|(src, dst)| src == dst) {
         stream.shuffle(&mut receivers);
     }
@@ -335,7 +336,7 @@ fn incast(
     Ok(others.into_iter().map(|src| (src, receiver)).collect())
 }
 
-/// Returns the pairs with distinct endpoints, or an error if there are not such a pairs.
+/// Returns the pairs whose endpoints differ, or an error if there are none.
 fn nonempty(
     pattern: &'static str,
     pairs: impl Iterator<Item = (NodeId, NodeId)>,

@@ -56,11 +56,12 @@ impl Pods {
         Ok(named.into_iter().flat_map(members).collect())
     }
 
-    /// Pairs each host with one host of another pod, so that each host also receives from one host. Each
-    /// position within a pod gets a random shift among the pods. Then destinations are swapped at random.
-    /// Drawing random permutations until one is valid would take far too long.
+    /// Pairs each host with one host of another pod. Each host also receives from exactly one host. Each position
+    /// within a pod gets a random shift among the pods. Then destinations are swapped at random. Drawing random
+    /// permutations until one is valid would take far too long.
     pub(super) fn bijection(&self, stream: &mut Stream) -> List {
-        /// Number of swaps tried per host. Half of `ln(hosts)` would be enough.
+        /// Number of attempted swaps per host. About `ln(hosts) / 2` attempts per host are enough to mix the
+        /// destinations.
         const SWAPS: usize = 32;
         let hosts = self.hosts();
         let pod = |host: usize| host / self.size;

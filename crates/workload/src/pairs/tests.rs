@@ -46,7 +46,8 @@ fn a_permutation_sends_and_receives_once_a_host_and_never_to_itself() {
     assert_eq!(again[..16], again[16..], "regular arrivals take the pairs in turn");
 }
 
-/// specifications/pdq.md §12: ten flows per server are ten independent derangements.
+/// specifications/pdq.md §12: ten flows per server are ten independent derangements (permutations without fixed
+/// points).
 #[test]
 fn oracle_12_several_permutations_are_drawn_one_by_one() {
     let topology = torus(&[4, 4]);
@@ -77,7 +78,7 @@ fn each_pair_of_a_pattern_can_be_had_once() {
     assert!(each(&Pairs::Permutation { fraction: 1.5, times: 1 }, &torus).is_err());
 }
 
-/// The patterns of specifications/r2c2.md §2.3 on the 8-ary 2-cube, from node (2, 1).
+/// Compares the patterns of specifications/r2c2.md §2.3 on the 8-ary 2-cube, for the sender at node (2, 1).
 #[test]
 fn grid_patterns_map_coordinates_as_specified() {
     let topology = torus(&[8, 8]);
@@ -149,7 +150,7 @@ fn each(pairs: &Pairs, topology: &Topology, seed: u64) -> Vec<(u32, u32)> {
 
 #[test]
 fn inter_pod_covers_all_pairs_of_different_pods_evenly() {
-    // 3 pods of 2 hosts, one rack each.
+    // The topology has 3 pods. Each pod has one rack of 2 hosts.
     let topology = clos([3, 1, 1, 1, 2], TEN_GBPS);
     let mut counts = [[0_u32; 6]; 6];
     for (src, dst) in take(&Pairs::InterPod { pods: vec![] }, &topology, true, 48_000) {

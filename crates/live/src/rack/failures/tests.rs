@@ -37,7 +37,7 @@ fn catch_up(rack: &mut Rack, thread: usize, now: Time) {
     }
 }
 
-/// For each node of a thread, the time at which the node last learnt of a change of a link.
+/// For each node of a thread: the time at which the node last learned of a change of a link.
 fn changed_at(rack: &Rack, thread: usize) -> Vec<Time> {
     let nodes = rack.workers[thread].nodes.iter();
     nodes.filter_map(Node::discovery).map(Discovery::changed_at).collect()
@@ -123,8 +123,8 @@ fn packets_under_way_are_lost_whichever_thread_is_late() {
         }
         step(&mut rack, 1 - late, 250, 450);
         let lost = |rack: &Rack| rack.workers[1].fabric.stats[link.index()].drops;
-        // A receiver that is in time loses the packets that are on the link at the failure. Later it loses the packets
-        // that the late sender sent before the sender's own failure.
+        // A receiver that is not late loses the packets that are on the link at the failure. Later it also loses the
+        // packets that the late sender sent before the sender handled the failure.
         let lost_at_once = lost(&rack);
         step(&mut rack, late, 250, 299);
         step(&mut rack, 1, 450, 451);

@@ -35,7 +35,7 @@ use std::sync::atomic::Ordering;
 /// The reason why a node cannot have a Linux host whose frames cross the rack.
 #[derive(Debug, thiserror::Error)]
 pub enum NoFrameHost {
-    /// This process has no such host.
+    /// The node is not a host of this process.
     #[error("node {0} is not a host of this process")]
     NoHost(NodeId),
     /// The node already has a host of its scheme.
@@ -121,7 +121,7 @@ pub(in crate::rack) struct Interfaces {
     /// An edge-triggered epoll that reports interfaces with new frames.
     news: OwnedFd,
     hosts: Vec<Host>,
-    /// Indexed by node: its index in `hosts`.
+    /// Indexed by node: the index of the node's host in `hosts`.
     place_of: Vec<Option<u32>>,
     /// The hosts whose interfaces may have frames.
     ready: Vec<u32>,
@@ -131,7 +131,7 @@ pub(in crate::rack) struct Interfaces {
     /// The time of the last event. `waits_from_ns` is the real time, in ns, before which the thread must not wait.
     last_event: Time,
     waits_from_ns: u64,
-    /// True if the thread has a core of its own, so that it need not wait.
+    /// True if the thread has a core of its own, so that it can poll without pauses.
     has_own_core: bool,
     frame: Vec<u8>,
 }
@@ -356,7 +356,7 @@ impl Worker {
                     fabric.now = now;
                     let packet = Packet::new(len, Header::Frame(view));
                     let inside = |_: &mut Fabric, packet| Inside { packet, slot: Some(Held { slot, len }) };
-                    // The node has no host to be polled.
+                    // `None`, because the node has no host of a scheme that must be polled.
                     node.send_with(fabric, packet, None, inside);
                 }
             }

@@ -70,7 +70,8 @@ pub struct Counts {
     pub sent: AtomicU64,
     /// Packets or frames that left the rack.
     pub received: AtomicU64,
-    /// Packets or frames that are for no other host of the rack, or that are of a kind that does not cross the rack.
+    /// Packets or frames that do not cross the rack, because of their kind or because their destination is no other
+    /// host of the rack.
     pub strange: AtomicU64,
     /// Packets or frames for which a stream or the interface had no room.
     pub refused: AtomicU64,

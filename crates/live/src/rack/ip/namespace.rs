@@ -51,7 +51,8 @@ pub struct Interface {
 }
 
 impl Default for Interface {
-    /// Ethernet's usual size, Linux's usual queue, IPv4 alone, CUBIC without ECN.
+    /// An MTU of 1,500 bytes, a queue of 1,000 frames, no IPv6, and CUBIC without ECN. These are the defaults of
+    /// Ethernet and Linux.
     fn default() -> Self {
         Self {
             mtu: 1_500,
@@ -110,7 +111,8 @@ impl Namespace {
         let name = name(node);
         let path = Path::new(NAMES).join(&name);
         File::create_new(&path).map_err(fault("naming it"))?;
-        let namespace = Self { name, path, cores: cores.map(Cores::others) }; // from here on, a drop removes the name
+        // from here on, dropping `namespace` removes the name
+        let namespace = Self { name, path, cores: cores.map(Cores::others) };
         // A thread that has entered a namespace stays in it, so a separate thread makes the namespace.
         let made =
             thread::scope(|scope| scope.spawn(|| furnish(node, interface, cores, &namespace.path)).join());
@@ -135,7 +137,7 @@ impl Namespace {
     /// Moves this thread into the namespace, and to the cores of the namespace's programs.
     ///
     /// # Errors
-    /// As [`open`](Self::open), or if the system refuses.
+    /// In the same cases as [`open`](Self::open), or if the system refuses.
     pub fn enter(&self) -> io::Result<()> {
         setns(self.open()?, CloneFlags::CLONE_NEWNET)?;
         Ok(self.cores.map_or(Ok(()), |cores| sched_setaffinity(None, &cores))?)
@@ -144,7 +146,7 @@ impl Namespace {
     /// Starts a program in the namespace.
     ///
     /// # Errors
-    /// As [`Command::spawn`].
+    /// In the same cases as [`Command::spawn`].
     pub fn spawn(&self, mut command: Command) -> io::Result<Child> {
         // A child process inherits the namespace of the thread that starts it.
         let start = || self.enter().and_then(|()| command.spawn());
@@ -159,7 +161,7 @@ impl Drop for Namespace {
     }
 }
 
-/// Makes the error for a refused step of making a node's namespace.
+/// Returns a function that makes the error for a refused step in the creation of a node's namespace.
 fn fault(node: NodeId) -> impl Fn(&'static str) -> Box<dyn Fn(io::Error) -> NoNamespace> {
     move |step| Box::new(move |why| NoNamespace::Refused { node, step, why })
 }
@@ -247,7 +249,8 @@ fn configure(interface: &Interface) -> io::Result<bool> {
     set("ipv4/tcp_no_metrics_save", "1")?;
     let has_ipv6 = interface.ipv6 && Path::new("/proc/sys/net/ipv6").exists();
     if has_ipv6 {
-        // Addresses are assigned and unique, and there are no routers.
+        // The rack assigns unique addresses and has no routers. So the kernel must neither check for duplicate
+        // addresses nor look for routers.
         for (key, value) in [
             ("accept_dad", "0"),
             ("accept_ra", "0"),

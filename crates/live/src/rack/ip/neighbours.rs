@@ -6,7 +6,7 @@ use raddle_core::NodeId;
 use raddle_wire::Mac;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Hardware type Ethernet, protocol IPv4, addresses of 6 and 4 bytes.
+/// The ARP header fields for Ethernet and IPv4: hardware type, protocol type, and address lengths of 6 and 4 bytes.
 const KIND: [u8; 6] = [0, 1, 8, 0, 6, 4];
 const REQUEST: [u8; 2] = [0, 1];
 const REPLY: [u8; 2] = [0, 2];
@@ -62,7 +62,7 @@ fn answer_solicitation(
     let is_solicitation =
         header[0] >> 4 == 6 && header[6..8] == [ICMPV6, HOP_LIMIT] && message.starts_with(&SOLICITATION);
     let asks: [u8; 16] = *header[8..24].first_chunk()?;
-    // A host without an address asks whether another host has the address that it wants. Such a host gets no answer.
+    // A host without an address asks whether its intended address is already in use. Such a request gets no answer.
     if !is_solicitation || Ipv6Addr::from(asks).is_unspecified() {
         return None;
     }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any bytes from a namespace get either no answer or an answer of the right length.
+        /// Arbitrary bytes from a namespace get no answer, or an answer of the right length.
         #[test]
         fn any_bytes_are_a_question_or_none(
             flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),

@@ -29,8 +29,10 @@ pub struct Broken(pub(super) String);
 impl From<io::Error> for Broken {
     fn from(why: io::Error) -> Self {
         Self(match why.kind() {
-            io::ErrorKind::UnexpectedEof => "it closed the connection".to_owned(),
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it did not answer in time".to_owned(),
+            io::ErrorKind::UnexpectedEof => "the process closed the connection".to_owned(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                "the process did not answer in time".to_owned()
+            }
             _ => why.to_string(),
         })
     }
@@ -119,7 +121,10 @@ impl Connection {
     pub(super) fn send(&self, message: &impl Serialize) -> Result<(), Broken> {
         let bytes = postcard::to_stdvec(message).map_err(|why| Broken(why.to_string()))?;
         if bytes.len() > MOST {
-            return Err(Broken(format!("a message of {} bytes is longer than {MOST} bytes", bytes.len())));
+            return Err(Broken(format!(
+                "a message of {} bytes exceeds the maximum of {MOST} bytes",
+                bytes.len()
+            )));
         }
         // One write sends length and body: with two writes, the second could wait for the acknowledgement of the
         // first.
@@ -193,11 +198,11 @@ fn receive<T: DeserializeOwned>(stream: &Stream) -> Result<T, Broken> {
     stream.read_exact(&mut len)?;
     let len = u32::from_le_bytes(len) as usize;
     if len > MOST {
-        return Err(Broken(format!("it announced a message of {len} bytes, more than {MOST}")));
+        return Err(Broken(format!("the process announced a message of {len} bytes; the maximum is {MOST}")));
     }
     let mut bytes = vec![0; len];
     stream.read_exact(&mut bytes)?;
-    postcard::from_bytes(&bytes).map_err(|_| Broken("it sent an invalid message".to_owned()))
+    postcard::from_bytes(&bytes).map_err(|_| Broken("the process sent an invalid message".to_owned()))
 }
 
 #[cfg(test)]
@@ -226,7 +231,7 @@ mod tests {
         given.rewind().and_then(|()| given.read_to_string(&mut text)).expect("a text");
         assert_eq!(text, "here");
         drop(one);
-        assert_eq!(other.receive::<u32>(SOON), Err(Broken("it closed the connection".to_owned())));
+        assert_eq!(other.receive::<u32>(SOON), Err(Broken("the process closed the connection".to_owned())));
     }
 
     #[test]

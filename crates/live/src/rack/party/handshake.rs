@@ -50,7 +50,7 @@ pub enum NoParty {
         why: io::Error,
     },
     /// The nodes are not part of the rack, or the range is empty.
-    #[error("the nodes {} to {} are not a range of nodes of the rack, whose nodes are 0 to {}", nodes.start, nodes.end.wrapping_sub(1), of.saturating_sub(1))]
+    #[error("the node range {}-{} is not valid: the rack has the nodes 0 to {}", nodes.start, nodes.end.wrapping_sub(1), of.saturating_sub(1))]
     Nodes {
         /// The nodes that this process was to run.
         nodes: Range<u32>,
@@ -69,7 +69,7 @@ pub enum NoParty {
     #[error("this program was built without libfabric, which a rack over several machines needs")]
     NoLibfabric,
     /// No host listens at this place.
-    #[error("no process listens at {at} after {} s: {why}", PATIENCE.as_secs())]
+    #[error("no process has started to listen at {at} within {} s: {why}", PATIENCE.as_secs())]
     Nobody {
         /// The place.
         at: Meeting,
@@ -77,7 +77,7 @@ pub enum NoParty {
         why: io::Error,
     },
     /// Some nodes still have no process after the wait.
-    #[error("no process for the nodes {} has joined after {} s{}", list(missing), PATIENCE.as_secs(), refusals(refused))]
+    #[error("no process has joined for the nodes {} within {} s{}", list(missing), PATIENCE.as_secs(), refusals(refused))]
     Missing {
         /// The missing nodes.
         missing: Vec<Range<u32>>,
@@ -93,13 +93,13 @@ pub enum NoParty {
     /// A process that was let in is gone.
     #[error("lost the process of nodes {}-{}: {why}", nodes.start, nodes.end.wrapping_sub(1))]
     Broken {
-        /// The nodes of that process.
+        /// The nodes that the process was to run.
         nodes: Range<u32>,
         /// The error of its connection.
         why: Broken,
     },
     /// The host is gone.
-    #[error("lost the host: {0}")]
+    #[error("lost the host process: {0}")]
     Gone(Broken),
     /// The caller's `look` stopped the wait.
     #[error("stopped while waiting for other processes")]
@@ -124,7 +124,7 @@ pub(super) struct Guest {
     pub(super) connection: Connection,
 }
 
-/// A party that has let this process in.
+/// The data of a party that has let this process in.
 pub(super) struct Joined {
     pub(super) host: Connection,
     /// Index of the host's process.
@@ -152,8 +152,8 @@ impl Terms {
         Ok(())
     }
 
-    /// Proof that a process knows the secret, for the process that drew the nonce `theirs`. The proofs of the two
-    /// sides differ, so that no process can return the proof that it received.
+    /// Returns the proof that this process knows the secret. The proof is for the process that drew the nonce `theirs`.
+    /// The proofs of the two sides differ, so that no process can return the proof that it received.
     fn proof(&self, side: Side, nodes: &Range<u32>, ours: &[u8; 32], theirs: &[u8; 32]) -> Hmac<Sha256> {
         let mut proof = Hmac::<Sha256>::new_from_slice(&self.secret).expect("secrets of any length will do");
         proof.update(&[side as u8]);
@@ -226,16 +226,20 @@ fn welcome(
     let FromGuest::Greeting(Greeting { version, experiment, nodes, nonce: theirs }) =
         connection.receive(ANSWERS_IN)?
     else {
-        return Err(Broken("it did not begin with a greeting".to_owned()));
+        return Err(Broken("the process did not begin with a greeting message".to_owned()));
     };
     if version != VERSION {
-        return Err(Broken(format!("it has the version {version:?}, and the host has {VERSION:?}")));
+        return Err(Broken(format!(
+            "the process has version {version:?}, but the host has version {VERSION:?}"
+        )));
     }
     if experiment != terms.experiment {
-        return Err(Broken("it has another experiment".to_owned()));
+        return Err(Broken("the process and the host have different experiments".to_owned()));
     }
     if nodes.is_empty() || nodes.end > all {
-        return Err(Broken(format!("it has nodes that the rack of {all} nodes does not have")));
+        return Err(Broken(format!(
+            "the process asks for nodes that do not exist in the rack of {all} nodes"
+        )));
     }
     if let Some(other) = taken.iter().find(|other| other.start < nodes.end && nodes.start < other.end) {
         let (first, last) = (other.start, other.end - 1);
@@ -245,10 +249,10 @@ fn welcome(
     let proof = terms.proof(Side::Host, &nodes, &ours, &theirs).finalize().into_bytes().into();
     connection.send(&FromHost::Challenge { nonce: ours, proof: Proof(proof) })?;
     let FromGuest::Proof(Proof(proof)) = connection.receive(ANSWERS_IN)? else {
-        return Err(Broken("it did not prove that it knows the secret".to_owned()));
+        return Err(Broken("the process sent no proof that it knows the secret".to_owned()));
     };
     let expected = terms.proof(Side::Guest, &nodes, &theirs, &ours);
-    expected.verify_slice(&proof).map_err(|_| Broken("it does not know the secret".to_owned()))?;
+    expected.verify_slice(&proof).map_err(|_| Broken("the process does not know the secret".to_owned()))?;
     Ok(nodes)
 }
 
@@ -327,8 +331,9 @@ pub(super) fn show_clock(guest: &Connection) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Measures the host's clock minus this machine's clock, in ns. Each answer bounds the difference, more tightly the
-/// faster it arrives. Returns the middle of the intersection of all bounds.
+/// Measures the host's clock minus this machine's clock, in ns. Each answer gives a lower and an upper bound of the
+/// difference. The bounds are tighter if the answer arrives faster. Returns the middle of the intersection of all
+/// bounds.
 fn compare_clocks(host: &Connection) -> Result<i64, Broken> {
     if host.own_address().is_none() {
         return Ok(0); // both processes use the same clock

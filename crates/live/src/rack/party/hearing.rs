@@ -12,12 +12,13 @@ use raddle_core::{Observer, Progress, Time};
 /// The reported events of all processes, and the progress of each process.
 #[derive(Debug)]
 pub(crate) struct Hearing {
-    /// Indexed by process: the begin of the process's last look, and its progress then. `None` before its first look.
+    /// Indexed by process: the start of the process's last look in ns, and the process's progress at that time. `None`
+    /// before the process's first look.
     last: Vec<Option<(u64, Count)>>,
     /// Events that are not released yet.
     kept: Vec<Word>,
-    /// The counts at the previous comparison of [`is_at_rest`](Self::is_at_rest), and the begin of the latest look that
-    /// they include, in ns.
+    /// The counts at the previous comparison of [`is_at_rest`](Self::is_at_rest), and the start of the latest look that
+    /// these counts include, in ns.
     before: Option<(u64, Settled)>,
     rack: Known,
 }

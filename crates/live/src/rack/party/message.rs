@@ -23,7 +23,7 @@ pub(super) enum FromGuest {
     Ping(u64),
     /// The guest's ends of rings between machines.
     Offers(Vec<Offer>),
-    /// The guest's nodes are built, and wait for time to begin.
+    /// The guest's nodes are built, and the guest waits for the start of virtual time.
     Ready,
     /// The reports of the guest's nodes since the last message.
     Heard(Heard),
@@ -38,14 +38,14 @@ pub(super) enum FromHost {
     Challenge { nonce: [u8; 32], proof: Proof },
     /// All processes have joined. Contains the nodes of each process, the index of the guest and the index of the host.
     Welcome { parts: Vec<Range<u32>>, own: usize, host: usize },
-    /// The host does not let the guest in. The reason is text that begins with "it".
+    /// The host does not let the guest in. The text is the reason.
     Refused(String),
     /// Answers a ping. `ping` is the guest's clock when the guest sent the ping. `heard` and `said` are the host's
     /// clock when the host received the ping and when the host answered.
     Pong { ping: u64, heard: u64, said: u64 },
     /// The other ends of the guest's rings.
     Offers(Vec<Offer>),
-    /// The begin of virtual time, in ns of the host's clock.
+    /// The start of virtual time, in ns of the host's clock.
     Begin(u64),
     /// The run is over. `complete` is true if the run reached its own end. If the loss of a process ended the run,
     /// `lost` names the process.
@@ -163,7 +163,8 @@ pub(crate) struct Known {
     pub(crate) decoders: Decoders,
 }
 
-/// The times of events must be below this time. No run reaches it, and the sum of two times below it does not overflow.
+/// The times of events must be below this time. No run reaches this time, and the sum of two times below it does not
+/// overflow.
 const LATEST: Time = Time::from_ps(1 << 62);
 
 impl Known {
@@ -265,7 +266,7 @@ pub(crate) struct Ended {
     /// The latest time of the process's threads.
     pub(crate) now: Time,
     pub(crate) totals: Totals,
-    /// Indexed by [`LinkId`].
+    /// Statistics of each link, indexed by [`LinkId`].
     pub(crate) links: Vec<LinkStats>,
     /// One entry per link that has flow control.
     pub(crate) flow_control: Vec<(LinkId, FlowControlAccount)>,
@@ -276,7 +277,7 @@ pub(crate) struct Ended {
     pub(crate) steal: Option<f64>,
     /// Retransmissions by host and flow, for flows that their host has not closed.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
-    /// Descriptions of what the hosts' programs still wait for.
+    /// Descriptions of the events for which the hosts' programs still wait.
     pub(crate) waiting: Vec<String>,
 }
 
@@ -449,7 +450,7 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// Any bytes decode to a message or are rejected. Only the valid events of a message are reported.
+        /// Arbitrary bytes decode to a message or are rejected. Only the valid events of a message are reported.
         #[test]
         fn any_bytes_are_a_message_or_none(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0_u8..5) {
             if let Some(first) = bytes.first_mut() {

@@ -43,7 +43,7 @@ use std::time::Duration;
 /// The longest silence before a process counts as gone, and the longest wait for a process's last message.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Delay between the moment when the last process is ready and the begin of virtual time, in ns.
+/// Delay between the moment when the last process is ready and the start of virtual time, in ns.
 const BEGINS_IN_NS: u64 = 20_000_000;
 
 /// Number of clock requests of a guest before a run, and the interval between its requests during the run, in ns.
@@ -58,7 +58,7 @@ const MOST_STEP: i64 = 20_000;
 const SHORTLY: Duration = Duration::from_micros(200);
 
 /// The reason reported for a process that sends an impossible message, or a message at the wrong time.
-const NONSENSE: &str = "it sent an unexpected message";
+const NONSENSE: &str = "the process sent an unexpected message";
 
 /// A process of the party is gone, or has sent an invalid message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -119,17 +119,17 @@ impl<T> Came<T> {
 pub(super) enum Message {
     /// A guest's index, and a report of what its nodes have done.
     Heard(usize, Heard),
-    /// The run is over. True if the run reached its own end.
+    /// The run is over. The value is true if the run reached its own end.
     Over(bool),
 }
 
 impl Party {
-    /// Opens a party at `at` for a rack of `nodes` nodes, and waits until guests have brought all nodes that are not
-    /// in `terms`. The wait takes a minute at most. It stops early if `look`, which is called about every 100 ms,
-    /// breaks.
+    /// Opens a party at `at` for a rack of `nodes` nodes, and waits until guests have brought all nodes that are not in
+    /// `terms`. The wait takes a minute at most. The function calls `look` about every 100 ms, and stops early if
+    /// `look` returns `Break`.
     ///
     /// # Errors
-    /// [`NoParty`], if this process cannot listen at `at`, nodes are missing after the wait, or `look` breaks.
+    /// [`NoParty`], if this process cannot listen at `at`, nodes are missing after the wait, or `look` returns `Break`.
     pub fn invite(
         at: impl Into<Meeting>,
         nodes: u32,
@@ -168,7 +168,7 @@ impl Party {
     /// [`invite`](Self::invite) waits.
     ///
     /// # Errors
-    /// [`NoParty`], if no host listens at `at`, the host refuses these terms, or `look` breaks.
+    /// [`NoParty`], if no host listens at `at`, the host refuses these terms, or `look` returns `Break`.
     pub fn join(
         at: impl Into<Meeting>,
         nodes: u32,
@@ -273,9 +273,9 @@ impl Party {
                     Ok(Ok(FromHost::Stop { lost: Some(lost), .. })) => Err(lost),
                     Ok(Ok(_)) => Err(self.lost_host(NONSENSE)),
                     Ok(Err(why)) => Err(self.lost_host(why)),
-                    Err(_) => {
-                        Err(self.lost_host("it did not send the other processes' ends of rings in time"))
-                    }
+                    Err(_) => Err(self.lost_host(
+                        "the host did not forward the ring offers of the other processes in time",
+                    )),
                 }
             }
             Role::Host { guests, inbox, .. } => {
@@ -291,11 +291,11 @@ impl Party {
                 sort(self.own, offers)?;
                 for _ in guests.iter().flatten() {
                     let Ok(Came { process, message, .. }) = inbox.recv_timeout(PATIENCE) else {
-                        return Err(self.lost(usize::MAX, "it did not send its ends of rings in time"));
+                        return Err(self.lost(usize::MAX, "a process did not send its ring offers in time"));
                     };
                     match message {
                         Ok(FromGuest::Offers(offers)) => sort(process, offers)?,
-                        Ok(_) => return Err(self.lost(process, "it sent a message before its turn")),
+                        Ok(_) => return Err(self.lost(process, "the process sent a message too early")),
                         Err(why) => return Err(self.lost(process, why)),
                     }
                 }
@@ -310,7 +310,7 @@ impl Party {
         }
     }
 
-    /// Waits until all processes are ready, and returns the agreed begin of virtual time, in ns of the host's clock.
+    /// Waits until all processes are ready, and returns the agreed start of virtual time, in ns of the host's clock.
     /// Calls `meanwhile` repeatedly during the wait. `meanwhile` must return true once this process is ready.
     ///
     /// # Errors
@@ -334,7 +334,7 @@ impl Party {
                     match inbox.recv_timeout(SHORTLY) {
                         Ok(Came { process, message: Ok(FromGuest::Ready), .. }) => waiting[process] = false,
                         Ok(Came { process, message: Ok(_), .. }) => {
-                            return Err(self.lost(process, "it sent a message before its turn"));
+                            return Err(self.lost(process, "the process sent a message too early"));
                         }
                         Ok(Came { process, message: Err(why), .. }) => return Err(self.lost(process, why)),
                         Err(_) => {}
@@ -361,8 +361,8 @@ impl Party {
             }
         }
         match waiting.iter().position(|&waits| waits) {
-            Some(process) => Err(self.lost(process, "it did not become ready in time")),
-            None if is_ready => Err(self.lost_host("it did not begin in time")),
+            Some(process) => Err(self.lost(process, "the process was not ready in time")),
+            None if is_ready => Err(self.lost_host("the host did not start the run in time")),
             None => Err(self.lost(self.own, "its rings to other machines could not be set up")),
         }
     }
@@ -400,7 +400,7 @@ impl Party {
         let now = system_ns();
         if self.address.is_some() && now > pinged_ns.load(Ordering::Relaxed) + PINGS_IN_NS {
             if now > ponged_ns.load(Ordering::Relaxed) + SILENCE.as_nanos() as u64 {
-                return Err(self.lost_host(format!("it sent nothing for {SILENCE:?}")));
+                return Err(self.lost_host(format!("the process sent nothing for {SILENCE:?}")));
             }
             pinged_ns.store(now, Ordering::Relaxed);
             host.send(&FromGuest::Ping(system_ns())).map_err(|why| self.lost_host(why))?;
@@ -431,7 +431,9 @@ impl Party {
                             let answered = guests[process].as_ref().map_or(Ok(()), |guest| guest.send(&pong));
                             answered.map_err(|why| self.lost(process, why))?;
                         }
-                        Ok(FromGuest::Ended(_)) => return Err(self.lost(process, "it stopped early")),
+                        Ok(FromGuest::Ended(_)) => {
+                            return Err(self.lost(process, "the process ended its run early"));
+                        }
                         Ok(_) => return Err(self.lost(process, NONSENSE)),
                         Err(why) => return Err(self.lost(process, why)),
                     }
@@ -449,7 +451,9 @@ impl Party {
                     Ok((_, Ok(_))) => Err(self.lost_host(NONSENSE)),
                     Ok((_, Err(why))) => Err(self.lost_host(why)),
                     Err(TryRecvError::Empty) => Ok(None),
-                    Err(TryRecvError::Disconnected) => Err(self.lost_host("it closed the connection")),
+                    Err(TryRecvError::Disconnected) => {
+                        Err(self.lost_host("the process closed the connection"))
+                    }
                 };
             },
         }
@@ -480,7 +484,7 @@ impl Party {
                 let mut has_ended: Vec<bool> = guests.iter().map(Option::is_none).collect();
                 while let Some(silent) = has_ended.iter().position(|has_ended| !has_ended) {
                     let Ok(Came { process, message, .. }) = inbox.recv_timeout(SILENCE) else {
-                        return Err(self.lost(silent, format!("it sent nothing for {SILENCE:?}")));
+                        return Err(self.lost(silent, format!("the process sent nothing for {SILENCE:?}")));
                     };
                     match message {
                         Ok(FromGuest::Heard(heard)) => hearing(process, heard),
@@ -507,7 +511,7 @@ impl Party {
         let longest = SILENCE.as_nanos() as u64;
         match hearing.silent_for(system_ns()) {
             Some((process, ns)) if self.is_host() && ns > longest => {
-                Err(self.lost(process, format!("it sent nothing for {SILENCE:?}")))
+                Err(self.lost(process, format!("the process sent nothing for {SILENCE:?}")))
             }
             _ => Ok(()),
         }

@@ -64,8 +64,8 @@ pub(super) enum Door {
 }
 
 impl Door {
-    /// Starts to listen. Other machines must be able to reach a TCP address, and write to the rings at the same
-    /// address.
+    /// Starts to listen. A TCP address must be an address at which other machines reach this machine, because they also
+    /// write to the rings at this address.
     pub(super) fn open(at: &Meeting) -> Result<Self, NoParty> {
         let address = match at {
             Meeting::Socket(path) => return Socket::bind(path).map(Self::Unix),

@@ -75,7 +75,8 @@ fn rack_of(party: Party, config: &Config) -> Result<Rack, NoRack> {
     Rack::shared(&topology, |id| (parts.node)(id), &flows, config, party)
 }
 
-/// In these tests each process is a thread. The threads share only the socket and what they exchange through it.
+/// In these tests each process is a thread. The threads share only the socket, the data that they exchange through the
+/// socket, and the memory whose descriptor they pass.
 #[test]
 fn flows_cross_from_process_to_process() {
     let (_folder, path) = socket();

@@ -120,7 +120,7 @@ pub(super) struct Rank {
     outbox: VecDeque<Outgoing>,
     account: Account,
     failure: Option<Misread>,
-    /// True if an event has happened since the rank last advanced.
+    /// True if an event has occurred since the last call of `advance`.
     stirred: bool,
 }
 
@@ -142,8 +142,8 @@ impl Rank {
         }
     }
 
-    /// Begins and finishes every operation that can begin or finish at `now`. Returns true if there was
-    /// anything to do.
+    /// Begins and finishes every operation that can begin or finish at `now`. Returns false if no event has occurred
+    /// since the last call, or the rank has failed.
     pub(super) fn advance(&mut self, now: Time) -> bool {
         while let Some(&Reverse((end, slot))) = self.computing.peek()
             && end <= now

@@ -176,7 +176,7 @@ fn messages_match_in_send_order_in_any_order_of_arrival() {
 fn wildcard_receives_take_the_first_message_that_arrives() {
     let text = "num_ranks 3\nrank 0 { l1: calc 100; l2: send 1b to 2 tag 1; l2 requires l1 }\nrank 1 { send 1b to 2 tag 2 }\n\
         rank 2 { l1: recv 1b from -1 tag -1; l2: calc 1000; l2 requires l1; l3: recv 1b from 0 tag -1; l4: calc 10 cpu 1; l4 requires l3 }";
-    // Rank 1's message arrives first and the wildcard takes it, although rank 0's message would match as well.
+    // The message of rank 1 arrives first, and the wildcard takes this message. The message of rank 0 would also match.
     assert_eq!(run(text, Settings::default(), |_, _| 50).finished(), [Some(100), Some(0), Some(1_050)]);
     let posted_late = "num_ranks 2\nrank 0 { send 1b to 1 tag 9; send 2b to 1 tag 4 }\n\
         rank 1 { l1: calc 500; l2: recv 1b from 0 tag 4; l2 requires l1; l3: recv 1b from -1 tag -1; l3 requires l2 }";

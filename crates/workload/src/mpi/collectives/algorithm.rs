@@ -61,8 +61,8 @@ impl Collective {
     /// `bytes`.
     ///
     /// # Errors
-    /// If there are fewer than 2 ranks or more than 2^20, if the algorithm needs a power of two of ranks, or if the
-    /// bytes of all ranks together exceed 2^60.
+    /// If there are fewer than 2 ranks or more than 2^20, if the algorithm needs a number of ranks that is a power of
+    /// two and `ranks` is not, or if the bytes of all ranks together exceed 2^60.
     pub fn new(algorithm: Algorithm, ranks: u32, bytes: u64) -> Result<Self, WorkloadError> {
         let refuse = |need| Err(WorkloadError::parameter("number of ranks", &ranks, need));
         check_ranks(ranks.into())?;

@@ -78,17 +78,18 @@ pub fn broadcast(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = St
     Place::of(group, root).down(move |_| bytes)
 }
 
-/// Reduce: `bytes` of each member are combined on the way to the member at place `root`.
+/// Reduce: each member contributes `bytes` bytes. The contributions are combined on the way to the member at place
+/// `root`.
 pub fn reduce(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).up(move |_| bytes)
 }
 
-/// Gather: `bytes` of each member are collected at the member at place `root`.
+/// Gather: the member at place `root` collects `bytes` bytes from each member.
 pub fn gather(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).up(move |members| members * bytes)
 }
 
-/// Scatter: the member at place `root` sends to each member `bytes` of its own.
+/// Scatter: the member at place `root` sends different data to each member, `bytes` bytes per member.
 pub fn scatter(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).down(move |members| members * bytes)
 }

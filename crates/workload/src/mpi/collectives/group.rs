@@ -1,7 +1,7 @@
 //! The members of a communicator.
 
-/// Ranks at a constant stride, seen by one of these ranks: all ranks of a run, or a row or column of a grid
-/// of ranks.
+/// Ranks at a constant stride, from the view of one of these ranks: all ranks of a run, or a row or column of a grid of
+/// ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
     first: u32,
@@ -11,13 +11,13 @@ pub struct Group {
 }
 
 impl Group {
-    /// Returns the group of all `ranks` ranks of a run, seen by `rank`.
+    /// Returns the group of all `ranks` ranks of a run, from the view of `rank`.
     #[must_use]
     pub fn world(rank: u32, ranks: u32) -> Self {
         Self { first: 0, stride: 1, size: ranks, me: rank }
     }
 
-    /// Returns the group of `size` ranks that begins at rank `first` and has the given `stride`, seen by the
+    /// Returns the group of `size` ranks that begins at rank `first` and has the given `stride`, from the view of the
     /// member at place `me`.
     #[must_use]
     pub fn every(stride: u32, first: u32, size: u32, me: u32) -> Self {

@@ -19,8 +19,8 @@ pub use group::Group;
 /// Collectives use tags from this value on.
 pub const TAGS: u32 = 1_000_000;
 
-/// Returns the tag of a round. Later collectives reuse this tag, because messages of one pair and tag keep
-/// their order.
+/// Returns the tag of a round. Later collectives may use the same tags, because messages of one pair and tag keep their
+/// order.
 fn tag(round: u32) -> u32 {
     TAGS + round
 }

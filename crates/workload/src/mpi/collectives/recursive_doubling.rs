@@ -4,9 +4,9 @@
 use super::{Group, rounds, tag};
 use crate::mpi::Step;
 
-/// All-reduce: each member gets `bytes` combined from all members. If the number of members is not a power of
-/// two, some of the first members give their data to a neighbour. This neighbour takes part for both members
-/// and returns the result.
+/// All-reduce: each member contributes `bytes` bytes, and receives the combination of all contributions. If the number
+/// of members is not a power of two, some of the first members give their data to a neighbour. This neighbour takes
+/// part for both members and returns the result.
 #[allow(clippy::cast_possible_truncation, reason = "there are at most 32 rounds")]
 pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     /// Round numbers in which members that do not take part send their data (`FOLD`) and receive the result

@@ -10,9 +10,9 @@ pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
     (1..group.size()).map(move |round| pass(group, round, bytes, bytes))
 }
 
-/// All-reduce: each member gets `bytes` combined from all members. The data is divided into one part per
-/// member. The parts are combined during the first pass around the ring and distributed during the second
-/// pass.
+/// All-reduce: each member contributes `bytes` bytes, and receives the combination of all contributions. The data is
+/// divided into one part per member. The parts are combined during the first pass around the ring and distributed
+/// during the second pass.
 #[allow(clippy::cast_possible_truncation, reason = "a part is at most the whole")]
 pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     let members = u64::from(group.size());
@@ -22,8 +22,8 @@ pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
         end(part + 1) - end(part)
     };
     (0..2 * group.size().saturating_sub(1)).map(move |round| {
-        // In round r, a member sends the part that is r places before its own part. It receives the part
-        // before the sent part.
+        // In round r, a member sends the part that is r places before its own part. It receives the part that precedes
+        // the sent part.
         let sent = u64::from(group.me()) + 2 * members - u64::from(round);
         pass(group, round, part(sent), part(sent - 1))
     })

@@ -21,7 +21,8 @@ const CLASSES: [(u32, u64, u32); 6] = [
 const INNER: u32 = 25;
 /// Matrix-vector products per outer iteration: one per inner iteration, and one for the residual.
 const PRODUCTS: u64 = INNER as u64 + 1;
-/// Picoseconds per stored nonzero and outer iteration: 9.5 ms for 75,000 x 14 x 14 / 64 in class B.
+/// Computing time in ps per stored nonzero and outer iteration. It was measured in class B with 64 ranks: 9.5 ms for
+/// 75,000 x 14 x 14 / 64 nonzeros.
 const WORK: u64 = 41_500;
 
 /// First tags of the rounds of scalar sums and of vector sums, and the tag of the transposition.
@@ -38,7 +39,7 @@ pub struct Cg {
 }
 
 impl Cg {
-    /// Creates the skeleton of CG on a power of two of ranks.
+    /// Creates the skeleton of CG for a number of ranks that is a power of two.
     ///
     /// # Errors
     /// If the number of ranks is not a power of two, or the grid has more columns than the matrix has rows.

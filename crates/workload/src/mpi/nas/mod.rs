@@ -1,8 +1,8 @@
-//! Skeletons of NAS Parallel Benchmarks 3.4 (MPI). They contain only the timed main loop, without set-up, the
-//! untimed first iteration and verification. Partners and sizes follow the benchmarks' own decompositions.
-//! Problem sizes and numbers of iterations are those of the classes. Computing times are measured and scaled
-//! by the work per rank. The measured value is the median over the ranks of class B (BT: class A) with 64
-//! ranks on cores of 2026.
+//! Skeletons of the NAS Parallel Benchmarks 3.4 (MPI). Each skeleton contains only the timed main loop, without set-up,
+//! the untimed first iteration and verification. Partners and sizes follow the benchmarks' own decompositions. Problem
+//! sizes and numbers of iterations are those of the classes. Computing times are measured and scaled by the work per
+//! rank. The measured value is the median over the ranks of class B (BT: class A) with 64 ranks on processor cores of
+//! the year 2026.
 
 mod bt;
 mod cg;
@@ -29,17 +29,17 @@ const COMPLEX: u64 = 16;
 /// A class of problem sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// Sample.
+    /// The sample class, the smallest class.
     S,
-    /// Workstation.
+    /// The workstation class.
     W,
-    /// Small.
+    /// The smallest standard class.
     A,
-    /// Four times A.
+    /// About four times the size of class A.
     B,
-    /// Four times B.
+    /// About four times the size of class B.
     C,
-    /// Sixteen times C.
+    /// About sixteen times the size of class C.
     D,
 }
 
@@ -61,7 +61,7 @@ fn power_of_two(ranks: u32) -> Result<u32, WorkloadError> {
     good.then_some(ranks).ok_or_else(|| WorkloadError::parameter("number of ranks", &ranks, need))
 }
 
-/// Returns a time proportional to the work: `ps` picoseconds per unit.
+/// Returns the time for `units` units of work, if one unit takes `ps` picoseconds.
 fn measured(ps: u64, units: u64) -> raddle_core::Duration {
     raddle_core::Duration::from_ps(ps.saturating_mul(units))
 }

@@ -2,7 +2,7 @@ use super::{Bt, Cg, Class, Ft, Is, Mg};
 use crate::mpi::testing::{play, sent};
 use crate::mpi::{Amount, Communication, Skeleton};
 
-/// Returns the steps of a rank in the opening, one iteration and the closing.
+/// Returns the steps of a rank: the opening, one iteration and the closing.
 fn once_round(application: &dyn Communication, rank: u32) -> crate::mpi::Steps {
     let compute = application.compute();
     let opening = application.opening(rank, compute);
@@ -43,7 +43,7 @@ fn ranks_that_a_decomposition_cannot_have_are_refused() {
     assert_eq!(refusal, "the number of ranks must be a square of at least 4 for BT (got 128)");
 }
 
-/// specifications/cee.md §6.5: sizes computed by hand.
+/// Compares message sizes with values computed by hand from specifications/cee.md §6.5.
 #[test]
 fn oracle_6_5_sizes_by_arithmetic() {
     let largest = |application: &dyn Communication| {
@@ -57,7 +57,7 @@ fn oracle_6_5_sizes_by_arithmetic() {
     assert_eq!(largest(&Bt::new(Class::C, 256).unwrap()), 123_360);
 }
 
-/// specifications/cee.md §6.5: CG's partners on 8 rows of 16 columns.
+/// Checks CG's partners on 8 rows of 16 columns (specifications/cee.md §6.5).
 #[test]
 fn oracle_6_5_partners_of_cg() {
     let cg = Cg::new(Class::D, 128).unwrap();

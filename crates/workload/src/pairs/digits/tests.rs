@@ -54,8 +54,8 @@ fn contention(pairs: &[(u32, u32)]) -> (u32, f64) {
     (load.into_values().max().unwrap(), rates.iter().sum::<f64>() / (0.9 * pairs.len() as f64))
 }
 
-/// Compares results with the table of specifications/cee.md §6.2: number of fixed points, largest number of
-/// flows on a link, and relative throughput under max-min.
+/// Compares results with the table of specifications/cee.md §6.2: number of fixed points, largest number of flows on a
+/// link, and relative throughput with max-min rates.
 #[test]
 fn oracle_6_2_permutations_of_32_hosts_under_d_mod_k() {
     let tree = tree();
@@ -115,10 +115,11 @@ fn digits_move_as_their_rules_say() {
     for (pattern, digits) in expected {
         assert_eq!(bits(pattern), digits, "{pattern:?}");
     }
-    // Radix 3, 021 = 7: complement 201 = 19, reversal 120 = 15.
+    // In radix 3, host 7 has the digits 021. Its complement has the digits 201 (host 19), and its reversal the digits
+    // 120 (host 15).
     assert_eq!(Digits::Complement.map(7, 3, 3), 19);
     assert_eq!(Digits::Reversal.map(7, 3, 3), 15);
-    // With an even number of bits, transpose swaps the halves: (1, 2) to (2, 1) on 4 x 4.
+    // With an even number of bits, transpose swaps the two halves of the number. On 4 x 4 hosts, (1, 2) becomes (2, 1).
     assert_eq!(Digits::Transpose.map(1 + 4 * 2, 2, 4), 2 + 4);
 }
 

@@ -192,7 +192,8 @@ fn frames_not_from_the_host_to_another_host_are_dropped() {
     let switch = HOSTS + 1;
     let good = tcp(0, 3, SYN, 0);
     let too_long = frame(0, 3, 0x1234, &[0; 1_600]);
-    let control = frame(0, 3, 0x8903, &[0; 60]); // a message of converged Ethernet from a switch to hosts
+    // a control message that a converged Ethernet switch sends to hosts
+    let control = frame(0, 3, 0x8903, &[0; 60]);
     let mut notice = good.clone();
     notice[12..14].copy_from_slice(&[0x22, 0xE9]); // a congestion notice
     let cases = [

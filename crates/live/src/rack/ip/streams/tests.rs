@@ -48,7 +48,7 @@ fn packets_come_out_of_a_stream_as_they_went_in() {
 }
 
 proptest! {
-    /// Any bytes from a namespace are either a packet for an existing node or refused.
+    /// Arbitrary bytes from a namespace are refused, or are a packet for an existing node.
     #[test]
     fn any_bytes_are_a_packet_for_a_node_or_none(
         head in proptest::collection::vec(any::<u8>(), 0..64),
@@ -67,8 +67,8 @@ proptest! {
         }
     }
 
-    /// Any bytes of a stream are cut into packets of the given lengths and an incomplete rest. No byte is lost or read
-    /// twice.
+    /// Arbitrary bytes of a stream are divided into packets of the lengths in their headers, and an incomplete rest. No
+    /// byte is lost or read twice.
     #[test]
     fn any_bytes_of_a_stream_are_packets_and_a_rest(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let (mut rest, mut taken) = (&bytes[..], 0);

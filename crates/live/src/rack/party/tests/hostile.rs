@@ -1,6 +1,6 @@
-//! Tests with a hostile process that has joined the party. It writes random values into the shared memory and sends
-//! random messages to the host. No thread of another process panics, and the run ends when the hostile process hangs
-//! up.
+//! Tests with a hostile process that has joined the party. The hostile process writes random values into the shared
+//! memory and sends random messages to the host. No thread of another process panics, and the run ends when the hostile
+//! process closes its connection.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -101,8 +101,8 @@ fn scribble(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool)
     }
 }
 
-/// Puts random packets on the links of the hostile process. It fills the rings in order, as an honest sender does, but
-/// the packets and their due times are random.
+/// Puts random packets on the links of the hostile process. The function fills the rings in order, as an honest sender
+/// does, but the packets and their due times are random.
 fn flood(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool) {
     let mut random = Stream::new(seed, 0, "flood");
     let (topology, slots) = (topology(), layout.slots(region));
@@ -132,7 +132,7 @@ fn flood(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool) {
     }
 }
 
-/// A random event, such as no honest node reports.
+/// A random event that no honest node reports.
 fn word(random: &mut Stream) -> Word {
     let time = Time::from_ps(number(random));
     let (node, key) = (NodeId(number(random) as u32), FlowKey(number(random)));

@@ -1,4 +1,4 @@
-//! Tests of several machines that run one rack. Each machine is a thread here. The threads share only a TCP port and
+//! Tests in which several machines run one rack. Each machine is a thread here. The threads share only a TCP port and
 //! the connections of libfabric.
 
 use super::*;
@@ -70,7 +70,7 @@ fn a_stranger_is_not_let_in() {
 }
 
 /// Runs a host and a hostile guest. Returns the host's rack. The guest runs `attack` 50 times every 10 ms, and sends
-/// regular reports without errors to the host.
+/// valid reports to the host at regular intervals.
 fn with_hostile_guest(attack: impl Fn(&mut Rack, &mut raddle_core::Stream) + Send + 'static) -> Rack {
     let at = address();
     let guest = thread::spawn(move || {
