@@ -113,7 +113,7 @@ claims:
 # All figures at full scale, into the ledger: days. If it is interrupted, repeat it: finished figures and runs in out/claims-full are kept.
 claims-full:
 	cargo build --release --locked
-	target/release/raddle reproduce $(FIGURES) --scale full --out out/claims-full --record papers/ledger.json
+	target/release/raddle reproduce $(FIGURES) --scale full --out out/claims-full --record papers/ledger.json || test $$? = 1
 
 # DCTCP for the TCP of a kernel that lacks it (docs/src/linux-hosts.md). It stays until `make no-dctcp` or a reboot. Needs root.
 dctcp:
