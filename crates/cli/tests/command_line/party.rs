@@ -87,12 +87,7 @@ fn processes_of_different_experiments_do_not_run_together() {
     let host = start(folder.path(), "--nodes 0-7 --listen socket --out none");
     let stranger = start(folder.path(), "--nodes 8-15 --join socket --seed 2").wait_with_output().unwrap();
     assert_eq!(stranger.status.code(), Some(3));
-    assert!(
-        said(&stranger)
-            .contains("the host refuses this process: the process and the host have different experiments"),
-        "{}",
-        said(&stranger)
-    );
+    assert!(said(&stranger).contains("have different experiments"), "{}", said(&stranger));
     let fitting = start(folder.path(), "--nodes 8-15 --join socket").wait_with_output().unwrap();
     assert!(fitting.status.success(), "{}", said(&fitting));
     assert!(host.wait_with_output().unwrap().status.success());
