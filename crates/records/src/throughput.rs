@@ -21,6 +21,10 @@ pub struct ThroughputRecord {
     pub late_packets: Option<u64>,
     /// Number of times that a switch changed its egress port for the flow's packets.
     pub port_changes: u64,
+    /// Sum of the differences, without sign, between the delay of each arrived packet and that of the arrival before it.
+    /// A packet's delay is from its generation to its arrival. `None` if packets do not carry the time of their
+    /// generation.
+    pub delay_changes_ps: Option<u64>,
 }
 
 impl Row for ThroughputRecord {
@@ -46,6 +50,12 @@ impl Row for ThroughputRecord {
             "how often a packet of the flow left a switch by a port other than the port of the flow's previous \
              packet, without overtaken packets",
         ),
+        Column::integer(
+            "delay_changes_ps",
+            "sum of the differences, without sign, between the delays of packets that arrived one after the other; \
+             empty if packets do not carry the time of their generation",
+        )
+        .nullable(),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {
@@ -58,6 +68,7 @@ impl Row for ThroughputRecord {
             self.in_order_bytes.into(),
             self.late_packets.into(),
             self.port_changes.into(),
+            self.delay_changes_ps.into(),
         ]
     }
 }

@@ -18,8 +18,8 @@ pub(super) enum Where {
     Source(u64),
     /// Flows by destination: `dst = 31`.
     Destination(u64),
-    /// The links from one node to another: `link = 16->14`.
-    Link(u64, u64),
+    /// The links from one node to another: `link = 16->14`. `*` stands for any node: `link = 32->*`.
+    Link(Option<u64>, Option<u64>),
 }
 
 /// The tiers of switches that have uplinks, by their names in Clos networks.
@@ -50,7 +50,8 @@ impl Where {
             "dst" => number(value).map(Self::Destination),
             "link" => {
                 let (from, to) = value.split_once("->").unwrap_or((value, ""));
-                Ok(Self::Link(number(from)?, number(to)?))
+                let end = |text: &str| if text.trim() == "*" { Ok(None) } else { number(text).map(Some) };
+                Ok(Self::Link(end(from)?, end(to)?))
             }
             _ => Sizes::read(text, at).map(Self::Sizes),
         }
@@ -69,7 +70,8 @@ impl Where {
 
     /// True if the condition selects the links between these nodes.
     pub(super) fn takes_link(self, ends: (u64, u64)) -> bool {
-        self == Self::Link(ends.0, ends.1)
+        let Self::Link(from, to) = self else { return false };
+        from.is_none_or(|from| from == ends.0) && to.is_none_or(|to| to == ends.1)
     }
 
     /// True if the condition selects the switches of that tier.
@@ -170,10 +172,13 @@ mod tests {
     #[test]
     fn flows_and_links_go_by_numbers() {
         let conditions = ["flow = 4", "src=0", "dst = 31", "link = 16->14", "link = 16 -> 14"].map(condition);
-        let link = Where::Link(16, 14);
+        let link = Where::Link(Some(16), Some(14));
         let expected = [Where::Flow(4), Where::Source(0), Where::Destination(31), link, link];
         assert_eq!(conditions, expected.map(Some));
         assert!(link.takes_link((16, 14)) && !link.takes_link((14, 16)));
+        let any = condition("link = 16->*").expect("a condition");
+        assert!(any.takes_link((16, 14)) && any.takes_link((16, 15)) && !any.takes_link((14, 16)));
+        assert!(!Where::Flow(16).takes_link((16, 14)));
         for wrong in ["flow = a", "dst =", "link = 16", "link = ->14", "host = 3"] {
             assert_eq!(condition(wrong), None, "{wrong}");
         }

@@ -18,6 +18,8 @@ pub(super) enum Received {
     LateShare,
     /// Number of times that switches change the egress port of a flow.
     PortChanges,
+    /// Mean difference, without sign, between the delays of packets that arrive one after the other, in microseconds.
+    Jitter,
 }
 
 impl Received {
@@ -100,6 +102,10 @@ impl Window {
                 Received::LateShare => {
                     (interval.late.unwrap_or(0), interval.late.map_or(0, |_| interval.packets))
                 }
+                Received::Jitter => (
+                    interval.delay_changes_ps.unwrap_or(0),
+                    interval.delay_changes_ps.map_or(0, |_| interval.packets),
+                ),
                 other => (amount(other, interval), 0),
             };
             *sum += what;
@@ -108,6 +114,7 @@ impl Window {
         let length = self.to_ps - self.from_ps;
         let value = |(flow, (sum, of)): (u64, (u64, u64))| match received {
             Received::LateShare => (of > 0).then(|| (flow, sum as f64 / of as f64)),
+            Received::Jitter => (of > 0).then(|| (flow, sum as f64 / of as f64 / 1e6)),
             Received::PortChanges => Some((flow, sum as f64)),
             Received::Throughput | Received::InOrder => Some((flow, self.rate(sum, length))),
         };
@@ -143,6 +150,15 @@ impl Window {
         let wanted = looks.filter(|look| wanted.is_none_or(|wanted| wanted.takes_link(look.ends)));
         wanted.map(|look| (look.at_ps, look.bytes as f64)).collect()
     }
+
+    /// The number of links in the window at whose ports data waits, one for each time of a sample, in picoseconds.
+    pub(super) fn ports_in_use(&self, records: &Records, wanted: Option<Where>) -> Vec<(u64, f64)> {
+        let mut counts: BTreeMap<u64, f64> = BTreeMap::new();
+        for (at, bytes) in self.queue_lengths(records, wanted) {
+            *counts.entry(at).or_default() += if bytes > 0.0 { 1.0 } else { 0.0 };
+        }
+        counts.into_iter().collect()
+    }
 }
 
 /// The number of bytes, packets or port changes of a flow in an interval.
@@ -152,6 +168,7 @@ fn amount(received: Received, interval: &Interval) -> u64 {
         Received::InOrder => interval.in_order_bytes.unwrap_or(0),
         Received::LateShare => interval.late.unwrap_or(0),
         Received::PortChanges => interval.port_changes,
+        Received::Jitter => interval.delay_changes_ps.unwrap_or(0),
     }
 }
 
@@ -171,6 +188,7 @@ mod tests {
             in_order_bytes: Some(bytes / 2),
             late: (us < 2).then_some(1),
             port_changes: 3,
+            delay_changes_ps: (us < 2).then_some(5_000_000),
         };
         let intervals = vec![interval(0, 0, 1_250), interval(1, 1, 600), interval(0, 2, 1_250)];
         let look = |at_ps, ends, bytes| crate::run::records::QueueLength { at_ps, ends, bytes };
@@ -206,6 +224,8 @@ mod tests {
             all.of_flows(Received::PortChanges, &records, flows.iter()),
             [(0, 6.0), (1, 3.0), (2, 0.0)]
         );
+        // 5 us for two packets.
+        assert_eq!(all.of_flows(Received::Jitter, &records, flows.iter()), [(0, 2.5), (1, 2.5)]);
     }
 
     #[test]
@@ -219,8 +239,11 @@ mod tests {
     fn queues_are_of_chosen_links_and_times() {
         let records = records();
         let lengths = |window: Window, wanted| window.queue_lengths(&records, wanted);
-        let there = Some(Where::Link(1, 2));
+        let there = Some(Where::Link(Some(1), Some(2)));
         assert_eq!(lengths(Window::default(), there), [(1_000_000, 7.0), (2_000_000, 9.0)]);
         assert_eq!(lengths(window(0, 2), None), [(1_000_000, 7.0), (1_000_000, 8.0)]);
+        let in_use = |wanted| Window::default().ports_in_use(&records, wanted);
+        assert_eq!(in_use(None), [(1_000_000, 2.0), (2_000_000, 1.0)]);
+        assert_eq!(in_use(Some(Where::Link(Some(2), Some(1)))), [(1_000_000, 1.0)]);
     }
 }

@@ -1,6 +1,6 @@
 //! Throughput of each flow at its receiver, in intervals of equal length from the start.
 
-use raddle_core::{Bytes, Duration, LinkId, NodeId, Packet, Report, Time};
+use raddle_core::{Bytes, Duration, Header, LinkId, NodeId, Packet, Report, Time};
 use raddle_records::{FlowRecord, Recorder, ThroughputRecord};
 use raddle_topology::{Link, Topology};
 use raddle_wire::{FlowRange, Position};
@@ -27,6 +27,8 @@ struct Live {
     /// For each switch that the flow has crossed: the switch, the position in the flow of the last packet to leave it,
     /// and the link by which that packet left.
     left: Vec<(NodeId, u64, LinkId)>,
+    /// The delay of the last packet that arrived, from its generation on; `None` before the first arrival.
+    delay: Option<Duration>,
 }
 
 /// The last report of a receiver: the time of the report, and the flow's progress at the beginning of the interval that
@@ -45,6 +47,7 @@ struct Bin {
     in_order: Option<u64>,
     late: Option<u64>,
     port_changes: u64,
+    delay_changes_ps: Option<u64>,
 }
 
 impl Throughput {
@@ -59,9 +62,18 @@ impl Throughput {
         let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
         let Some(&Link { from, to, delay, .. }) = self.topology.link(link) else { return };
         if packet.dst() == to {
-            let bin = self.bin(sent + delay, flow);
+            let arrival = sent + delay;
+            let change = birth(packet).map(|birth| {
+                let delay = arrival.since(birth);
+                let before = self.live.entry(flow).or_default().delay.replace(delay).unwrap_or(delay);
+                delay.as_ps().abs_diff(before.as_ps())
+            });
+            let bin = self.bin(arrival, flow);
             bin.packets += 1;
             bin.bytes += u64::from(packet.payload());
+            if let Some(change) = change {
+                *bin.delay_changes_ps.get_or_insert(0) += change;
+            }
         }
         let is_switch = !self.topology.is_host(from);
         if is_switch && self.live.entry(flow).or_default().changes_port(from, position, link) {
@@ -110,8 +122,17 @@ impl Throughput {
             in_order_bytes: bin.in_order,
             late_packets: bin.late,
             port_changes: bin.port_changes,
+            delay_changes_ps: bin.delay_changes_ps,
         };
         happened.map(record).collect()
+    }
+}
+
+/// The time at which the packet was generated, if its header carries it.
+fn birth(packet: &Packet) -> Option<Time> {
+    match &packet.header {
+        Header::Cee(frame) => Some(Time::from_ps(frame.birth_ps)),
+        _ => None,
     }
 }
 
@@ -183,7 +204,8 @@ mod tests {
         throughput.count(us(24), last, &frame(2), &recorder);
         throughput.report(us(25), &Report::Delivered { key: KEY, reorder_peak: 1 }, &recorder);
         let rows = throughput.records(us(28));
-        let row = |from, to, packets, in_order, late| ThroughputRecord {
+        // All were generated at 0 and arrive after 10, 16 and 25 us.
+        let row = |from, to, packets, in_order, late, changes: u64| ThroughputRecord {
             flow: 0,
             from_ps: us(from).as_ps(),
             to_ps: us(to).as_ps(),
@@ -192,8 +214,9 @@ mod tests {
             in_order_bytes: Some(in_order),
             late_packets: late,
             port_changes: 0,
+            delay_changes_ps: Some(changes * 1_000_000),
         };
-        assert_eq!(rows, [row(10, 20, 2, 200, Some(1)), row(20, 28, 1, 100, None)]);
+        assert_eq!(rows, [row(10, 20, 2, 200, Some(1), 6), row(20, 28, 1, 100, None, 9)]);
     }
 
     #[test]

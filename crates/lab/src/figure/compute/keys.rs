@@ -109,6 +109,9 @@ keys! {
     pub(super) PROGRAM = "compute.programs" {
         /// Label of the program.
         PROGRAM_LABEL: String = Key::new("label").required().example("\"CG\"");
+        /// Messages of at least this size, before scaling, count as three in `mean with requests`: the sender's
+        /// request, the receiver's answer, and the message.
+        RENDEZVOUS: Bytes = Key::new("rendezvous").example("\"16 KB\"");
         ..&SKELETON_KEYS;
     }
 }

@@ -7,7 +7,7 @@ mod stat;
 pub(super) use stat::Stat;
 
 use super::condition::Where;
-use super::over_time::Window;
+use super::over_time::{Received, Window};
 use super::runs::{Data, Labels, Run, Seeds, read_labels, replicas};
 use crate::experiment::keys::{Any, Key, Name, keys};
 use crate::experiment::{Problem, Section};
@@ -94,7 +94,8 @@ keys! {
         /// Upper bound of the share that `stat = "share"` measures.
         MOST: f64 = Key::new("most").example("2.0");
         /// The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`,
-        /// `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14`, `tier = tor` or `tier = aggregation`.
+        /// `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor` or
+        /// `tier = aggregation`.
         WHERE: String = Key::new("where").example("\"size < 100 KB\"");
         /// The statistic is divided by the same statistic of the flows or links that this condition selects in the same
         /// run.
@@ -207,7 +208,7 @@ impl Measure {
             _ => of.is_of_flows(),
         };
         let hint = "conditions on `size`, `flow`, `src` and `dst` need a quantity of flows; `tier` needs \
-             \"imbalance\"; `link` needs \"data_bytes\", \"control_bytes\", \"peak_queue\", \"queue_length\" or \
+             \"imbalance\"; `link` needs \"data_bytes\", \"control_bytes\", \"peak_queue\", \"queue_length\", \"ports_in_use\" or \
              \"paused\"";
         section.ensure(fits, key, "this condition does not fit the quantity that `of` names", hint)?;
         Ok(Some(wanted))
@@ -310,7 +311,11 @@ impl Measure {
         let Data::Records(records) = &run.data else { return Vec::new() };
         match self.of {
             Of::Received(received) => self.window.series(received, records, self.flows(records)),
+            Of::ThroughputOfInterval => {
+                self.window.series(Received::Throughput, records, self.flows(records))
+            }
             Of::QueueLength => self.window.queue_lengths(records, self.wanted),
+            Of::PortsInUse => self.window.ports_in_use(records, self.wanted),
             _ => Vec::new(),
         }
     }
@@ -350,10 +355,9 @@ impl Measure {
                 (0..).zip(samples.map(|&(_, imbalance)| imbalance)).collect()
             }
             Of::Received(received) => self.window.of_flows(received, records, flows),
-            Of::QueueLength => (0..)
-                .zip(self.window.queue_lengths(records, self.wanted))
-                .map(|(i, (_, bytes))| (i, bytes))
-                .collect(),
+            Of::ThroughputOfInterval | Of::QueueLength | Of::PortsInUse => {
+                (0..).zip(self.series(run)).map(|(i, (_, value))| (i, value)).collect()
+            }
             Of::Makespan => records.makespan_ms.map(|makespan| (0, makespan)).into_iter().collect(),
             Of::Value => Vec::new(),
         }
@@ -487,7 +491,7 @@ mod tests {
         let link = |ends, data_bytes, paused| LinkRow { ends, data_bytes, paused, ..LinkRow::default() };
         let links = vec![link((1, 2), 5.0, Some(0.5)), link((2, 1), 7.0, None), link((1, 2), 9.0, Some(0.0))];
         let run = Run { data: Data::Records(Records { links, ..Records::default() }), ..run("A", "0", &[]) };
-        let there = Some(Where::Link(1, 2));
+        let there = Some(Where::Link(Some(1), Some(2)));
         let sample = |what, wanted| Measure { wanted, ..of(what, Stat::Mean) }.sample(&run, &[]);
         assert_eq!(sample(Of::DataBytes, None), [5.0, 7.0, 9.0]);
         assert_eq!(sample(Of::DataBytes, there), [5.0, 9.0]);

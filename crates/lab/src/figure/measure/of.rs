@@ -34,15 +34,19 @@ pub(in crate::figure) enum Of {
     Imbalance,
     /// Data that hosts receive, in a window.
     Received(Received),
+    /// Throughput of all flows together, one value for each interval of the record.
+    ThroughputOfInterval,
     /// Length of a port's queue, one value for each sample.
     QueueLength,
+    /// Number of ports at which data waits, one value for each time of a sample.
+    PortsInUse,
     /// Time at which the last rank of a program ended. Programs that did not end have no value.
     Makespan,
     Value,
 }
 
 impl Of {
-    pub(super) const NAMES: [(&'static str, Self); 22] = [
+    pub(super) const NAMES: [(&'static str, Self); 25] = [
         ("fct", Self::Fct),
         ("sender_fct", Self::SenderFct),
         ("met", Self::Met),
@@ -62,7 +66,10 @@ impl Of {
         ("in_order", Self::Received(Received::InOrder)),
         ("late_share", Self::Received(Received::LateShare)),
         ("port_changes", Self::Received(Received::PortChanges)),
+        ("jitter", Self::Received(Received::Jitter)),
+        ("throughput_of_interval", Self::ThroughputOfInterval),
         ("queue_length", Self::QueueLength),
+        ("ports_in_use", Self::PortsInUse),
         ("makespan", Self::Makespan),
         ("value", Self::Value),
     ];
@@ -89,7 +96,10 @@ impl Of {
             Self::Received(Received::InOrder) => ("throughput of bytes delivered in order", "Gbps"),
             Self::Received(Received::LateShare) => ("share of packets that arrive out of order", ""),
             Self::Received(Received::PortChanges) => ("changes of a switch's port for a flow", ""),
+            Self::Received(Received::Jitter) => ("difference between the delays of successive packets", "us"),
+            Self::ThroughputOfInterval => ("throughput in an interval", "Gbps"),
             Self::QueueLength => ("queue of a port", "bytes"),
+            Self::PortsInUse => ("ports at which data waits", ""),
             Self::Makespan => ("makespan", "ms"),
             Self::Value => ("value", ""),
         }
@@ -108,18 +118,24 @@ impl Of {
     pub(super) fn is_of_links(self) -> bool {
         matches!(
             self,
-            Self::PeakQueue | Self::DataBytes | Self::ControlBytes | Self::Paused | Self::QueueLength
+            Self::PeakQueue
+                | Self::DataBytes
+                | Self::ControlBytes
+                | Self::Paused
+                | Self::QueueLength
+                | Self::PortsInUse
         )
     }
 
     /// True if the quantity leaves out flows that never finished.
     pub(super) fn is_of_finished_flows(self) -> bool {
-        self.is_of_flows() && !matches!(self, Self::Unfinished | Self::Met | Self::Received(_))
+        self.is_of_flows()
+            && !matches!(self, Self::Unfinished | Self::Met | Self::Received(_) | Self::ThroughputOfInterval)
     }
 
     /// True if the quantity is measured over simulated time.
     pub(super) fn is_timed(self) -> bool {
-        matches!(self, Self::Received(_) | Self::QueueLength)
+        matches!(self, Self::Received(_) | Self::ThroughputOfInterval | Self::QueueLength | Self::PortsInUse)
     }
 
     /// The greatest value of one flow, if that is known.

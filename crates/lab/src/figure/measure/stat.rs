@@ -12,6 +12,8 @@ pub(in crate::figure) enum Stat {
     Total,
     /// Size of the sample.
     Count,
+    /// The coefficient of variation: the standard deviation over the mean.
+    Variation,
     /// The percentile by nearest rank.
     Percentile(f64),
     /// The share of values from `least` to `most`, both included.
@@ -24,10 +26,11 @@ pub(in crate::figure) enum Stat {
 }
 
 impl Stat {
-    const NAMES: [(&'static str, Self); 16] = [
+    const NAMES: [(&'static str, Self); 17] = [
         ("mean", Self::Mean),
         ("total", Self::Total),
         ("count", Self::Count),
+        ("variation", Self::Variation),
         ("p10", Self::Percentile(10.0)),
         ("p20", Self::Percentile(20.0)),
         ("p30", Self::Percentile(30.0)),
@@ -70,6 +73,11 @@ impl Stat {
             Self::Mean => stats::mean(sample),
             Self::Total => (!sample.is_empty()).then(|| sample.iter().sum()),
             Self::Count => Some(sample.len() as f64),
+            Self::Variation => {
+                let mean = stats::mean(sample)?;
+                let squares = sample.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+                Some((squares / sample.len() as f64).sqrt() / mean)
+            }
             Self::Percentile(p) => stats::percentile(sample, p),
             Self::Share { least, most } => {
                 let inside = sample.iter().filter(|value| (least..=most).contains(value)).count();
@@ -108,5 +116,12 @@ mod tests {
         assert_eq!(share(f64::NEG_INFINITY, 0.5), Some(0.75));
         assert_eq!(share(1.0, f64::INFINITY), Some(0.25));
         assert_eq!(Stat::Share { least: 0.0, most: 1.0 }.of(&[]), None);
+    }
+
+    #[test]
+    fn variation_is_the_standard_deviation_over_the_mean() {
+        assert_eq!(Stat::Variation.of(&[2.0, 4.0, 4.0, 6.0]), Some(2.0_f64.sqrt() / 4.0));
+        assert_eq!(Stat::Variation.of(&[3.0, 3.0]), Some(0.0));
+        assert_eq!(Stat::Variation.of(&[]), None);
     }
 }

@@ -17,6 +17,9 @@ pub(crate) struct Interval {
     /// Packets that arrived after a packet that was sent later; `None` if the receiver made no report.
     pub(crate) late: Option<u64>,
     pub(crate) port_changes: u64,
+    /// Sum of the differences between the delays of packets that arrived one after the other; `None` if packets do not
+    /// carry the time of their generation.
+    pub(crate) delay_changes_ps: Option<u64>,
 }
 
 /// The backlog at the port of a directed link at one time.
@@ -38,6 +41,7 @@ pub(super) fn intervals(file: &Path) -> Result<Vec<Interval>, Error> {
     let (tos, packets) = (table.integers("to_ps")?, table.integers("arrived_packets")?);
     let (bytes, in_order) = (table.integers("arrived_bytes")?, table.integers("in_order_bytes")?);
     let (late, changes) = (table.integers("late_packets")?, table.integers("port_changes")?);
+    let delays = table.integers("delay_changes_ps")?;
     let interval = |row: usize| {
         Some(Interval {
             flow: flows[row]?,
@@ -48,6 +52,7 @@ pub(super) fn intervals(file: &Path) -> Result<Vec<Interval>, Error> {
             in_order_bytes: in_order[row],
             late: late[row],
             port_changes: changes[row]?,
+            delay_changes_ps: delays[row],
         })
     };
     Ok((0..table.rows).filter_map(interval).collect())

@@ -20,6 +20,7 @@
 //! Cost per frame with a choice: one row of levels, 16 bytes per port. A notice costs the same plus a random number.
 
 mod levels;
+mod split;
 mod switch;
 
 use crate::fluid::Spread;
@@ -27,7 +28,7 @@ use crate::parameters;
 use crate::routing::reordering::{HOLD, Hold};
 use crate::routing::up_down;
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
-use levels::{Local, Rule, Update};
+use levels::{Local, Update};
 use raddle_core::Duration;
 use std::sync::Arc;
 use switch::SwitchAr;
@@ -50,6 +51,7 @@ const INFO: Info = Info {
         "without congestion, frames take D-mod-k's path; the papers do not specify it",
         "after link failures, frames take D-mod-k's choice among the remaining paths",
         "receivers put segments back in order below TCP; the hosts of converged Ethernet do this themselves",
+        "`moved` and `keep_used` are our own, for what the paper says about fractional splits and used notices",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -67,6 +69,12 @@ parameters! {
         timer: Duration = Duration::from_ms(250), Duration::from_ps(1)..=Duration::from_ms(60_000);
         /// drop a notice if another port for the frame is not congested
         absorb: bool = false;
+        // §VII: the binary split, 1, is the scheme's own.
+        /// share of a port's frames to a destination that a notice moves to another port; 1 moves all of them
+        moved: f64 = 1.0, 0.001..=1.0;
+        // §V-A1: sources cannot tell whether a notice was used.
+        /// drop a notice that made frames change their port, so that hosts see only notices that steered nothing
+        keep_used: bool = false;
         hold: Duration = HOLD;
     }
 }
@@ -74,9 +82,8 @@ parameters! {
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let tree = up_down::tree(plan.topology, INFO.name)?;
     plan.congestion_points("qcn", "`switch-ar`")?;
-    let Parameters { update, local, timer, absorb, .. } = Parameters::of(plan.settings);
-    let (rule, of) = (Rule { update, local, timer }, Arc::clone(&tree));
-    Ok(up_down::forwarders(plan, tree, false, move |node| SwitchAr::new(&of, node, rule, absorb)))
+    let (parameters, of) = (Parameters::of(plan.settings), Arc::clone(&tree));
+    Ok(up_down::forwarders(plan, tree, false, move |node| SwitchAr::new(&of, node, &parameters)))
 }
 
 #[cfg(test)]

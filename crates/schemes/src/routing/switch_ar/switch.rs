@@ -1,6 +1,8 @@
 //! The choice of up ports at one switch.
 
+use super::Parameters;
 use super::levels::{Levels, Origin, Rule};
+use super::split::Split;
 use crate::routing::up_down::{Ascent, digit};
 use raddle_core::{NodeId, Packet, Time};
 use raddle_topology::Xgft;
@@ -16,21 +18,27 @@ pub(super) struct SwitchAr {
     /// D-mod-k's divisor of a destination's number.
     divisor: u32,
     levels: Levels,
+    /// `None` if notices move all frames for a destination together.
+    split: Option<Split>,
     absorb: bool,
+    keep_used: bool,
 }
 
 impl SwitchAr {
-    /// The ascent of `node`, which keeps levels by `rule`. If `absorb` is true, the node drops notices while another up
-    /// port has level zero.
-    pub(super) fn new(tree: &Xgft, node: NodeId, rule: Rule, absorb: bool) -> Self {
+    /// The ascent of `node`. If `absorb` is true, the node drops notices while another up port has level zero.
+    pub(super) fn new(tree: &Xgft, node: NodeId, parameters: &Parameters) -> Self {
+        let &Parameters { update, local, timer, absorb, moved, keep_used, .. } = parameters;
+        let rule = Rule { update, local, timer };
         let level = tree.level(node);
-        let ups = tree.uplinks(level).len();
+        let (hosts, ups) = (tree.hosts() as usize, tree.uplinks(level).len());
         Self {
             below: tree.hosts_below(node),
             ups,
             divisor: tree.planes(level),
-            levels: Levels::new(tree.hosts() as usize, ups, rule),
+            levels: Levels::new(hosts, ups, rule),
+            split: (moved < 1.0).then(|| Split::new(hosts, ups, moved)),
             absorb,
+            keep_used,
         }
     }
 
@@ -47,7 +55,11 @@ impl Ascent for SwitchAr {
         let first = digit(packet.dst().0, self.divisor, ports);
         // Levels apply only while all up ports are usable. After failures the switch uses D-mod-k's choice among the
         // remaining ports.
-        if ports == self.ups { self.levels.least(now, packet.dst(), first) } else { first }
+        match &mut self.split {
+            _ if ports != self.ups => first,
+            Some(split) => split.next(packet.dst(), first),
+            None => self.levels.least(now, packet.dst(), first),
+        }
     }
 
     /// D-mod-k's port, which the packet takes if nothing is congested.
@@ -60,7 +72,13 @@ impl Ascent for SwitchAr {
             return false;
         }
         let (to, origin) = (NodeId(notice.culprit_dst), if own { Origin::Here } else { Origin::Elsewhere });
+        let first = digit(to.0, self.divisor, self.ups);
+        let before = self.levels.least(now, to, first);
         self.levels.notice(now, to, up, notice.feedback, origin);
-        self.absorb && self.levels.others_clear(now, to, up)
+        let after = self.levels.least(now, to, first);
+        if let Some(split) = self.split.as_mut().filter(|_| after != up) {
+            split.shift(to, first, up, after);
+        }
+        (self.absorb && self.levels.others_clear(now, to, up)) || (self.keep_used && before != after)
     }
 }

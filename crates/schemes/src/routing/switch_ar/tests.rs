@@ -26,10 +26,12 @@ fn tree() -> (Arc<Topology>, Xgft) {
 }
 
 fn switch(node: NodeId, absorb: bool) -> Switch {
+    switch_with(node, &Parameters { absorb, ..Parameters::default() })
+}
+
+fn switch_with(node: NodeId, parameters: &Parameters) -> Switch {
     let (topology, tree) = tree();
-    let Parameters { update, local, timer, .. } = Parameters::default();
-    let rule = Rule { update, local, timer };
-    UpDown::new(node, &ShortestPaths::new(&topology), &tree, SwitchAr::new(&tree, node, rule, absorb), 1)
+    UpDown::new(node, &ShortestPaths::new(&topology), &tree, SwitchAr::new(&tree, node, parameters), 1)
 }
 
 fn level(switch: &Switch, now: Time, to: u32, up: usize) -> u32 {
@@ -108,6 +110,30 @@ fn notices_are_absorbed_only_while_another_port_is_clear() {
     assert_eq!(forward(&mut leaf, at_ms(2), notice(6, 40, UP[1]), Some(UP[1])), on);
     assert_eq!(forward(&mut leaf, at_ms(2), notice(6, 40, UP[1]), None), on, "its own just so");
     assert_eq!(forward(&mut leaf, at_ms(252), notice(6, 40, UP[1]), Some(UP[1])), Verdict::Absorb);
+}
+
+/// A notice is used if frames change their port because of it.
+#[test]
+fn used_notices_are_kept_from_hosts_if_told_so() {
+    let mut leaf = switch_with(LEAF, &Parameters { keep_used: true, ..Parameters::default() });
+    let on = Verdict::Forward(PortId(0));
+    assert_eq!(
+        forward(&mut leaf, at_ms(1), notice(6, 30, UP[1]), Some(UP[1])),
+        on,
+        "frames to 6 take port 0"
+    );
+    assert_eq!(forward(&mut leaf, at_ms(1), notice(6, 40, UP[0]), Some(UP[0])), Verdict::Absorb);
+    assert_eq!(forward(&mut leaf, at_ms(1), notice(6, 5, UP[1]), Some(UP[1])), on, "35 is below 40 still");
+}
+
+#[test]
+fn a_notice_moves_a_fifth_of_the_frames_if_told_so() {
+    let mut leaf = switch_with(LEAF, &Parameters { moved: 0.2, ..Parameters::default() });
+    let mut moved = || (0..10).filter(|_| way(&mut leaf, at_ms(1), 6) == Verdict::Forward(UP[1])).count();
+    assert_eq!(moved(), 0);
+    forward(&mut leaf, at_ms(1), notice(6, 30, UP[0]), Some(UP[0]));
+    let mut moved = || (0..10).filter(|_| way(&mut leaf, at_ms(1), 6) == Verdict::Forward(UP[1])).count();
+    assert_eq!(moved(), 2);
 }
 
 /// Sends a packet through the switches, starting at `node`, and tells each switch its ingress port. Returns the nodes

@@ -1,0 +1,116 @@
+//! Fractional splits: the frames for a destination are divided among a switch's up ports, and a notice moves only a
+//! share of them. The paper names such splits as future work (§III-D, §VII) and describes no algorithm; this one is
+//! ours.
+//!
+//! Each destination has a weight for each up port. A notice takes a share of the weight of its port and gives it to the
+//! port with the least congestion level. Frames follow the weights by smooth weighted round robin, so that a fifth of
+//! the weight is two frames in ten.
+
+use raddle_core::NodeId;
+
+/// The sum of the weights of one destination.
+const WHOLE: i32 = 1 << 16;
+
+/// The splits of one switch.
+#[derive(Debug, Clone)]
+pub(super) struct Split {
+    /// One row per destination, with one entry per up port. Before the first notice about a destination all its weights
+    /// are 0, and its frames take D-mod-k's port.
+    entries: Box<[Entry]>,
+    ups: usize,
+    /// The share of a port's weight that a notice moves, times [`WHOLE`].
+    moved: i64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    weight: i32,
+    /// How far the port is behind its weight. The port with the greatest credit takes the next frame.
+    credit: i32,
+}
+
+impl Split {
+    /// Splits for a switch with `ups` up ports in a fabric of `hosts` hosts. A notice moves the share `moved`, from 0
+    /// to 1, of its port's frames.
+    #[allow(clippy::cast_possible_truncation, reason = "a share is at most 1")]
+    pub(super) fn new(hosts: usize, ups: usize, moved: f64) -> Self {
+        let moved = (moved * f64::from(WHOLE)).round() as i64;
+        Self { entries: vec![Entry::default(); hosts * ups].into(), ups, moved }
+    }
+
+    /// Moves a share of the frames for `to` from one up port to another. `first` is D-mod-k's port.
+    #[allow(clippy::cast_possible_truncation, reason = "at most the weight that is moved from")]
+    pub(super) fn shift(&mut self, to: NodeId, first: usize, from: usize, onto: usize) {
+        let row = &mut self.entries[to.index() * self.ups..][..self.ups];
+        if row.iter().all(|entry| entry.weight == 0) {
+            row[first].weight = WHOLE;
+        }
+        // At least 1, so that a port that always congests is left in the end.
+        let weight = i64::from(row[from].weight);
+        let moved = (weight * self.moved / i64::from(WHOLE)).max(weight.min(1)) as i32;
+        row[from].weight -= moved;
+        row[onto].weight += moved;
+    }
+
+    /// The up port of the next frame to `to`. Ties go to the first such port in cyclic order from `first`, D-mod-k's
+    /// port.
+    pub(super) fn next(&mut self, to: NodeId, first: usize) -> usize {
+        let row = &mut self.entries[to.index() * self.ups..][..self.ups];
+        let mut best = first;
+        for port in (first..row.len()).chain(0..first) {
+            row[port].credit += row[port].weight;
+            if row[port].credit > row[best].credit {
+                best = port;
+            }
+        }
+        if row[best].credit > 0 {
+            row[best].credit -= WHOLE;
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const D: NodeId = NodeId(6);
+
+    fn taken(split: &mut Split, frames: usize) -> [usize; 2] {
+        let ports: Vec<usize> = (0..frames).map(|_| split.next(D, 1)).collect();
+        [0, 1].map(|port| ports.iter().filter(|&&taken| taken == port).count())
+    }
+
+    #[test]
+    fn without_notices_frames_take_the_first_port() {
+        assert_eq!(taken(&mut Split::new(8, 2, 0.2), 10), [0, 10]);
+    }
+
+    #[test]
+    fn a_notice_moves_two_frames_in_ten() {
+        let mut split = Split::new(8, 2, 0.2);
+        split.shift(D, 1, 1, 0);
+        assert_eq!(taken(&mut split, 10), [2, 8]);
+        // The second notice moves a fifth of what is left: 36 of 100 have left.
+        split.shift(D, 1, 1, 0);
+        let [moved, left] = taken(&mut split, 1_000);
+        assert!(moved.abs_diff(360) <= 1 && moved + left == 1_000, "{moved}");
+        assert_eq!(split.next(NodeId(5), 0), 0, "other destinations");
+    }
+
+    #[test]
+    fn moved_frames_spread_evenly_over_time() {
+        let mut split = Split::new(8, 2, 0.5);
+        split.shift(D, 1, 1, 0);
+        let ports: Vec<usize> = (0..4).map(|_| split.next(D, 1)).collect();
+        assert!(ports.windows(2).all(|pair| pair[0] != pair[1]), "{ports:?}");
+    }
+
+    #[test]
+    fn a_port_that_always_congests_is_left() {
+        let mut split = Split::new(8, 2, 0.2);
+        (0..1_000).for_each(|_| split.shift(D, 1, 1, 0));
+        taken(&mut split, 100);
+        assert_eq!(taken(&mut split, 100), [100, 0]);
+    }
+}
