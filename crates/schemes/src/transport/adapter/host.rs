@@ -59,8 +59,9 @@ struct Sending {
     sent: u64,
     /// Times at which the application produces frames; `None` if it produces all bytes at the start.
     births: Option<Births>,
-    /// Acknowledgement state of the flow, and whether its timer has an entry in `recovery`.
+    /// Acknowledgement state of the flow.
     sender: Sender,
+    /// True if the flow's timer has an entry in `recovery`.
     is_armed: bool,
 }
 

@@ -213,7 +213,8 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Handles a duplicate acknowledgement. The receiver sends it when a later segment arrives before the expected one.
+    /// Handles a duplicate acknowledgement. The receiver sends it when a later segment arrives before the expected
+    /// segment.
     fn duplicate(&mut self, params: &Params) {
         let loss = self.loss.get_or_insert_default();
         loss.duplicates += 1;
@@ -261,7 +262,7 @@ impl<C: CongestionControl> Sender<C> {
         let loss = self.loss.get_or_insert_default();
         loss.recovering = false;
         if self.una >= DATA {
-            loss.recover = self.max; // a lost SYN does not set this: a later loss of data is a new loss event
+            loss.recover = self.max; // not for a lost SYN, after which a loss of data is a new loss event
         }
         loss.duplicates = 0;
         self.nxt = self.una;

@@ -376,8 +376,8 @@ impl Host for R2c2Node {
                 Header::R2c2Digest(digest) => self.take_digest(now, *digest),
                 Header::R2c2Request(request) => self.take_request(now, request, port),
                 Header::R2c2Snapshot(snapshot) => self.take_snapshot(now, snapshot),
-                // A drop notice for another node, a message to or from a central controller, or a packet of another
-                // transport.
+                // The node ignores a drop notice for another node, a message to or from a central controller, and a
+                // packet of another transport.
                 _ => {}
             },
             Input::Sent(_) => {}
