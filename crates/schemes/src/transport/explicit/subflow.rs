@@ -88,8 +88,9 @@ impl Packets {
 #[derive(Debug)]
 pub(super) struct Subflow {
     pub(super) state: State,
-    /// The packets that were never sent, and the packets to retransmit.
+    /// The packets that were never sent.
     fresh: VecDeque<Range<u32>>,
+    /// The packets to retransmit.
     lost: VecDeque<u32>,
     /// Packets in flight, in order of departure.
     under_way: VecDeque<Transmission>,

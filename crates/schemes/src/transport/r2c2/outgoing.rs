@@ -235,7 +235,7 @@ impl Outgoing {
         // Rates and limiters count bytes on the wire.
         let released = on_wire(self.sent() - self.sent_before, mtu);
         self.sent_before = self.sent();
-        // The flow began within its first period, so the bytes sent in this period are not a measure of the demand.
+        // If the flow began within this period, the bytes that it has sent are not a measure of the demand.
         let Some(rate) = self.rate.filter(|_| now.since(self.flow.start) >= period) else { return false };
         let queued = on_wire(self.backlog(now, mtu), mtu);
         let few = 2 * on_wire(mtu.into(), mtu);

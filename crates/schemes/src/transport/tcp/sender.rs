@@ -253,8 +253,8 @@ impl<C: CongestionControl> Sender<C> {
             return false;
         }
         if self.una >= DATA {
-            // Before the next acknowledgement, no new data is sent. A second timeout therefore finds the same flight
-            // size and sets the same threshold (RFC 5681 §3.1).
+            // The flow sends no new data before the next acknowledgement. A second timeout therefore finds the same
+            // flight size and sets the same threshold (RFC 5681 §3.1).
             let flight = self.max - self.una;
             self.control.lost(&mut self.window, flight, params.mss, LossSign::Timeout);
             self.window.set_cwnd(params.mss.into()); // the loss window is one segment
