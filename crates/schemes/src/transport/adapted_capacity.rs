@@ -7,15 +7,15 @@
 //! bytes during the interval, without the packet in transmission. The current backlog would be a worse measure than q:
 //! it depends mostly on which packets happen to arrive together.
 //!
-//! If a round trip is shorter than the serialization delay of one packet from each flow, its least backlog may not be a
-//! standing queue: flows that began together keep sending their packets together. So d is at least that serialization
-//! delay.
+//! Flows that began together keep sending their packets together. If d were shorter than the total serialization delay
+//! of one packet from each flow, the least backlog might therefore not be a standing queue. So d is at least this
+//! serialization delay.
 //!
 //! A timer ends the intervals. The arrival rate is measured from the last packet of an interval to the last packet of
-//! the next interval. A measurement between timer events would contain ten or eleven packets. A fully used link would
-//! then seem to be 4% below or above its rate, and would lose 2% of its throughput. The timer stops after an interval
-//! without arrivals and without backlog, so that an idle fabric has no events. The next packet restarts the timer. The
-//! capacity then changes as if the idle time had been one interval.
+//! the next interval. If the rate were measured between timer events, an interval would contain sometimes ten and
+//! sometimes eleven packets. A fully used link would then seem to be 4% below or above its rate, and would lose 2% of
+//! its throughput. The timer stops after an interval without arrivals and without backlog, so that an idle fabric has
+//! no events. The next packet restarts the timer. The capacity then changes as if the idle time had been one interval.
 //!
 //! Cost per packet: a few additions. Cost per round trip: one division.
 

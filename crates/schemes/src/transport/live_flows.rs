@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 #[derive(Debug)]
 pub(crate) struct LiveFlows<A> {
     flows: FxHashMap<FlowKey, Seen<A>>,
-    /// Time of the last sweep for silent flows.
+    /// Time of the last search for flows without recent packets.
     swept: Time,
 }
 

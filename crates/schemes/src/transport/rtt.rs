@@ -55,7 +55,7 @@ impl RttEstimator {
         self.smoothed
     }
 
-    /// A long round trip, which few round trips exceed; `None` before the first sample.
+    /// A bound that few round trips exceed: `SRTT + max(G, 4 · RTTVAR)` (§2.3). `None` before the first sample.
     pub(crate) fn bound(&self) -> Option<Duration> {
         (self.smoothed > Duration::ZERO).then(|| self.smoothed + (self.variation * 4).max(GRANULARITY))
     }

@@ -4,12 +4,14 @@
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
-/// The last acknowledgements of finished flows. Each acknowledgement is kept for at least one `span` and at most two.
+/// The last acknowledgements of finished flows. Each acknowledgement is kept for at least one `span` and at most two
+/// spans.
 #[derive(Debug)]
 pub(crate) struct TimeWait<A> {
     span: Duration,
-    /// The flows of the current generation. The next field contains the flows of the previous generation.
+    /// The flows of the current generation.
     recent: FxHashMap<FlowKey, A>,
+    /// The flows of the previous generation.
     older: FxHashMap<FlowKey, A>,
     generation_ends: Time,
 }

@@ -22,8 +22,9 @@ pub(crate) struct Adapter<P: Protocol> {
     seed: u64,
     pub(super) queues: Queues<P::Limiter>,
     /// Outgoing flows. A flow is removed when all its data has been sent; with recovery, when all its data has been
-    /// acknowledged. `vacant` contains the indices that are free for reuse.
+    /// acknowledged.
     sending: Vec<Sending>,
+    /// Indices of `sending` that are free for reuse.
     vacant: Vec<u32>,
     /// Number of flows started so far; wraps at 2^32.
     begun: u32,
@@ -45,8 +46,9 @@ pub(crate) struct Adapter<P: Protocol> {
 #[derive(Debug)]
 struct Sending {
     dst: u32,
-    /// The flow's number, and its key on the wire.
+    /// The flow's number at this host.
     flow: u32,
+    /// The flow's key on the wire.
     key: FlowKey,
     priority: u8,
     lane: Lane,
@@ -59,8 +61,9 @@ struct Sending {
     sent: u64,
     /// Times at which the application produces frames; `None` if it produces all bytes at the start.
     births: Option<Births>,
-    /// Acknowledgement state of the flow, and whether its timer has an entry in `recovery`.
+    /// Acknowledgement state of the flow.
     sender: Sender,
+    /// True if the flow's timer has an entry in `recovery`.
     is_armed: bool,
 }
 

@@ -51,7 +51,7 @@ impl Flow {
 
 impl Incoming {
     pub(super) fn new(progress: Option<Duration>, recovery: Option<Params>) -> Self {
-        // The span is far longer than the time after which a sender without an answer gives up.
+        // The span is far longer than the time after which a sender without answers gives up a flow.
         let span = |params: &Params| params.rto * (16 * (u64::from(params.retries) + 1));
         let recovery = recovery.map(|params| (params, TimeWait::new(span(&params))));
         Self { flows: FxHashMap::default(), progress, recovery }

@@ -39,7 +39,7 @@ enum State {
 }
 
 impl<L: RateLimiter> Queue<L> {
-    /// True if the queue exists and its limiter's timer is due at that time.
+    /// True if the queue exists and its limiter's timer is due at time `at`.
     fn has_timer(&self, at: Time) -> bool {
         self.state != State::Vacant && self.limiter.timer() == at
     }
@@ -56,11 +56,11 @@ pub(super) struct Queues<L> {
     turns: [VecDeque<u32>; 8],
     /// One bit per priority: set if a queue of this priority waits for its turn.
     waiting: u8,
-    /// Times at which rate limiters release queues, with the queue's index. An entry is stale unless its time is in the
-    /// queue's state.
+    /// Times at which rate limiters release queues, with the queue's index. An entry is stale unless the queue's state
+    /// is [`State::Limited`] with the same time.
     limited: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Times of the rate limiters' timers, with the queue's index. An entry is stale unless its time is the limiter's
-    /// timer.
+    /// Times of the rate limiters' timers, with the queue's index. An entry is stale unless the limiter's timer has the
+    /// same time.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
@@ -106,7 +106,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Makes a non-empty queue wait for its turn, or for its rate limiter if this allows no frame now.
+    /// Makes a non-empty queue wait for its turn, or for its rate limiter if the limiter allows no frame now.
     fn enter(&mut self, now: Time, place: u32) {
         let queue = &mut self.queues[place as usize];
         let ready = queue.limiter.ready_at();
@@ -155,7 +155,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Gives turns again to the queues that their rate limiters have released.
+    /// Makes the queues that their rate limiters have released wait for their turns again.
     fn free(&mut self, now: Time) {
         while let Some(&Reverse((at, place))) = self.limited.peek()
             && at <= now
@@ -183,13 +183,13 @@ impl<L: RateLimiter> Queues<L> {
                 }
             }
             (None, _) => *state = State::Empty,
-            (Some(_), _) => {} // the queue keeps its place among the turns
+            (Some(_), _) => {} // the queue already waits
         }
     }
 
     /// Removes an empty queue, without waiting for its rate limiter's timer. Entries of `limited` and `timers` for this
-    /// index remain, but do no harm: an entry whose time happens to agree with the next queue at this index is correct
-    /// for that queue.
+    /// index remain, but do no harm: such an entry is stale for the next queue at this index, or happens to have the
+    /// correct time.
     pub(super) fn forget(&mut self, lane: Lane) {
         if let Entry::Occupied(entry) = self.places.entry(lane)
             && let state @ State::Empty = &mut self.queues[*entry.get() as usize].state

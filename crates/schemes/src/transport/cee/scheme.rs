@@ -38,8 +38,9 @@ parameters! {
     }
 }
 
-/// The fluid model of the adapter: flows get max-min shares. Queues by destination with pauses or rate limiters may
-/// come close to these shares. In the model, pauses do not hold back flows that cause no congestion.
+/// The fluid model of the adapter: flows get max-min shares. In the packet engine, the adapter's queues per
+/// destination, with pauses or rate limiters, may come close to these shares. The fluid model leaves out that a pause
+/// also holds back flows that cause no congestion.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways: Ways::Routed(first_frame) })
 }

@@ -104,7 +104,8 @@ impl Sums {
 impl Controller {
     /// The controller of an idle link with rate `line`, whose flows have round trips of about `rtt`. With `clamp`, a
     /// fair share is never negative (the change that PDQ's authors made to D3). Without `clamp`, a flow on an
-    /// overloaded link may be granted less than its desired rate, even if the link still has that rate to give.
+    /// overloaded link may be granted less than its desired rate, even if the link has enough free capacity for the
+    /// desired rate.
     ///
     /// # Panics
     /// If `rtt` is zero.
@@ -165,7 +166,8 @@ impl Controller {
         usize::try_from(self.sums.flows).unwrap_or(0)
     }
 
-    /// The rates of the request's flow that the sums still contain from the previous request, if there are any.
+    /// The desired rate and the grant of the flow's previous request, which the sums still contain. `None` if the flow
+    /// has no previous request.
     fn before(&self, request: &Request) -> Option<Account> {
         match &self.flows {
             Some(flows) => flows.get(request.flow).copied(),

@@ -95,8 +95,8 @@ impl Protocol for D3 {
         sender.rate
     }
 
-    /// The interval is long enough for a late answer to arrive, because two requests in flight would return the same
-    /// grant twice.
+    /// After an unanswered request, the interval is long enough for a late answer to arrive: two requests in flight
+    /// would return the same grant twice.
     fn probe_interval(&self, sender: &Sender, view: &View) -> Duration {
         if sender.asked.is_some() { view.rtt * LOST_AFTER } else { view.rtt }
     }

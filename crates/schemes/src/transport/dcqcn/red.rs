@@ -87,7 +87,7 @@ mod tests {
     use raddle_core::Header;
     use raddle_wire::Ecn;
 
-    /// The thresholds are the deployed ones, 5 KB and 200 KB, but the greatest probability is 50% instead of 1%.
+    /// The thresholds have the deployed values, 5 KB and 200 KB, but the greatest probability is 50% instead of 1%.
     #[test]
     fn probability_rises_between_the_thresholds_and_jumps_beyond() {
         let steep = Thresholds { p_max: 0.5, ..Thresholds::default() };

@@ -21,8 +21,9 @@ struct Pair {
     now: Time,
     hosts: [Adapter<Dcqcn>; 2],
     port: PortState,
-    /// For each host: the time of the next poll, and the packet in transmission with the time at which it has left.
+    /// For each host: the time of the next poll.
     wakes: [Time; 2],
+    /// For each host: the packet in transmission, and the end of its transmission.
     leaving: [Option<(Time, Packet)>; 2],
     under_way: Vec<(Time, usize, Packet)>,
     /// Returns true if the link loses a packet. The arguments are the sending host, the packet's number among all

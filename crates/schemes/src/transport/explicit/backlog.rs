@@ -9,8 +9,9 @@ use raddle_core::{Bytes, PortState, Time};
 pub(crate) struct Backlog {
     /// Bytes of the packets that wait or are in transmission.
     queued: u64,
-    /// Size of the packet whose transmission began last, and the end of its transmission.
+    /// Size in bytes of the packet whose transmission began last.
     leaving: u64,
+    /// End of the transmission of this packet.
     gone_at: Time,
 }
 

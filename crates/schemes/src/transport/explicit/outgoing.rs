@@ -21,8 +21,9 @@ pub(super) struct Cut {
     pub(super) packets: Packets,
     /// Number of subflows; a flow with fewer packets gets one subflow per packet.
     pub(super) subflows: u32,
-    /// The greatest rate of one subflow, and the greatest total rate of all subflows.
+    /// The greatest rate of one subflow.
     pub(super) limit: Rate,
+    /// The greatest total rate of all subflows.
     pub(super) limit_of_all: Rate,
 }
 
@@ -31,8 +32,9 @@ pub(super) struct Outgoing<S> {
     dst: u32,
     number: u32,
     deadline: Time,
-    /// The greatest rate of one subflow, and the greatest total rate of all subflows.
+    /// The greatest rate of one subflow.
     limit: Rate,
+    /// The greatest total rate of all subflows.
     limit_of_all: Rate,
     packets: Packets,
     acknowledged: u32,
@@ -42,8 +44,9 @@ pub(super) struct Outgoing<S> {
 
 struct Sending<S> {
     subflow: Subflow,
-    /// The subflow's path, and the host's port at which the path begins.
+    /// The subflow's path.
     path: u16,
+    /// The host's port at which the path begins.
     port: PortId,
     sender: S,
     /// The subflow's rate that was last reported to the observer.

@@ -41,10 +41,13 @@ pub(crate) struct Form {
     pub(crate) header: u32,
     /// Greatest number of links that a path may have, so that the headers have room.
     pub(crate) most_links: usize,
-    /// The values of [`MSS`], [`INITIAL_RTO`], [`MIN_RTO`] and [`pinned::PATHS`].
+    /// The value of [`MSS`].
     pub(crate) mss: u16,
+    /// The value of [`INITIAL_RTO`].
     pub(crate) initial_rto: Duration,
+    /// The value of [`MIN_RTO`].
     pub(crate) min_rto: Duration,
+    /// The value of [`pinned::PATHS`].
     pub(crate) paths: u32,
 }
 

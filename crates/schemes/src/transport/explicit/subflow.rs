@@ -57,7 +57,7 @@ impl Packets {
     /// If there are 2^32 packets or more.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the last packet has at most the payload of a full one"
+        reason = "the last packet has at most the payload of a full packet"
     )]
     pub(super) fn of(size: Bytes, full: u16, header: u32) -> Self {
         let count = size.0.div_ceil(full.into()).max(1);
@@ -88,8 +88,9 @@ impl Packets {
 #[derive(Debug)]
 pub(super) struct Subflow {
     pub(super) state: State,
-    /// The packets that were never sent, and the packets to retransmit.
+    /// The packets that were never sent.
     fresh: VecDeque<Range<u32>>,
+    /// The packets to retransmit.
     lost: VecDeque<u32>,
     /// Packets in flight, in order of departure.
     under_way: VecDeque<Transmission>,
@@ -101,12 +102,13 @@ pub(super) struct Subflow {
     syns: u32,
     /// Number and departure time of the last probe.
     probe: (u32, Time),
-    /// Departure time of the last packet of any kind. The next two fields are the departure time and the size of the
-    /// last data packet.
+    /// Departure time of the last packet of any kind.
     last_sent: Time,
+    /// Departure time of the last data packet, and its size on the wire in bytes.
     last_data: Option<(Time, u32)>,
-    /// The smoothed round-trip time, and the least one; zero before the first measurement.
+    /// The smoothed round-trip time; zero before the first measurement.
     rtt: Duration,
+    /// The least measured round-trip time; zero before the first measurement.
     least_rtt: Duration,
     doublings: u8,
     /// Time for which the subflow's timer is set.
@@ -179,8 +181,9 @@ impl Subflow {
     }
 
     /// Time of the next probe, if no data packet leaves before. Without a rate, the subflow sends a probe every
-    /// `interval`. With a rate, the subflow sends a probe after a round trip without packets, because with a tiny rate
-    /// its data packets would rarely request a new rate (specifications/pdq.md §2, rule 9).
+    /// `interval`. With a rate, the subflow sends a probe after a round trip without packets. Otherwise, a subflow with
+    /// a tiny rate would rarely request a new rate, because its data packets are rare (specifications/pdq.md §2, rule
+    /// 9).
     fn probe_due(&self, rate: Rate, interval: Duration) -> Time {
         match (rate, self.rtt) {
             (Rate::ZERO, _) => self.last_sent + interval,

@@ -63,7 +63,7 @@ impl Sender {
 
     /// Handles an acknowledgement: the receiver expects the packet with wire number `expected`. Returns false if a
     /// newer acknowledgement has arrived before, or if this acknowledgement names a packet that was never sent.
-    /// Otherwise all packets before the expected one are now [acknowledged](Self::acknowledged).
+    /// Otherwise all packets before the expected packet are now [acknowledged](Self::acknowledged).
     pub(crate) fn hears(&mut self, now: Time, expected: u32, params: &Params) -> bool {
         let ahead = (u64::from(expected) + NUMBERS - u64::from(on_wire(self.acknowledged))) % NUMBERS;
         if self.acknowledged + ahead > self.sent {

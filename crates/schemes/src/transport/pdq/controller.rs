@@ -18,11 +18,13 @@ pub(crate) struct Controller {
     /// The controller's id, which it writes into `pauseby` when it pauses a flow.
     me: u32,
     line: u64,
-    /// The total rate that the controller may grant, in bit/s, and the time at which this rate was last updated.
+    /// The total rate that the controller may grant, in bit/s.
     pub(super) capacity: u64,
+    /// Time of the last update of `capacity`.
     adapted: Time,
-    /// The average round-trip time of the flows, and the time of the last search for dead flows.
+    /// The average round-trip time of the flows.
     rtt: Duration,
+    /// Time of the last search for dead flows.
     cleaned: Time,
     /// The flows in the controller's list.
     pub(super) flows: FlowList,
@@ -93,7 +95,7 @@ impl Controller {
     }
 
     /// Handles an acknowledgement on its way back: commits the rate that all switches have granted. In profile F, a
-    /// flow without a rate gets this rate only if the link still has room.
+    /// flow without a rate gets this rate only if the link still has free capacity.
     pub(crate) fn acknowledge(&mut self, key: FlowKey, header: &mut Scheduling) {
         if self.rules.is_fast() && header.pauseby == Scheduling::NOBODY {
             self.check(key, header);
@@ -101,9 +103,9 @@ impl Controller {
         self.commit(key, header);
     }
 
-    /// Handles an acknowledgement for a flow whose sender is the host at this link. In profile F, this omits the check
-    /// for room: the host sends the most critical of its flows first, so it wastes no rate that other switches have
-    /// granted.
+    /// Handles an acknowledgement for a flow whose sender is the host at this link. In profile F, this function does
+    /// not check for free capacity: the host sends the most critical of its flows first, so it wastes no rate that
+    /// other switches have granted.
     pub(crate) fn acknowledge_own(&mut self, key: FlowKey, header: &mut Scheduling) {
         if !self.rules.is_fast() {
             return self.acknowledge(key, header);
@@ -126,7 +128,7 @@ impl Controller {
             None => return,
         };
         if self.rules.suppressed_probing() {
-            // Specification specifications/pdq.md §4.3. There, the indices of the list begin at 1.
+            // The interval of specifications/pdq.md §4.3, where the indices of the list begin at 1.
             let round_trips = self.rules.x_sp * (index + 1) as f64;
             let interval = (round_trips * f64::from(Scheduling::INTERVALS_PER_RTT)) as u16;
             header.interval = header.interval.max(interval);
@@ -139,9 +141,9 @@ impl Controller {
     }
 
     /// Checks a flow that would start to send now, and pauses the flow if other flows have taken the free capacity
-    /// since its request. While another switch pauses a flow, the flow is not in this controller's list. If that switch
-    /// released several flows at once, then without this check they would all send for one round trip, in addition to
-    /// the flow that already uses the link (specifications/pdq.md §4.5).
+    /// since its request. While another switch pauses a flow, the flow is not in this controller's list. The other
+    /// switch may release several flows at once. Without this check, all of them would send for one round trip, in
+    /// addition to the flow that already uses the link (specifications/pdq.md §4.5).
     ///
     /// This function does not add the flow to the list; the flow joins with its next packet. The flow may already have
     /// ended: its TERM may have passed this link before the acknowledgement.
@@ -161,7 +163,7 @@ impl Controller {
         }
     }
 
-    /// The grant in bit/s for a flow that requests `asked` bit/s and is at place `index` of the list.
+    /// The grant in bit/s for a flow that requests `asked` bit/s and has index `index` in the list.
     fn room(&self, index: usize, asked: u64) -> u64 {
         let capacity = if self.rules.top_line && index == 0 { self.line } else { self.capacity };
         let free = self.flows.available(index, capacity, self.rtt, &self.rules).min(asked);
@@ -170,7 +172,7 @@ impl Controller {
         if free < self.least().min(asked) { 0 } else { free }
     }
 
-    /// Returns the flow's place in the list. A new flow is added if the list has room, or if the flow is more critical
+    /// Returns the flow's index in the list. A new flow is added if the list has room, or if the flow is more critical
     /// than the last flow of the list. Returns `None` if the flow is not added.
     fn place(&mut self, now: Time, key: FlowKey, header: &Scheduling, rtt: Duration) -> Option<usize> {
         let criticality = Criticality { deadline: header.deadline, expected: header.expected, key };

@@ -20,7 +20,7 @@ pub(crate) struct Criticality {
 /// A link's state of one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// The flow's criticality, which determines its place in the list.
+    /// The flow's criticality, which determines its index in the list.
     pub criticality: Criticality,
     /// The flow's round-trip time; zero if the flow has not measured it.
     pub rtt: Duration,
@@ -52,7 +52,7 @@ impl FlowList {
         &self.entries
     }
 
-    /// The place of the flow with this key, which is the number of more critical flows. `None` if the list does not
+    /// The index of the flow with this key, which is the number of more critical flows. `None` if the list does not
     /// contain the flow.
     #[must_use]
     pub(crate) fn index(&self, key: FlowKey) -> Option<usize> {
@@ -61,12 +61,12 @@ impl FlowList {
         Some(index.expect("a flow with a place is in the list"))
     }
 
-    /// The flow at place `index`.
+    /// The flow at index `index`.
     pub(crate) fn get_mut(&mut self, index: usize) -> &mut Entry {
         &mut self.entries[index]
     }
 
-    /// Inserts a flow at the place of its criticality. Returns this place.
+    /// Inserts a flow in order of criticality. Returns its index.
     ///
     /// # Panics
     /// In debug builds, if the flow is already in the list.
@@ -88,12 +88,12 @@ impl FlowList {
         Some(self.entries.remove(index))
     }
 
-    /// Sets the criticality of the flow at `index`, and moves the flow to its new place. Returns the new place.
+    /// Sets the criticality of the flow at `index`, and moves the flow to its new index. Returns the new index.
     pub(crate) fn move_to(&mut self, index: usize, criticality: Criticality) -> usize {
         let entries = &mut self.entries;
         entries[index].criticality = criticality;
         self.places.insert(criticality.key, criticality);
-        // A flow usually stays in its place or moves up by a few places.
+        // A flow usually keeps its index, or moves a few indices towards the front.
         let up = entries[..index].iter().rev().take_while(|other| other.criticality > criticality).count();
         let down = entries[index + 1..].iter().take_while(|other| other.criticality < criticality).count();
         let to = index - up + down;
@@ -105,7 +105,8 @@ impl FlowList {
         to
     }
 
-    /// Removes the least critical flows beyond `most`, except the flow at `keep`. Returns the new place of that flow.
+    /// Removes the least critical flows beyond `most`, except the flow at index `keep`. Returns the new index of this
+    /// flow.
     pub(crate) fn trim(&mut self, most: usize, mut keep: usize) -> usize {
         while self.entries.len() > most.max(1) {
             let last = self.entries.len() - 1;
@@ -137,8 +138,8 @@ impl FlowList {
     }
 
     /// The part of `capacity` that the flows before `index` leave free (Availbw, specifications/pdq.md §4.2). Early
-    /// Start ignores nearly complete flows, but only flows that together need less than about 2K round trips to
-    /// complete. A flow that has not measured its round trip is assumed to have round trip `rtt`.
+    /// Start ignores flows that need less than K round trips to complete, until the ignored flows together need K round
+    /// trips. A flow that has not measured its round trip is assumed to have round trip `rtt`.
     #[must_use]
     pub(crate) fn available(&self, index: usize, capacity: u64, rtt: Duration, rules: &Parameters) -> u64 {
         let mut ignored = 0.0;

@@ -39,7 +39,7 @@ const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
 /// complete.
 const UNKNOWN: u32 = 1 << 31;
 
-/// The waiting time per which [`Parameters::aging`] halves the expected time of a flow.
+/// The waiting time in which the expected time of a flow is halved [`Parameters::aging`] times.
 const AGE: Duration = Duration::from_ms(100);
 
 impl Pdq {

@@ -214,7 +214,7 @@ fn dampening_delays_all_paused_flows_and_in_profile_f_only_less_critical_ones() 
     for (profile, critical) in [(Profile::Literal, None), (Profile::Fast, Some(1_000_000))] {
         let mut controller = controller(Parameters { profile, dampening, ..rules() });
         // The first flow has a grant, but its acknowledgement has not returned. Profile F refuses the less critical
-        // second flow even without dampening, because it counts this grant.
+        // second flow even without dampening, because the controller already counts the grant of the first flow.
         let mut first = asks(40.0);
         controller.forward(us(0), FlowKey(1), &mut first, 0);
         assert_eq!(first.pauseby, Scheduling::NOBODY);
@@ -295,7 +295,7 @@ fn flows_beyond_the_list_share_the_remaining_capacity() {
     );
     let keys: Vec<u64> = controller.flows.entries().iter().map(|entry| entry.criticality.key.0).collect();
     assert_eq!(keys, [5, 1]);
-    // Flow 1 leaves a place in the list, and flows 3 and 4 no longer use capacity. Flow 2 joins the list again.
+    // Flow 1 leaves the list, and flows 3 and 4 no longer use capacity. Flow 2 joins the list again.
     controller.end(FlowKey(3));
     controller.end(FlowKey(4));
     controller.end(FlowKey(1));

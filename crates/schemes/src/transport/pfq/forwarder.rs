@@ -31,7 +31,7 @@ struct Port {
     /// The flows that have packets in buffers at the far end, and the number of these packets. The list is short,
     /// because it covers the packets of about one round trip.
     in_use: Vec<(u32, u32)>,
-    /// The credits sent to the neighbour, and the credits received from it.
+    /// The credits sent to the neighbour, and the credits received from the neighbour.
     ledger: Ledger,
 }
 

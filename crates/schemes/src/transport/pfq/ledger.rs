@@ -23,14 +23,14 @@ pub(super) struct Ledger {
     last: Credit,
     /// Number of the last credit that the neighbour has acknowledged.
     acknowledged: u32,
-    /// The flows of the credits sent, in order. The last flow is that of credit number `last.given`. Acknowledged
-    /// entries are removed at the next tick.
+    /// The flows of the credits sent, in order. The last entry is the flow of credit number `last.given`. Entries of
+    /// acknowledged credits are removed at the next tick.
     open: VecDeque<u32>,
-    /// Number of the last credit sent before the last tick, and before the tick before that.
+    /// Number of the last credit that had been sent at each of the last two ticks; the later tick comes first.
     given_by_tick: [u32; 2],
     /// True if credits have been received that this end has not acknowledged yet.
     owes_word: bool,
-    /// Number of ticks since the last message from the neighbour, or since the last new credit if that was later.
+    /// Number of ticks since the neighbour last sent a message or this end last sent a new credit, whichever is later.
     silent: u32,
 }
 
@@ -67,8 +67,8 @@ impl Ledger {
         self.last.given.wrapping_sub(self.acknowledged)
     }
 
-    /// Resends the credits that are at least two ticks old and still unacknowledged. If there are none, sends an
-    /// acknowledgement if one is due.
+    /// Resends the credits that are at least two ticks old and still unacknowledged. If there are no such credits,
+    /// sends an acknowledgement if this end owes one to the neighbour.
     #[allow(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32")]
     pub(super) fn tick(&mut self, mut say: impl FnMut(Credit)) {
         self.silent = (self.silent + 1).min(PATIENCE);

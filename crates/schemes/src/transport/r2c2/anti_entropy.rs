@@ -62,7 +62,7 @@ pub(super) struct AntiEntropy {
     confirmed: BTreeMap<u16, Time>,
     /// Source nodes whose last digest disagreed with this node's table.
     contradicted: BTreeSet<u16>,
-    /// By source node: the number of the snapshot request that is still open. An event of the source removes the entry.
+    /// By source node: the number of the open snapshot request. An event of the source removes the entry.
     asked: BTreeMap<u16, u32>,
     requests: u32,
 }

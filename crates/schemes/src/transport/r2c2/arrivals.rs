@@ -40,8 +40,9 @@ struct Arriving {
     incoming: Incoming,
     /// Number of packets that have arrived since the last acknowledgement.
     unanswered: u32,
-    /// The last of these packets to arrive. The next field is the packet among them with the highest sequence number.
+    /// Sequence number of the last of these packets to arrive.
     latest: u32,
+    /// Highest sequence number of these packets.
     highest: u32,
     /// Time by which these packets must be acknowledged.
     due: Time,
@@ -223,7 +224,7 @@ impl Arriving {
         let next = self.incoming.next();
         let highest = if self.unanswered > 0 { self.highest } else { seq };
         self.unanswered = 0;
-        // The limit is for packets beyond the window, which the receiver has not accepted.
+        // The upper limit is for packets beyond the window, which the receiver has not accepted.
         let above = (highest.wrapping_sub(next) as i32).clamp(0, u16::MAX.into()) as u32;
         let from = (above + 1).saturating_sub(Acknowledgement::SPAN.into());
         let bits = (0..u32::from(Acknowledgement::SPAN))

@@ -83,7 +83,8 @@ impl Demand {
         let before = self.announced_kbps();
         self.announced = announce;
         self.periods_since = 0;
-        // If an application is silent, the estimate keeps falling, but its rounded value on the wire stops changing.
+        // If an application produces no bytes, the estimate keeps falling, but its rounded value on the wire stops
+        // changing.
         self.announced_kbps() != before
     }
 }

@@ -20,15 +20,16 @@ pub(crate) struct View {
     pub(super) trees: Trees,
     /// Capacity that flows may use on each link, in bit/s, indexed by link slot.
     pub(super) usable: Vec<f64>,
-    /// Results of computations for all flows. `memo_of_lasting` has the results for flows that have been known for a
-    /// whole interval. The two are separate because a computation starts from an earlier table of the same kind.
+    /// Results of rate computations for all flows.
     pub(super) memo: RateMemo,
+    /// Results of rate computations for the flows that have been known for a whole interval. These results are separate
+    /// because a computation starts from an earlier table of the same kind.
     pub(super) memo_of_lasting: RateMemo,
 }
 
 impl View {
-    /// The protocol that flows of protocol `wanted` use in this view. If `wanted` needs a torus or mesh and failures
-    /// have left none, this is random packet spraying.
+    /// The protocol that flows of protocol `wanted` use in this view. If `wanted` needs a torus or mesh, and the
+    /// topology is neither after failures, the flows use random packet spraying.
     pub(super) fn feasible(&self, wanted: Protocol) -> Protocol {
         if self.routing.supports(wanted).is_ok() { wanted } else { Protocol::Rps }
     }

@@ -12,8 +12,7 @@ use raddle_wire::r2c2::{Acknowledgement, Event, EventKind, Route, UNLIMITED_KBPS
 
 /// Bytes of the data header.
 pub(crate) const HEADER: u64 = 36;
-/// Depth of the token bucket: the tokens that accumulate in this time, or the tokens for two packets, whichever is
-/// more.
+/// Depth of the token bucket, as the time in which its tokens accumulate. The bucket has room for at least two packets.
 const BUCKET: Duration = Duration::from_us(10);
 
 /// Bytes on the wire, headers included, for `payload` bytes in as few packets as possible.
@@ -236,7 +235,7 @@ impl Outgoing {
         // Rates and limiters count bytes on the wire.
         let released = on_wire(self.sent() - self.sent_before, mtu);
         self.sent_before = self.sent();
-        // The flow began within its first period, so the bytes sent in this period are not a measure of the demand.
+        // If the flow began within this period, the bytes that it has sent are not a measure of the demand.
         let Some(rate) = self.rate.filter(|_| now.since(self.flow.start) >= period) else { return false };
         let queued = on_wire(self.backlog(now, mtu), mtu);
         let few = 2 * on_wire(mtu.into(), mtu);
@@ -289,8 +288,8 @@ impl Outgoing {
         self.set_ready(mtu);
     }
 
-    /// The earliest time from which the flow may still use tokens at `now`. This limit implements the depth of the
-    /// bucket.
+    /// Tokens that accumulated before the returned time cannot be used at `now`, because the bucket has a limited
+    /// depth.
     fn oldest_token(&self, now: Time, mtu: u16) -> Time {
         let two_packets = self.transmission(2 * (u64::from(mtu) + HEADER));
         Time::from_ps(now.as_ps().saturating_sub(two_packets.max(BUCKET).as_ps()))

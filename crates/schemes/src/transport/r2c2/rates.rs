@@ -1,8 +1,8 @@
 //! Rate computation (R2C2 §3.3): the weighted max-min shares of the flows in the table. A flow splits over links as its
 //! routing protocol defines.
 //!
-//! Successive tables differ by few flows, so a computation starts from an earlier result. The rates still depend on the
-//! table alone, and are equal in every bit.
+//! Successive tables differ by few flows, so a computation starts from an earlier result. The rates still depend only
+//! on the table: nodes with equal tables compute exactly the same bits.
 
 use super::Params;
 use super::entries::Entry;
@@ -15,8 +15,7 @@ use raddle_wire::r2c2::UNLIMITED_KBPS;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The rates of recent tables, which other nodes with equal tables can use, and the computations that can start from an
-/// earlier table.
+/// The rates of recent tables, for other nodes with equal tables, and the rate computations that are not in use.
 #[derive(Debug, Default)]
 pub(super) struct RateMemo {
     known: Mutex<VecDeque<Remembered>>,
@@ -28,10 +27,10 @@ type Remembered = (Vec<Entry>, Arc<[f64]>);
 
 const REMEMBERED: usize = 16;
 
-/// A rate computation that starts from the table of its last call.
+/// Computes the rates of a table. Each call starts from the rates of the table of the previous call.
 #[derive(Debug)]
 struct RateComputation {
-    /// The key of a flow is its entry and the bits of its weight under the policy.
+    /// The key of a flow consists of its table entry and the bits of its weight under the policy.
     rates: RateTable<(Entry, u64)>,
     row: Vec<(LinkId, f32)>,
 }

@@ -66,7 +66,7 @@ impl FlowTable {
             && let Some(known) = self.entries.get(key)
         {
             // The event may have an outdated protocol: the source may not know yet that routing selection has chosen
-            // another one.
+            // another protocol.
             entry.set_protocol(known.protocol());
         }
         // A flow that is announced again keeps the time at which it was learned, even if it has changed.
@@ -137,8 +137,8 @@ impl FlowTable {
         flows
     }
 
-    /// A hash of the table's flows from one source, in the same way as in the source's digests; 0 if the table has no
-    /// flow of the source.
+    /// A hash of the table's flows from one source. The source broadcasts the same hash of its flows in a digest. The
+    /// hash is 0 if the table has no flow of the source.
     pub(super) fn digest_of(&self, src: NodeId) -> u64 {
         let flows = self.entries.iter().filter(|entry| entry.src() == src);
         flows.fold(0, |sum: u64, entry| sum.wrapping_add(entry.digest()))

@@ -141,7 +141,7 @@ impl Unacknowledged {
     }
 
     /// True if the flow may send its next new packet, with sequence number `seq`. If no packet is in flight, the flow
-    /// may always send one, so that it detects when a closed window opens.
+    /// may always send a new packet, so that it detects when a closed window opens.
     pub(super) fn allows(&self, seq: u32) -> bool {
         self.packets.is_empty() || is_before(seq, self.limit)
     }

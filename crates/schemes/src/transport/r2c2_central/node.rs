@@ -204,7 +204,7 @@ impl Host for CentralNode {
                 Header::R2c2Data(data) => self.plane.take_data(data),
                 Header::R2c2ControllerEvent(packet) => self.take_event(now, &packet.event),
                 Header::R2c2ControllerRates(packet) => self.take_rates(now, packet.data.seq, &packet.rates),
-                // A packet of R2C2 without a central controller, or of another transport.
+                // The node ignores packets of R2C2 without a central controller, and packets of other transports.
                 _ => {}
             },
             Input::Sent(_)

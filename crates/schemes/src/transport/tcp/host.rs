@@ -29,7 +29,7 @@ pub(crate) struct TcpHost<C> {
     finished: Box<Finished>,
 }
 
-/// An entry of `due` that has its own cache line.
+/// An entry of `due`, aligned to a cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Line(Due);

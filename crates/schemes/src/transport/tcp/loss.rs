@@ -15,8 +15,8 @@ pub(super) struct Loss {
     pub(super) owed: bool,
     /// Number of duplicate acknowledgements since the last acknowledgement of new data.
     pub(super) duplicates: u32,
-    /// When the last recovery or timeout began: one past the highest sequence number sent. Losses below this number
-    /// belong to the same loss event.
+    /// One past the highest sequence number that had been sent when the last recovery or timeout began. Losses below
+    /// this number belong to the same loss event.
     pub(super) recover: u64,
 }
 

@@ -10,7 +10,7 @@ use raddle_wire::FiveTuple;
 use raddle_wire::tcp::Segment;
 use std::sync::Arc;
 
-/// Greatest retransmission timeout, and greatest value of all parameters that are timeouts.
+/// Greatest retransmission timeout. No parameter that is a timeout may be greater.
 const MOST_RTO: Duration = Duration::from_ms(60_000); // RFC 6298 §2.5
 
 /// The parts of `Info` that are the same for all TCP algorithms.
@@ -87,7 +87,7 @@ impl Default for Params {
     }
 }
 
-/// The differences between all our TCP algorithms and TCP on the Internet.
+/// The differences from TCP on the Internet that all TCP algorithms of this folder have in common.
 pub(super) const DIFFERS: [&str; 4] = [
     "flows are one-way: the FIN on the last data segment ends the flow, and the reverse direction is never closed",
     "there is no handshake unless `handshake = true`; MSS, window scale and SACK are known without TCP options",

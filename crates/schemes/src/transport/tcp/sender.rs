@@ -154,12 +154,12 @@ impl<C: CongestionControl> Sender<C> {
     /// The cumulative acknowledgement moves to `ack`.
     fn advance(&mut self, now: Time, ack: u64, marked: bool, may_grow: bool, params: &Params) {
         let acked = ack - self.una;
-        let is_open = self.una >= DATA; // false if this acknowledgement answers the SYN, which says nothing about congestion
+        let is_open = self.una >= DATA; // false for the SYN's acknowledgement, which is no sign of congestion
         if let Some((_, sent)) = self.timed.take_if(|(end, _)| end.get() <= ack) {
             self.rtt.sample(now.since(sent));
         }
         if self.una == 0 && self.syns_repeated > 0 {
-            self.rtt.forgive(); // the first data has the initial timeout, without the back-off of the SYN: RFC 6298 §5.7
+            self.rtt.forgive(); // the first data has the initial timeout, without the SYN's back-off: RFC 6298 §5.7
             if self.syns_repeated > 1 {
                 self.window.set_cwnd(params.mss.into()); // the SYN or SYN-ACK was lost: RFC 6928 §2
             }
@@ -213,7 +213,8 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Handles a duplicate acknowledgement. The receiver sends it when a later segment arrives before the expected one.
+    /// Handles a duplicate acknowledgement. The receiver sends it when a later segment arrives before the expected
+    /// segment.
     fn duplicate(&mut self, params: &Params) {
         let loss = self.loss.get_or_insert_default();
         loss.duplicates += 1;
@@ -252,8 +253,8 @@ impl<C: CongestionControl> Sender<C> {
             return false;
         }
         if self.una >= DATA {
-            // Before the next acknowledgement, no new data is sent. A second timeout therefore finds the same flight
-            // size and sets the same threshold (RFC 5681 §3.1).
+            // The flow sends no new data before the next acknowledgement. A second timeout therefore finds the same
+            // flight size and sets the same threshold (RFC 5681 §3.1).
             let flight = self.max - self.una;
             self.control.lost(&mut self.window, flight, params.mss, LossSign::Timeout);
             self.window.set_cwnd(params.mss.into()); // the loss window is one segment
@@ -261,7 +262,7 @@ impl<C: CongestionControl> Sender<C> {
         let loss = self.loss.get_or_insert_default();
         loss.recovering = false;
         if self.una >= DATA {
-            loss.recover = self.max; // a lost SYN does not set this: a later loss of data is a new loss event
+            loss.recover = self.max; // not for a lost SYN, after which a loss of data is a new loss event
         }
         loss.duplicates = 0;
         self.nxt = self.una;

@@ -154,9 +154,9 @@ mod tests {
         assert_eq!(size_of::<Slot<Sender<Cubic>>>(), 192);
         assert_eq!(size_of::<Slot<Sender<Dctcp>>>(), 192);
         assert_eq!(size_of::<Slot<Receiver>>(), 64);
-        // A flow may take 512 B, of which 160 B are for its state of losses. The remaining 352 B must hold the flow's
-        // slots at both ends (with a quarter of spare capacity), a hash-map entry at each end (in a map that has just
-        // grown), and a timer entry at each end.
+        // A flow may take 512 B at both ends together, of which its loss state takes 160 B. The remaining 352 B must
+        // suffice for one slot, one hash-map entry and one timer entry at each end. A quarter of the slots may be
+        // spare, and the map may just have grown.
         let map_entry = (size_of::<(u64, u32)>() + 1) * 16 / 7;
         assert!((128 + 64) * 5 / 4 + 2 * map_entry + 2 * size_of::<Reverse<(Time, u32)>>() <= 352);
     }

@@ -42,9 +42,9 @@ struct Paced {
 /// The sender's state of a flow.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sending {
-    /// Start of the current period in which the flow has always had bytes to send. The next field is the number of
-    /// bytes sent before this period.
+    /// Start of the current period in which the flow has always had bytes to send.
     start: Time,
+    /// Number of bytes sent before this period.
     before: u64,
     dst: u32,
     ports: (u16, u16),

@@ -85,7 +85,7 @@ pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
     Packet::new(wire_len(1), Header::Roce(packet))
 }
 
-/// The source port of a flow. Load balancers distinguish flows by it.
+/// The source port of a flow. Load balancers distinguish flows by this port.
 #[allow(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are wanted")]
 fn source_port(flow: u32) -> u16 {
     FIRST_PORT | flow as u16

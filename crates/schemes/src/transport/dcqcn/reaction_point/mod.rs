@@ -37,8 +37,9 @@ pub(crate) struct ReactionPoint {
 #[derive(Debug, Clone)]
 struct Limit {
     pace: RecoveringRate,
-    /// Number of byte cycles (`BC` in the paper) and of time cycles (`T`) since the last notification.
+    /// Number of byte cycles since the last notification (`BC` in the paper).
     byte_stage: u32,
+    /// Number of time cycles since the last notification (`T` in the paper).
     time_stage: u32,
     /// Number of bytes left in the byte cycle. The cycle ends when this number becomes negative.
     bytes_left: i64,

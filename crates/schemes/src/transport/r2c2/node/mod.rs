@@ -168,7 +168,7 @@ impl R2c2Node {
         self.mind_doubt(now);
     }
 
-    /// If rho is zero, schedules a rate computation after every event.
+    /// Called after every event. If rho is zero, schedules a rate computation.
     fn event_seen(&mut self, now: Time) {
         if self.params().rho == Duration::ZERO && !self.plane.sender.is_empty() {
             self.plane.ticks.at_once(now);
@@ -176,8 +176,8 @@ impl R2c2Node {
         }
     }
 
-    /// Handles the drop of a packet at this node. If the packet was a broadcast event, the node notifies the event's
-    /// source.
+    /// Handles the drop of a packet at this node. If the packet was an event of another node, this node notifies the
+    /// event's source. Events of this node are sent again.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "R2C2 takes at most 2^16 nodes, whose ports have numbers of a byte"
@@ -376,8 +376,8 @@ impl Host for R2c2Node {
                 Header::R2c2Digest(digest) => self.take_digest(now, *digest),
                 Header::R2c2Request(request) => self.take_request(now, request, port),
                 Header::R2c2Snapshot(snapshot) => self.take_snapshot(now, snapshot),
-                // A drop notice for another node, a message to or from a central controller, or a packet of another
-                // transport.
+                // The node ignores a drop notice for another node, a message to or from a central controller, and a
+                // packet of another transport.
                 _ => {}
             },
             Input::Sent(_) => {}

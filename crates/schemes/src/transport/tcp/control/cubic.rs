@@ -110,8 +110,9 @@ impl CongestionControl for Cubic {
         self.epoch = None;
         self.prior = flight as f64 / f64::from(mss);
         self.w_max = match sign {
-            LossSign::Timeout => 0.0, // the window before the loss is forgotten, §4.8
-            // Fast convergence (§4.7): if the window is smaller than at the last loss, the flow releases more capacity.
+            LossSign::Timeout => 0.0, // unknown: the next epoch begins at its current window, §4.8
+            // Fast convergence (§4.7): if the window is smaller than at the previous loss, the flow releases more
+            // capacity.
             LossSign::Duplicates if self.prior < self.w_max => self.prior * (1.0 + BETA) / 2.0,
             LossSign::Duplicates => self.prior,
         };
@@ -204,9 +205,9 @@ mod tests {
         }
     }
 
-    /// With a round trip of 100 us, the cubic function hardly rises within the test, so the Reno-friendly window
-    /// determines the window. This window grows by 3·0.3/1.7 = 0.529 segments per round trip. When it has reached the
-    /// window before the loss, it grows by 1 segment per round trip (§4.3).
+    /// With a round trip of 100 us, the cubic function hardly rises within the test, so the Reno-friendly estimate
+    /// determines the window. The estimate grows by 3·0.3/1.7 = 0.529 segments per round trip. When the estimate has
+    /// reached the window before the loss, it grows by 1 segment per round trip (§4.3).
     #[test]
     fn oracle_7_3_short_round_trips_are_reno_friendly() {
         let mut flow = Flow::reduced_from(100, Duration::from_us(100));

@@ -37,12 +37,12 @@ pub(crate) struct Dctcp {
     alpha: f64,
     /// One past the last sequence number sent in the current observation window (`DCTCP.WindowEnd`).
     window_end: u64,
-    /// Bytes acknowledged in the current observation window. The next field is the number of these bytes that were
-    /// marked.
+    /// Bytes acknowledged in the current observation window.
     acked: u64,
+    /// Marked bytes among the acknowledged bytes.
     marked: u64,
-    /// When a mark last reduced the window: one past the highest sequence number sent. Marks on data below this number
-    /// belong to the same congestion event.
+    /// One past the highest sequence number that had been sent when a mark last reduced the window. Marks on data below
+    /// this number belong to the same congestion event.
     reduced: u64,
     /// True if no CWR has been sent since the last reduction of the window.
     untold: bool,

@@ -1,5 +1,6 @@
-//! Congestion control: the reaction of a flow's window to acknowledgements, ECN marks and losses. Each algorithm is one
-//! file in this folder, which also contains the registry entry, and one line in the registry.
+//! Congestion control: the reaction of a flow's window to acknowledgements, ECN marks and losses. Each algorithm has
+//! its own file in this folder. The file also contains the algorithm's registry entry, to which one line of the
+//! registry refers.
 
 pub(crate) mod cubic;
 pub(crate) mod dctcp;

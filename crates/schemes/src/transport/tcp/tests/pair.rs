@@ -41,8 +41,9 @@ pub(super) struct Pair<C = NewReno> {
     wire: BTreeMap<(Time, usize), (usize, Packet)>,
     /// Sizes of the opened flows, by id.
     sizes: Vec<u64>,
-    /// The rate of both links; the next field is their propagation delay.
+    /// The rate of each link.
     pub(super) rate: Rate,
+    /// The propagation delay of each link.
     pub(super) delay: Duration,
     /// Number of packets that may wait for each link.
     pub(super) queue: u64,
