@@ -1,6 +1,6 @@
 //! Parameters of schemes. A scheme declares its parameters once, as a typed struct
 //! ([`parameters!`](crate::parameters)). The parser of experiment files, the command `explain` and the checks read the
-//! same declaration as data. They therefore contain no code for particular schemes.
+//! same declaration as data. None of these three contains code for particular schemes.
 
 mod declare;
 #[cfg(test)]

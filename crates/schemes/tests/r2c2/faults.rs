@@ -30,7 +30,7 @@ struct Kinds {
     corruption: bool,
 }
 
-/// A time during which links are down, and the delay until nodes learn of its beginning and its end.
+/// An outage of links. Nodes learn of a link's failure and of its repair after `discovery_us`.
 #[derive(Debug, Clone)]
 struct Outage {
     links: Vec<LinkId>,

@@ -27,7 +27,7 @@ struct Heard {
     overlays: u64,
     /// Number of probes.
     probes: u64,
-    /// Number of packets of both kinds that crossed a host's link.
+    /// Number of probes, and of packets with an overlay header, that crossed a host's link.
     told_hosts: u64,
     drops: BTreeMap<&'static str, u64>,
 }

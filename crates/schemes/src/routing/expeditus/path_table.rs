@@ -58,8 +58,9 @@ pub(crate) struct PathTable {
     entries: FxHashMap<u64, Entry>,
     /// Greatest number of entries.
     capacity: usize,
-    /// The next sweep removes expired entries when the table has `sweep_at` entries, but not before `sweep_from`.
+    /// Number of entries at which the next sweep removes expired entries.
     sweep_at: usize,
+    /// Earliest time of the next sweep.
     sweep_from: Time,
     timeout: Duration,
     clock: Clock,

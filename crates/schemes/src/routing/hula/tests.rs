@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 const RATE: Rate = Rate::from_gbps(10);
 const PORTS: Ports<'_> = Ports(&[PortState::idle(RATE); 4]);
-/// The first edge switch of the first pod, and of the second pod.
+/// The first edge switch of the first pod.
 const A: NodeId = NodeId(16);
+/// The first edge switch of the second pod.
 const B: NodeId = NodeId(18);
 
 fn us(us: u64) -> Time {

@@ -136,8 +136,8 @@ fn a_notice_moves_a_fifth_of_the_frames_if_told_so() {
     assert_eq!(moved(), 2);
 }
 
-/// Sends a packet through the switches, starting at `node`, and tells each switch its ingress port. Returns the nodes
-/// that the packet visits.
+/// Forwards a packet from switch to switch, starting at `node`. Each later switch knows the packet's ingress port.
+/// Returns the nodes that the packet visits.
 fn walk(topology: &Topology, switches: &mut [Switch], mut node: NodeId, packet: &Packet) -> Vec<NodeId> {
     let mut arrival = None;
     let mut path = vec![node];
@@ -178,7 +178,7 @@ fn oracle_8_12_notices_come_by_all_paths() {
     }
 }
 
-/// Without congestion, frames take the same path as with D-mod-k: oracle 8.2.
+/// Oracle 8.2: without congestion, frames take the same path as with D-mod-k.
 #[test]
 fn oracle_8_2_without_congestion_frames_take_d_mod_k() {
     let (topology, tree) = tree();
@@ -191,7 +191,7 @@ fn oracle_8_2_without_congestion_frames_take_d_mod_k() {
     }
 }
 
-/// If one of two up ports has failed, frames take the other port, whatever its level.
+/// If one of two up ports has failed, frames take the other port, even if it is congested.
 #[test]
 fn known_failures_are_avoided() {
     let (topology, _) = tree();

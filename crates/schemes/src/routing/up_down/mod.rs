@@ -166,8 +166,10 @@ pub(crate) fn forwarders<A: Ascent + 'static>(
     })
 }
 
-/// The digit of a path at a node. `path` is the number of the nearest common ancestor on the path, which has the plane
-/// digits u_L .. u_1. `divisor` is the number of planes at the node's level.
+/// A node's digit of `path`, which is the index of the port upwards among `ports` ports. `path` is the number of the
+/// path's nearest common ancestor, which has the plane digits u_L .. u_1; D-mod-k and S-mod-k use a host's number
+/// instead. Dividing by `divisor`, usually the number of planes at the node's level, makes the node's digit the lowest
+/// digit.
 pub(crate) fn digit(path: u32, divisor: u32, ports: usize) -> usize {
     (path / divisor) as usize % ports
 }
