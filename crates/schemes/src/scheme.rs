@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Info {
     /// Unique name, as in `scheme.transport` or `scheme.routing`.
     pub name: &'static str,
-    /// One sentence that says what the scheme is.
+    /// A description of the scheme in one sentence.
     pub summary: &'static str,
     /// The defining document: paper and section, or RFC.
     pub source: &'static str,

@@ -56,7 +56,7 @@ impl Growth {
 pub struct Parameter {
     /// The parameter's key in the scheme's table.
     pub name: &'static str,
-    /// One sentence that says what the parameter is.
+    /// A description of the parameter in one sentence.
     pub doc: &'static str,
     /// The value if the experiment does not set the parameter. Its variant is the kind of value that the parameter
     /// takes.
@@ -217,7 +217,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Every parameter at its default.
+    /// All parameters with their default values.
     #[must_use]
     pub fn defaults(parameters: &'static [Parameter]) -> Self {
         Self { parameters, values: parameters.iter().map(|parameter| parameter.default).collect() }

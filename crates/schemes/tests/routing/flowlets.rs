@@ -144,7 +144,7 @@ fn probes_of_hula_in_a_fat_tree_are_as_many_as_they_should_be() {
     assert_eq!(simulation.totals().flows_delivered, 300);
 }
 
-/// Two links fail during traffic and come back. For a while the switches do not know of the changes.
+/// Two links fail during traffic and are repaired. For a while the switches do not know of the changes.
 #[test]
 fn flows_survive_failures() {
     for (topology, links, routings) in [

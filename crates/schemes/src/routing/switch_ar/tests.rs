@@ -90,8 +90,8 @@ fn oracle_8_12_a_local_event_locks_the_port() {
 #[test]
 fn notices_by_ports_downwards_or_on_hosts_below_count_for_nothing() {
     let mut leaf = switch(LEAF, false);
-    // Three notices that change no level: about frames to host 1, which is below the leaf; from the leaf's queue
-    // towards host 0; and a notice that arrives at another switch from below.
+    // Three notices that change no level. The first is about frames to host 1, which is below the leaf. The second is
+    // from the leaf's own queue towards host 0. The third arrives at another switch from below.
     forward(&mut leaf, at_ms(1), notice(1, 63, UP[0]), Some(UP[0]));
     forward(&mut leaf, at_ms(1), notice(6, 63, PortId(0)), None);
     let mut middle = switch(NodeId(12), false);
@@ -157,7 +157,7 @@ fn walk(topology: &Topology, switches: &mut [Switch], mut node: NodeId, packet: 
 }
 
 /// Notices from the leaf of host 7 to host 0 cross each of the four roots equally often: chi-square is below the 99.9th
-/// percentile for three degrees of freedom. In the end all up ports on the way have a level.
+/// percentile for three degrees of freedom. Afterwards, every up port on these paths has a level above 0 for host 7.
 #[test]
 fn oracle_8_12_notices_come_by_all_paths() {
     let (topology, tree) = tree();

@@ -58,7 +58,7 @@ pub(crate) struct UpDown<A> {
 }
 
 impl<A> UpDown<A> {
-    /// The forwarder of a node of this tree, with `ascent` as its scheme.
+    /// The forwarder of a node of this tree; `ascent` chooses the ports upwards.
     pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, tree: &Xgft, ascent: A, seed: u64) -> Self {
         Self {
             next_hops: NextHops::new(node, paths),
