@@ -184,7 +184,7 @@ pub enum Make {
         /// Makes the parts.
         build: fn(&Plan<'_>) -> Result<Built, Unfit>,
     },
-    /// Only the flow engine runs the transport. Its paths follow one of these routings, the default first.
+    /// Only the flow engine runs the transport. The paths of flows follow one of these routings, the default first.
     Fluid {
         /// Values of `scheme.routing`.
         routings: &'static [&'static str],

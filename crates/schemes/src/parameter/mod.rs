@@ -234,7 +234,7 @@ impl Settings {
         self.values[place] = value;
     }
 
-    /// A parameter and its value, for every parameter, in the order in which the scheme declares them.
+    /// All parameters with their values, in the order in which the scheme declares them.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, Value)> + '_ {
         self.parameters.iter().zip(self.values.iter().copied())
     }

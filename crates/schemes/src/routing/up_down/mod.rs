@@ -149,8 +149,8 @@ pub(crate) fn tree(topology: &Topology, name: &str) -> Result<Arc<Xgft>, Unfit> 
     }
 }
 
-/// The forwarders of a tree's nodes; `ascent` creates each node's ascent. Hosts with a single link get a forwarder only
-/// if hosts choose paths.
+/// The forwarders of a tree's nodes; `ascent` makes the [`Ascent`] of each node. Hosts with a single link get a
+/// forwarder only if hosts choose paths.
 pub(crate) fn forwarders<A: Ascent + 'static>(
     plan: &Plan<'_>,
     tree: Arc<Xgft>,
