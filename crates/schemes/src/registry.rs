@@ -291,7 +291,7 @@ impl Registry {
         transport.info.view.max(of_routing)
     }
 
-    /// Builds the parts that `plan` asks for; `of_routing` holds the parameters of its routing.
+    /// Builds the transport's parts for `plan`; `of_routing` holds the parameters of the plan's routing.
     ///
     /// # Errors
     /// If the scheme cannot run on the topology, or if the plan asks for streams and the transport carries none.
@@ -328,7 +328,7 @@ impl Registry {
     /// scheme must be able to run on the topology; [`build`](Self::build) checks this.
     ///
     /// # Errors
-    /// If the transport has no fluid model, or has none for its parameters.
+    /// If the transport has no fluid model, or if its fluid model does not support its parameters.
     ///
     /// # Panics
     /// If the transport does not accept the plan's routing.

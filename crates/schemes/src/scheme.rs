@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Info {
     /// Unique name, as in `scheme.transport` or `scheme.routing`.
     pub name: &'static str,
-    /// One sentence that says what the scheme is.
+    /// A description of the scheme in one sentence.
     pub summary: &'static str,
     /// The defining document: paper and section, or RFC.
     pub source: &'static str,
@@ -77,10 +77,10 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The parameters of the congestion points of that name.
+    /// The parameters of the congestion points called `name`, which the scheme `who` needs.
     ///
     /// # Errors
-    /// If the switches have no such congestion points, although `who` needs them.
+    /// If the switches have no such congestion points.
     pub fn congestion_points(&self, name: &str, who: &str) -> Result<&'a Settings, Unfit> {
         match self.congestion_points {
             Some((other, settings)) if other == name => Ok(settings),
@@ -107,8 +107,8 @@ pub struct Built {
     pub mtu: u32,
     /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
-    /// True if hosts must be told when a packet of theirs has [left](raddle_core::Input::Sent) the port. Host ports
-    /// then need queues; the default is [`strict`](crate::queue::strict).
+    /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. Host
+    /// ports then need queues; the default is [`strict`](crate::queue::strict).
     pub hear_of_departures: bool,
 }
 
@@ -184,7 +184,7 @@ pub enum Make {
         /// Makes the parts.
         build: fn(&Plan<'_>) -> Result<Built, Unfit>,
     },
-    /// Only the flow engine runs the transport. Its paths follow one of these routings, the default first.
+    /// Only the flow engine runs the transport. The paths of flows follow one of these routings, the default first.
     Fluid {
         /// Values of `scheme.routing`.
         routings: &'static [&'static str],
@@ -203,8 +203,8 @@ pub struct Hosts {
     pub mtu: u32,
     /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
-    /// True if hosts must be told when a packet of theirs has [left](raddle_core::Input::Sent) the port. Host ports
-    /// then need queues; the default is [`strict`](crate::queue::strict).
+    /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. Host
+    /// ports then need queues; the default is [`strict`](crate::queue::strict).
     pub hear_of_departures: bool,
 }
 

@@ -42,10 +42,10 @@ pub struct Sharing {
 
 /// The source of the links that the flows of a transport use.
 pub enum Ways {
-    /// The routing decides. The function makes the first packet of a flow; `number` is the flow's index among the flows
-    /// of its source, from 0.
+    /// The routing selects the links. The function makes a flow's first packet, which the model can forward; `number`
+    /// is the flow's index among the flows of its source, from 0.
     Routed(fn(&Flow, number: u64) -> Packet),
-    /// The transport decides.
+    /// The transport itself selects the links.
     Own(Split),
 }
 
@@ -77,11 +77,11 @@ pub(crate) fn max_min(topology: &Topology, headroom: f64) -> Box<dyn Fluid> {
 }
 
 impl FluidScheme {
-    /// The fluid model of a transport over switches of `routing`, whose parameters are `of_routing`. A transport that
-    /// chooses its own paths needs no routing.
+    /// The fluid model of `transport` over switches that run `routing` with the parameters `of_routing`. `routing` may
+    /// be `None` if the transport chooses its own paths.
     ///
     /// # Errors
-    /// If the transport has no fluid model, or has none for its parameters.
+    /// If the transport has no fluid model, or if its fluid model does not support its parameters.
     pub(crate) fn new(
         transport: &Transport,
         routing: Option<&Routing>,

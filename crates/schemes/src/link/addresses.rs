@@ -6,15 +6,15 @@ use raddle_topology::{Shape, Topology, Xgft};
 use raddle_wire::Mac;
 use std::sync::Arc;
 
-/// Greatest number of ports per switch for which [`Mac::switch_port`] has bits.
+/// Greatest number of ports per switch that [`Mac::switch_port`] can encode.
 const MOST_PORTS: usize = 1 << 15;
 
-/// Greatest number of switches on one level of a tree, and of nodes in other fabrics, for which [`Mac::switch_port`]
-/// has bits.
+/// Greatest number of switches on one level of a tree that [`Mac::switch_port`] can encode.
 const MOST_OF_A_LEVEL: usize = 1 << 16;
+/// Greatest number of nodes in a fabric other than a tree that [`Mac::switch_port`] can encode.
 const MOST_NODES: usize = 1 << 23;
 
-/// Greatest number of hosts for which [`Mac::host`] has bits.
+/// Greatest number of hosts that [`Mac::host`] can encode.
 const MOST_HOSTS: usize = 1 << 24;
 
 /// The Ethernet addresses of a fabric.
@@ -68,7 +68,7 @@ impl Addresses {
 
     /// The address of a node's port. All ports of a host share one address. In a tree a switch is identified by its
     /// level and its index on that level. In other fabrics a switch is identified by its node number, whose upper bits
-    /// take the place of the level.
+    /// are stored in the field for the level.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a level has at most 2^16 switches, and a node's upper bits are few"

@@ -10,7 +10,7 @@ use std::ops::{RangeFrom, RangeInclusive};
 /// The default decides the kind of [`Value`] in an experiment: `2` is a count, `0.1` a fraction, `Bytes(1_500)` a size.
 /// A field may hold a size as a plain number. An `Option` of a duration or a rate is `None` for 0. Two forms refer to a
 /// declaration elsewhere:
-/// - `mode: Mode;` takes the words of [`choices!`](crate::choices), the first by default;
+/// - `mode: Mode;`, where [`choices!`](crate::choices) declares the words of `Mode`, the first by default;
 /// - `hold: Duration = HOLD;` is a [`Parameter`] that several schemes share.
 ///
 /// The struct gets the constant `LIST`, for [`Info::parameters`](crate::scheme::Info::parameters), the function `of`,
@@ -21,7 +21,7 @@ use std::ops::{RangeFrom, RangeInclusive};
 /// use raddle_schemes::parameter::{Settings, Value};
 ///
 /// raddle_schemes::choices! {
-///     /// Who draws a path.
+///     /// The node that draws a path.
 ///     pub enum At {
 ///         /// Each switch.
 ///         Hop = "hop",
@@ -33,7 +33,7 @@ use std::ops::{RangeFrom, RangeInclusive};
 /// raddle_schemes::parameters! {
 ///     /// The parameters of a scheme.
 ///     pub struct Parameters {
-///         /// who draws a path
+///         /// which node draws a path
 ///         at: At;
 ///         /// number of next hops drawn at random for each packet
 ///         samples: usize = 2, 1..=65_536;
@@ -105,8 +105,8 @@ macro_rules! parameters {
     }};
 }
 
-/// Declares the words of a parameter, the default first: as a new enum, whose variants have words, or with
-/// `choices!(for Type { "word" => value })` for a type that exists.
+/// Declares the words that a parameter can take in an experiment, the default first. The macro either defines a new
+/// enum with one word per variant, or assigns words to an existing type: `choices!(for Type { "word" => value })`.
 #[macro_export]
 macro_rules! choices {
     ($(#[$attribute:meta])* $visibility:vis enum $name:ident {
@@ -140,7 +140,7 @@ pub trait Field: Sized {
     /// A value of the kind that the field holds; for counts, the greatest value that the type can hold.
     const LIKE: Value;
 
-    /// The words of a choice, the default first.
+    /// The allowed words if the field is a choice, the default first; otherwise empty.
     const WORDS: &'static [&'static str] = &[];
 
     /// Converts an experiment's value to the field's type; `None` if the value is of another kind.

@@ -1,6 +1,6 @@
 //! Parameters of schemes. A scheme declares its parameters once, as a typed struct
 //! ([`parameters!`](crate::parameters)). The parser of experiment files, the command `explain` and the checks read the
-//! same declaration as data. They therefore contain no code for particular schemes.
+//! same declaration as data. None of these three contains code for particular schemes.
 
 mod declare;
 #[cfg(test)]
@@ -56,7 +56,7 @@ impl Growth {
 pub struct Parameter {
     /// The parameter's key in the scheme's table.
     pub name: &'static str,
-    /// One sentence that says what the parameter is.
+    /// A description of the parameter in one sentence.
     pub doc: &'static str,
     /// The value if the experiment does not set the parameter. Its variant is the kind of value that the parameter
     /// takes.
@@ -217,7 +217,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Every parameter at its default.
+    /// All parameters with their default values.
     #[must_use]
     pub fn defaults(parameters: &'static [Parameter]) -> Self {
         Self { parameters, values: parameters.iter().map(|parameter| parameter.default).collect() }
@@ -234,7 +234,7 @@ impl Settings {
         self.values[place] = value;
     }
 
-    /// A parameter and its value, for every parameter, in the order in which the scheme declares them.
+    /// All parameters with their values, in the order in which the scheme declares them.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, Value)> + '_ {
         self.parameters.iter().zip(self.values.iter().copied())
     }

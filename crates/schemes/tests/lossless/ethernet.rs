@@ -230,7 +230,7 @@ impl Host for Scripted {
     }
 }
 
-/// Wraps the host of one node in a script.
+/// Makes node `host` also send the packets of `script`, each at its time.
 pub(crate) fn scripted(host: u32, script: Vec<(Time, Packet)>) -> impl FnMut(NodeId, Parts) -> Parts {
     let mut script = Some(VecDeque::from(script));
     move |id, mut node| {

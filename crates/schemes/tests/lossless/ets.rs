@@ -26,7 +26,7 @@ impl Observer for ByPriority {
     }
 }
 
-/// One switch. Each host sends to the last host, each with its own priority.
+/// A switch whose last host receives from all other hosts. Each sender has its own priority.
 struct Port(Simulation<ByPriority>);
 
 impl Port {

@@ -51,7 +51,8 @@ impl Observer for FirstPauses {
     }
 }
 
-/// Fig. 2: a host accepts a fifth of the load that three senders offer, and a cold flow goes to another host.
+/// Fig. 2: three senders at line rate overload a host that receives at only a fifth of the link rate. A cold flow goes
+/// to a host that is not overloaded.
 #[test]
 fn oracle_8_3_saturation_tree() {
     let size = XgftSize::k_ary_n_tree(2, 3);

@@ -17,7 +17,7 @@ use raddle_testkit::{link, ns, us};
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{Builder, Shape, Topology, XgftSize};
 
-/// The greatest headroom of any link, which `buffer` needs above `xoff`.
+/// The greatest headroom of any link, in bytes: `buffer` must be greater than `xoff` by at least this number.
 fn headroom(topology: &Topology) -> u64 {
     let of = |(id, link): (LinkId, &raddle_topology::Link)| {
         let back = topology.link(topology.reverse(id)).expect("links go both ways");
@@ -198,8 +198,8 @@ fn a_ring_deadlocks_and_the_watchdog_names_it() {
     assert_lossless(&simulation, 85_000 + 8_529, "a ring");
 }
 
-/// If each flow crosses only one link of the ring, links cannot wait for each other in a cycle, whichever hosts stop.
-/// In a tree, links never wait in a cycle.
+/// If each flow crosses only one link of the ring, links cannot wait for each other in a cycle, even if hosts stop
+/// their senders. In a tree, links never wait in a cycle.
 #[test]
 fn the_watchdog_is_silent_where_something_may_yet_go() {
     let stopped = |host| (0..40).map(|i| (us(50 + 1_000 * i), pause(host, 0xFFFF))).collect::<Vec<_>>();

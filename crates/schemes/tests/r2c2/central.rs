@@ -33,7 +33,7 @@ fn central(
     rack_of(topology, node, params.r2c2.hop_bits, flows, None, config)
 }
 
-/// The rate limits of all flows of a rack, by flow handle.
+/// The rate limits of all flows of a rack in bit/s, sorted by flow handle.
 fn limits(rack: &Rack<CentralNode>) -> Vec<(u32, f64)> {
     let of = |node: &Arc<std::sync::Mutex<CentralNode>>| -> Vec<_> {
         node.lock().expect("no panic").limits().collect()
@@ -138,7 +138,7 @@ fn bytes_of_an_event(topology: &Arc<Topology>, flows: u32) -> (u64, u64) {
     for id in 0..nodes * flows {
         let src = id % nodes;
         let mut flow = flow(id, src, (src + 1) % nodes, LONG, Time::ZERO);
-        flow.app_rate = Some(Rate::from_bps(1_000_000)); // little data traffic
+        flow.app_rate = Some(Rate::from_bps(1_000_000)); // keeps data traffic low
         base.push(flow);
     }
     let mut more = base.clone();
@@ -233,7 +233,7 @@ fn after_a_link_dies_rates_are_those_of_the_fabric_that_is_left() {
     assert_eq!(limits(&central), told);
 }
 
-/// The outputs of a node, until it has none left.
+/// All outputs of a node at `now`, except requests to be woken later.
 fn said(node: &mut CentralNode, now: Time) -> Vec<Output> {
     let up = raddle_core::PortState::idle(Rate::from_gbps(10)).busy_until(now);
     let ports = [up; 4];

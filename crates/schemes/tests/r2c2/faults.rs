@@ -30,7 +30,7 @@ struct Kinds {
     corruption: bool,
 }
 
-/// A time during which links are down, and the delay until nodes learn of its beginning and its end.
+/// An outage of links. Nodes learn of a link's failure and of its repair after `discovery_us`.
 #[derive(Debug, Clone)]
 struct Outage {
     links: Vec<LinkId>,
@@ -287,7 +287,7 @@ fn busy(outages: Vec<Outage>, corruption: f64, params: Params) -> Schedule {
     Schedule { topology, params, flows, outages, errors, limit_packets: None }
 }
 
-/// Parameters without digests.
+/// Parameters that turn digests off, so that nodes learn of flows only from broadcasts.
 fn told_only() -> Params {
     Params { digest_period: Duration::ZERO, rho: Duration::from_us(100), ..Params::default() }
 }

@@ -41,7 +41,8 @@ fn assert_all_arrived(topology: &Topology, rack: &Rack, flows: &[Flow]) -> u64 {
         }
     }
     assert_eq!((opened.len(), delivered.len(), closed.len()), (flows.len(), flows.len(), flows.len()));
-    // A packet carries the same bytes in each transmission, and all packets together are the flow.
+    // A packet carries the same number of bytes in each transmission, and the sizes of a flow's packets add up to the
+    // flow's size.
     let mut packets: BTreeMap<FlowKey, BTreeMap<u32, (u64, u32)>> = BTreeMap::new();
     for (_, link, packet) in &heard.sent {
         let Header::R2c2Data(data) = &packet.header else { continue };

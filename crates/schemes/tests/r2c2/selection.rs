@@ -250,8 +250,8 @@ fn halves_that_have_chosen_on_their_own_agree_when_they_meet_again() {
     assert!(rate(&after) < 1e9, "on a single link again");
 }
 
-/// Runs these seeds and asserts that nodes agree at the end of each run. Returns the number of lost packets for each
-/// reason.
+/// Runs one simulation per seed and asserts that nodes agree at the end of each run. Returns the number of lost packets
+/// for each reason.
 fn recover(seeds: std::ops::Range<u64>, is_lossy: bool) -> BTreeMap<String, u64> {
     let mut lost = BTreeMap::new();
     let mut detours = 0;

@@ -26,7 +26,8 @@ fn elephants() -> Vec<raddle_core::Flow> {
     (0..).zip(pairs).map(|(n, (src, dst))| flow(n, src, dst, 3_000_000, ns(u64::from(n) * 400_000))).collect()
 }
 
-/// The cores that packets from host `src` crossed, either those with or those without payload.
+/// The cores that packets from host `src` crossed. Counts packets with payload if `with_payload` is true, and otherwise
+/// packets without payload.
 fn cores(heard: &Heard, src: u32, with_payload: bool) -> BTreeSet<NodeId> {
     let is_one = |seen: &&crate::clos::Seen| {
         seen.packet.src() == NodeId(src)

@@ -21,9 +21,11 @@ use std::sync::Arc;
 /// switch.
 pub(crate) const TESTBED: ClosSize = ClosSize { pods: 2, edges: 2, aggregations: 2, cores: 2, hosts: 2 };
 
-/// The testbed's switches, in the order of their node numbers.
+/// The testbed's edge switches, in order of node number.
 pub(crate) const TORS: [NodeId; 4] = [NodeId(8), NodeId(9), NodeId(10), NodeId(11)];
+/// The testbed's aggregation switches, in order of node number.
 pub(crate) const AGGREGATIONS: [NodeId; 4] = [NodeId(12), NodeId(13), NodeId(14), NodeId(15)];
+/// The testbed's cores, in order of node number.
 pub(crate) const CORES: [NodeId; 4] = [NodeId(16), NodeId(17), NodeId(18), NodeId(19)];
 
 /// A fabric with 10 Gb/s and 2 us per link and Ethernet framing. A round trip between pods takes 31.8 us
@@ -71,7 +73,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// True if the packet has the tag of a response (if `response` is true) or of an Exp-request (otherwise).
+    /// True if the packet is tagged as an Exp-response, or, if `response` is false, as an Exp-request.
     pub(crate) fn is_tagged(&self, response: bool) -> bool {
         matches!(&self.packet.header, Header::Exp(tagged) if tagged.tag.is_response == response)
     }

@@ -107,7 +107,7 @@ fn oracle_11_5_a_connection_between_pods() {
     assert_times(&ran.arrivals(src, |seen| seen.is_tagged(false)), &[11.0]);
     assert_times(&up[1..2], &[13.0]);
 
-    // One additional frame in each direction, over four links between switches.
+    // Each direction of the connection has one Exp-response, which crosses four links between switches.
     assert_eq!(ran.responses().len(), 2 * 4);
     assert_eq!(ran.counts(), ([2, 2, 2], [2, 2]));
     assert_eq!(ran.counters.fallbacks.get(), 0, "no packet came while an answer was out");

@@ -27,7 +27,7 @@ struct Heard {
     overlays: u64,
     /// Number of probes.
     probes: u64,
-    /// Number of packets of both kinds that crossed a host's link.
+    /// Number of probes, and of packets with an overlay header, that crossed a host's link.
     told_hosts: u64,
     drops: BTreeMap<&'static str, u64>,
 }
@@ -144,7 +144,7 @@ fn probes_of_hula_in_a_fat_tree_are_as_many_as_they_should_be() {
     assert_eq!(simulation.totals().flows_delivered, 300);
 }
 
-/// Two links fail during traffic and come back. For a while the switches do not know of the changes.
+/// Two links fail during traffic and are repaired. For a while the switches do not know of the changes.
 #[test]
 fn flows_survive_failures() {
     for (topology, links, routings) in [

@@ -122,8 +122,8 @@ fn receivers_hide_reordering_from_tcp() {
     }
 }
 
-/// Two links fail during traffic and come back: one between an aggregation switch and a core, one between an edge and
-/// an aggregation switch. For a while the senders do not know of the changes.
+/// Two links fail during traffic and are repaired: one between an aggregation switch and a core, one between an edge
+/// and an aggregation switch. For a while the senders do not know of the changes.
 #[test]
 fn flows_survive_failures() {
     let topology = fat_tree();

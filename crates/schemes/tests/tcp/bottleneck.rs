@@ -15,8 +15,8 @@ const LINE_RATE: Rate = Rate::from_gbps(10);
 
 /// Pairs of hosts with one shared link between them. The round trip is 60 us plus the store-and-forward delays of a
 /// packet and an acknowledgement, so that the bandwidth-delay product is about 52 packets. Host links are faster than
-/// the shared link. With equal rates, one flow's packets would always arrive just as a place in the full queue becomes
-/// free, and other flows would starve (phase effects).
+/// the shared link. With equal rates, one flow's packets would always arrive just after the full queue has sent a
+/// packet, and other flows would starve (phase effects).
 struct Dumbbell {
     hosts: Hosts,
     ends: Vec<NodeId>,
@@ -31,8 +31,8 @@ impl Dumbbell {
         Self { hosts: Hosts { transport, settings: Vec::new(), topology, queue: Some(queue), mark }, ends }
     }
 
-    /// One long flow per pair. The n-th flow starts about 50 n us after the first flow, and no two flows have the same
-    /// phase.
+    /// One long flow per pair. Each flow starts 50.17 us after the previous one, so that the packets of different flows
+    /// are not in phase.
     fn flows(&self) -> Vec<Flow> {
         let pairs = self.ends.len() / 2;
         let late = |n: usize| Duration::from_ns(50_170 * n as u64);

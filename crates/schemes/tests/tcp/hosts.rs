@@ -30,8 +30,9 @@ pub(crate) struct Hosts {
     /// Parameters with values other than their defaults.
     pub(crate) settings: Vec<(&'static str, Value)>,
     pub(crate) topology: Arc<Topology>,
-    /// Queue limit of each port in packets, and the number of packets above which the port marks.
+    /// Queue limit of each port, in packets.
     pub(crate) queue: Option<usize>,
+    /// Number of queued packets above which a port sets ECN marks.
     pub(crate) mark: Option<usize>,
 }
 

@@ -40,8 +40,9 @@ pub(crate) struct Ets {
     backlogged: u16,
     /// For each traffic class, the number of bytes that the class may still send in its turn.
     deficits: [u64; COUNT],
-    /// The traffic class whose turn it is, and whether it already has this turn's quantum.
+    /// The traffic class whose turn it is.
     turn: usize,
+    /// True if this traffic class already has this turn's quantum.
     granted: bool,
     joined: u64,
     bytes: u64,

@@ -62,7 +62,8 @@ impl World {
         up: impl Fn(PortId) -> bool,
     ) -> Vec<Ascent> {
         let ClosSize { edges, aggregations, cores, hosts, .. } = self.size;
-        // Ports downwards, from the host's position.
+        // The ports of the path down: from the aggregation switch to the host's edge switch, and from the core to the
+        // host's pod.
         let to_edge = PortId::of((to.0 / hosts % edges) as usize);
         let to_pod = PortId::of((to.0 / (hosts * edges)) as usize);
         let uplinks = |first: u32, count: u32| (first..first + count).map(|port| PortId::of(port as usize));
@@ -127,9 +128,11 @@ mod tests {
     use raddle_wire::tcp::Segment;
 
     const PODS: ClosSize = ClosSize { pods: 2, edges: 2, aggregations: 2, cores: 2, hosts: 2 };
-    /// The first edge switch. After it: the aggregation switches and the cores, in the order of their node numbers.
+    /// The first edge switch.
     const EDGE: NodeId = NodeId(8);
+    /// The aggregation switches, in order of node number.
     const AGGREGATIONS: [NodeId; 4] = [NodeId(12), NodeId(13), NodeId(14), NodeId(15)];
+    /// The cores, in order of node number.
     const CORES: [NodeId; 4] = [NodeId(16), NodeId(17), NodeId(18), NodeId(19)];
 
     /// The testbed with the given load on each given link. One level of load is 31,250 bytes.

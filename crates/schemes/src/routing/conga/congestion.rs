@@ -35,7 +35,7 @@ impl Metric {
 /// State for the choice of the next metric to feed back to a leaf. A set of uplinks has one bit per uplink.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
-    /// Uplinks of that leaf with a recorded metric. Some of these metrics can already be too old.
+    /// Uplinks of the leaf for which a metric is recorded. Some of these metrics can already be too old.
     seen: u16,
     /// The members of `seen` whose metric has changed since the last feedback about the uplink.
     changed: u16,

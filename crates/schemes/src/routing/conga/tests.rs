@@ -117,8 +117,8 @@ fn spines_mark_nothing_if_told_so() {
     assert_eq!(overlay(&sent).congestion(), 1, "the leaf's 40,000 alone");
 }
 
-/// specifications/expeditus.md §6.3: a packet in the reverse direction returns the congestion that a packet met. Hosts
-/// never see the overlay header.
+/// specifications/expeditus.md §6.3: the congestion that a packet met returns in the header of a packet of the reverse
+/// direction. Hosts never see the overlay header.
 #[test]
 fn oracle_6_3_feedback_returns() {
     let fabric = conga();

@@ -18,9 +18,9 @@ fn oracle_8_2_paths_of_figure_5() {
     let mut fabric = fabric(2, 3);
     let mut path =
         |dst| fabric.switches(&mut frame(0, dst, 1, 0)).iter().map(|node| node.0).collect::<Vec<_>>();
-    // Host 6: the parents 0 and 1 on the way up lead to the third root, then the ports 1, 1 and 0 lead down.
+    // The path to host 6 goes up by the parents 0 and 1 to the third root, and down by the ports 1, 1 and 0.
     assert_eq!(path(6), [8, 12, 18, 14, 11]);
-    // Host 7: the parents 1 and 1 on the way up. Host 4: the parents 0 and 0.
+    // The path to host 7 goes up by the parents 1 and 1, the path to host 4 by the parents 0 and 0.
     assert_eq!(path(7), [8, 13, 19, 15, 11]);
     assert_eq!(path(4), [8, 12, 16, 14, 10]);
     assert_eq!(path(1), [8]);
@@ -72,8 +72,8 @@ fn oracle_8_2_shifts_meet_on_no_link() {
     }
 }
 
-/// In a slimmed tree the two divisors differ. The tree has hosts 0 to 15 in its first half, leaves with four hosts
-/// each, and two parents per leaf.
+/// In a slimmed tree the two divisors differ. Each leaf has four hosts and two parents, and hosts 0 to 15 are in the
+/// first half of the tree.
 #[test]
 fn the_divisor_is_a_choice_in_slimmed_trees() {
     let size = XgftSize { children: vec![4, 4, 2], parents: vec![1, 2, 2] };
@@ -83,8 +83,8 @@ fn the_divisor_is_a_choice_in_slimmed_trees() {
         let first = fabric.tree.nodes_of(3).start;
         (16..32).map(|dst| fabric.top(frame(0, dst, 1, 0)).0 - first).collect::<Vec<_>>()
     };
-    // The root's number is u_2 + 2 u_3. For destination d, u_2 = d mod 2 at the leaf. Above the leaf, u_3 is d / 2 mod
-    // 2 with the divisor `parents`, and d / 4 mod 2 with `children`.
+    // A leaf selects its parent u_2 = d mod 2 for destination d. That parent selects the root: u_3 = d / 2 mod 2 with
+    // the divisor `parents`, and u_3 = d / 4 mod 2 with `children`. The root's number is u_2 + 2 u_3.
     assert_eq!(roots("parents"), [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]);
     assert_eq!(roots("children"), [0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3]);
     let full = XgftSize::k_ary_n_tree(3, 3);

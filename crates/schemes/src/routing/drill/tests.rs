@@ -44,7 +44,8 @@ fn oracle_the_shortest_queue_is_remembered() {
 }
 
 /// Two of four queues are sampled, without memory. The shortest queue is chosen when it is drawn, in 3 of 6 pairs. The
-/// second shortest is chosen when it is drawn without the shortest, in 2 pairs; the third in 1; the longest never.
+/// second shortest is chosen when it is drawn without the shortest, in 2 pairs. The third shortest is chosen in 1 pair,
+/// and the longest never.
 #[test]
 fn oracle_two_different_queues_are_sampled() {
     let (mut component, mut random) = (component(4), Stream::new(1, 0, "test"));

@@ -37,7 +37,8 @@ impl AuthsimTor {
         self.0.send(now, packet, port, ports)
     }
 
-    /// Adds a tag to a packet that opens a connection, if the protocol tags such a packet.
+    /// Adds a tag to a SYN or SYN-ACK. Between pods, a SYN carries this switch's loads, and a pinned SYN-ACK collects
+    /// loads on its way. Within a pod, only the SYN-ACK carries loads.
     fn write_loads(
         &mut self,
         now: Time,

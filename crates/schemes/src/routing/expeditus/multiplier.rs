@@ -22,7 +22,7 @@ choices! {
     pub(crate) enum Scaling {
         /// [`Literal`](Self::Literal) for whole multipliers, [`Prescale`](Self::Prescale) for all others.
         Auto = "auto",
-        /// Multiplies the rounded load of few bits, and rounds the product down.
+        /// Multiplies the load after it was rounded to a few bits, and rounds the product down.
         Literal = "literal",
         /// Multiplies the register's value before rounding.
         Prescale = "prescale",

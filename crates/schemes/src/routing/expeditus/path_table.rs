@@ -17,8 +17,8 @@ choices! {
     pub(crate) enum Clock {
         /// An entry expires when it has been idle for more than the timeout, to the picosecond.
         Exact = "exact",
-        /// An age bit decides (CONGA §3.4): each tick of a timer with this period sets the bit, and packets clear it.
-        /// The entry expires at the second tick, which is after one to two timeouts of idleness.
+        /// An age bit decides (CONGA §3.4): each tick of a timer, whose period is the timeout, sets the bit, and
+        /// packets clear the bit. The entry expires at the second tick, which is after one to two timeouts of idleness.
         AgeBit = "age_bit",
     }
 }
@@ -58,8 +58,9 @@ pub(crate) struct PathTable {
     entries: FxHashMap<u64, Entry>,
     /// Greatest number of entries.
     capacity: usize,
-    /// The next sweep removes expired entries when the table has `sweep_at` entries, but not before `sweep_from`.
+    /// Number of entries at which the next sweep removes expired entries.
     sweep_at: usize,
+    /// Earliest time of the next sweep.
     sweep_from: Time,
     timeout: Duration,
     clock: Clock,

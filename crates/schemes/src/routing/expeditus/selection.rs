@@ -111,7 +111,8 @@ mod tests {
         assert_eq!(by_hash, seen);
     }
 
-    /// §5.1 and the second half of oracle §11.2 S9: an unusable uplink never wins, however full the other uplinks are.
+    /// §5.1 and the second half of oracle §11.2 S9: an unusable uplink never wins, even if the other uplinks have the
+    /// greatest load.
     #[test]
     fn oracle_s9_unusable_ports_are_never_selected() {
         let usable = |told: [u8; 2], measured: [u8; 2], alive: &dyn Fn(usize) -> bool| {

@@ -24,7 +24,7 @@ pub(super) struct Switch {
     hosts_per_tor: u32,
     pub(super) best: BestHops,
     pub(super) utilisation: Utilisation,
-    /// The first port to a switch below.
+    /// The first port to another switch: to a switch below, or, at an edge switch, to a switch above.
     below: u16,
     /// The first port to a switch above.
     above: u16,
@@ -46,12 +46,12 @@ struct Clock {
     patience: Duration,
     /// [`Time::NEVER`] while the switch does not probe.
     due: Time,
-    /// Time of the last packet.
+    /// Time at which the switch last forwarded a packet.
     passed: Time,
 }
 
 impl Clock {
-    /// Notes a packet. Returns true if the switch starts to probe.
+    /// Records that the switch forwards a packet. Returns true if the switch starts to probe.
     fn pass(&mut self, now: Time) -> bool {
         self.passed = now;
         let begins = self.due == Time::NEVER;

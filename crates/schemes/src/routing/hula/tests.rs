@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 const RATE: Rate = Rate::from_gbps(10);
 const PORTS: Ports<'_> = Ports(&[PortState::idle(RATE); 4]);
-/// The first edge switch of the first pod, and of the second pod.
+/// The first edge switch of the first pod.
 const A: NodeId = NodeId(16);
+/// The first edge switch of the second pod.
 const B: NodeId = NodeId(18);
 
 fn us(us: u64) -> Time {
@@ -114,10 +115,10 @@ impl Net {
     }
 }
 
-/// HULA §3.2: probes go up and then down, never up again. Each edge switch's probe passes 2 links to aggregation
-/// switches. From each of these it passes 1 link to the other edge switch and 2 links to cores. From each of the 4
-/// cores it passes 3 links to other pods, and from each of those 12 arrivals 2 links to edge switches. The sum is 44
-/// links.
+/// HULA §3.2: probes go up and then down, never up again. An edge switch sends a probe over 2 links to aggregation
+/// switches. Each of these sends the probe over 1 link to the other edge switch and over 2 links to cores. Each of the
+/// 4 cores sends the probe over 3 links to other pods. Each of the 12 copies that arrive there crosses 2 links to edge
+/// switches. The sum is 2 + 6 + 12 + 24 = 44 links.
 #[test]
 fn oracle_6_5_probes_reach_every_edge_switch() {
     let mut net = Net::new();

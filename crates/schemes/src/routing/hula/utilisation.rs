@@ -47,7 +47,7 @@ impl Utilisation {
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn of(&self, now: Time, port: PortId, rate: Rate) -> u8 {
         let full = rate.as_bps_f64() * self.tau.as_secs_f64() / 8.0;
-        // A cast from a float saturates. A link with rate zero counts as full as soon as it has carried anything.
+        // A cast from a float saturates. A link with rate zero counts as full once a packet was counted.
         (self.estimates[port.index()].bytes(now, self.tau) / full * 255.0) as u8
     }
 }

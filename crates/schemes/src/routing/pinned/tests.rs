@@ -108,7 +108,7 @@ fn packets_without_a_path_are_dropped() {
     let mut node = Pinned::new(NodeId(1), &paths);
     let idle = backlogs(&[0, 0]);
     let mut verdict = |mut packet: Packet| node.forward(Time::ZERO, &mut packet, None, &Ports(&idle));
-    // From 0 to 3, path 0 corrects digit 1 first, through server 2; path 1 goes through server 1.
+    // From server 0 to server 3, path 0 corrects digit 1 first and passes server 2, and path 1 passes server 1.
     assert_eq!(verdict(data(0, 3, 1)), Verdict::Forward(PortId(1)));
     let lost = Verdict::Drop(DropReason::NoRoute);
     assert_eq!(verdict(data(0, 3, 0)), lost, "elsewhere");

@@ -69,11 +69,11 @@ parameters! {
         timer: Duration = Duration::from_ms(250), Duration::from_ps(1)..=Duration::from_ms(60_000);
         /// drop a notice if another port for the frame is not congested
         absorb: bool = false;
-        // §VII: the binary split, 1, is the scheme's own.
+        // §VII: the paper's scheme moves all frames of a destination together (a binary split), which is the value 1.
         /// share of a port's frames to a destination that a notice moves to another port; 1 moves all of them
         moved: f64 = 1.0, 0.001..=1.0;
         // §V-A1: sources cannot tell whether a notice was used.
-        /// drop a notice that made frames change their port, so that hosts see only notices that steered nothing
+        /// drop a notice that made frames change their port, so that hosts see only notices that moved no frames
         keep_used: bool = false;
         hold: Duration = HOLD;
     }

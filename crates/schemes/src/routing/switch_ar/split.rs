@@ -14,8 +14,8 @@ const WHOLE: i32 = 1 << 16;
 /// The splits of one switch.
 #[derive(Debug, Clone)]
 pub(super) struct Split {
-    /// One row per destination, with one entry per up port. Before the first notice about a destination all its weights
-    /// are 0, and its frames take D-mod-k's port.
+    /// One row per destination, with one entry per up port. Before the first notice about a destination, all weights in
+    /// its row are 0, and frames for the destination take D-mod-k's port.
     entries: Box<[Entry]>,
     ups: usize,
     /// The share of a port's weight that a notice moves, times [`WHOLE`].
@@ -25,7 +25,8 @@ pub(super) struct Split {
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     weight: i32,
-    /// How far the port is behind its weight. The port with the greatest credit takes the next frame.
+    /// Grows by the port's weight with each frame for the destination, and shrinks by [`WHOLE`] when the port takes a
+    /// frame. The port with the greatest credit takes the next frame.
     credit: i32,
 }
 
@@ -45,7 +46,7 @@ impl Split {
         if row.iter().all(|entry| entry.weight == 0) {
             row[first].weight = WHOLE;
         }
-        // At least 1, so that a port that always congests is left in the end.
+        // At least 1, so that the weight of a permanently congested port reaches 0.
         let weight = i64::from(row[from].weight);
         let moved = (weight * self.moved / i64::from(WHOLE)).max(weight.min(1)) as i32;
         row[from].weight -= moved;
@@ -91,7 +92,7 @@ mod tests {
         let mut split = Split::new(8, 2, 0.2);
         split.shift(D, 1, 1, 0);
         assert_eq!(taken(&mut split, 10), [2, 8]);
-        // The second notice moves a fifth of what is left: 36 of 100 have left.
+        // The second notice moves a fifth of the remaining 80%, so that 36% of the frames have moved.
         split.shift(D, 1, 1, 0);
         let [moved, left] = taken(&mut split, 1_000);
         assert!(moved.abs_diff(360) <= 1 && moved + left == 1_000, "{moved}");

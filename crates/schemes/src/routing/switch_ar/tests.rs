@@ -90,8 +90,8 @@ fn oracle_8_12_a_local_event_locks_the_port() {
 #[test]
 fn notices_by_ports_downwards_or_on_hosts_below_count_for_nothing() {
     let mut leaf = switch(LEAF, false);
-    // Three notices that change no level: about frames to host 1, which is below the leaf; from the leaf's queue
-    // towards host 0; and a notice that arrives at another switch from below.
+    // Three notices that change no level. The first is about frames to host 1, which is below the leaf. The second is
+    // from the leaf's own queue towards host 0. The third arrives at another switch from below.
     forward(&mut leaf, at_ms(1), notice(1, 63, UP[0]), Some(UP[0]));
     forward(&mut leaf, at_ms(1), notice(6, 63, PortId(0)), None);
     let mut middle = switch(NodeId(12), false);
@@ -136,8 +136,8 @@ fn a_notice_moves_a_fifth_of_the_frames_if_told_so() {
     assert_eq!(moved(), 2);
 }
 
-/// Sends a packet through the switches, starting at `node`, and tells each switch its ingress port. Returns the nodes
-/// that the packet visits.
+/// Forwards a packet from switch to switch, starting at `node`. Each later switch knows the packet's ingress port.
+/// Returns the nodes that the packet visits.
 fn walk(topology: &Topology, switches: &mut [Switch], mut node: NodeId, packet: &Packet) -> Vec<NodeId> {
     let mut arrival = None;
     let mut path = vec![node];
@@ -157,7 +157,7 @@ fn walk(topology: &Topology, switches: &mut [Switch], mut node: NodeId, packet: 
 }
 
 /// Notices from the leaf of host 7 to host 0 cross each of the four roots equally often: chi-square is below the 99.9th
-/// percentile for three degrees of freedom. In the end all up ports on the way have a level.
+/// percentile for three degrees of freedom. Afterwards, every up port on these paths has a level above 0 for host 7.
 #[test]
 fn oracle_8_12_notices_come_by_all_paths() {
     let (topology, tree) = tree();
@@ -178,7 +178,7 @@ fn oracle_8_12_notices_come_by_all_paths() {
     }
 }
 
-/// Without congestion, frames take the same path as with D-mod-k: oracle 8.2.
+/// Oracle 8.2: without congestion, frames take the same path as with D-mod-k.
 #[test]
 fn oracle_8_2_without_congestion_frames_take_d_mod_k() {
     let (topology, tree) = tree();
@@ -191,7 +191,7 @@ fn oracle_8_2_without_congestion_frames_take_d_mod_k() {
     }
 }
 
-/// If one of two up ports has failed, frames take the other port, whatever its level.
+/// If one of two up ports has failed, frames take the other port, even if it is congested.
 #[test]
 fn known_failures_are_avoided() {
     let (topology, _) = tree();

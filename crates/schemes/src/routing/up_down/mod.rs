@@ -58,7 +58,7 @@ pub(crate) struct UpDown<A> {
 }
 
 impl<A> UpDown<A> {
-    /// The forwarder of a node of this tree, with `ascent` as its scheme.
+    /// The forwarder of a node of this tree; `ascent` chooses the ports upwards.
     pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, tree: &Xgft, ascent: A, seed: u64) -> Self {
         Self {
             next_hops: NextHops::new(node, paths),
@@ -149,8 +149,8 @@ pub(crate) fn tree(topology: &Topology, name: &str) -> Result<Arc<Xgft>, Unfit> 
     }
 }
 
-/// The forwarders of a tree's nodes; `ascent` creates each node's ascent. Hosts with a single link get a forwarder only
-/// if hosts choose paths.
+/// The forwarders of a tree's nodes; `ascent` makes the [`Ascent`] of each node. Hosts with a single link get a
+/// forwarder only if hosts choose paths.
 pub(crate) fn forwarders<A: Ascent + 'static>(
     plan: &Plan<'_>,
     tree: Arc<Xgft>,
@@ -166,8 +166,10 @@ pub(crate) fn forwarders<A: Ascent + 'static>(
     })
 }
 
-/// The digit of a path at a node. `path` is the number of the nearest common ancestor on the path, which has the plane
-/// digits u_L .. u_1. `divisor` is the number of planes at the node's level.
+/// A node's digit of `path`, which is the index of the port upwards among `ports` ports. `path` is the number of the
+/// path's nearest common ancestor, which has the plane digits u_L .. u_1; D-mod-k and S-mod-k use a host's number
+/// instead. Dividing by `divisor`, usually the number of planes at the node's level, makes the node's digit the lowest
+/// digit.
 pub(crate) fn digit(path: u32, divisor: u32, ports: usize) -> usize {
     (path / divisor) as usize % ports
 }

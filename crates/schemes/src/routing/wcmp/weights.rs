@@ -22,8 +22,8 @@ pub(super) fn fit(capacities: &[u128], table: usize) -> Vec<usize> {
     let mut entries = vec![1; capacities.len()];
     let mut best = (oversubscription(&entries, &shares), entries.clone());
     for _ in entries.len()..table {
-        // The total number of entries after growth is the same whichever member grows, so the comparison omits the
-        // total.
+        // The total number of entries after growth does not depend on the member that grows, so the comparison omits
+        // the total.
         let load = |i: &usize| (entries[*i] + 1) as f64 / shares[*i];
         let member = (0..entries.len()).min_by(|a, b| load(a).total_cmp(&load(b))).expect("a member");
         entries[member] += 1;

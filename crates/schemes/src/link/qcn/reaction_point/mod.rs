@@ -29,8 +29,9 @@ pub(crate) struct ReactionPoint {
 #[derive(Debug, Clone)]
 struct Limit {
     pace: RecoveringRate,
-    /// Number of byte cycles and of time cycles since the last notice.
+    /// Number of byte cycles since the last notice.
     byte_stage: u32,
+    /// Number of time cycles since the last notice.
     time_stage: u32,
     /// Bytes until the byte cycle ends, which happens when this value is negative.
     bytes_left: i64,

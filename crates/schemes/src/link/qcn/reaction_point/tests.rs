@@ -208,8 +208,8 @@ fn a_limiter_of_an_empty_queue_is_done_some_time() {
         point.fire(point.timer());
         cycles += 1;
     }
-    // The rate is at first 7/8 of the line rate below the line rate. After 14 halvings, the difference is less than
-    // 0.0001 of the line rate.
+    // The rate starts at 1/8 of the line rate, and each cycle halves the distance to the line rate. After 14 cycles the
+    // distance is less than 0.0001 of the line rate.
     assert_eq!((cycles, point.timer()), (14, Time::NEVER));
 }
 
