@@ -70,8 +70,8 @@ impl Births {
         Self { process, load, frame, tick, ticks: 0, begin, midway, left: 0, stream }
     }
 
-    /// The birth of the first frame of the next burst, and the number of its frames. In processes other than on/off,
-    /// each frame is a burst. The rest of the present burst is skipped.
+    /// Returns the birth time of the first frame of the next burst, and the number of frames in that burst. In
+    /// processes other than on/off, each frame is a burst. The rest of the present burst is skipped.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn next_burst(&mut self) -> (Time, u64) {
         self.ticks += self.left;

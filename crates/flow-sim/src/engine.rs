@@ -15,8 +15,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Splits a flow over links. The function gets the flow and the number of flows that cross each link slot now. It fills
-/// the row with the links that the flow's packets cross, and how often a packet crosses each link on average. It is
-/// called once per flow, in order of start, with an empty row.
+/// the row with the links that the flow's packets cross, each with the mean number of times that a packet crosses the
+/// link. The function is called once per flow, in order of start, with an empty row.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
 /// Costs of packets, which are not simulated individually, and the time limit.

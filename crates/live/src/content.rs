@@ -1,9 +1,9 @@
 //! The content of flows. Packets only count their bytes. A runtime keeps the bytes here, at a flow's source
 //! ([`Outbound`]) and at its destination ([`Inbound`]).
 //!
-//! Each header says which bytes of which flow its packet holds ([`FlowRange`](raddle_wire::FlowRange)), by byte
-//! position or by packet number. Reports of hosts say when the source no longer needs bytes
-//! ([`Acked`](raddle_core::Report::Acked)), and which bytes the application at the destination may read
+//! Each header gives the flow and the range of bytes that its packet holds ([`FlowRange`](raddle_wire::FlowRange)), by
+//! byte position or by packet number. Hosts report the bytes that the source no longer needs
+//! ([`Acked`](raddle_core::Report::Acked)), and the bytes that the application at the destination may read
 //! ([`InOrder`](raddle_core::Report::InOrder)). So this module does not depend on how a transport reorders packets.
 //!
 //! Cost: one copy of a packet's payload at the source, two at the destination, and one tree entry per received
@@ -107,9 +107,9 @@ impl Numbered {
 pub(crate) struct Inbound {
     /// Bytes that the application may read but has not read.
     ready: Vec<u8>,
-    /// Number of the flow's bytes that the application may read or has read. `packets` is the number of packets with
-    /// these bytes, if the flow's packets are numbered.
+    /// Number of the flow's bytes that the application may read or has read.
     to: u64,
+    /// Number of packets with these bytes, if the flow's packets are numbered.
     packets: u64,
     /// Pieces that have arrived out of order, keyed by the offset of their first byte or by packet number.
     early: BTreeMap<u64, Vec<u8>>,

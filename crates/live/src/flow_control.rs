@@ -124,8 +124,7 @@ pub(crate) trait ControlLinks: Serve {
         }
     }
 
-    /// If `told` is a packet of flow control, sends the packet to the neighbour. Schedules the next wake-up of flow
-    /// control.
+    /// Sends the flow control packet `told`, if any, to the neighbour. Schedules the next wake-up of flow control.
     fn tell(&mut self, node: &mut Node<Self>, link: LinkId, told: Option<Packet>) {
         if let Some(control) = self.control(link) {
             control.holds_back = control.part.holds_back();

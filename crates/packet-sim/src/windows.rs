@@ -32,7 +32,7 @@ pub(crate) struct Windows<'a> {
 }
 
 struct Boxes {
-    /// One desk per partition.
+    /// Indexed by partition: the state that the partition reports.
     desks: Vec<Desk>,
     /// Set by the thread of the first partition to end the run.
     stop: AtomicBool,

@@ -1,6 +1,6 @@
 //! Two choices: for each packet the switch draws two next hops at random and takes the better one (Mitzenmacher, "The
-//! Power of Two Choices in Randomized Load Balancing", 2001). The switch compares the expected waiting times: in its
-//! own queues, plus in the queues of the next hops, as the next hops have reported.
+//! Power of Two Choices in Randomized Load Balancing", 2001). The switch compares expected waiting times: the wait in
+//! its own egress queue plus the wait in the next hop's longest queue, which the next hop reports.
 //!
 //! This is the routing of the book's chapter on adding a scheme. It is in a separate crate, and no crate in `crates/`
 //! depends on it. It shows all that a scheme can have: a header ([`report`]), a parameter, a timer, state, and random

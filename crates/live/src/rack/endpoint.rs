@@ -208,9 +208,9 @@ pub(super) struct Window {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Number of bytes that the program has passed to the stream. `forgotten` is the number of bytes that the rack no
-    /// longer keeps.
+    /// Number of bytes that the program has passed to the stream.
     handed_over: u64,
+    /// Number of bytes that the rack no longer keeps, because they are acknowledged.
     forgotten: u64,
     has_ended: bool,
 }

@@ -68,7 +68,7 @@ pub(super) struct Crossing {
 
 /// A link to another machine.
 struct Leaving {
-    /// The number of the link's ring in the domain, here and in [`Coming`].
+    /// The number of the link's ring in the domain.
     number: u32,
     /// The ring into which the link's port puts packets.
     ring: Consumer<Words>,
@@ -80,6 +80,7 @@ struct Leaving {
 
 /// A link from another machine.
 struct Coming {
+    /// The number of the link's ring in the domain.
     number: u32,
     link: LinkId,
     /// Index of the link among the thread's incoming links.

@@ -159,8 +159,9 @@ pub struct Rack {
     cores: Option<ip::Cores>,
     /// The error that ended the load generator, if one did.
     load_failed: Option<std::io::Error>,
-    /// State that endpoints share. `requests` holds the endpoints' channels to the polling threads.
+    /// State that endpoints share.
     programs: Arc<Shared>,
+    /// The endpoints' channels to the polling threads.
     requests: Vec<Sender<(NodeId, Request)>>,
     /// Serialization delay of a full packet on the slowest link.
     packet_time: Duration,

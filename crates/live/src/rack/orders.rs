@@ -1,7 +1,7 @@
 //! Orders to a running rack: links fail now, or are repaired now.
 //!
 //! Each polling thread follows an order when it checks for orders. So the two ends of a link may follow the order at
-//! different times, as with failures that were known before ([`failures`](super::failures)).
+//! different times, as with failures that were scheduled before the run ([`failures`](super::failures)).
 
 use super::{Rack, Worker};
 use raddle_core::{Change, Duration, LinkId, Time};

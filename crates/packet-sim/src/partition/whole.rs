@@ -115,7 +115,7 @@ impl Whole {
         Self { class, state, stats, depths, special, waiting, coming, wire }
     }
 
-    /// True if each departure is a separate event.
+    /// True if the port is a served port: each departure of a packet is a separate event.
     pub(super) fn is_served(&self) -> bool {
         self.special.served.is_some()
     }

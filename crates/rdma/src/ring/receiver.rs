@@ -18,8 +18,9 @@ pub struct Receiver<W> {
     /// The next entry, if it has arrived completely and its check has matched.
     next: Option<Entry>,
     is_partial: bool,
-    /// The count in the record that was written last. `told_at` is the time at which that record was written.
+    /// The count of packets taken in the record that was written last.
     told: u64,
+    /// The time at which the last record was written.
     told_at: Option<Duration>,
     beat: u64,
     /// True while the write of a record is in progress.

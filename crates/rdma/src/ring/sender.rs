@@ -21,8 +21,9 @@ pub struct Sender<W> {
     beat: u64,
     /// Indexed by slot: true while a write of the slot is in progress.
     under_way: Box<[bool]>,
-    /// Duration of the receiver's silence. `looked` is the time of the last call of `is_deserted`.
+    /// Duration of the receiver's silence.
     silent: Duration,
+    /// The time of the last call of `is_deserted`.
     looked: Option<Duration>,
     beat_then: u64,
 }

@@ -85,8 +85,9 @@ pub(crate) struct Count {
     pub(crate) now: u64,
     pub(crate) packet_hops: u64,
     pub(crate) flows_delivered: u64,
-    /// Number of packets put into rings. `taken` is the number of packets taken out of rings.
+    /// Number of packets put into rings.
     pub(crate) put: u64,
+    /// Number of packets taken out of rings.
     pub(crate) taken: u64,
     /// True if all flows of the process have started and no node has requested a wake-up.
     pub(crate) is_quiet: bool,
