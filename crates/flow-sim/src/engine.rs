@@ -241,7 +241,7 @@ impl Simulation {
 
     /// Lets a flow begin to send.
     fn begin(&mut self, place: u32) {
-        let live = self.live[place as usize].as_mut().expect("a flow that has started");
+        let live = self.live[place as usize].as_mut().expect("the flow has started");
         let flow = &live.flow;
         self.slots.clear();
         self.slots.extend(live.row.iter().map(|&(link, share)| (link.0, share)));
@@ -271,7 +271,7 @@ impl Simulation {
     /// Ends a flow that has sent its last bit.
     fn end(&mut self, place: u32, report: &mut dyn FnMut(Time, NodeId, Report)) {
         let live = self.take(place);
-        let slot = live.slot.expect("a flow that sends");
+        let slot = live.slot.expect("the flow has begun to send");
         self.sharing.remove(self.now, slot as usize);
         self.events += 1;
         self.must_settle();
@@ -347,7 +347,7 @@ impl Simulation {
         }
         for &(slot, rate) in &changes.rates {
             let place = self.places[slot];
-            let live = self.live[place as usize].as_mut().expect("a flow that sends");
+            let live = self.live[place as usize].as_mut().expect("the flow has begun to send");
             live.set_rate(self.now, rate);
             self.queue(place);
         }

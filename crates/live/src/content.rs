@@ -50,8 +50,7 @@ impl Outbound {
             Position::Byte(_) | Position::WrappedByte(_) => position.unwrapped(self.from),
             Position::Packet(_) => self.numbered.begin(position, len),
         };
-        let from =
-            begin.checked_sub(self.from).expect("a host sends no bytes that it needs no more") as usize;
+        let from = begin.checked_sub(self.from).expect("a host must not resend acknowledged bytes") as usize;
         let to = from + len as usize;
         assert!(to <= self.bytes.len(), "a host sends only what its application has handed over");
         out.extend(self.bytes.range(from..to));
@@ -90,7 +89,7 @@ impl Numbered {
             self.next += u64::from(len);
         }
         let place = number.checked_sub(self.first).and_then(|place| self.begins.get(place as usize));
-        *place.expect("a host sends no packets that it needs no more, and numbers those to come one by one")
+        *place.expect("a host must number packets one by one, and must not resend acknowledged packets")
     }
 
     /// Discards the packets that end at or before byte `from` of the flow.
@@ -142,13 +141,14 @@ impl Inbound {
     /// If these bytes have not all arrived.
     pub(crate) fn in_order(&mut self, Bytes(to): Bytes) {
         while self.to < to {
-            let (at, body) = self.early.pop_first().expect("a host has what it says is in order");
+            let (at, body) =
+                self.early.pop_first().expect("bytes that a host reports as in order must have arrived");
             let known = if self.is_numbered {
-                assert_eq!(at, self.packets, "a host has what it says is in order");
+                assert_eq!(at, self.packets, "bytes that a host reports as in order must have arrived");
                 self.packets += 1;
                 0
             } else {
-                assert!(at <= self.to, "a host has what it says is in order");
+                assert!(at <= self.to, "bytes that a host reports as in order must have arrived");
                 (self.to - at) as usize
             };
             let Some(news) = body.get(known..) else { continue };

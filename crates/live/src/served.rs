@@ -371,7 +371,7 @@ impl<S: Carry> Served<S> {
 
     /// Ends the transmission of the current packet, whose last bit has left.
     pub(crate) fn end_transmission(&mut self, now: Time) -> Queued<S> {
-        let queued = self.sending.take().expect("a transmission that ends was begun");
+        let queued = self.sending.take().expect("the port must have a packet in transmission");
         self.tell_left(now, queued.slot.packet());
         queued
     }

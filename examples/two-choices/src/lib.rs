@@ -26,10 +26,10 @@ use std::sync::Arc;
 pub const ROUTING: Routing = Routing {
     info: Info {
         name: "two-choices",
-        summary: "Sends each packet by the better of two random next hops: less wait in the queues here and there",
+        summary: "Draws two random next hops for each packet, and takes the one with the shorter expected wait",
         source: "Mitzenmacher, IEEE Transactions on Parallel and Distributed Systems 12(10), 2001",
         differs: &[
-            "a next hop is judged by the queue in front of it plus the longest queue that the next hop reports",
+            "the expected wait is the wait in this switch's queue plus the wait that the next hop reports",
         ],
         view: View::Local,
         parameters: &Parameters::LIST,

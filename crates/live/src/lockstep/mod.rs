@@ -154,7 +154,8 @@ impl<O: Observer> Lockstep<O> {
     ) -> Self {
         for (link, served) in self.fabric.served.iter_mut().enumerate() {
             if let Some(control) = control(LinkId::of(link)) {
-                served.as_mut().expect("a queue of its own").control = Some(Control::new(control));
+                served.as_mut().expect("a port with flow control needs a queue of its own").control =
+                    Some(Control::new(control));
             }
         }
         self
@@ -297,7 +298,7 @@ impl<O: Observer> Lockstep<O> {
     fn arrive(&mut self, link: LinkId) {
         let Self { nodes, fabric, .. } = self;
         let queue = &mut fabric.under_way[link.index()];
-        let (_, mut bytes) = queue.pop_front().expect("an arrival is pushed for a packet under way");
+        let (_, mut bytes) = queue.pop_front().expect("an arrival event has a packet in flight");
         if let Some(&(arrives, _)) = queue.front() {
             fabric.events.push(Reverse((arrives, Event::Arrival(link))));
         }

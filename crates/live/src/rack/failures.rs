@@ -201,7 +201,7 @@ impl Worker {
             return self.fabric.free(entry.slot); // credits are not counted
         }
         let Link { from, from_port, delay, .. } =
-            *self.fabric.topology.link(link).expect("packets travel on links");
+            *self.fabric.topology.link(link).expect("the topology has the link");
         let had_left = Time::from_ps(entry.due) <= failed_at + delay;
         if !had_left && self.incoming[i].is_from_queue {
             return self.fabric.free(entry.slot); // the port's queue accounts for the packet itself
@@ -231,7 +231,7 @@ impl Worker {
             && let Ok((link, packet)) = losses.here.try_recv()
         {
             let Link { from, from_port, .. } =
-                *self.fabric.topology.link(link).expect("packets travel on links");
+                *self.fabric.topology.link(link).expect("the topology has the link");
             self.fabric.taken += 1;
             let Some(place) = self.place(from) else { continue };
             let node = &mut self.nodes[place];

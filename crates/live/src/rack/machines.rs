@@ -129,7 +129,7 @@ pub(super) fn cross(
     address: IpAddr,
 ) -> Result<Receiver<Gone>, NoRack> {
     let Rack { workers, layout, party, .. } = rack;
-    let party = party.as_mut().expect("machines meet in a party");
+    let party = party.as_mut().expect("a rack over several machines has a party");
     let parts = party.parts().to_vec();
     let process_of =
         |node: NodeId| parts.iter().position(|part| part.contains(&node.0)).unwrap_or(usize::MAX);
@@ -161,7 +161,7 @@ pub(super) fn cross(
         let (mut leaving, mut coming) = (Vec::new(), Vec::new());
         for (number, ((place, sends), end)) in (0..).zip(ends) {
             let (link, &Link { from, to, rate, delay, .. }) =
-                topology.links().nth(place as usize).expect("a link of the topology");
+                topology.links().nth(place as usize).expect("the topology has the link");
             let process = process_of(if sends { to } else { from });
             let offer = by_end.get(&(place, !sends)).filter(|offer| offer.process == process);
             let offer = offer
@@ -181,7 +181,7 @@ pub(super) fn cross(
                 coming.push(Coming {
                     number,
                     link,
-                    incoming: incoming.expect("a link of the thread's nodes"),
+                    incoming: incoming.expect("the link ends at a node of this thread"),
                     ring: Producer::new(words),
                     data,
                     peer,
@@ -279,7 +279,7 @@ impl Crossing {
                 peer.lose(gone, why.to_string());
             }
             *partial_since = data.is_partial().then(|| partial_since.unwrap_or(now_ns));
-            #[allow(clippy::cast_possible_truncation, reason = "a constant of seconds")]
+            #[allow(clippy::cast_possible_truncation, reason = "the constant is a few seconds")]
             if partial_since.is_some_and(|since| now_ns - since > SILENCE.as_nanos() as u64) {
                 peer.lose(gone, "the process left an incomplete packet in a ring");
             }
@@ -411,7 +411,7 @@ impl Coming {
             Ok(_) if entry.tag & CREDIT != 0 => {} // a credit is not counted as a lost packet
             Ok(packet) => {
                 let Link { from, from_port, .. } =
-                    *fabric.topology.link(self.link).expect("packets travel on links");
+                    *fabric.topology.link(self.link).expect("the topology has the link");
                 let inside = Inside::bare(packet);
                 fabric.lose_on_link(from, from_port, self.link, inside, DropReason::QueueFull);
             }

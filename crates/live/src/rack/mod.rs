@@ -210,7 +210,11 @@ impl Rack {
     ) -> Result<Self, NoRack> {
         let address = party.address();
         let layout = Layout::new(topology, config, party.parts(), party.own(), address.is_some());
-        assert_eq!(layout.nodes() as usize, topology.nodes().count(), "a party of the rack's nodes");
+        assert_eq!(
+            layout.nodes() as usize,
+            topology.nodes().count(),
+            "the party and the topology must have the same number of nodes"
+        );
         let Some(address) = address else {
             let region = party.memory(layout.words())?;
             return Ok(Self::laid_out(topology, parts, flows, config, layout, &region, Some(party)));

@@ -32,7 +32,7 @@ impl Rack {
     /// # Panics
     /// If other processes share the rack, because they would not receive the orders.
     pub fn orders(&mut self) -> Orders {
-        assert!(self.party.is_none(), "one process has the rack");
+        assert!(self.party.is_none(), "orders need a rack that no other process shares");
         self.share_losses();
         let hear = |worker: &mut Worker| {
             let (order, ordered) = mpsc::channel();

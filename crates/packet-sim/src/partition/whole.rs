@@ -137,7 +137,7 @@ impl Whole {
             served.node = node;
             let mut waiting = self.waiting.drain(..);
             served.queue.for_each_slot(&mut |slot| {
-                let mut parcel = waiting.next().expect("as many packets as before");
+                let mut parcel = waiting.next().expect("the queue has the same number of packets as before");
                 bind(&mut parcel.origin);
                 *slot = slab.put(parcel);
             });
@@ -271,7 +271,7 @@ pub(crate) fn regroup(
         old.iter_mut().map(|partition| std::mem::take(&mut partition.nodes).into_iter()).collect();
     for id in plan.topology.nodes() {
         let home = from.home(id);
-        let mut node = nodes[home].next().expect("a node of this partition");
+        let mut node = nodes[home].next().expect("the partition has the node");
         let place = assembly.place_of(id);
         let (there, here) = (&mut old[home].fabric.slab, assembly.slab(id));
         node.move_to(place, |slot| *slot = here.put(there.take(*slot)));
