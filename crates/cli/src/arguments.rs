@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     pub(crate) quiet: bool,
 }
 
-/// Returns true if the arguments ask for JSON, even where they cannot be parsed as a whole.
+/// Returns true if the arguments ask for JSON, even if clap rejects the arguments.
 pub(crate) fn ask_for_json(arguments: impl IntoIterator<Item = OsString>) -> bool {
     let options: Vec<OsString> = arguments.into_iter().take_while(|argument| argument != "--").collect();
     options.iter().any(|argument| argument == "--format=json")

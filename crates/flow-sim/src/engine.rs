@@ -312,7 +312,7 @@ impl Simulation {
         loads.add(&live.row, packets as f64 * share, bytes.0 as f64 * share);
     }
 
-    /// Requests a computation of rates, now or at the next point of the grid.
+    /// Requests a computation of rates: now, or at the next multiple of [`Config::grid`].
     fn must_settle(&mut self) {
         match self.config.grid.map(Duration::as_ps) {
             None => self.unsettled = true,

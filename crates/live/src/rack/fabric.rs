@@ -253,7 +253,7 @@ impl Fabric {
         })
     }
 
-    /// Returns the slot from which to send a packet: the slot in which it arrived, or a new one.
+    /// Returns the slot from which to send a packet: the slot in which the packet arrived, or a new slot.
     #[inline]
     fn slot_to_send(&mut self, inside: &mut Inside) -> Option<u32> {
         match &mut inside.slot {

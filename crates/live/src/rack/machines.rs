@@ -397,7 +397,7 @@ impl Coming {
         Ok(true)
     }
 
-    /// Drops a packet for which there is no slot, or an invalid packet (`is_strange`), whose due time is too late.
+    /// Drops a packet for which there is no slot, or whose due time is too late (`is_strange`).
     #[cold]
     fn lose(&self, fabric: &mut Fabric, entry: data::Entry, is_strange: bool) {
         fabric.taken += 1;

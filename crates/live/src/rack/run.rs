@@ -20,7 +20,7 @@ use std::thread;
 /// delays that thread's packets.
 const LISTENS: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// Once in this number of intervals, about every 10 ms, the listening thread exchanges messages with other processes,
+/// Number of these intervals, about 10 ms, after which the same thread also exchanges messages with other processes,
 /// and calls the caller's `look`.
 const SELDOM: u32 = 10;
 

@@ -65,7 +65,7 @@ const NONSENSE: &str = "the process sent an unexpected message";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("lost the process of nodes {}-{}: {why}", nodes.start, nodes.end.saturating_sub(1))]
 pub struct Lost {
-    /// The nodes of that process.
+    /// The nodes of the lost process.
     pub nodes: Range<u32>,
     /// The reason: the connection's error, the silence or the invalid message.
     pub why: String,
@@ -126,8 +126,8 @@ pub(super) enum Message {
 }
 
 impl Party {
-    /// Opens a party at `at` for a rack of `nodes` nodes, and waits until guests have brought all nodes that are not in
-    /// `terms`. The wait takes a minute at most. The function calls `look` about every 100 ms, and stops early if
+    /// Opens a party at `at` for a rack of `nodes` nodes, and waits until guests have joined for all nodes that are not
+    /// in `terms`. The wait takes a minute at most. The function calls `look` about every 100 ms, and stops early if
     /// `look` returns `Break`.
     ///
     /// # Errors
