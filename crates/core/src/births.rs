@@ -14,7 +14,7 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 /// | constant | 1 / load, exactly |
 /// | Bernoulli | geometric, mean 1 / load |
 /// | Poisson | exponential, mean 1 / load, not whole |
-/// | on/off | one within a burst; between bursts, a silence whose mean gives the load. The lengths of bursts and silences are geometric |
+/// | on/off | 1 within a burst; between bursts, a silence whose mean length gives the load. The lengths of bursts and silences are geometric |
 ///
 /// Silences of a Markov chain last at least one slot. If the load requires a shorter mean silence, some silences are
 /// omitted, and two bursts appear as one.

@@ -75,7 +75,7 @@ pub fn running() -> Vec<u32> {
     running
 }
 
-/// The control socket of this process. Dropping it removes the socket.
+/// The control socket of this process. Dropping this value removes the socket.
 #[derive(Debug)]
 pub struct Control {
     listener: UnixListener,

@@ -14,7 +14,7 @@ pub(crate) struct Control {
     departures: Vec<Departure>,
     /// Time of the next scheduled wake-up. Events for other times are stale.
     wake: Time,
-    /// Time at which the host will have taken all packets that have arrived for it.
+    /// Time at which the host will have taken all packets that have arrived for the host.
     drained_at: Time,
 }
 

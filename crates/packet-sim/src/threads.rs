@@ -147,8 +147,8 @@ impl Chooser {
 /// Minimum overhead of a window on each of several threads, in nanoseconds: the barrier and a check for
 /// mail. It is used to rule out trials that cannot pay off.
 const MEETING_NS: f64 = 500.0;
-/// Minimum speedup of several threads over one thread. A trial starts only if this speedup is possible, and
-/// succeeds only if it is reached.
+/// Minimum speedup of several threads over one thread. A trial starts only if this speedup is possible, and succeeds
+/// only if the trial reaches this speedup.
 const WORTH_IT: f64 = 1.1;
 /// Possible speedup at and above which the wait before a trial may be `SHORT_WAIT`.
 const PROMISING: f64 = 1.5;

@@ -153,7 +153,7 @@ impl Endpoint {
     }
 }
 
-/// The sending end of a stream. Dropping it ends the stream.
+/// The sending end of a stream. Dropping this value ends the stream.
 #[derive(Debug)]
 pub struct Outgoing {
     id: FlowId,

@@ -70,7 +70,8 @@ pub(super) struct Outgoing {
     pub(super) incoming: Option<usize>,
     /// The tag of the link's ring entries.
     pub(super) tag: u8,
-    /// True while the port holds its node's host back. This state begins when at least half of the ring is full.
+    /// True while the port prevents its node's host from sending. This state begins when at least half of the ring is
+    /// full.
     pub(super) holds_back: bool,
 }
 

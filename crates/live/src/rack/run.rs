@@ -20,8 +20,8 @@ use std::thread;
 /// delays that thread's packets.
 const LISTENS: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// Number of these intervals, about 10 ms, after which the same thread also exchanges messages with other processes,
-/// and calls the caller's `look`.
+/// Number of intervals of [`LISTENS`] (10 ms in total) after which that thread also exchanges messages with other
+/// processes, and calls the caller's `look`.
 const SELDOM: u32 = 10;
 
 /// The longest delivery time of the last messages of a process, in ns.

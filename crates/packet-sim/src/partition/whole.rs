@@ -34,8 +34,8 @@ pub(super) struct Whole {
 /// A packet that was put on a link and has not arrived.
 struct OnTheWire {
     arrives: Time,
-    /// The packet. Its origin is the origin at the port, and its tail is the arrival time of its last bit at
-    /// the far end.
+    /// The packet. Its `origin` is the origin at the port. Its `tail` is the time at which the packet's last bit
+    /// arrives at the far end.
     parcel: Parcel,
 }
 
@@ -255,7 +255,7 @@ pub(crate) fn regroup(
             partition.fabric.events.all().filter(|event| partition.number == 0 || !event.is_everywhere());
         events.for_each(|event| assembly.event(partition.name(event)));
     }
-    // All flows before the first pending flow have started; the flows after it have not.
+    // All flows before the first pending flow have started. The other flows have not started.
     let first = old.iter().map(|partition| &partition.flows);
     let first = first.min_by_key(|flows| flows.peek().map_or(u64::MAX, |flow| flow.id.0.into()));
     let flows = first.expect("at least one partition").clone();
