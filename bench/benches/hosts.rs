@@ -82,7 +82,7 @@ fn measure(hosts: &[FrameHost; 2], seconds: u64) -> Result<(), Box<dyn Error + S
 
     let (frames, took) = thread::scope(|scope| scope.spawn(|| small_frames(hosts, seconds)).join())
         .unwrap_or_else(|_| Err("a thread failed".into()))?;
-    println!("frames of the least size: {:.0} thousand a second", frames as f64 / took / 1e3);
+    println!("minimum-size frames: {:.0} thousand per second", frames as f64 / took / 1e3);
     Ok(())
 }
 

@@ -45,8 +45,9 @@ fn main() {
     let mut settings = Settings::defaults(scheme.info.parameters);
     settings.set("mtu", Value::Bytes(8_192));
     let plan = Plan::new(&topology, "rps", &settings, 1);
-    let mut parts =
-        registry().build(scheme, &plan, &registry().routing_defaults("rps")).expect("it fits the torus");
+    let mut parts = registry()
+        .build(scheme, &plan, &registry().routing_defaults("rps"))
+        .expect("the scheme fits the torus");
     let config = Config {
         dilation: dilation as u32,
         threads: of("--threads", 1) as usize,

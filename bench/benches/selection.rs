@@ -59,7 +59,8 @@ fn per_second<T>(times: usize, mut work: impl FnMut(usize) -> T) -> (f64, Vec<T>
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 fn measure(name: &str, routing: &Routing, usable: &[f64], flows: Vec<LongFlow>) {
-    let problem = Problem::new(routing, usable, flows, &PROTOCOLS).expect("RPS and VLB are defined anywhere");
+    let problem =
+        Problem::new(routing, usable, flows, &PROTOCOLS).expect("RPS and VLB exist on every topology");
     let drawn = assignments(200);
     let sum = |rates: &[f64]| rates.iter().sum::<f64>();
 

@@ -66,7 +66,7 @@ fn measure(work: &Work, threads: usize) -> Numbers {
     let data = |totals: &raddle_packet_sim::Totals| totals.kinds[PacketKind::Data as usize].packets;
     let hops = (totals.packet_hops - warm.packet_hops) as f64;
 
-    // The memory that a run adds, without the packets, belongs to flows: senders, receivers, nodes' table entries.
+    // Memory that the run has added for flows: senders, receivers and table entries of nodes. Packets do not count.
     let packet = Simulation::<()>::BYTES_A_PACKET;
     let for_packets = simulation.peak_packets_inside() * packet;
     let for_flows = (Counting::live() - before).saturating_sub(at_rest + for_packets);

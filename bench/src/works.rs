@@ -205,13 +205,13 @@ impl Work {
         limit: Duration,
     ) -> Simulation<()> {
         let [name, routing] = self.scheme;
-        let scheme = registry().transport(name).expect("a transport of the registry");
+        let scheme = registry().transport(name).expect("the registry has the transport");
         let of_routing = registry().routing(routing).map_or(&[][..], |routing| routing.info.parameters);
         let settings = &Settings::defaults(scheme.info.parameters);
         let plan = Plan::new(topology, routing, settings, 1);
         let mut parts = registry()
             .build(scheme, &plan, &Settings::defaults(of_routing))
-            .expect("a scheme that fits the fabric");
+            .expect("the scheme fits the fabric");
         let mut lossless = self.lossless.then(|| lossless(&plan, parts.mtu));
         let port = |link| PortSetup {
             queue: (parts.queue)(link).or_else(|| lossless.as_mut().map(|parts| parts.0(link))),
@@ -250,7 +250,7 @@ fn lossless(plan: &Plan<'_>, packet_bytes: u32) -> (Queues, FlowControls) {
 }
 
 fn built(topology: Result<Topology, builders::BuildError>) -> Topology {
-    topology.expect("sizes that are valid")
+    topology.expect("the sizes are valid")
 }
 
 fn torus(side: u32) -> Topology {

@@ -73,7 +73,7 @@ fn answer<Q: Queue>(links: usize, steps: &[Step]) -> u64 {
         match *step {
             Step::Push { time, target } => queue.push((time, target)),
             Step::Pop => {
-                let (time, target) = queue.pop().expect("what was popped had been pushed");
+                let (time, target) = queue.pop().expect("the queue has an event for each pop");
                 hash = (hash ^ time ^ u64::from(target) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             }
         }
@@ -107,7 +107,7 @@ fn compare(work: &Work, only: Option<&str>) {
             hash = answer(links, black_box(&trace));
         }
         let seconds = start.elapsed().as_secs_f64();
-        assert_eq!(*expected.get_or_insert(hash), hash, "{name} gives other events");
+        assert_eq!(*expected.get_or_insert(hash), hash, "{name} pops other events than the first structure");
         println!("  {name:13} {:6.1} ns per event", seconds * 1e9 / (repeats * pops) as f64);
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     pub(crate) quiet: bool,
 }
 
-/// Returns true if the arguments ask for JSON, even where they cannot be parsed as a whole.
+/// Returns true if the arguments ask for JSON, even if clap rejects the arguments.
 pub(crate) fn ask_for_json(arguments: impl IntoIterator<Item = OsString>) -> bool {
     let options: Vec<OsString> = arguments.into_iter().take_while(|argument| argument != "--").collect();
     options.iter().any(|argument| argument == "--format=json")
@@ -330,7 +330,7 @@ pub(crate) struct Exec {
     pub(crate) command: Vec<OsString>,
 }
 
-/// A new live run with this process's part in it, or an action in a live run that already exists.
+/// The arguments of a new live run, or of an action in a live run that already exists.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Live {
@@ -350,7 +350,7 @@ pub(crate) struct Live {
     pub(crate) secret: Option<PathBuf>,
 }
 
-/// Where the processes of a run meet.
+/// The socket or address at which the processes of a run meet.
 #[derive(Debug, Args)]
 #[group(id = "meeting", multiple = false, requires = "nodes")]
 pub(crate) struct Place {

@@ -143,8 +143,8 @@ impl Output {
         }
     }
 
-    /// Calls `show`, which prints a note on stderr, only in text format. In JSON format nothing is printed, because the
-    /// JSON document contains the same information.
+    /// Calls `show`, which prints a note on stderr, if the output format is text. In JSON format nothing is printed,
+    /// because the JSON document contains the same information.
     fn note(self, show: impl FnOnce()) {
         if self.format == Format::Text {
             show();

@@ -5,7 +5,8 @@ use crate::fail;
 use raddle_lab::{Error, finished_work};
 use std::time::Duration;
 
-/// Interval between two checks whether the command does work that must end in order.
+/// Interval between two checks. Each check tests whether the command does work that writes files and handles
+/// interruptions itself.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Number of successive checks without such work after which the process ends. One check is not enough: a command may

@@ -48,7 +48,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
     let format = arguments.format;
-    // The first Ctrl-C lets the run end in order. The second one ends the process at once.
+    // After the first Ctrl-C the run stops and keeps its records. The second Ctrl-C ends the process at once.
     let handler = move || {
         if asked.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -56,7 +56,9 @@ pub fn main_with(registry: Registry) -> ExitCode {
         std::thread::spawn(move || interrupt::end_unless_at_work(format));
     };
     if let Err(error) = ctrlc::set_handler(handler) {
-        show::warn(&format!("Ctrl-C will not leave partial records: {error}"));
+        show::warn(&format!(
+            "cannot handle Ctrl-C, so an interrupted run will not keep its records: {error}"
+        ));
     }
     match commands::execute(&arguments, &registry.into(), &stop) {
         Ok(Ended::Done) => ExitCode::SUCCESS,

@@ -154,13 +154,13 @@ impl Bars {
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let all = MultiProgress::with_draw_target(target);
         let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} flows, {msg}")
-            .expect("a template that is right")
+            .expect("the template is valid")
             .progress_chars("=> ");
         let bars = names
             .iter()
             .map(|name| all.add(ProgressBar::new(0).with_style(style.clone()).with_prefix(name.clone())))
             .collect();
-        #[expect(clippy::disallowed_methods, reason = "the time left is a matter of this machine")]
+        #[expect(clippy::disallowed_methods, reason = "the estimate of the time left uses the wall clock")]
         let begin = Instant::now();
         Self { all, bars, begin, ended: Mutex::default(), quiet }
     }

@@ -14,7 +14,7 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 /// | constant | 1 / load, exactly |
 /// | Bernoulli | geometric, mean 1 / load |
 /// | Poisson | exponential, mean 1 / load, not whole |
-/// | on/off | one within a burst; between bursts, a silence whose mean gives the load. The lengths of bursts and silences are geometric |
+/// | on/off | 1 within a burst; between bursts, a silence whose mean length gives the load. The lengths of bursts and silences are geometric |
 ///
 /// Silences of a Markov chain last at least one slot. If the load requires a shorter mean silence, some silences are
 /// omitted, and two bursts appear as one.
@@ -70,8 +70,8 @@ impl Births {
         Self { process, load, frame, tick, ticks: 0, begin, midway, left: 0, stream }
     }
 
-    /// The birth of the first frame of the next burst, and the number of its frames. In processes other than on/off,
-    /// each frame is a burst. The rest of the present burst is skipped.
+    /// Returns the birth time of the first frame of the next burst, and the number of frames in that burst. In
+    /// processes other than on/off, each frame is a burst. The rest of the present burst is skipped.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn next_burst(&mut self) -> (Time, u64) {
         self.ticks += self.left;

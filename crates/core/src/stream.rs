@@ -38,7 +38,7 @@ impl Stream {
     /// In debug builds, if `bound` is zero.
     #[allow(clippy::cast_possible_truncation, reason = "Lemire's method compares the lower half")]
     pub fn below(&mut self, bound: u64) -> u64 {
-        debug_assert!(bound > 0, "an empty range has no member");
+        debug_assert!(bound > 0, "`bound` must be greater than 0");
         // Lemire's method. It is exact, because it rejects the incomplete last range.
         loop {
             let product = u128::from(self.bits()) * u128::from(bound);
@@ -77,7 +77,7 @@ impl Stream {
     /// mean of this number and must be at least 1.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn geometric(&mut self, mean: f64) -> u64 {
-        debug_assert!(mean >= 1.0, "a success takes a trial");
+        debug_assert!(mean >= 1.0, "the mean number of trials must be at least 1");
         // If success is certain, the divisor is -inf and the quotient is 0. The cast to an integer saturates
         // if the quotient is too large.
         let failures = libm::log1p(-self.unit()) / libm::log1p(-mean.recip());

@@ -22,9 +22,9 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// Computes the times of a flow of `size` bytes. `row` has the links that the flow's packets cross, and
-    /// how often a packet crosses each link on average. A node forwards a packet after its first `lookahead`
-    /// bytes, or after the whole packet.
+    /// Computes the times of a flow of `size` bytes. `row` has the links that the flow's packets cross, each with the
+    /// mean number of times that a packet crosses the link. A node forwards a packet after its first `lookahead` bytes,
+    /// or after the whole packet.
     ///
     /// # Panics
     /// If a port of the row has no link.

@@ -15,8 +15,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Splits a flow over links. The function gets the flow and the number of flows that cross each link slot now. It fills
-/// the row with the links that the flow's packets cross, and how often a packet crosses each link on average. It is
-/// called once per flow, in order of start, with an empty row.
+/// the row with the links that the flow's packets cross, each with the mean number of times that a packet crosses the
+/// link. The function is called once per flow, in order of start, with an empty row.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
 /// Costs of packets, which are not simulated individually, and the time limit.
@@ -241,7 +241,7 @@ impl Simulation {
 
     /// Lets a flow begin to send.
     fn begin(&mut self, place: u32) {
-        let live = self.live[place as usize].as_mut().expect("a flow that has started");
+        let live = self.live[place as usize].as_mut().expect("the flow has started");
         let flow = &live.flow;
         self.slots.clear();
         self.slots.extend(live.row.iter().map(|&(link, share)| (link.0, share)));
@@ -271,7 +271,7 @@ impl Simulation {
     /// Ends a flow that has sent its last bit.
     fn end(&mut self, place: u32, report: &mut dyn FnMut(Time, NodeId, Report)) {
         let live = self.take(place);
-        let slot = live.slot.expect("a flow that sends");
+        let slot = live.slot.expect("the flow has begun to send");
         self.sharing.remove(self.now, slot as usize);
         self.events += 1;
         self.must_settle();
@@ -312,7 +312,7 @@ impl Simulation {
         loads.add(&live.row, packets as f64 * share, bytes.0 as f64 * share);
     }
 
-    /// Requests a computation of rates, now or at the next point of the grid.
+    /// Requests a computation of rates: now, or at the next multiple of [`Config::grid`].
     fn must_settle(&mut self) {
         match self.config.grid.map(Duration::as_ps) {
             None => self.unsettled = true,
@@ -347,7 +347,7 @@ impl Simulation {
         }
         for &(slot, rate) in &changes.rates {
             let place = self.places[slot];
-            let live = self.live[place as usize].as_mut().expect("a flow that sends");
+            let live = self.live[place as usize].as_mut().expect("the flow has begun to send");
             live.set_rate(self.now, rate);
             self.queue(place);
         }

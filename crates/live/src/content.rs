@@ -1,9 +1,9 @@
 //! The content of flows. Packets only count their bytes. A runtime keeps the bytes here, at a flow's source
 //! ([`Outbound`]) and at its destination ([`Inbound`]).
 //!
-//! Each header says which bytes of which flow its packet holds ([`FlowRange`](raddle_wire::FlowRange)), by byte
-//! position or by packet number. Reports of hosts say when the source no longer needs bytes
-//! ([`Acked`](raddle_core::Report::Acked)), and which bytes the application at the destination may read
+//! Each header gives the flow and the range of bytes that its packet holds ([`FlowRange`](raddle_wire::FlowRange)), by
+//! byte position or by packet number. Hosts report the bytes that the source no longer needs
+//! ([`Acked`](raddle_core::Report::Acked)), and the bytes that the application at the destination may read
 //! ([`InOrder`](raddle_core::Report::InOrder)). So this module does not depend on how a transport reorders packets.
 //!
 //! Cost: one copy of a packet's payload at the source, two at the destination, and one tree entry per received
@@ -50,8 +50,7 @@ impl Outbound {
             Position::Byte(_) | Position::WrappedByte(_) => position.unwrapped(self.from),
             Position::Packet(_) => self.numbered.begin(position, len),
         };
-        let from =
-            begin.checked_sub(self.from).expect("a host sends no bytes that it needs no more") as usize;
+        let from = begin.checked_sub(self.from).expect("a host must not resend acknowledged bytes") as usize;
         let to = from + len as usize;
         assert!(to <= self.bytes.len(), "a host sends only what its application has handed over");
         out.extend(self.bytes.range(from..to));
@@ -90,7 +89,7 @@ impl Numbered {
             self.next += u64::from(len);
         }
         let place = number.checked_sub(self.first).and_then(|place| self.begins.get(place as usize));
-        *place.expect("a host sends no packets that it needs no more, and numbers those to come one by one")
+        *place.expect("a host must number packets one by one, and must not resend acknowledged packets")
     }
 
     /// Discards the packets that end at or before byte `from` of the flow.
@@ -107,9 +106,9 @@ impl Numbered {
 pub(crate) struct Inbound {
     /// Bytes that the application may read but has not read.
     ready: Vec<u8>,
-    /// Number of the flow's bytes that the application may read or has read. `packets` is the number of packets with
-    /// these bytes, if the flow's packets are numbered.
+    /// Number of the flow's bytes that the application may read or has read.
     to: u64,
+    /// Number of packets with these bytes, if the flow's packets are numbered.
     packets: u64,
     /// Pieces that have arrived out of order, keyed by the offset of their first byte or by packet number.
     early: BTreeMap<u64, Vec<u8>>,
@@ -142,13 +141,14 @@ impl Inbound {
     /// If these bytes have not all arrived.
     pub(crate) fn in_order(&mut self, Bytes(to): Bytes) {
         while self.to < to {
-            let (at, body) = self.early.pop_first().expect("a host has what it says is in order");
+            let (at, body) =
+                self.early.pop_first().expect("bytes that a host reports as in order must have arrived");
             let known = if self.is_numbered {
-                assert_eq!(at, self.packets, "a host has what it says is in order");
+                assert_eq!(at, self.packets, "bytes that a host reports as in order must have arrived");
                 self.packets += 1;
                 0
             } else {
-                assert!(at <= self.to, "a host has what it says is in order");
+                assert!(at <= self.to, "bytes that a host reports as in order must have arrived");
                 (self.to - at) as usize
             };
             let Some(news) = body.get(known..) else { continue };

@@ -28,7 +28,7 @@ fn folder() -> PathBuf {
 }
 
 /// Makes the folder. Fails if another user made the folder or can access it.
-#[expect(clippy::verbose_bit_mask, reason = "the bits of a mode")]
+#[expect(clippy::verbose_bit_mask, reason = "the mask selects permission bits of a file mode")]
 fn make_folder() -> io::Result<PathBuf> {
     let folder = folder();
     match fs::DirBuilder::new().mode(0o700).create(&folder) {
@@ -75,7 +75,7 @@ pub fn running() -> Vec<u32> {
     running
 }
 
-/// The control socket of this process. Dropping it removes the socket.
+/// The control socket of this process. Dropping this value removes the socket.
 #[derive(Debug)]
 pub struct Control {
     listener: UnixListener,

@@ -25,7 +25,7 @@ impl Limits {
     }
 }
 
-/// The packets of a plain FIFO that have not left it.
+/// The packets that have not left a plain FIFO.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fifo {
     pub(crate) limits: Limits,

@@ -14,7 +14,7 @@ pub(crate) struct Control {
     departures: Vec<Departure>,
     /// Time of the next scheduled wake-up. Events for other times are stale.
     wake: Time,
-    /// Time at which the host will have taken all packets that have arrived for it.
+    /// Time at which the host will have taken all packets that have arrived for the host.
     drained_at: Time,
 }
 
@@ -124,8 +124,7 @@ pub(crate) trait ControlLinks: Serve {
         }
     }
 
-    /// If `told` is a packet of flow control, sends the packet to the neighbour. Schedules the next wake-up of flow
-    /// control.
+    /// Sends the flow control packet `told`, if any, to the neighbour. Schedules the next wake-up of flow control.
     fn tell(&mut self, node: &mut Node<Self>, link: LinkId, told: Option<Packet>) {
         if let Some(control) = self.control(link) {
             control.holds_back = control.part.holds_back();

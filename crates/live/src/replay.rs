@@ -157,11 +157,12 @@ impl Recording {
                 Some(What::Packet { port, len }) => {
                     let (packet, rest) = bytes.split_at(len as usize);
                     bytes = rest;
-                    let packet = Packet::decode(packet, &Decoders::BUILTIN).expect("the bytes of a packet");
+                    let packet =
+                        Packet::decode(packet, &Decoders::BUILTIN).expect("a recorded packet can be decoded");
                     host.handle(now, Input::Packet { packet: &packet, port });
                 }
                 Some(What::Flow) => {
-                    let flow = flows.next().expect("a flow for each start");
+                    let flow = flows.next().expect("each recorded start has a flow");
                     host.handle(now, Input::Flow(flow));
                 }
                 None => {}

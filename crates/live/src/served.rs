@@ -57,16 +57,16 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     /// Takes back a packet that was [launched](Self::launch), when its last bit has left.
     fn launched(&mut self, slot: Self::Slot) -> Packet;
 
-    /// Schedules [the end of the transmission](Self::transmission_ends) of the port that a link leaves.
+    /// Schedules the [end of the transmission](Self::transmission_ends) at the egress port of a link.
     fn ends_at(&mut self, at: Time, link: LinkId);
 
-    /// Schedules a [tick](Self::port_ticks) of the agent of the port that a link leaves.
+    /// Schedules a [tick](Self::port_ticks) of the agent at the egress port of a link.
     fn port_ticks_at(&mut self, at: Time, link: LinkId);
 
     /// Schedules a [wake-up](ControlLinks::control_wakes) of a link's flow control.
     fn control_wakes_at(&mut self, at: Time, link: LinkId);
 
-    /// Records that `bytes` bytes wait or are in service at the port that a link leaves.
+    /// Records that `bytes` bytes wait or are in service at the egress port of a link.
     fn waits(&mut self, link: LinkId, bytes: u64);
 
     /// Handles a packet that arrives at a port with an agent or a queue of its own. Returns true if a packet was lost,
@@ -198,7 +198,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
         self.expect_port_tick(link);
     }
 
-    /// Schedules the next tick of a port's agent, unless one is scheduled already.
+    /// Schedules the next tick of a port's agent, unless a tick is already scheduled.
     fn expect_port_tick(&mut self, link: LinkId) {
         let Some((served, _)) = self.served(link) else { return };
         if served.tick == Time::NEVER {
@@ -339,8 +339,8 @@ impl<S: Carry> Served<S> {
         self.sending = Some(queued);
     }
 
-    /// Cuts the link, which went down at `at`. Returns the packets that had not left the port by then: the packet in
-    /// transmission, and the packets that wait.
+    /// Cuts the link, which went down at `at`. Returns the packets that had not left the port by that time: the packet
+    /// in transmission, and the packets that wait.
     pub(crate) fn cut(&mut self, now: Time, at: Time) -> (Option<Queued<S>>, Vec<Queued<S>>) {
         let is_cut = self.sent > at;
         let leaving = self.sending.take().filter(|_| is_cut);
@@ -371,7 +371,7 @@ impl<S: Carry> Served<S> {
 
     /// Ends the transmission of the current packet, whose last bit has left.
     pub(crate) fn end_transmission(&mut self, now: Time) -> Queued<S> {
-        let queued = self.sending.take().expect("a transmission that ends was begun");
+        let queued = self.sending.take().expect("the port must have a packet in transmission");
         self.tell_left(now, queued.slot.packet());
         queued
     }

@@ -82,7 +82,9 @@ impl Division {
         let place = if self.parts() == 1 {
             link.index()
         } else {
-            self.links[part].binary_search_by_key(&link, |&(id, _)| id).expect("a link of this partition")
+            self.links[part]
+                .binary_search_by_key(&link, |&(id, _)| id)
+                .expect("the link starts or ends in this partition")
         };
         u32::try_from(place).expect("link ids fit 28 bits")
     }
@@ -188,8 +190,8 @@ impl Growing {
         }
         let left = parts / 2;
         let total: u64 = groups.iter().map(|&group| self.load[group as usize].max(1)).sum();
-        let share =
-            u64::try_from(u128::from(total) * left as u128 / parts as u128).expect("less than the total");
+        let share = u64::try_from(u128::from(total) * left as u128 / parts as u128)
+            .expect("the share is less than the total load");
         let (a, b) = self.grow(groups, share);
         self.bisect(&a, left, next, part);
         self.bisect(&b, parts - left, next, part);

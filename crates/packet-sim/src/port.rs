@@ -114,7 +114,7 @@ pub(crate) struct Special {
     pub(crate) noise: Option<LinkNoise>,
 }
 
-/// An arriving packet of which not enough bits have arrived to forward or deliver the packet.
+/// An arriving packet that cannot be forwarded or delivered yet, because not enough of its bits have arrived.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Coming {
     /// Time at which enough of the packet will have arrived.

@@ -74,7 +74,7 @@ pub struct Simulation<O> {
     /// Number of threads that this machine can run at once.
     cores: usize,
     chooser: Chooser,
-    /// The part of the run that has not been reported to the chooser yet.
+    /// The measured part of the run that has not been passed to `chooser` yet.
     unjudged: Piece,
     /// Peak number of packets in earlier divisions of the fabric.
     peak_packets: usize,

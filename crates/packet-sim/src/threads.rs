@@ -1,5 +1,5 @@
-//! Chooses the number of threads that share a run. The choice is measured during the run, since it depends on the
-//! machine and on the traffic.
+//! Chooses the number of threads that share a run. The best number depends on the machine and on the traffic, so the
+//! speed is measured during the run.
 //!
 //! The choice affects only the speed of a run, never its result. This module may therefore read the wall clock.
 
@@ -50,8 +50,8 @@ pub(crate) fn wall_clock() -> Instant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Piece {
     pub(crate) events: u64,
-    /// Number of windows into which several threads divide this part of the run. If one thread ran it, the
-    /// number that several threads would have needed.
+    /// Number of windows into which several threads divided this part of the run. If one thread ran this part: the
+    /// number of windows that several threads would have needed.
     pub(crate) windows: u64,
     pub(crate) took: Duration,
 }
@@ -147,8 +147,8 @@ impl Chooser {
 /// Minimum overhead of a window on each of several threads, in nanoseconds: the barrier and a check for
 /// mail. It is used to rule out trials that cannot pay off.
 const MEETING_NS: f64 = 500.0;
-/// Minimum speedup of several threads over one thread. A trial starts only if this speedup is possible, and
-/// succeeds only if it is reached.
+/// Minimum speedup of several threads over one thread. A trial starts only if this speedup is possible, and succeeds
+/// only if the trial reaches this speedup.
 const WORTH_IT: f64 = 1.1;
 /// Possible speedup at and above which the wait before a trial may be `SHORT_WAIT`.
 const PROMISING: f64 = 1.5;
@@ -169,8 +169,8 @@ const TRIAL_OF_ONE: usize = 3;
 /// ends the trial with success. If later slices are slow, the run soon returns to one thread (see
 /// `PATIENCE`).
 const TRIAL_OF_SEVERAL: usize = 4;
-/// Excess of the time on several threads over the estimated time on one thread. If the excess is larger, the
-/// run returns to one thread.
+/// Maximum excess of the time on several threads over the estimated time on one thread. Beyond this excess, the run
+/// returns to one thread.
 const PATIENCE: Duration = Duration::from_millis(4);
 
 /// Compares the cost of an event on one thread and on several threads, and keeps the cheaper way.
@@ -283,7 +283,8 @@ impl Measured {
         self.shared = slice.cost();
         self.behind += slice.took.as_nanos() as f64 - slice.events as f64 * self.alone;
         if self.on_trial {
-            // The first slice cannot win: it includes the time to start the threads and fill their caches.
+            // The first slice cannot end the trial with success, because it includes the time to start the threads and
+            // to fill their caches.
             if self.slices > 1 && self.shared * WORTH_IT <= self.alone {
                 self.keep();
                 return Next::Stay;
@@ -318,13 +319,13 @@ impl Measured {
         self.since >= wait * self.loss.max(2 * (self.change + SLICE))
     }
 
-    /// Keeps the present number of threads, which has won its trial.
+    /// Keeps the present number of threads after a successful trial.
     fn keep(&mut self) {
         (self.on_trial, self.behind, self.in_vain) = (false, 0.0, 0);
         (self.loss, self.since) = (Duration::ZERO, Duration::ZERO);
     }
 
-    /// Records that the present number of threads has lost its trial. `loss` is the cost of the trial.
+    /// Records that the trial of the present number of threads has failed. `loss` is the cost of the trial.
     fn fail(&mut self, loss: Duration) {
         self.in_vain += 1;
         (self.loss, self.since) = (loss + 2 * self.change, Duration::ZERO);

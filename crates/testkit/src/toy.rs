@@ -34,7 +34,7 @@ impl Forwarder for Rightward {
     }
 }
 
-/// Creates a packet of `size` bytes, all of which are payload.
+/// Creates a packet of `size` bytes. All bytes are payload.
 ///
 /// # Panics
 /// If `size` is 2^16 or more.

@@ -1,6 +1,6 @@
 //! Two choices: for each packet the switch draws two next hops at random and takes the better one (Mitzenmacher, "The
-//! Power of Two Choices in Randomized Load Balancing", 2001). The switch compares the expected waiting times: in its
-//! own queues, plus in the queues of the next hops, as the next hops have reported.
+//! Power of Two Choices in Randomized Load Balancing", 2001). The switch compares expected waiting times: the wait in
+//! its own egress queue plus the wait in the next hop's longest queue, which the next hop reports.
 //!
 //! This is the routing of the book's chapter on adding a scheme. It is in a separate crate, and no crate in `crates/`
 //! depends on it. It shows all that a scheme can have: a header ([`report`]), a parameter, a timer, state, and random
@@ -26,10 +26,10 @@ use std::sync::Arc;
 pub const ROUTING: Routing = Routing {
     info: Info {
         name: "two-choices",
-        summary: "Sends each packet by the better of two random next hops: less wait in the queues here and there",
+        summary: "Draws two random next hops for each packet, and takes the one with the shorter expected wait",
         source: "Mitzenmacher, IEEE Transactions on Parallel and Distributed Systems 12(10), 2001",
         differs: &[
-            "a next hop is judged by the queue in front of it plus the longest queue that the next hop reports",
+            "the expected wait is the wait in this switch's queue plus the wait that the next hop reports",
         ],
         view: View::Local,
         parameters: &Parameters::LIST,

@@ -145,7 +145,7 @@ fn a_directory_that_cannot_be_replaced_is_refused_before_anything_runs() {
         }
         assert_eq!(names(folder.path()), here, "--out {out}");
     }
-    // The runs of a sweep are in the directory, which remains.
+    // A sweep may use the current directory: it adds its files, and removes no other file.
     done(folder.path(), "sweep swept.toml --out .");
     assert_eq!(
         names(folder.path()),
@@ -456,7 +456,7 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
     assert_eq!(names(&runs), ["30-long", "30-short", "40-long", "40-short"]);
     assert_eq!(written(&runs.join("30-short")), first, "it was not run again");
     assert_eq!(json(&runs.join("30-long/summary.json"))["flows"], 50);
-    // A complete figure is made again.
+    // If a figure is already complete, the command runs its experiments again.
     done(folder.path(), "reproduce mine.toml");
     assert!(written(&runs.join("30-short")) > first);
 }

@@ -469,7 +469,8 @@ fn a_run_that_delivers_nothing_says_why_and_fails() {
         assert_eq!(summary["last_delivery_ps"], Value::Null);
     }
     assert_eq!(raddle(folder.path(), &format!("agree small.toml {tcp} {impossible}")).status.code(), Some(3));
-    // A sweep with such runs has the same exit code, both when it runs first and when its cells already exist.
+    // A sweep with failed runs has the same exit code, when it runs for the first time and when its cells already
+    // exist.
     fs::write(folder.path().join("queues.toml"), [SMALL, QUEUES].concat()).unwrap();
     for _ in 0..2 {
         let output = raddle(folder.path(), &format!("sweep queues.toml {tcp}"));

@@ -48,7 +48,7 @@ pub trait Application: Send {
     /// [`Request::Idle`] or [`Request::Finished`].
     fn poll(&mut self, now: Time) -> Request;
 
-    /// Describes what the program still waits for before it ends; `None` if it has ended.
+    /// Describes the events for which the program still waits; `None` if the program has ended.
     fn waits_for(&self) -> Option<String> {
         None
     }

@@ -26,8 +26,8 @@ pub trait LinkFlowControl: Send {
     /// control. Such a packet ends here.
     fn heed(&mut self, now: Time, packet: &Packet) -> bool;
 
-    /// The classes of which this port must not begin to send a packet. The answer reflects all earlier calls of the
-    /// other methods.
+    /// The paused classes: this port must not begin to send a packet of these classes. The answer reflects all earlier
+    /// calls of the other methods.
     fn paused(&self) -> Paused;
 
     /// Time of the next call of [`fire`](Self::fire); [`Time::NEVER`] if no call is needed.

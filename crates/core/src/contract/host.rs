@@ -129,7 +129,7 @@ pub enum Report {
         key: FlowKey,
         /// Bytes delivered in order.
         in_order: Bytes,
-        /// Number of packets that a later-sent packet overtook.
+        /// Number of packets that arrived after a packet that was sent later.
         late: u32,
     },
     /// The program on this host begins a flow that is not in the workload's list. The node reports this instead of

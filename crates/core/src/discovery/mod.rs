@@ -198,8 +198,7 @@ impl Discovery {
         }
     }
 
-    /// Handles a packet that has arrived by a port, if the packet belongs to topology discovery. Returns true if it
-    /// does.
+    /// Handles a packet of topology discovery that has arrived by a port. Ignores any other packet, and returns false.
     pub fn take(&mut self, now: Time, header: &Header, port: PortId) -> bool {
         match header {
             Header::Hello(hello) => self.greeted(now, *hello, port),

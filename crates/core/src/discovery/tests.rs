@@ -30,8 +30,9 @@ struct Net {
     /// Packets in flight, keyed by arrival time, then by the order in which they were sent.
     under_way: BTreeMap<(Time, u64), (LinkId, Packet)>,
     sent: u64,
-    /// Percentage of packets that links lose. `lost` is each link's current number of successive losses.
+    /// Percentage of packets that links lose.
     loss: u64,
+    /// For each directed link, its current number of successive losses.
     lost: Vec<u32>,
     random: Stream,
 }

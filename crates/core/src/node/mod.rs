@@ -72,14 +72,14 @@ impl<R: Runtime> Node<R> {
         node
     }
 
-    /// The node's place in its runtime.
+    /// The runtime's data about the node.
     #[inline]
     pub fn place(&self) -> &R::Place {
         &self.place
     }
 
-    /// Moves the node to another place in the runtime. `rename` gives each packet that the forwarder holds its slot at
-    /// the new place.
+    /// Replaces the runtime's data about the node, for instance when the node moves to another thread. `rename`
+    /// replaces the slot of each packet that the forwarder holds.
     pub fn move_to(&mut self, place: R::Place, rename: impl FnMut(&mut R::Slot)) {
         self.place = place;
         self.held.iter_mut().map(|held| &mut held.slot).for_each(rename);

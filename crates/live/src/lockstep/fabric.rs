@@ -67,7 +67,9 @@ impl Carried {
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         match self.body() {
             [] => self.packet.encode(out),
-            body => self.packet.encode_with(body, out).expect("a body is as long as its header says"),
+            body => {
+                self.packet.encode_with(body, out).expect("the body has the length that its header announces")
+            }
         }
     }
 }
@@ -98,7 +100,7 @@ pub(super) struct Fabric<O> {
 impl<O: Observer> Fabric<O> {
     /// The link with this id, which must exist.
     pub(super) fn end(&self, link: LinkId) -> Link {
-        *self.topology.link(link).expect("packets travel on links")
+        *self.topology.link(link).expect("the topology has the link")
     }
 
     /// Decodes a packet that has arrived over a link, and passes the packet to the node.

@@ -154,7 +154,8 @@ impl<O: Observer> Lockstep<O> {
     ) -> Self {
         for (link, served) in self.fabric.served.iter_mut().enumerate() {
             if let Some(control) = control(LinkId::of(link)) {
-                served.as_mut().expect("a queue of its own").control = Some(Control::new(control));
+                served.as_mut().expect("a port with flow control needs a queue of its own").control =
+                    Some(Control::new(control));
             }
         }
         self
@@ -184,7 +185,8 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Runs until no event is left, or to the end of `limit`. Returns true if no event is left.
+    /// Runs until no event is left, or until all events up to and including the time `limit` are handled. Returns true
+    /// if no event is left.
     ///
     /// # Panics
     /// If a packet's `size` is not the number of its bytes.
@@ -235,8 +237,8 @@ impl<O: Observer> Lockstep<O> {
         self.rest.as_mut().is_none_or(|rest| rest.look(is_still, have_changed))
     }
 
-    /// Runs to the end of `at`, and sets the clock to `at` even if no event is left. An application can then open
-    /// streams or append bytes to them. Returns true if no event is left.
+    /// Handles all events up to and including the time `at`, and sets the clock to `at` even if no event is left. An
+    /// application can then open streams or append bytes to them. Returns true if no event is left.
     ///
     /// # Panics
     /// In the same cases as [`run`](Self::run), and if `at` is in the past.
@@ -289,7 +291,7 @@ impl<O: Observer> Lockstep<O> {
         &self.fabric.observer
     }
 
-    /// The observer, by value.
+    /// Discards the fabric, and returns its observer.
     pub fn into_observer(self) -> O {
         self.fabric.observer
     }
@@ -297,7 +299,7 @@ impl<O: Observer> Lockstep<O> {
     fn arrive(&mut self, link: LinkId) {
         let Self { nodes, fabric, .. } = self;
         let queue = &mut fabric.under_way[link.index()];
-        let (_, mut bytes) = queue.pop_front().expect("an arrival is pushed for a packet under way");
+        let (_, mut bytes) = queue.pop_front().expect("an arrival event has a packet in flight");
         if let Some(&(arrives, _)) = queue.front() {
             fabric.events.push(Reverse((arrives, Event::Arrival(link))));
         }

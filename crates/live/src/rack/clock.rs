@@ -124,7 +124,7 @@ impl Clock {
     /// in ns of real time. The total never exceeds the real time since the start.
     #[cfg_attr(
         not(feature = "libfabric"),
-        expect(dead_code, reason = "only other machines have other clocks")
+        expect(dead_code, reason = "only racks over several machines use this function")
     )]
     pub(crate) fn hold_as(&self, held_ns: u64) {
         if let Some(held) = &self.held {

@@ -153,7 +153,7 @@ impl Endpoint {
     }
 }
 
-/// The sending end of a stream. Dropping it ends the stream.
+/// The sending end of a stream. Dropping this value ends the stream.
 #[derive(Debug)]
 pub struct Outgoing {
     id: FlowId,
@@ -208,9 +208,9 @@ pub(super) struct Window {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Number of bytes that the program has passed to the stream. `forgotten` is the number of bytes that the rack no
-    /// longer keeps.
+    /// Number of bytes that the program has passed to the stream.
     handed_over: u64,
+    /// Number of bytes that the rack no longer keeps, because they are acknowledged.
     forgotten: u64,
     has_ended: bool,
 }

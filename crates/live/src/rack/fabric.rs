@@ -70,7 +70,7 @@ pub(super) struct Outgoing {
     pub(super) incoming: Option<usize>,
     /// The tag of the link's ring entries.
     pub(super) tag: u8,
-    /// True while the port tells its node's host that it is full. This state begins when at least half of the ring is
+    /// True while the port prevents its node's host from sending. This state begins when at least half of the ring is
     /// full.
     pub(super) holds_back: bool,
 }
@@ -113,10 +113,11 @@ pub(super) struct Fabric {
     pub(super) fifos: Vec<Fifo>,
     /// True if relays copy packets: [`Config::copies`](super::Config::copies).
     pub(super) copies_at_hops: bool,
-    /// Number of packets of which a relay read or wrote all bytes.
+    /// Number of packets that a relay read or wrote completely.
     pub(super) copies: u64,
-    /// Number of packets that were put into rings. `taken` is the number of packets that were taken out of rings.
+    /// Number of packets that were put into rings.
     pub(super) put: u64,
+    /// Number of packets that were taken out of rings.
     pub(super) taken: u64,
     /// Indexed by this thread's incoming links: true if the arrival of the link's first packet is scheduled.
     pub(super) is_expected: Vec<bool>,
@@ -253,7 +254,7 @@ impl Fabric {
         })
     }
 
-    /// Returns the slot from which to send a packet: the slot in which it arrived, or a new one.
+    /// Returns the slot from which to send a packet: the slot in which the packet arrived, or a new slot.
     #[inline]
     fn slot_to_send(&mut self, inside: &mut Inside) -> Option<u32> {
         match &mut inside.slot {
@@ -361,7 +362,7 @@ impl Fabric {
     fn is_payload_right(&self, slot: u32, packet: &Packet) -> bool {
         let Some(range) = packet.range() else { return true };
         if packet.header.covers_payload() && !self.fills {
-            return true; // `is_whole` has verified the checksum
+            return true; // the checksum covers the payload, and `is_whole` has verified it
         }
         let payload = packet.header.payload_len();
         let begin = payload_begin(packet);

@@ -2,8 +2,8 @@
 //!
 //! Each polling thread applies a change of a link at its own time: the sending end's thread closes the port, and the
 //! receiving end's thread drops the packets in the ring. Either thread may be first. So every ring entry carries a tag
-//! that counts the failures of the link before the packet was put in. With the tag, the receiver knows which packets
-//! were in flight when the link failed, whichever thread was first.
+//! that counts the failures of the link before the packet was put into the ring. With the tag, the receiver knows which
+//! packets were in flight when the link failed, whichever thread was first.
 //!
 //! A packet whose last bit had left the port before the failure is lost on the link. A packet that had not left the
 //! port is lost at the port. The port's node is told of such a packet, over a channel if another thread runs that node.
@@ -201,7 +201,7 @@ impl Worker {
             return self.fabric.free(entry.slot); // credits are not counted
         }
         let Link { from, from_port, delay, .. } =
-            *self.fabric.topology.link(link).expect("packets travel on links");
+            *self.fabric.topology.link(link).expect("the topology has the link");
         let had_left = Time::from_ps(entry.due) <= failed_at + delay;
         if !had_left && self.incoming[i].is_from_queue {
             return self.fabric.free(entry.slot); // the port's queue accounts for the packet itself
@@ -231,7 +231,7 @@ impl Worker {
             && let Ok((link, packet)) = losses.here.try_recv()
         {
             let Link { from, from_port, .. } =
-                *self.fabric.topology.link(link).expect("packets travel on links");
+                *self.fabric.topology.link(link).expect("the topology has the link");
             self.fabric.taken += 1;
             let Some(place) = self.place(from) else { continue };
             let node = &mut self.nodes[place];
@@ -249,13 +249,13 @@ impl Worker {
 }
 
 impl super::worker::Incoming {
-    /// Returns true if a ring entry was put in before the link's last failure.
+    /// Returns true if an entry was put into the ring before the link's last failure.
     pub(super) fn was_cut(&self, entry: Entry) -> bool {
         self.tag.wrapping_sub(entry.tag & !CREDIT).cast_signed() > 0
     }
 
-    /// The time of the first failure since a ring entry was put in. A late thread may put an entry in after a later
-    /// failure.
+    /// The time of the first failure that the tag of a ring entry does not count. A late thread may put the entry into
+    /// the ring after a later failure.
     fn was_cut_at(&self, entry: Entry) -> Time {
         let since = usize::from(self.tag.wrapping_sub(entry.tag & !CREDIT) / FAILURE);
         let first = self.failures.len().saturating_sub(since);

@@ -100,7 +100,7 @@ impl Meter {
         Readings { lateness: late.collect(), slips, gaps, longest_gap_ns, wrong_payloads }
     }
 
-    /// Adds the counts of another thread, whether in this process or in another one.
+    /// Adds the counts of another thread of this process or of another process.
     pub(super) fn absorb(&mut self, other: &Readings) {
         for &(ns, packets) in &other.lateness {
             self.lateness.saturating_record_n(ns, packets);

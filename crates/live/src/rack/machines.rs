@@ -68,7 +68,7 @@ pub(super) struct Crossing {
 
 /// A link to another machine.
 struct Leaving {
-    /// The number of the link's ring in the domain, here and in [`Coming`].
+    /// The number of the link's ring in the domain.
     number: u32,
     /// The ring into which the link's port puts packets.
     ring: Consumer<Words>,
@@ -80,6 +80,7 @@ struct Leaving {
 
 /// A link from another machine.
 struct Coming {
+    /// The number of the link's ring in the domain.
     number: u32,
     link: LinkId,
     /// Index of the link among the thread's incoming links.
@@ -128,7 +129,7 @@ pub(super) fn cross(
     address: IpAddr,
 ) -> Result<Receiver<Gone>, NoRack> {
     let Rack { workers, layout, party, .. } = rack;
-    let party = party.as_mut().expect("machines meet in a party");
+    let party = party.as_mut().expect("a rack over several machines has a party");
     let parts = party.parts().to_vec();
     let process_of =
         |node: NodeId| parts.iter().position(|part| part.contains(&node.0)).unwrap_or(usize::MAX);
@@ -160,7 +161,7 @@ pub(super) fn cross(
         let (mut leaving, mut coming) = (Vec::new(), Vec::new());
         for (number, ((place, sends), end)) in (0..).zip(ends) {
             let (link, &Link { from, to, rate, delay, .. }) =
-                topology.links().nth(place as usize).expect("a link of the topology");
+                topology.links().nth(place as usize).expect("the topology has the link");
             let process = process_of(if sends { to } else { from });
             let offer = by_end.get(&(place, !sends)).filter(|offer| offer.process == process);
             let offer = offer
@@ -180,7 +181,7 @@ pub(super) fn cross(
                 coming.push(Coming {
                     number,
                     link,
-                    incoming: incoming.expect("a link of the thread's nodes"),
+                    incoming: incoming.expect("the link ends at a node of this thread"),
                     ring: Producer::new(words),
                     data,
                     peer,
@@ -278,7 +279,7 @@ impl Crossing {
                 peer.lose(gone, why.to_string());
             }
             *partial_since = data.is_partial().then(|| partial_since.unwrap_or(now_ns));
-            #[allow(clippy::cast_possible_truncation, reason = "a constant of seconds")]
+            #[allow(clippy::cast_possible_truncation, reason = "the constant is a few seconds")]
             if partial_since.is_some_and(|since| now_ns - since > SILENCE.as_nanos() as u64) {
                 peer.lose(gone, "the process left an incomplete packet in a ring");
             }
@@ -396,7 +397,7 @@ impl Coming {
         Ok(true)
     }
 
-    /// Drops a packet for which there is no slot, or an invalid packet (`is_strange`), whose due time is too late.
+    /// Drops a packet for which there is no slot, or whose due time is too late (`is_strange`).
     #[cold]
     fn lose(&self, fabric: &mut Fabric, entry: data::Entry, is_strange: bool) {
         fabric.taken += 1;
@@ -410,7 +411,7 @@ impl Coming {
             Ok(_) if entry.tag & CREDIT != 0 => {} // a credit is not counted as a lost packet
             Ok(packet) => {
                 let Link { from, from_port, .. } =
-                    *fabric.topology.link(self.link).expect("packets travel on links");
+                    *fabric.topology.link(self.link).expect("the topology has the link");
                 let inside = Inside::bare(packet);
                 fabric.lose_on_link(from, from_port, self.link, inside, DropReason::QueueFull);
             }

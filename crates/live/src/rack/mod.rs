@@ -159,8 +159,9 @@ pub struct Rack {
     cores: Option<ip::Cores>,
     /// The error that ended the load generator, if one did.
     load_failed: Option<std::io::Error>,
-    /// State that endpoints share. `requests` holds the endpoints' channels to the polling threads.
+    /// State that endpoints share.
     programs: Arc<Shared>,
+    /// The endpoints' channels to the polling threads.
     requests: Vec<Sender<(NodeId, Request)>>,
     /// Serialization delay of a full packet on the slowest link.
     packet_time: Duration,
@@ -209,7 +210,11 @@ impl Rack {
     ) -> Result<Self, NoRack> {
         let address = party.address();
         let layout = Layout::new(topology, config, party.parts(), party.own(), address.is_some());
-        assert_eq!(layout.nodes() as usize, topology.nodes().count(), "a party of the rack's nodes");
+        assert_eq!(
+            layout.nodes() as usize,
+            topology.nodes().count(),
+            "the party and the topology must have the same number of nodes"
+        );
         let Some(address) = address else {
             let region = party.memory(layout.words())?;
             return Ok(Self::laid_out(topology, parts, flows, config, layout, &region, Some(party)));

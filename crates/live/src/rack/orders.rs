@@ -1,7 +1,7 @@
 //! Orders to a running rack: links fail now, or are repaired now.
 //!
 //! Each polling thread follows an order when it checks for orders. So the two ends of a link may follow the order at
-//! different times, as with failures that were known before ([`failures`](super::failures)).
+//! different times, as with failures that were scheduled before the run ([`failures`](super::failures)).
 
 use super::{Rack, Worker};
 use raddle_core::{Change, Duration, LinkId, Time};
@@ -32,7 +32,7 @@ impl Rack {
     /// # Panics
     /// If other processes share the rack, because they would not receive the orders.
     pub fn orders(&mut self) -> Orders {
-        assert!(self.party.is_none(), "one process has the rack");
+        assert!(self.party.is_none(), "orders need a rack that no other process shares");
         self.share_losses();
         let hear = |worker: &mut Worker| {
             let (order, ordered) = mpsc::channel();

@@ -6,8 +6,8 @@ use super::shared::WORD;
 use raddle_wire::FlowRange;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of bytes of a payload that are written and checked, if not the whole payload is written. The payload has
-/// `len` bytes and begins `begin` bytes into its slot. The written bytes are those in the cache line in which the
+/// Number of bytes of a payload that are written and checked in a rack that does not write whole payloads. The payload
+/// has `len` bytes and begins `begin` bytes into its slot. The written bytes are those in the cache line in which the
 /// payload begins. The header ends in the same cache line, so the line is already in the cache.
 #[inline]
 pub(super) fn stamped(begin: usize, len: usize) -> usize {
@@ -51,7 +51,7 @@ struct Laid {
 
 impl Laid {
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "a place in a word is below 8")]
+    #[allow(clippy::cast_possible_truncation, reason = "an offset in a word is below 8")]
     fn new(range: &FlowRange, begin: usize) -> Self {
         Self { payload: Payload::new(range), before: 0, shift: 8 * (begin % WORD) as u32 }
     }

@@ -152,7 +152,7 @@ impl<W: Deref<Target = [AtomicU64]>> Consumer<W> {
     /// Removes the packet that [`peek`](Self::peek) returned.
     #[inline]
     pub(crate) fn take(&mut self) {
-        debug_assert!(self.consumed < self.produced, "a packet was looked at");
+        debug_assert!(self.consumed < self.produced, "`peek` must have returned a packet");
         self.consumed += 1;
         self.words[CONSUMED].store(self.consumed, Ordering::Release);
     }

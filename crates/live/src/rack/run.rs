@@ -20,8 +20,8 @@ use std::thread;
 /// delays that thread's packets.
 const LISTENS: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// Once in this number of intervals, about every 10 ms, the listening thread exchanges messages with other processes,
-/// and calls the caller's `look`.
+/// Number of intervals of [`LISTENS`] (10 ms in total) after which that thread also exchanges messages with other
+/// processes, and calls the caller's `look`.
 const SELDOM: u32 = 10;
 
 /// The longest delivery time of the last messages of a process, in ns.

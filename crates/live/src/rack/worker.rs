@@ -64,8 +64,9 @@ pub(super) struct Standing {
     pub(super) now: AtomicU64,
     pub(super) packet_hops: AtomicU64,
     pub(super) flows_delivered: AtomicU64,
-    /// Number of packets put into rings, without hello messages. `taken` is the number of packets taken out of rings.
+    /// Number of packets put into rings, without hello messages.
     pub(super) put: AtomicU64,
+    /// Number of packets taken out of rings, without hello messages.
     pub(super) taken: AtomicU64,
     /// True if all flows of the thread have started, and its nodes do nothing but send hello messages until a packet
     /// arrives.

@@ -68,8 +68,8 @@ impl Fabric {
         self.outbox.mail[there as usize].push(Mail { link, arrives, content });
     }
 
-    /// Drops a packet on a link. `node` and `out` are the node and the port that the observer is told; `out`
-    /// is `None` if the packet is lost at its arrival at `node`.
+    /// Drops a packet on a link. `node` and `out` are the node and the port that are reported to the observer; `out` is
+    /// `None` if the packet is lost at its arrival at `node`.
     pub(super) fn lose_on_link(
         &mut self,
         node: NodeId,

@@ -32,7 +32,7 @@ impl Partition {
                 let far = port.wire.to_node;
                 let near = links.ports[port.reverse as usize].wire.to_node;
                 let Link { from, to, .. } =
-                    *self.fabric.topology.link(links.ids[link]).expect("a failed link exists");
+                    *self.fabric.topology.link(links.ids[link]).expect("the topology has the link");
                 [(self.is_here(from), near), (self.is_here(to), far)]
             };
             let mut nodes: Vec<u32> =
@@ -60,7 +60,7 @@ impl Partition {
         ports.dedup();
         for link in ports {
             let id = self.fabric.links.ids[link];
-            let from = self.fabric.topology.link(id).expect("a failed link exists").from;
+            let from = self.fabric.topology.link(id).expect("the topology has the link").from;
             if self.is_here(from) && self.fabric.links.ports[link].up {
                 self.fabric.log.step = 2 * u64::from(id.0);
                 let owner = self.fabric.owner(u32::try_from(link).expect("link ids fit 28 bits"));
@@ -72,7 +72,8 @@ impl Partition {
     /// Drops all packets on a failed link, for each end of the link that is in this partition.
     fn cut(&mut self, link: usize) {
         let id = self.fabric.links.ids[link];
-        let Link { from, from_port, to, .. } = *self.fabric.topology.link(id).expect("a failed link exists");
+        let Link { from, from_port, to, .. } =
+            *self.fabric.topology.link(id).expect("the topology has the link");
         let mut waiting = Vec::new();
         self.fabric.log.step = 2 * u64::from(id.0);
         if self.is_here(to) {

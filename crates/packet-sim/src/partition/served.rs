@@ -89,7 +89,7 @@ impl Fabric {
         due
     }
 
-    /// Asks the queue again and again what to drop or trim, until the queue takes or drops the packet.
+    /// Asks the queue repeatedly which packet to drop or trim, until the queue takes or drops the arriving packet.
     /// Returns true if the host must be polled, because a packet was lost.
     #[cold]
     fn make_room(

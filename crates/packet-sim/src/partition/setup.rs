@@ -90,7 +90,7 @@ impl<'a> Assembly<'a> {
         Self { plan, division, now, partitions: partitions.collect(), classes }
     }
 
-    /// A node's place: its index and its links in its partition.
+    /// Returns a node's id, its index in its partition, and its ports.
     pub(super) fn place_of(&self, id: NodeId) -> Place {
         let Plan { topology, .. } = self.plan;
         let ports = u32::try_from(topology.port_count(id)).expect("ports fit 32 bits");

@@ -34,8 +34,8 @@ pub(super) struct Whole {
 /// A packet that was put on a link and has not arrived.
 struct OnTheWire {
     arrives: Time,
-    /// The packet. Its origin is the origin at the port, and its tail is the arrival time of its last bit at
-    /// the far end.
+    /// The packet. Its `origin` is the origin at the port. Its `tail` is the time at which the packet's last bit
+    /// arrives at the far end.
     parcel: Parcel,
 }
 
@@ -115,7 +115,7 @@ impl Whole {
         Self { class, state, stats, depths, special, waiting, coming, wire }
     }
 
-    /// True if each departure is a separate event.
+    /// True if the port is a served port: each departure of a packet is a separate event.
     pub(super) fn is_served(&self) -> bool {
         self.special.served.is_some()
     }
@@ -137,7 +137,7 @@ impl Whole {
             served.node = node;
             let mut waiting = self.waiting.drain(..);
             served.queue.for_each_slot(&mut |slot| {
-                let mut parcel = waiting.next().expect("as many packets as before");
+                let mut parcel = waiting.next().expect("the queue has the same number of packets as before");
                 bind(&mut parcel.origin);
                 *slot = slab.put(parcel);
             });
@@ -255,7 +255,7 @@ pub(crate) fn regroup(
             partition.fabric.events.all().filter(|event| partition.number == 0 || !event.is_everywhere());
         events.for_each(|event| assembly.event(partition.name(event)));
     }
-    // All flows before the first pending flow have started; the flows after it have not.
+    // All flows before the first pending flow have started. The other flows have not started.
     let first = old.iter().map(|partition| &partition.flows);
     let first = first.min_by_key(|flows| flows.peek().map_or(u64::MAX, |flow| flow.id.0.into()));
     let flows = first.expect("at least one partition").clone();
@@ -271,7 +271,7 @@ pub(crate) fn regroup(
         old.iter_mut().map(|partition| std::mem::take(&mut partition.nodes).into_iter()).collect();
     for id in plan.topology.nodes() {
         let home = from.home(id);
-        let mut node = nodes[home].next().expect("a node of this partition");
+        let mut node = nodes[home].next().expect("the partition has the node");
         let place = assembly.place_of(id);
         let (there, here) = (&mut old[home].fabric.slab, assembly.slab(id));
         node.move_to(place, |slot| *slot = here.put(there.take(*slot)));

@@ -185,7 +185,8 @@ impl Forwarder for Beacon {
     }
 }
 
-/// An agent without a tick scheduled schedules two ticks for a packet: 1 us and 2 us after the packet.
+/// An agent that schedules two ticks when a packet joins and no tick is scheduled. The ticks are 1 us and 2 us after
+/// the packet joins.
 struct Twice {
     due: Time,
     log: Arc<Mutex<Vec<Time>>>,

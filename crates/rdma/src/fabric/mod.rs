@@ -218,7 +218,7 @@ impl Remote {
 #[derive(Debug)]
 pub struct Domain {
     handle: Handle,
-    /// Differs between the domains of this process.
+    /// The domain's number, which differs between the domains of this process.
     number: u64,
     address: Vec<u8>,
     /// The peers and their addresses.

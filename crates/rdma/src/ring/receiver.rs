@@ -18,8 +18,9 @@ pub struct Receiver<W> {
     /// The next entry, if it has arrived completely and its check has matched.
     next: Option<Entry>,
     is_partial: bool,
-    /// The count in the record that was written last. `told_at` is the time at which that record was written.
+    /// The count of packets taken in the record that was written last.
     told: u64,
+    /// The time at which the last record was written.
     told_at: Option<Duration>,
     beat: u64,
     /// True while the write of a record is in progress.
@@ -91,8 +92,8 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// # Panics
     /// If no packet was peeked, or the packet is shorter than `into`.
     pub fn read(&self, into: &mut [u8]) {
-        let entry = self.next.expect("a packet was looked at");
-        assert!(into.len() <= entry.len as usize, "bytes of the packet");
+        let entry = self.next.expect("`peek` must have returned a packet");
+        assert!(into.len() <= entry.len as usize, "`into` must not be longer than the packet");
         let words = &self.words[self.shape.entry(self.shape.slot(self.taken), entry.len as usize)];
         let (whole, rest) = into.as_chunks_mut::<WORD>();
         for (bytes, word) in whole.iter_mut().zip(words) {
@@ -109,10 +110,10 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// # Panics
     /// If no packet was peeked, or `into` is too short for the packet.
     pub fn read_words(&self, into: &[AtomicU64]) {
-        let entry = self.next.expect("a packet was looked at");
+        let entry = self.next.expect("`peek` must have returned a packet");
         let range = self.shape.entry(self.shape.slot(self.taken), entry.len as usize);
         let payload = &self.words[range.start..range.end - BEHIND];
-        assert!(payload.len() <= into.len(), "room for the packet");
+        assert!(payload.len() <= into.len(), "`into` must have room for the packet");
         for (from, to) in payload.iter().zip(into) {
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -132,7 +133,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// # Panics
     /// If no packet was peeked.
     pub fn take<N: Wire>(&mut self, wire: &mut N) -> Result<(), N::Error> {
-        assert!(self.next.take().is_some(), "a packet was looked at");
+        assert!(self.next.take().is_some(), "`peek` must have returned a packet");
         self.taken += 1;
         if self.taken - self.told >= self.shape.eighth() { self.tell(wire).map(drop) } else { Ok(()) }
     }

@@ -21,8 +21,9 @@ pub struct Sender<W> {
     beat: u64,
     /// Indexed by slot: true while a write of the slot is in progress.
     under_way: Box<[bool]>,
-    /// Duration of the receiver's silence. `looked` is the time of the last call of `is_deserted`.
+    /// Duration of the receiver's silence.
     silent: Duration,
+    /// The time of the last call of `is_deserted`.
     looked: Option<Duration>,
     beat_then: u64,
 }
@@ -124,7 +125,7 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         len: usize,
         wire: &mut N,
     ) -> Result<bool, Refused<N::Error>> {
-        assert!(len <= words.len() * WORD, "words of the packet");
+        assert!(len <= words.len() * WORD, "`words` must contain the whole packet");
         self.push_with(due, tag, len, wire, |payload| write_words(payload, words, len))
     }
 
@@ -214,7 +215,7 @@ fn write_bytes(payload: &[AtomicU64], bytes: &[u8]) {
 }
 
 /// Copies a packet's words. Fills the rest of the last word with zeros.
-#[allow(clippy::cast_possible_truncation, reason = "less than a word is beyond the packet")]
+#[allow(clippy::cast_possible_truncation, reason = "the last word has fewer than 8 bytes beyond the packet")]
 fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
     for (to, from) in payload.iter().zip(words) {
         to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);

@@ -120,9 +120,9 @@ impl Net {
         }
     }
 
-    /// Reports one write of the end `from` as complete, chosen by `draw`, and returns the write's tag. If `early` is
-    /// false, only a write whose bytes have all arrived can be reported. Removes writes that are complete and
-    /// delivered.
+    /// Chooses a write of the end `from` by the random number `draw`, reports the write as complete, and returns its
+    /// tag. If `early` is false, only a write whose bytes have all arrived can be reported. Removes writes that are
+    /// complete and delivered.
     fn complete(&mut self, from: usize, draw: usize, early: bool) -> Option<u32> {
         let of: Vec<usize> = (0..self.writes.len())
             .filter(|&i| {

@@ -75,7 +75,7 @@ fn a_cut_packet_keeps_only_its_header() {
 /// Inputs of the parts and requests to the runtime. Packets are identified by their numbers.
 #[derive(Debug, Clone, PartialEq)]
 enum Seen {
-    // Calls of the host:
+    // Calls to the host:
     Started(FlowId),
     Appended(FlowId, Bytes),
     Closed(FlowId),
@@ -85,15 +85,15 @@ enum Seen {
     Corrupted(PortId),
     Link(LinkId, bool),
     Polled,
-    // Calls of the program:
+    // Calls to the program:
     Wanted,
     Heard(Report),
-    // Calls of the forwarder:
+    // Calls to the forwarder:
     Asked(u32, Option<PortId>),
     Departed(u32, PortId),
     Ticked,
     Told(LinkId, bool),
-    // Calls of the runtime:
+    // Calls to the runtime:
     Leaves(u32, Option<PortId>, PortId),
     Lost(u32, Option<PortId>, DropReason),
     Reported(Report),

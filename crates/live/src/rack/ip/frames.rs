@@ -128,8 +128,9 @@ pub(in crate::rack) struct Interfaces {
     topology: Arc<Topology>,
     /// The time of the next check for new frames.
     looks_at: Time,
-    /// The time of the last event. `waits_from_ns` is the real time, in ns, before which the thread must not wait.
+    /// The time of the last event.
     last_event: Time,
+    /// The real time, in ns, before which the thread must not wait.
     waits_from_ns: u64,
     /// True if the thread has a core of its own, so that it can poll without pauses.
     has_own_core: bool,

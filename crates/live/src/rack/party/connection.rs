@@ -78,7 +78,7 @@ impl Stream {
     }
 }
 
-/// One end of a connection. Dropping it closes the connection.
+/// One end of a connection. Dropping this value closes the connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: Stream,

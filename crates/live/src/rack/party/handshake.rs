@@ -155,7 +155,8 @@ impl Terms {
     /// Returns the proof that this process knows the secret. The proof is for the process that drew the nonce `theirs`.
     /// The proofs of the two sides differ, so that no process can return the proof that it received.
     fn proof(&self, side: Side, nodes: &Range<u32>, ours: &[u8; 32], theirs: &[u8; 32]) -> Hmac<Sha256> {
-        let mut proof = Hmac::<Sha256>::new_from_slice(&self.secret).expect("secrets of any length will do");
+        let mut proof =
+            Hmac::<Sha256>::new_from_slice(&self.secret).expect("HMAC accepts a key of any length");
         proof.update(&[side as u8]);
         proof.update(ours);
         proof.update(theirs);

@@ -37,14 +37,15 @@ impl Hearing {
         Self { last: vec![None; processes], kept: Vec::new(), before: None, rack }
     }
 
-    /// Adds a look of this process.
+    /// Adds the new events and the progress of this process.
     pub(crate) fn add_own(&mut self, own: usize, look: Look) {
         let Look { began_ns, count, words } = look;
         self.kept.extend(words);
         self.last[own] = Some((began_ns, count));
     }
 
-    /// Adds a report of another process.
+    /// Adds a message with new events of another process. The last message of a look also updates the process's
+    /// progress.
     pub(crate) fn add(&mut self, process: usize, heard: Heard) {
         let Heard { began_ns, count, goes_on, .. } = heard;
         self.kept.extend(heard.words(&self.rack));

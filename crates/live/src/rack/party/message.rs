@@ -85,8 +85,9 @@ pub(crate) struct Count {
     pub(crate) now: u64,
     pub(crate) packet_hops: u64,
     pub(crate) flows_delivered: u64,
-    /// Number of packets put into rings. `taken` is the number of packets taken out of rings.
+    /// Number of packets put into rings.
     pub(crate) put: u64,
+    /// Number of packets taken out of rings.
     pub(crate) taken: u64,
     /// True if all flows of the process have started and no node has requested a wake-up.
     pub(crate) is_quiet: bool,
@@ -96,7 +97,7 @@ pub(crate) struct Count {
     pub(crate) is_over: bool,
 }
 
-/// The progress and the reports of a process's own nodes, collected at one look.
+/// The progress of a process's own nodes, and their reports since the previous look.
 #[derive(Debug)]
 pub(crate) struct Look {
     /// The system's clock when the look began, in ns. This look and the looks before it contain every event that was
@@ -121,7 +122,7 @@ pub(crate) struct Heard {
 const MOST_WORDS: usize = 1_000;
 
 impl Heard {
-    /// A whole look, in one message.
+    /// Puts a whole look into one message.
     pub(crate) fn new(look: &Look) -> Self {
         let &Look { began_ns, count, ref words } = look;
         Self { began_ns, count, words: words.iter().filter_map(Sent::of).collect(), goes_on: false }

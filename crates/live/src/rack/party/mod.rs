@@ -46,8 +46,9 @@ const SILENCE: Duration = Duration::from_secs(5);
 /// Delay between the moment when the last process is ready and the start of virtual time, in ns.
 const BEGINS_IN_NS: u64 = 20_000_000;
 
-/// Number of clock requests of a guest before a run, and the interval between its requests during the run, in ns.
+/// Number of clock requests of a guest before a run.
 const PINGS: u32 = 64;
+/// Interval between a guest's clock requests during a run, in ns.
 const PINGS_IN_NS: u64 = 100_000_000;
 
 /// The largest single correction of a guest's clock offset, in ns. Clocks of machines diverge by less than 100 µs in
@@ -64,7 +65,7 @@ const NONSENSE: &str = "the process sent an unexpected message";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("lost the process of nodes {}-{}: {why}", nodes.start, nodes.end.saturating_sub(1))]
 pub struct Lost {
-    /// The nodes of that process.
+    /// The nodes of the lost process.
     pub nodes: Range<u32>,
     /// The reason: the connection's error, the silence or the invalid message.
     pub why: String,
@@ -92,8 +93,9 @@ enum Role {
         host: Connection,
         process: usize,
         inbox: Receiver<Came<FromHost>>,
-        /// The times of this guest's last clock request and of the host's last answer, in ns.
+        /// The time of this guest's last clock request, in ns.
         pinged_ns: AtomicU64,
+        /// The time of the host's last answer to a clock request, in ns.
         ponged_ns: AtomicU64,
     },
 }
@@ -117,15 +119,15 @@ impl<T> Came<T> {
 /// A message to a running process.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// A guest's index, and a report of what its nodes have done.
+    /// A guest's index, and the reports of its nodes.
     Heard(usize, Heard),
     /// The run is over. The value is true if the run reached its own end.
     Over(bool),
 }
 
 impl Party {
-    /// Opens a party at `at` for a rack of `nodes` nodes, and waits until guests have brought all nodes that are not in
-    /// `terms`. The wait takes a minute at most. The function calls `look` about every 100 ms, and stops early if
+    /// Opens a party at `at` for a rack of `nodes` nodes, and waits until guests have joined for all nodes that are not
+    /// in `terms`. The wait takes a minute at most. The function calls `look` about every 100 ms, and stops early if
     /// `look` returns `Break`.
     ///
     /// # Errors

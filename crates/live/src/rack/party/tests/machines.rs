@@ -69,8 +69,8 @@ fn a_stranger_is_not_let_in() {
     assert!(host.join().expect("no panic").is_ok());
 }
 
-/// Runs a host and a hostile guest. Returns the host's rack. The guest runs `attack` 50 times every 10 ms, and sends
-/// valid reports to the host at regular intervals.
+/// Runs a host and a hostile guest. Returns the host's rack. Every 10 ms, the guest runs `attack` 50 times, and then
+/// sends a valid report to the host.
 fn with_hostile_guest(attack: impl Fn(&mut Rack, &mut raddle_core::Stream) + Send + 'static) -> Rack {
     let at = address();
     let guest = thread::spawn(move || {
