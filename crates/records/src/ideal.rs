@@ -22,8 +22,8 @@ impl Framing {
         Bytes((size + u64::from(self.overhead)).max(self.least.into()))
     }
 
-    /// Returns the number of packets of a flow (at least one), the size on the link of a full packet, and that of the
-    /// last packet.
+    /// Returns the number of packets of a flow (at least one), the size on a link of a full packet, and the
+    /// size on a link of the last packet.
     #[must_use]
     pub fn packets(self, size: Bytes) -> (u64, Bytes, Bytes) {
         let (payload, header) = (u64::from(self.payload), u64::from(self.header));

@@ -1,6 +1,6 @@
-//! A four-byte header that the switches of a load-balancing scheme use to inform each other. A switch writes it before
-//! a packet, and the last switch removes it before a host receives the packet. This header represents the spare bits of
-//! an overlay's header (VXLAN's header in CONGA, shadow addresses in Presto).
+//! A four-byte header that the switches of a load-balancing scheme use to inform each other. A switch writes
+//! this header before a packet, and the last switch on the path removes it. This header represents the spare
+//! bits of an overlay's header (VXLAN's header in CONGA, shadow addresses in Presto).
 
 use crate::Error;
 use crate::conga::Overlay;

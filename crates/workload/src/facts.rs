@@ -23,8 +23,8 @@ pub struct Facts {
     /// If all hosts may send, a [load](crate::Arrivals::Load) is given in this measure. `None` for other
     /// networks.
     pub network_load: Option<f64>,
-    /// The sum over all flows of the flow's bits multiplied by the hops of its path, per second of the span, divided by
-    /// the sum of the rates of all directed links.
+    /// Mean load of all directed links: the sum over all flows of bits times hops, divided by the span and by
+    /// the sum of the links' rates.
     pub fabric_load: Option<f64>,
 }
 

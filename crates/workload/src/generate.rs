@@ -105,7 +105,7 @@ impl Workload {
         }
     }
 
-    /// Takes the number of drafts that `amount` specifies.
+    /// Turns the first `drafts` into flows, as many as `amount` specifies.
     fn first(
         &self,
         seed: u64,

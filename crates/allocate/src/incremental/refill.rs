@@ -27,7 +27,7 @@ pub(super) struct Refill {
 }
 
 impl Incremental {
-    /// Recomputes all stops that begin at `from`. No doubtful stop may be before `from`.
+    /// Recomputes `from` and all later stops. All stops before `from` must be correct.
     pub(super) fn refill(&mut self, from: Stop) {
         // The capacity that earlier classes leave on a link can be determined only at level 0 of a class. A
         // refill of a class other than the first therefore starts at level 0.
@@ -128,8 +128,8 @@ impl Incremental {
         self.moved = stopped;
     }
 
-    /// Returns the stop at which a link will be full if no more of its flows freeze before. The link must not
-    /// be full at this level of the class.
+    /// Returns the stop at which a link will be full if no more of its flows freeze before it is full. The
+    /// link must not be full at this level of the class.
     fn full_if_no_more_freeze(&self, slot: u32, class: u8, level: u64) -> Stop {
         let link = &self.links[slot as usize];
         // At level 0 the class has used nothing, so the remaining capacity is the capacity that earlier

@@ -2,7 +2,7 @@
 
 #![allow(clippy::cast_possible_truncation, reason = "each part of the number is cut out")]
 
-/// Stands for the link slot if the stop is a flow's demand.
+/// The value in place of a link slot if the stop is a flow's demand.
 const DEMAND: u32 = u32::MAX;
 
 /// The limit that stops a flow as the level of its class rises: a link that fills up, or the flow's demand.

@@ -48,7 +48,7 @@ pub enum Place {
     Position {
         /// The line.
         line: usize,
-        /// The byte in the line.
+        /// The byte's number in the line.
         column: usize,
     },
     /// An element, such as `edges[3]`.

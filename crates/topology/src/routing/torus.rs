@@ -288,8 +288,8 @@ impl Torus {
         }
     }
 
-    /// Routes by a waypoint that is uniform in the box of the ways. Each half takes the dimensions in a
-    /// random order.
+    /// Routes through a waypoint. The waypoint is uniform in the box of nodes that the directions `ways` lead
+    /// through. Each half of the route takes the dimensions in a random order.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a torus has few dimensions, each of at most 256 nodes"
@@ -372,7 +372,9 @@ impl Torus {
             Protocol::Wlb => 2,
             Protocol::WlbHop => 3,
             Protocol::Romm => 4,
-            Protocol::Dor(_) | Protocol::Vlb | Protocol::Ecmp => panic!("`{protocol}` keeps no rows"),
+            Protocol::Dor(_) | Protocol::Vlb | Protocol::Ecmp => {
+                panic!("the weights of `{protocol}` are not stored by offset")
+            }
         };
         let rows = self.rows[place].get_or_init(|| (0..self.grid.nodes()).map(|_| OnceLock::new()).collect());
         rows[offset as usize].get_or_init(|| self.row_from_zero(protocol, offset))

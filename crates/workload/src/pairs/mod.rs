@@ -66,7 +66,7 @@ pub enum Pairs {
     },
     /// Host number `i` sends to host number `i xor by`; the number of hosts must be a power of two.
     Exchange {
-        /// The distance, less than the number of hosts.
+        /// The number `by`, less than the number of hosts.
         by: u32,
     },
     /// A random permutation of the hosts. Hosts that the permutation maps to themselves do not send.

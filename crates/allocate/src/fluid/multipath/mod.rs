@@ -44,7 +44,7 @@ pub struct Subflows {
 #[derive(Debug, Clone)]
 struct Parent {
     work: Work,
-    /// Slots of its subflows; empty for a free slot.
+    /// Slots of the flow's subflows in the schedule; empty if no flow has this slot.
     subflows: Vec<usize>,
     /// Time at which one subflow ends before the flow's other subflows, or at which the flow can no longer
     /// meet its deadline.

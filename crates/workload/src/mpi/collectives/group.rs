@@ -42,12 +42,12 @@ impl Group {
         self.first + self.stride * (place % self.size)
     }
 
-    /// Returns the rank of the member `steps` places after this one, modulo the size of the group.
+    /// Returns the rank of the member `steps` places after this member, modulo the size of the group.
     pub(super) fn after(&self, steps: u32) -> u32 {
         self.rank(self.me + steps)
     }
 
-    /// Returns the rank of the member `steps` places before this one, modulo the size of the group.
+    /// Returns the rank of the member `steps` places before this member, modulo the size of the group.
     pub(super) fn before(&self, steps: u32) -> u32 {
         self.rank(self.me + self.size - steps % self.size)
     }
