@@ -69,7 +69,7 @@ impl Bcube {
         server.0 / self.n.pow(i) % self.n
     }
 
-    /// Returns the server whose digit i is `c` and whose other digits are those of `server`.
+    /// Returns the server whose digit i is `c` and whose other digits are the digits of `server`.
     fn with_digit(self, server: NodeId, i: u32, c: u32) -> NodeId {
         let place = self.n.pow(i);
         NodeId(server.0 - self.digit(server, i) * place + c * place)

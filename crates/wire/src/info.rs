@@ -81,7 +81,8 @@ pub trait HeaderInfo {
         0
     }
 
-    /// True if zeros may follow the payload, because a scheme may charge more header bytes than the fields take.
+    /// True if zeros may follow the payload, because a scheme may count more header bytes on the wire than
+    /// the fields need.
     fn may_be_padded(&self) -> bool {
         false
     }

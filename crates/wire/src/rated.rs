@@ -198,7 +198,7 @@ pub trait Rated: Sized {
     /// The scheme whose bytes follow the common part.
     const SCHEME: Scheme;
 
-    /// True if the scheme may charge more header bytes than the fields take.
+    /// True if the scheme may count more header bytes on the wire than the fields need.
     const PADDED: bool = false;
 
     /// Returns the common part.

@@ -19,7 +19,7 @@ pub enum Shim {
 }
 
 impl Shim {
-    /// The first byte.
+    /// The shim's first byte.
     pub const TYPE: u8 = 0x5C;
     /// Bytes on the wire of a shim, unless the shim is [`Shim::None`].
     pub const LEN: usize = 4;

@@ -6,10 +6,10 @@
 //! same rates from the same flows. Two properties ensure this.
 //!
 //! *Sums do not depend on order.* Capacities and levels are integers. Their unit is about 2^-52 of the
-//! largest capacity. A flow's weight times its traversals of a link is an integer too, in units of 2^-40. A
-//! flow frozen at a level uses exactly this product times the level of the link's capacity. Only the level at
-//! which a link fills up is rounded, and always down. Comparisons of levels therefore need no tolerance:
-//! levels rise as flows freeze (specification of R2C2, §4.3).
+//! largest capacity. A flow's weight times its traversals of a link is an integer too, in units of 2^-40. The
+//! capacity that a frozen flow uses on the link is exactly this product times the level at which the flow
+//! froze. Only the level at which a link fills up is rounded, and always down. Comparisons of levels
+//! therefore need no tolerance: levels rise as flows freeze (specification of R2C2, §4.3).
 //!
 //! *The stops are unique.* Each flow has a [`Stop`], which ends the rise of its rate: the first of its links
 //! to fill up, or its demand. Some flows of a link stop earlier, at other links. The other flows use up the
@@ -254,7 +254,7 @@ impl Incremental {
     /// # Panics
     /// If the slot never had a flow.
     pub fn remove(&mut self, slot: usize) {
-        let flow = u32::try_from(slot).expect("a slot that was given out");
+        let flow = u32::try_from(slot).expect("a slot of `insert` fits 32 bits");
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
         for &(link, weight) in &self.flows[slot].row {
             let link = &mut self.links[link as usize];
@@ -287,7 +287,7 @@ impl Incremental {
     /// If the slot never had a flow.
     pub fn set_demand(&mut self, slot: usize, demand_bps: f64) {
         debug_assert!(demand_bps >= 0.0);
-        let flow = u32::try_from(slot).expect("a slot that was given out");
+        let flow = u32::try_from(slot).expect("a slot of `insert` fits 32 bits");
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
         self.flows[slot].demand_bps = demand_bps;
         self.start(flow);

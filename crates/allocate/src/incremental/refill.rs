@@ -1,4 +1,4 @@
-//! Refill: water-filling that starts at a given stop. It is used when a repair would take longer.
+//! Refill: water-filling that starts at a given stop. A refill is used when a repair would take longer.
 //!
 //! As in [`WaterFill`](crate::WaterFill), links wait in a heap by the level at which they would be full, and
 //! are examined again when they reach the top of the heap. The refill computes with the same integers as the

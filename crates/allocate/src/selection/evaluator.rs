@@ -263,7 +263,7 @@ impl<'a> Fill<'a> {
         }
     }
 
-    /// Gives a flow its demand.
+    /// Stops a flow at its demand.
     fn satisfy(&mut self, flow: u32, protocol: u8) {
         let LongFlow { weight, demand_bps, .. } = self.problem.flows()[flow as usize];
         match self.problem.row(flow as usize, protocol) {

@@ -75,8 +75,8 @@ impl Generation {
         self.add(objective, genes);
     }
 
-    /// Returns the individuals in descending order of utility. Among equal individuals, the earlier one comes
-    /// first.
+    /// Returns the individuals in descending order of utility. Among individuals of equal utility, the
+    /// individual that was added first comes first.
     fn ranked(mut self) -> Vec<Individual> {
         self.members.sort_by(|a, b| b.utility.total_cmp(&a.utility));
         self.members

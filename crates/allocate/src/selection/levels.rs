@@ -29,8 +29,8 @@ impl Levels {
 
     /// Returns the lowest level at which a link fills up, and a link that fills up at this level; `None` if
     /// no link carries a rising flow. `left` is the capacity left on each link, and `rising` is the total
-    /// weight of the rising flows on each link. For no link may the level at which it fills up have fallen
-    /// since the last call.
+    /// weight of the rising flows on each link. The level at which a link fills up must not have fallen on
+    /// any link since the last call.
     pub(super) fn lowest(&mut self, left: &[f64], rising: &[f64]) -> Option<(f64, usize)> {
         loop {
             let mut lowest = self.bounds.peek_mut()?;

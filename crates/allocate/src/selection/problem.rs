@@ -78,7 +78,7 @@ pub struct Problem {
     flows: Vec<LongFlow>,
     /// Usable capacity of each link, bit/s.
     capacity: Vec<f64>,
-    /// Indexed by flow, then by protocol.
+    /// The location of each row in `sparse` or `dense`, indexed by flow and then by protocol.
     places: Vec<Place>,
     sparse: Vec<(u32, f32)>,
     dense: Vec<f32>,

@@ -144,7 +144,7 @@ impl General {
                 for port in path {
                     let link = self.topology.link_id(at, port);
                     out.push((link, 1.0));
-                    at = self.topology.link(link).expect("dimension order follows links").to;
+                    at = self.topology.link(link).expect("each port of a path has a link").to;
                 }
             }
             Protocol::Wlb | Protocol::WlbHop | Protocol::Romm | Protocol::Ecmp => {

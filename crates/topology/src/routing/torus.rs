@@ -1,4 +1,5 @@
-//! Routing on a full torus by arithmetic on coordinates. Weights are those of paths from node 0, translated.
+//! Routing on a full torus by arithmetic on coordinates. The weights of a source are the weights of node 0,
+//! translated to this source.
 
 use super::LEAST_WEIGHT;
 use super::box_rows::box_row;

@@ -32,8 +32,8 @@ pub enum Pairs {
     },
     /// Every host sends to every other host.
     AllToAll,
-    /// A random subset of the hosts, in which each host sends to one other host and receives from one: a
-    /// random permutation without fixed points.
+    /// A random subset of the hosts, in which each host sends to one other host and receives from one other
+    /// host: a random permutation without fixed points.
     Permutation {
         /// The share of hosts that take part, more than 0 and at most 1, rounded to whole hosts and at least 2.
         fraction: f64,

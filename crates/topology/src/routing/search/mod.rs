@@ -11,18 +11,18 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(super) struct Search {
     topology: Arc<Topology>,
-    /// Per node, its number (place) among the nodes that are not leaf nodes. A leaf node has its neighbour's
-    /// place.
+    /// For each node, its place: its number among the nodes that are not leaf nodes. A leaf node has the
+    /// place of its only neighbour.
     place: Vec<u32>,
     leaf: Vec<bool>,
-    /// Per place, true if paths may lead through it.
+    /// For each place, true if paths may lead through its nodes.
     relays: Vec<bool>,
-    /// The places with links to place p are `from[first[p]..first[p + 1]]`.
+    /// The slice `from[first[p]..first[p + 1]]` lists the places that have a link to place p.
     first: Vec<u32>,
     from: Vec<u32>,
-    /// Per place of a destination, the hops from every place; `u16::MAX` if there is no path.
+    /// For each place of a destination, the hops from every place; `u16::MAX` if there is no path.
     distances: Vec<OnceLock<Box<[u16]>>>,
-    /// Per place of a destination, the number of shortest paths from every place.
+    /// For each place of a destination, the number of shortest paths from every place.
     paths: Vec<OnceLock<Box<[f64]>>>,
 }
 
