@@ -105,7 +105,7 @@ struct Link {
     room: i128,
     /// Total weight of all flows on the link.
     weight: u64,
-    /// Total weight of the flows that a refill has not stopped yet.
+    /// During a refill: total weight of the link's flows that have not stopped yet.
     rising: u64,
     /// Number of flows that stop at this link: the link limits their rates.
     stopping: u32,
@@ -323,7 +323,8 @@ impl Incremental {
         self.looked_at = 0;
     }
 
-    /// Corrects doubtful links, the lowest stop first. If this takes long, requests a refill instead.
+    /// Corrects the stops that may be wrong, the lowest first. If this takes too long, requests a refill
+    /// instead.
     fn repair(&mut self) {
         while let Some(Reverse(doubt)) = self.doubts.pop() {
             let slot = doubt.slot();

@@ -2,8 +2,8 @@
 //!
 //! As in [`WaterFill`](crate::WaterFill), links wait in a heap by the level at which they would be full, and
 //! are examined again when they reach the top of the heap. The refill computes with the same integers as the
-//! repair. Stops are unique, so the result is the same. All stops before the lowest doubtful stop are
-//! correct, so the refill does not change these stops.
+//! repair. Stops are unique, so the result is the same. A refill starts at the lowest stop that may be wrong,
+//! and does not change the stops before it.
 
 use super::Incremental;
 use super::full::{full_at, product};

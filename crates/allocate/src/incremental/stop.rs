@@ -5,7 +5,8 @@
 /// The value in place of a link slot if the stop is a flow's demand.
 const DEMAND: u32 = u32::MAX;
 
-/// The limit that stops a flow as the level of its class rises: a link that fills up, or the flow's demand.
+/// The limit that stops a flow as the level (rate divided by weight) of its class rises: a link that fills
+/// up, or the flow's demand.
 ///
 /// Stops are ordered by class, level and link slot: links of equal level fill up one after another, in order of slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,8 @@
-//! Finds the link that fills up first as the level of rising flows increases. The links are divided into
-//! blocks of consecutive slots. The level at which a link fills up never falls, so the lowest level last
-//! found in a block is a lower bound for the block. A block is examined again only when its bound is the
-//! lowest of all bounds.
+//! Finds the link that fills up first as the level (rate divided by weight) of the rising flows increases.
+//! Rising flows are the flows that no full link or demand has stopped. The links are divided into blocks of
+//! consecutive slots. The level at which a link fills up never falls, so the lowest level last found in a
+//! block is a lower bound for the block. A block is examined again only when its bound is the lowest of all
+//! bounds.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
