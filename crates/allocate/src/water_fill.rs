@@ -1,6 +1,9 @@
-//! The efficient variant of water-filling. Links wait in a heap, ordered by the level at which they fill up,
-//! and are examined again only when they reach the top of the heap. The cost is O(Z log L) for Z non-zero
-//! weights on L used links; unused links cost nothing.
+//! The efficient variant of water-filling, which raises the level (rate divided by weight) of all flows of a
+//! class together. A flow stops rising, or freezes, when one of its links is full or its demand is met.
+//!
+//! Links wait in a heap, ordered by the level at which they fill up, and are examined again only when they
+//! reach the top of the heap. The cost is O(Z log L) for Z non-zero weights on L used links; unused links
+//! cost nothing.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 use std::cmp::Reverse;
@@ -25,7 +28,7 @@ pub struct WaterFill {
     links: Vec<Link>,
     /// Initial value of `rising` for each link in `links`.
     first: Vec<f64>,
-    /// One per entry of the flows' rows.
+    /// One entry for each link of each flow's row.
     entries: Vec<Entry>,
     heap: BinaryHeap<Reverse<Stop>>,
     /// Links and demands that stop flows at a higher level than all stops in the heap, unordered.
@@ -199,8 +202,8 @@ impl WaterFill {
         }
     }
 
-    /// Moves the next stops into the empty heap. Returns the number of bits of a level; all stops outside the heap are
-    /// above this level.
+    /// Moves the lowest stops of `later` into the empty heap. Returns the bits of a level: all stops outside
+    /// the heap are above this level.
     fn next_horizon(&mut self) -> u64 {
         let lowest = self.later.iter().map(|stop| stop.level).min();
         let lowest = lowest.expect("every flow uses a link or has a demand");

@@ -5,7 +5,7 @@ use raddle_core::{Duration, Time};
 
 const PS_PER_S: f64 = 1e12;
 
-/// A flow's work.
+/// The remaining work of a flow.
 #[derive(Debug, Clone)]
 pub(crate) struct Work {
     /// Deadline; [`Time::NEVER`] if the flow has none.

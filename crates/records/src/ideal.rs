@@ -22,8 +22,8 @@ impl Framing {
         Bytes((size + u64::from(self.overhead)).max(self.least.into()))
     }
 
-    /// Returns the number of packets of a flow (at least one), the size on the link of a full packet, and that of the
-    /// last packet.
+    /// Returns the number of packets of a flow (at least one), the size on a link of a full packet, and the
+    /// size on a link of the last packet.
     #[must_use]
     pub fn packets(self, size: Bytes) -> (u64, Bytes, Bytes) {
         let (payload, header) = (u64::from(self.payload), u64::from(self.header));
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn equal_links_pipeline_full_packets() {
-        // Three packets of 1,500 B and one of 140 B cross two links. A full packet takes 1.2 us. The last packet waits
-        // at the second link until the third packet has left.
+        // Three packets of 1,500 B and one packet of 140 B cross two links. A full packet takes 1.2 us. The
+        // last packet waits at the second link until the third packet has left.
         let fct = ideal_store_and_forward(Bytes(3 * 1_460 + 100), FRAMING, path(&[10, 10]));
         assert_eq!(fct, Duration::from_ns(4 * 1_200 + 112 + 200));
     }

@@ -17,18 +17,18 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The version of the tables' columns. Each file states its version in the note `raddle.schema_version`. The version
-/// increases when a column changes its name or meaning.
+/// The version of the tables' columns. The key-value metadata of each file has this version under the key
+/// `raddle.schema_version`. The version increases when a column changes its name or meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The name of the note that holds a file's [`SCHEMA_VERSION`].
+/// The key of the [`SCHEMA_VERSION`] in a file's key-value metadata.
 pub(crate) const SCHEMA_NOTE: &str = "raddle.schema_version";
 
 /// Number of rows held in memory before they are written as a group. The file's footer keeps some kilobytes per group
 /// in memory until the end, so smaller groups would take more memory in a long run.
 const GROUP_ROWS: usize = 1 << 18;
 
-/// The buffered values of a column, and a flag for each row that says whether it has a value.
+/// The buffered values of a column, and a flag for each row: whether the row has a value.
 #[derive(Debug, Clone, PartialEq)]
 struct Chunk<T> {
     values: Vec<T>,
@@ -202,7 +202,7 @@ pub(crate) fn properties() -> ParquetResult<WriterProperties> {
     Ok(properties.build())
 }
 
-/// Adds a note to a file.
+/// Adds an entry to a file's key-value metadata.
 pub(crate) fn note(writer: &mut SerializedFileWriter<File>, key: &str, value: &str) {
     writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value.to_owned()));
 }

@@ -50,7 +50,7 @@ impl Quantiles {
     /// Adds a value of the sample. Every pass must add the same values, in any order.
     #[allow(clippy::cast_possible_truncation, reason = "the cast keeps the bits of one digit")]
     pub fn add(&mut self, value: f64) {
-        debug_assert!(value >= 0.0, "{value} has bits in the order of values");
+        debug_assert!(value >= 0.0, "a value must not be negative (got {value})");
         let bits = value.to_bits();
         self.count += u64::from(self.known == 0);
         let below = BITS - DIGIT * (self.known + 1);
@@ -88,7 +88,7 @@ impl Quantiles {
     /// If the last pass has not ended.
     #[must_use]
     pub fn values(&self) -> Vec<Option<f64>> {
-        assert_eq!(self.known, Self::PASSES, "all passes are needed");
+        assert_eq!(self.known, Self::PASSES, "the last pass must have ended");
         let value = |wanted: &Wanted| (self.count > 0).then(|| f64::from_bits(wanted.prefix));
         self.wanted.iter().map(value).collect()
     }

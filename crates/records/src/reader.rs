@@ -44,7 +44,7 @@ impl Values {
 pub struct Table {
     /// The columns with their names, in the file's order.
     pub columns: Vec<(String, Values)>,
-    /// The notes stored in the file, by name.
+    /// The file's key-value metadata.
     pub metadata: BTreeMap<String, String>,
     /// Number of rows.
     pub rows: usize,

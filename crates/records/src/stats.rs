@@ -3,8 +3,9 @@
 
 use std::cmp::Ordering;
 
-/// Returns the `p`-th percentile of a sorted sample by nearest rank, with `p` in `0..=100`. It is the smallest value of
-/// the sample that is greater than or equal to at least `p` % of the values. `None` for an empty sample.
+/// Returns the `p`-th percentile of a sorted sample by nearest rank, with `p` in `0..=100`. The result is the
+/// smallest value of the sample that is greater than or equal to at least `p` % of the values. `None` for an
+/// empty sample.
 #[must_use]
 #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
@@ -100,8 +101,8 @@ pub fn equal_count_bins(mut points: Vec<(f64, f64)>, count: usize) -> Vec<(f64, 
     bins
 }
 
-/// Returns Jain's fairness index, `(Σx)² / (n Σx²)`. It is 1 if all shares are equal, and 1/n if all shares but one are
-/// 0. `None` if there are no shares or all are 0.
+/// Returns Jain's fairness index, `(Σx)² / (n Σx²)`. The index is 1 if all shares are equal, and 1/n if all
+/// shares but one are 0. `None` if there are no shares or all are 0.
 #[must_use]
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();

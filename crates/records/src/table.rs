@@ -35,7 +35,7 @@ impl Column {
         Self { name, kind: Kind::Float, nullable: false, definition }
     }
 
-    /// Returns the same column, but as one that can be empty in a row.
+    /// Returns the same column, marked as a column that can be empty in a row.
     #[must_use]
     pub const fn nullable(self) -> Self {
         Self { nullable: true, ..self }

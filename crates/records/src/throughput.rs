@@ -21,8 +21,8 @@ pub struct ThroughputRecord {
     pub late_packets: Option<u64>,
     /// Number of times that a switch changed its egress port for the flow's packets.
     pub port_changes: u64,
-    /// Sum of the differences, without sign, between the delay of each arrived packet and that of the arrival before it.
-    /// A packet's delay is from its generation to its arrival. `None` if packets do not carry the time of their
+    /// Sum of the absolute differences between the delays of consecutive arrived packets of the flow. A
+    /// packet's delay is from its generation to its arrival. `None` if packets do not carry the time of their
     /// generation.
     pub delay_changes_ps: Option<u64>,
 }

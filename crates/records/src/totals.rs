@@ -18,8 +18,8 @@ pub struct TotalsRecord {
     pub drops: Drops,
     /// Simulated time in picoseconds.
     pub simulated_ps: u64,
-    /// Number of events that the engine processed. It measures only the work of the engine. It is neither a result nor
-    /// part of the digest.
+    /// Number of events that the engine processed. The number measures only the work of the engine. It is
+    /// neither a result nor part of the digest.
     pub events: u64,
 }
 

@@ -69,7 +69,7 @@ impl Bcube {
         server.0 / self.n.pow(i) % self.n
     }
 
-    /// Returns the server whose digit i is `c` and whose other digits are those of `server`.
+    /// Returns the server whose digit i is `c` and whose other digits are the digits of `server`.
     fn with_digit(self, server: NodeId, i: u32, c: u32) -> NodeId {
         let place = self.n.pow(i);
         NodeId(server.0 - self.digit(server, i) * place + c * place)
@@ -95,8 +95,8 @@ impl Bcube {
         NodeId(label / place * place * self.n + c * place + label % place)
     }
 
-    /// Returns the node's level if the node is a switch, and a server with the node's digits. For a switch,
-    /// the digit of its own level is undefined.
+    /// Returns a switch's level (`None` for a server), and a server with the node's digits. For a switch, the
+    /// server's digit of the switch's own level has no meaning.
     fn label(self, node: NodeId) -> (Option<u32>, NodeId) {
         let level = self.level(node);
         (level, level.map_or(node, |level| self.server(node, level, 0)))

@@ -60,7 +60,7 @@ impl Below {
             return down;
         }
         let choice = pick(self.ups.into());
-        assert!(choice < self.ups.into(), "port {choice} of {}", self.ups);
+        assert!(choice < self.ups.into(), "`pick` must return an index below {} (got {choice})", self.ups);
         PortId(self.up.0 + choice as u16)
     }
 }

@@ -31,7 +31,7 @@ pub enum BuildError {
         /// Number of levels in `parents`.
         parents: usize,
     },
-    /// A switch is to have more ports to other switches than there are other switches.
+    /// The requested number of ports to other switches exceeds the number of other switches.
     #[error("a switch cannot have {degree} ports to other switches: there are only {others} other switches")]
     Degree {
         /// Ports of a switch that lead to other switches.

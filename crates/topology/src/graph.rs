@@ -190,7 +190,7 @@ impl Topology {
     /// If the port has no link.
     #[must_use]
     pub fn reverse(&self, id: LinkId) -> LinkId {
-        let link = self.link(id).expect("a port with a link");
+        let link = self.link(id).expect("the port must have a link");
         self.link_id(link.to, link.to_port)
     }
 
@@ -219,8 +219,12 @@ impl Topology {
     /// If the port has no link, the rate is zero, or the rate exceeds the line rate.
     #[must_use]
     pub fn slowed(mut self, id: LinkId, rate: Rate) -> Self {
-        let link = self.links[id.index()].as_mut().expect("a port with a link");
-        assert!(Rate::ZERO < rate && rate <= link.line_rate, "{rate} on a link of {}", link.line_rate);
+        let link = self.links[id.index()].as_mut().expect("the port must have a link");
+        assert!(
+            Rate::ZERO < rate && rate <= link.line_rate,
+            "the rate must be greater than 0 and at most {} (got {rate})",
+            link.line_rate
+        );
         link.rate = rate;
         self
     }

@@ -1,5 +1,5 @@
-//! Every reader of graph files reads mutations of valid files. No reader panics, each error names a place, and a graph
-//! that is read can be written and read again.
+//! Every reader of graph files reads mutations of valid files. No reader panics, each error names a location
+//! in the file, and a graph that is read can be written and read again.
 
 use raddle_core::{Duration, Rate};
 use raddle_mutate::{Mutator, hold};

@@ -152,8 +152,8 @@ impl Notice {
 }
 
 impl HeaderInfo for Notice {
-    /// Returns the sampled frame's destination as the source, because the source address of the notice is that of a
-    /// port, not of a node.
+    /// Returns the sampled frame's destination as the source, because the source address of the notice is the
+    /// address of a port, not of a node.
     #[inline]
     fn ends(&self) -> Ends {
         Ends::new(self.culprit_dst, self.dst)

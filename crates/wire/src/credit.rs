@@ -38,9 +38,9 @@ impl Default for Credit {
 }
 
 impl Credit {
-    /// The first byte.
+    /// The packet's first byte.
     pub const TYPE: u8 = 0x83;
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = 20;
     /// Greatest number of flows that a credit names.
     pub const MOST: usize = 2;

@@ -103,7 +103,7 @@ const CONGESTION: u8 = 0x08;
 const ETS: u8 = 0x09;
 const RECOMMENDATION: u8 = 0x0A;
 const PFC: u8 = 0x0B;
-/// Length in bytes of an allocation, including the byte before it.
+/// Length in bytes of an ETS allocation, including the byte of flags before it.
 const ALLOCATION_LEN: usize = 21;
 
 impl Announcement {
@@ -213,7 +213,7 @@ impl Announcement {
 }
 
 impl Allocation {
-    /// Returns a first byte with `bits`, followed by the allocation's bytes.
+    /// Returns the byte `bits`, followed by the allocation's bytes.
     fn encode(&self, bits: u8) -> [u8; ALLOCATION_LEN] {
         assert!(
             self.class_of.iter().all(|&class| class < 8),
@@ -231,7 +231,7 @@ impl Allocation {
         bytes
     }
 
-    /// Decodes the first byte and the allocation after it.
+    /// Decodes the first byte, and the allocation in the bytes after the first byte.
     fn decode(bytes: &[u8; ALLOCATION_LEN]) -> Result<(u8, Self), Error> {
         let mut allocation = Self { class_of: [0; 8], percent: [0; 8], selection: [Selection::Strict; 8] };
         for (priority, class) in allocation.class_of.iter_mut().enumerate() {

@@ -54,7 +54,7 @@ pub fn packet(frame: &[u8]) -> Result<(u16, &[u8]), Error> {
     Ok((get16(frame, at), &frame[at + 2..]))
 }
 
-/// Inserts a tag into a frame without one.
+/// Inserts a tag into a frame without a tag.
 ///
 /// # Errors
 /// [`Error::Truncated`] if the frame's header is incomplete.

@@ -17,15 +17,15 @@ use crate::{Ends, Error, HeaderInfo, PacketKind};
 pub struct Probe {
     /// The edge switch's node number, below 2^24.
     pub tor: u32,
-    /// Utilisation of the busiest link on this path, in 255ths of the line rate. 255 also stands for higher
-    /// values.
+    /// Utilisation of the busiest link on this path, in 255ths of the line rate. Higher values are sent as
+    /// 255.
     pub utilisation: u8,
 }
 
 impl Probe {
-    /// The first byte.
+    /// The packet's first byte.
     pub const TYPE: u8 = 0x8E;
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = 46;
 
     /// Returns the probe's bytes.

@@ -8,8 +8,8 @@ use crate::{Class, Error, FlowKey, NodeId};
 /// Each header's file implements this trait. [`Header`](crate::Header) also implements this trait, by calling
 /// the header that it contains. The default methods fit most headers.
 pub trait HeaderInfo {
-    /// Returns the nodes that the header names. If a control packet names only one node, or none, its own
-    /// `ends` documents the result.
+    /// Returns the nodes that the header names. If a control packet names only one node, or none, the
+    /// documentation of its `ends` method gives the result.
     fn ends(&self) -> Ends;
 
     /// Returns the packet's purpose.
@@ -81,7 +81,8 @@ pub trait HeaderInfo {
         0
     }
 
-    /// True if zeros may follow the payload, because a scheme may charge more header bytes than the fields take.
+    /// True if zeros may follow the payload, because a scheme may count more header bytes on the wire than
+    /// the fields need.
     fn may_be_padded(&self) -> bool {
         false
     }
@@ -169,9 +170,9 @@ pub enum PacketKind {
     Ack,
     /// An event that is broadcast or reported to a controller, an announcement, or a digest.
     Event,
-    /// A packet from one node to another: a notice of a dropped broadcast, a controller's rates, an Exp-response, a
-    /// HULA probe, a pause frame, a congestion notice, or a packet of topology discovery. Also the requests and
-    /// snapshots that repair R2C2's broadcasts.
+    /// A packet from one node to another: a notice of a dropped broadcast, a controller's rates, an
+    /// Exp-response, a HULA probe, a pause frame, a congestion notice, or a packet of topology discovery.
+    /// Requests and snapshots, which repair R2C2's broadcasts, are of this kind too.
     Notice,
 }
 

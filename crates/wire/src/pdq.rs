@@ -62,7 +62,7 @@ impl Packet {
 
 impl Rated for Packet {
     const SCHEME: Scheme = Scheme::Pdq;
-    /// PDQ's parameter `h_sched` charges additional header bytes.
+    /// PDQ's parameter `h_sched` may add header bytes that no field uses.
     const PADDED: bool = true;
 
     #[inline]

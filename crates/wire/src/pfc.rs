@@ -35,7 +35,7 @@ impl Pause {
     pub const ETHERTYPE: u16 = 0x8808;
     /// Bytes on the wire, check sequence included.
     pub const LEN: usize = MIN_FRAME;
-    /// The first byte.
+    /// The packet's first byte.
     pub(crate) const TYPE: u8 = 0x01;
     const OPCODE: u16 = 0x0101;
 

@@ -96,7 +96,7 @@ pub const OWN: usize = 20;
 impl Segment {
     /// Bytes of the headers on the wire.
     pub const LEN: usize = COMMON + OWN;
-    /// Subflows that a flow may have.
+    /// Greatest number of subflows of a flow.
     pub const SUBFLOWS: u32 = 16;
     /// Number of paths that the header can distinguish.
     pub const PATHS: u32 = 1 << 12;
@@ -198,7 +198,7 @@ pub trait Rated: Sized {
     /// The scheme whose bytes follow the common part.
     const SCHEME: Scheme;
 
-    /// True if the scheme may charge more header bytes than the fields take.
+    /// True if the scheme may count more header bytes on the wire than the fields need.
     const PADDED: bool = false;
 
     /// Returns the common part.

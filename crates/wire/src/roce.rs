@@ -91,12 +91,13 @@ const ICRC: usize = 4;
 const WRITE_ONLY: u8 = 0x0A;
 const ACKNOWLEDGE: u8 = 0x11;
 const CNP: u8 = 0x81;
-/// BTH's acknowledge request.
+/// The bit of the BTH that requests an acknowledgement.
 const ACK_REQUEST: u8 = 0x80;
-/// AETH's syndromes: ACK without a valid credit count, and NAK for a packet sequence error.
+/// The AETH's syndrome of an ACK without a valid credit count.
 const ACK: u8 = 0x1F;
+/// The AETH's syndrome of a NAK for a packet sequence error.
 const NAK: u8 = 0x60;
-/// Packet sequence numbers have 24 bits.
+/// Packet sequence numbers lie below this limit; they have 24 bits.
 const NUMBERS: u32 = 1 << 24;
 const BECN: u8 = 0x40;
 const DEFAULT_PARTITION: u16 = 0xFFFF;

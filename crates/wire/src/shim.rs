@@ -1,6 +1,6 @@
-//! A four-byte header that the switches of a load-balancing scheme use to inform each other. A switch writes it before
-//! a packet, and the last switch removes it before a host receives the packet. This header represents the spare bits of
-//! an overlay's header (VXLAN's header in CONGA, shadow addresses in Presto).
+//! A four-byte header that the switches of a load-balancing scheme use to inform each other. A switch writes
+//! this header before a packet, and the last switch on the path removes it. This header represents the spare
+//! bits of an overlay's header (VXLAN's header in CONGA, shadow addresses in Presto).
 
 use crate::Error;
 use crate::conga::Overlay;
@@ -19,7 +19,7 @@ pub enum Shim {
 }
 
 impl Shim {
-    /// The first byte.
+    /// The shim's first byte.
     pub const TYPE: u8 = 0x5C;
     /// Bytes on the wire of a shim, unless the shim is [`Shim::None`].
     pub const LEN: usize = 4;

@@ -31,7 +31,7 @@ pub enum Arrivals {
     },
     /// Every flow starts at time 0, or at a random time from 0 to `jitter` (uniform).
     AllAtOnce {
-        /// Length of the interval.
+        /// Length of the interval in which flows start.
         jitter: Duration,
     },
     /// Each sender produces frames of one size independently. A flow is one frame or one burst.

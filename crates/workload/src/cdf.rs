@@ -39,8 +39,9 @@ impl SizeCdf {
     /// probability 0. `#` starts a comment.
     ///
     /// # Errors
-    /// With line and column, if a number is malformed, a column decreases, the first probability is not 0 or the last
-    /// not 1 (100%), or the largest size is less than a byte.
+    /// Returns an error with line and column if a number is malformed or a column decreases. Also returns an
+    /// error if the first probability is not 0, the last probability is not 1 (100%), or the largest size is
+    /// less than a byte.
     pub fn parse(text: &str) -> Result<Self, Misread> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         let mut ends = None;
@@ -88,7 +89,7 @@ impl SizeCdf {
     /// If the share is not in `0..1`.
     #[must_use]
     pub fn without_largest(mut self, share: f64) -> Self {
-        assert!((0.0..1.0).contains(&share), "{share} of all flows left out");
+        assert!((0.0..1.0).contains(&share), "the share must be at least 0 and below 1 (got {share})");
         let kept = 1.0 - share;
         let next = self.points.partition_point(|&(_, share)| share < kept);
         let ((size, share), (next_size, next_share)) = (self.points[next - 1], self.points[next]);

@@ -84,7 +84,7 @@ pub enum WorkloadError {
     /// Senders with independent frames send endlessly, but one flow per pair is requested.
     #[error("senders with independent frames cannot send just one flow per pair")]
     FramesOnce,
-    /// A sender must offer a share of its link rate, but it has no link.
+    /// A sender must offer a share of its link rate, but the sender has no link.
     #[error("host {host} has no link")]
     NoLink {
         /// The sender.

@@ -20,11 +20,11 @@ pub struct Facts {
     /// fastest link.
     pub host_load: Option<f64>,
     /// `host_load` times the [oversubscription](raddle_topology::Oversubscription::total) of a Clos network.
-    /// If all hosts may send, a [load](crate::Arrivals::Load) is given in this measure. `None` for other
+    /// If all hosts may send, this is the measure of a given [load](crate::Arrivals::Load). `None` for other
     /// networks.
     pub network_load: Option<f64>,
-    /// The sum over all flows of the flow's bits multiplied by the hops of its path, per second of the span, divided by
-    /// the sum of the rates of all directed links.
+    /// Mean load of all directed links: the sum over all flows of bits times hops, divided by the span and by
+    /// the sum of the links' rates.
     pub fabric_load: Option<f64>,
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The number of flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// This many flows.
+    /// A fixed number of flows.
     Flows(usize),
     /// All flows that start before this time.
     Within(Duration),
@@ -105,7 +105,7 @@ impl Workload {
         }
     }
 
-    /// Takes the number of drafts that `amount` specifies.
+    /// Turns the first `drafts` into flows, as many as `amount` specifies.
     fn first(
         &self,
         seed: u64,

@@ -46,13 +46,13 @@ pub struct Hotspot {
 /// The senders to a hotspot.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sources {
-    /// These hosts, all different.
+    /// The listed hosts, all different.
     Named(Vec<NodeId>),
-    /// This number of hosts, spread evenly over the hosts other than the destination, in host order, starting
-    /// with the host after the destination.
+    /// The given number of hosts, spread evenly over the hosts other than the destination, in host order,
+    /// starting with the host after the destination.
     Degree(usize),
-    /// This share of the hosts, more than 0 and at most 1, rounded to at least 1 host. The hosts are spread
-    /// as with `Degree`.
+    /// The given share of the hosts, more than 0 and at most 1, rounded to at least 1 host. The hosts are
+    /// spread as with `Degree`.
     Share(f64),
 }
 

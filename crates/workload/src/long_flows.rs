@@ -58,8 +58,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Returns the flow of the bytes that an application with this rate produces in this span. The flow's id
-    /// is not set.
+    /// Returns a flow that carries the bytes that an application with this rate produces in this span. The
+    /// flow's id is not set.
     pub(crate) fn flow(
         self,
         src: NodeId,

@@ -1,7 +1,8 @@
 //! Published flow-size distributions measured in data centers. Load balancing and congestion control schemes
 //! are evaluated with these distributions (specifications/expeditus.md §8.2-8.7).
 //!
-//! Several digitisations of one measurement are in use, and their means differ. Each has its own name here.
+//! Several digitisations of one measurement are in use, and their means differ. Each digitisation has its own
+//! name here.
 
 use crate::SizeCdf;
 use raddle_core::Bytes;

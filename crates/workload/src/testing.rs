@@ -42,6 +42,6 @@ pub(crate) fn clos([pods, edges, aggregations, cores, hosts]: [u32; 5], mbps: [u
     build(size, ClosRates { host, uplink, core }, Duration::from_us(2)).unwrap()
 }
 
-/// The sizes of the baseline topology (specifications/expeditus.md §1.3): pods, racks, aggregation switches, cores and
-/// hosts. It has 12 pods of 36 hosts and 2:1 oversubscription at the cores.
+/// The sizes of the baseline topology (specifications/expeditus.md §1.3): pods, racks, aggregation switches,
+/// cores and hosts. The topology has 12 pods of 36 hosts and 2:1 oversubscription at the cores.
 pub(crate) const BASELINE: [u32; 5] = [12, 6, 6, 3, 6];

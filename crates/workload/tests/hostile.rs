@@ -1,5 +1,5 @@
-//! Runs mutated flow files, size files and programs through every reader. No reader may panic, and each error must name
-//! a place in the file. Flows that are read can be written and read again.
+//! Runs mutated flow files, size files and programs through every reader. No reader may panic, and each error
+//! must name a location in the file. Flows that are read can be written and read again.
 
 use raddle_core::text::Misread;
 use raddle_core::{Duration, Rate};

@@ -13,8 +13,8 @@ use std::fs::File;
 use std::io::Cursor;
 use std::path::Path;
 
-/// Allowed relative difference of a pair of ranks. All benchmarks except IS match exactly. IS changes two of the first
-/// rank's keys in each iteration.
+/// Allowed relative difference in the traffic of a pair of ranks. All benchmarks except IS match exactly. IS
+/// changes two of the first rank's keys in each iteration.
 const TOLERANCE: f64 = 0.01;
 /// The recorder reserves this many successive tags for the messages of each collective operation.
 const TAGS_A_COLLECTIVE: u32 = 1_024;

@@ -1,4 +1,5 @@
-//! The level at which a link fills up, given the stops of its flows at other links.
+//! The level at which a link fills up, given the stops of its flows at other links. A flow's [`Stop`] is the
+//! limit that ends the rise of its rate: a full link, or the flow's demand.
 
 use super::stop::Stop;
 use super::{Incremental, Use};
@@ -10,7 +11,7 @@ const GUESSES: u32 = 3;
 impl Incremental {
     /// Returns the stop at which a link is full for a class, under the assumption that its flows keep their
     /// stops at other links. These flows freeze in order of their stops. A flow freezes before the link is
-    /// full if the remaining capacity suffices for all rising flows up to the flow's stop.
+    /// full if the remaining capacity suffices for all rising flows to reach the level of the flow's stop.
     pub(super) fn fills_at(&mut self, slot: u32, class: u8) -> Stop {
         let link = &self.links[slot as usize];
         self.looked_at += link.uses.len();

@@ -1,26 +1,29 @@
-//! Incremental water-filling: it keeps the flows between calls, so a change costs only as much as it affects.
+//! Incremental water-filling: the flows are kept between calls, so the cost of a change depends only on the
+//! number of links and flows that it affects.
 //!
 //! Rates depend only on the set of flows and on the capacities, **bit by bit**. They do not depend on which
 //! flows arrived and left before, nor on the order of these events. Every node of a rack therefore gets the
 //! same rates from the same flows. Two properties ensure this.
 //!
-//! *Sums do not depend on order.* Capacities and levels are integers, multiples of a unit of about 2^-52 of
-//! the largest capacity. A flow's weight times its traversals of a link is an integer, a multiple of 2^-40. A
-//! flow frozen at a level uses exactly level * weight of a link. Only the level of a link is rounded, and it
-//! is rounded down. Levels therefore rise as flows freeze (specification of R2C2, §4.3) without any
-//! tolerance.
+//! *Sums do not depend on order.* Capacities and levels are integers. Their unit is about 2^-52 of the
+//! largest capacity. A flow's weight times its traversals of a link is an integer too, in units of 2^-40. The
+//! capacity that a frozen flow uses on the link is exactly this product times the level at which the flow
+//! froze. Only the level at which a link fills up is rounded, and always down. Comparisons of levels
+//! therefore need no tolerance: levels rise as flows freeze (specification of R2C2, §4.3).
 //!
-//! *The stops are unique.* Each flow has a [`Stop`]: the first of its links to fill up, or its demand. Some
-//! flows of a link stop earlier, at other links. The link fills up at the level at which the remaining flows
-//! use up the capacity that these flows leave ([`Incremental::fills_at`]). By induction over the order of
-//! stops, there is exactly one assignment in which every flow stops at the lowest such level among its links.
-//! Water-filling from scratch finds this assignment, and any other method finds the same one. After a change
-//! it is found by repair: links whose level differs from the stops of their flows are corrected, the lowest
-//! first. A repair at one level changes only higher levels, so the repair ends.
+//! *The stops are unique.* Each flow has a [`Stop`], which ends the rise of its rate: the first of its links
+//! to fill up, or its demand. Some flows of a link stop earlier, at other links. The other flows use up the
+//! capacity that these flows leave, and the level at which they do so is the level at which the link fills up
+//! ([`Incremental::fills_at`]). By induction over the order of stops, there is exactly one assignment of
+//! stops in which every flow stops at the lowest such level among its links. Every method of water-filling
+//! therefore finds the same stops.
 //!
-//! A repair may examine the same links repeatedly. When it has examined a certain fraction of all uses of
-//! links, the remainder is filled [from scratch](Incremental::refill). A refill examines each link only a few
-//! times. Since stops are unique, neither the refill nor the stop at which it starts affects the rates.
+//! After a change, a repair finds these stops. It corrects links whose level differs from the stops of their
+//! flows, the lowest level first. A correction at one level changes only higher levels, so the repair ends.
+//!
+//! A repair may examine the same links repeatedly. When a repair takes too long ([`LONG`]), a
+//! [refill](Incremental::refill) computes the remaining stops from scratch. A refill examines each link only
+//! a few times. Since stops are unique, neither the refill nor the stop at which it starts affects the rates.
 //!
 //! Cost: a flow that arrives, leaves, rises or falls touches each of its links once, in O(1) if the link has room.
 //! Other links are examined only if they are full.
@@ -41,17 +44,17 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BinaryHeap};
 use stop::Stop;
 
-/// Bits of the largest capacity, in units of rate.
+/// Number of bits of the largest capacity, counted in units of rate.
 const CAPACITY_BITS: u64 = 52;
 
-/// Fraction bits of weight times traversals.
+/// Number of fraction bits of a flow's weight times its traversals of a link.
 const WEIGHT_BITS: u32 = 40;
 
 /// If earlier classes leave less than 2^-`NOTHING_BITS` of a link's capacity, the remainder counts as zero.
 const NOTHING_BITS: u32 = 30;
 
-/// A repair is long when it has examined more than 1 / `LONG` of all uses of links. The value was found by
-/// trial; 2 and 8 are nearly as good.
+/// A repair takes too long when it has examined more than 1 / `LONG` of all uses of links by flows. The value
+/// was found by trial; 2 and 8 are nearly as good.
 const LONG: usize = 4;
 
 /// Initial capacity of a link's list of uses.
@@ -72,9 +75,11 @@ pub struct Incremental {
     vacant: Vec<u32>,
     /// Number of flows of each class; only classes with flows have an entry.
     classes: BTreeMap<u8, usize>,
-    /// Links to be examined, each with a stop: no earlier stop at the link is wrong or missing.
+    /// The links to be examined. Each entry is a stop at such a link: all earlier stops at the link are
+    /// correct.
     doubts: BinaryHeap<Reverse<Stop>>,
-    /// Working memory: the stops of a link's flows at other limits, with the flows' weights on the link.
+    /// Working memory: the stops of the flows of a link that stop at another link or at their demand, with
+    /// the flows' weights on the link.
     elsewhere: Vec<(Stop, u64)>,
     /// Working memory: flows whose stops change.
     moved: Vec<u32>,
@@ -93,14 +98,14 @@ pub struct Incremental {
 /// A link and the flows on it.
 #[derive(Debug, Clone)]
 struct Link {
-    /// In rate units times weight units.
+    /// The link's capacity, in rate units times weight units.
     capacity: u128,
     /// Remaining capacity, less the [`NOTHING_BITS`] share and the rounding of a level. If this is not negative and no
     /// flow stops here, the link cannot be full.
     room: i128,
     /// Total weight of all flows on the link.
     weight: u64,
-    /// Total weight of the flows that a refill has not stopped yet.
+    /// During a refill: total weight of the link's flows that have not stopped yet.
     rising: u64,
     /// Number of flows that stop at this link: the link limits their rates.
     stopping: u32,
@@ -249,7 +254,7 @@ impl Incremental {
     /// # Panics
     /// If the slot never had a flow.
     pub fn remove(&mut self, slot: usize) {
-        let flow = u32::try_from(slot).expect("a slot that was given out");
+        let flow = u32::try_from(slot).expect("a slot of `insert` fits 32 bits");
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
         for &(link, weight) in &self.flows[slot].row {
             let link = &mut self.links[link as usize];
@@ -282,7 +287,7 @@ impl Incremental {
     /// If the slot never had a flow.
     pub fn set_demand(&mut self, slot: usize, demand_bps: f64) {
         debug_assert!(demand_bps >= 0.0);
-        let flow = u32::try_from(slot).expect("a slot that was given out");
+        let flow = u32::try_from(slot).expect("a slot of `insert` fits 32 bits");
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
         self.flows[slot].demand_bps = demand_bps;
         self.start(flow);
@@ -318,7 +323,8 @@ impl Incremental {
         self.looked_at = 0;
     }
 
-    /// Corrects doubtful links, the lowest stop first. If this takes long, requests a refill instead.
+    /// Corrects the stops that may be wrong, the lowest first. If this takes too long, requests a refill
+    /// instead.
     fn repair(&mut self) {
         while let Some(Reverse(doubt)) = self.doubts.pop() {
             let slot = doubt.slot();
@@ -338,8 +344,8 @@ impl Incremental {
         self.looked_at > self.entries / LONG
     }
 
-    /// Corrects the stops of a class at a link. If an earlier stop may need correction first, the function
-    /// only queues the link again.
+    /// Corrects the stops of a class's flows at a link. If an earlier stop may need correction first, the
+    /// function only queues the link again.
     fn look_at(&mut self, slot: u32, doubt: Stop) {
         let class = doubt.class();
         let full = self.fills_at(slot, class);

@@ -4,7 +4,8 @@
 use super::Incremental;
 
 /// A table's flows and their rates. Successive tables differ by few flows, so the rates of a table are
-/// computed from those of the previous table. The rates are nevertheless a bit-exact function of the table.
+/// computed from the rates of the previous table. The rates are nevertheless a bit-exact function of the
+/// table.
 #[derive(Debug, Clone)]
 pub struct RateTable<K> {
     /// Flows in order of keys, each with its slot.

@@ -1,9 +1,9 @@
-//! Refill: water-filling that starts at a given stop. It is used when a repair would take longer.
+//! Refill: water-filling that starts at a given stop. A refill is used when a repair would take longer.
 //!
 //! As in [`WaterFill`](crate::WaterFill), links wait in a heap by the level at which they would be full, and
 //! are examined again when they reach the top of the heap. The refill computes with the same integers as the
-//! repair. Stops are unique, so the result is the same. All stops before the lowest doubtful stop are
-//! correct, so the refill does not change these stops.
+//! repair. Stops are unique, so the result is the same. A refill starts at the lowest stop that may be wrong,
+//! and does not change the stops before it.
 
 use super::Incremental;
 use super::full::{full_at, product};
@@ -27,7 +27,7 @@ pub(super) struct Refill {
 }
 
 impl Incremental {
-    /// Recomputes all stops that begin at `from`. No doubtful stop may be before `from`.
+    /// Recomputes `from` and all later stops. All stops before `from` must be correct.
     pub(super) fn refill(&mut self, from: Stop) {
         // The capacity that earlier classes leave on a link can be determined only at level 0 of a class. A
         // refill of a class other than the first therefore starts at level 0.
@@ -128,8 +128,8 @@ impl Incremental {
         self.moved = stopped;
     }
 
-    /// Returns the stop at which a link will be full if no more of its flows freeze before. The link must not
-    /// be full at this level of the class.
+    /// Returns the stop at which a link will be full if no more of its flows freeze before it is full. The
+    /// link must not be full at this level of the class.
     fn full_if_no_more_freeze(&self, slot: u32, class: u8, level: u64) -> Stop {
         let link = &self.links[slot as usize];
         // At level 0 the class has used nothing, so the remaining capacity is the capacity that earlier

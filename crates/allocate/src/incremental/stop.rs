@@ -1,11 +1,12 @@
 //! Stops of flows, and their order: the order in which water-filling freezes flows.
 
-#![allow(clippy::cast_possible_truncation, reason = "each part of the number is cut out")]
+#![allow(clippy::cast_possible_truncation, reason = "the cast keeps only the bits of one part")]
 
-/// Stands for the link slot if the stop is a flow's demand.
+/// The value in place of a link slot if the stop is a flow's demand.
 const DEMAND: u32 = u32::MAX;
 
-/// The limit that stops a flow as the level of its class rises: a link that fills up, or the flow's demand.
+/// The limit that stops a flow as the level (rate divided by weight) of its class rises: a link that fills
+/// up, or the flow's demand.
 ///
 /// Stops are ordered by class, level and link slot: links of equal level fill up one after another, in order of slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

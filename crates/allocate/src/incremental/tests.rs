@@ -43,7 +43,7 @@ enum Way {
     /// A repair, then a refill if the repair takes long.
     Usual,
     Repair,
-    /// A refill from the lowest doubtful stop.
+    /// A refill that starts at the lowest stop that may be wrong.
     Refill,
 }
 

@@ -11,8 +11,8 @@ pub struct Annealing {
     /// At the start of the search, a loss of this share of the initial utility is accepted with probability
     /// 1/e.
     pub hot: f64,
-    /// The same share at the end of the search. Between start and end, the share falls by a constant factor
-    /// per step.
+    /// At the end of the search, a loss of this share of the initial utility is accepted with probability
+    /// 1/e. Between start and end, the share falls by a constant factor per step.
     pub cold: f64,
     /// Number of changes tried.
     pub steps: u64,

@@ -1,10 +1,11 @@
 //! The inner loop of every search: computes the rates under one assignment.
 //!
 //! This is the water-filling of [`WaterFill`](crate::WaterFill) for a fixed set of flows whose protocols
-//! change. The total load on each link is not summed again. It is updated from the nearest assignment with
-//! known loads: the last assignment, or an assignment with a single protocol for all flows. A long row
-//! (Valiant routing uses three quarters of all links) is an array over the links. Flows with such rows are
-//! stopped together, because the first full link stops most of them.
+//! change. The total load on each link is not summed again for each assignment. It is updated from the most
+//! similar assignment with known loads: the last assignment, or an assignment of a single protocol to all
+//! flows. If a flow uses many links (Valiant routing uses three quarters of them), its row is dense: an array
+//! with one entry for each link. Flows with dense rows are stopped together, because the first full link
+//! stops most of them.
 
 use super::levels::Levels;
 use super::problem::{LongFlow, Problem, Row};
@@ -122,7 +123,7 @@ impl Load {
     }
 }
 
-/// A row and its factor.
+/// A flow's weight and its dense row.
 type Term<'a> = (f64, &'a [f32]);
 
 fn add_sparse(sum: &mut [f64], weight: f64, row: &[(u32, f32)]) {
@@ -152,7 +153,7 @@ fn add_dense(sum: &mut [f64], terms: &[Term<'_>]) {
 struct Fill<'a> {
     problem: &'a Problem,
     rates: Vec<f64>,
-    /// For each flow, whether it belongs to the current class and has no rate yet.
+    /// For each flow, true if it belongs to the current class and has no rate yet.
     rises: Vec<bool>,
     /// For each link, the capacity that flows with a rate leave.
     left: Vec<f64>,
@@ -262,7 +263,7 @@ impl<'a> Fill<'a> {
         }
     }
 
-    /// Gives a flow its demand.
+    /// Stops a flow at its demand.
     fn satisfy(&mut self, flow: u32, protocol: u8) {
         let LongFlow { weight, demand_bps, .. } = self.problem.flows()[flow as usize];
         match self.problem.row(flow as usize, protocol) {

@@ -75,8 +75,8 @@ impl Generation {
         self.add(objective, genes);
     }
 
-    /// Returns the individuals in descending order of utility. Among equal individuals, the earlier one comes
-    /// first.
+    /// Returns the individuals in descending order of utility. Among individuals of equal utility, the
+    /// individual that was added first comes first.
     fn ranked(mut self) -> Vec<Individual> {
         self.members.sort_by(|a, b| b.utility.total_cmp(&a.utility));
         self.members
@@ -147,7 +147,7 @@ impl Genetic {
             let mut parent = || {
                 let draws = (0..TOURNAMENT).map(|_| stream.below(population.len() as u64));
                 // The population is ranked, so the smallest index is the best.
-                &population[draws.min().expect("a tournament has players") as usize].genes
+                &population[draws.min().expect("a tournament has at least one draw") as usize].genes
             };
             let (mother, father) = (parent(), parent());
             let genes = self.child(mother, father, protocols, stream);

@@ -51,7 +51,7 @@ pub enum Utility {
 /// An assignment replaces another if its utility is higher by at least this share ("significant" improvement).
 pub const SIGNIFICANT: f64 = 0.01;
 
-/// True if a utility exceeds the present one by enough to justify a change of routing.
+/// True if the utility `found` exceeds the utility `present` by enough to justify a change of routing.
 #[must_use]
 pub fn is_significant(present: f64, found: f64) -> bool {
     found > present && found >= present * (1.0 + SIGNIFICANT)

@@ -52,15 +52,16 @@ pub enum SelectionError {
 /// values that were added and subtracted again.
 const GRAIN: f64 = 1.0 / (1_u64 << 40) as f64;
 
-/// A row is stored as an array over all links if it uses at least 1 / `DENSE` of the links.
+/// A row that uses at least 1 / `DENSE` of all links is dense: it is stored as an array with an entry for
+/// each link.
 const DENSE: usize = 8;
 
 /// The expected traversals of each link per packet of a flow under a protocol.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Row<'a> {
-    /// The links that the row uses, by number.
+    /// The links that the flow uses, each with its traversals.
     Sparse(&'a [(u32, f32)]),
-    /// One value for each link.
+    /// The traversals of every link, 0 for a link that the flow does not use.
     Dense(&'a [f32]),
 }
 
@@ -77,13 +78,13 @@ pub struct Problem {
     flows: Vec<LongFlow>,
     /// Usable capacity of each link, bit/s.
     capacity: Vec<f64>,
-    /// Indexed by flow, then by protocol.
+    /// The location of each row in `sparse` or `dense`, indexed by flow and then by protocol.
     places: Vec<Place>,
     sparse: Vec<(u32, f32)>,
     dense: Vec<f32>,
     /// For each link, the index in `users` at which the link's entries end.
     user_ends: Vec<u32>,
-    /// For each link, the flows and protocols whose sparse rows use it.
+    /// The flows and protocols whose sparse row uses a link, for one link after another.
     users: Vec<(u32, u8)>,
     /// The flows of each class, in order of classes.
     classes: Vec<Vec<u32>>,
@@ -191,7 +192,7 @@ impl Problem {
         }
     }
 
-    /// Builds `users`: for each link, the flows and protocols whose sparse rows use it.
+    /// Builds `users` and `user_ends`: for each link, the flows and protocols whose sparse row uses the link.
     fn list_users(&mut self) {
         let mut ends = vec![0_u32; self.capacity.len()];
         for &(link, _) in &self.sparse {
@@ -264,7 +265,7 @@ impl Problem {
         }
     }
 
-    /// Returns the flows and protocols whose sparse rows use the link.
+    /// Returns the flows and protocols whose sparse row uses the link.
     pub(super) fn users(&self, link: usize) -> &[(u32, u8)] {
         let start = if link == 0 { 0 } else { self.user_ends[link - 1] };
         &self.users[start as usize..self.user_ends[link] as usize]

@@ -86,8 +86,9 @@ impl PcapngWriter {
         Ok(writer)
     }
 
-    /// Adds a packet. `interface` is the index of the link, and `sent` is the time at which the packet's last bit left.
-    /// `bytes` are the packet's bytes with its payload. If they are `None`, the payload is zeros.
+    /// Adds a packet. `interface` is the index of the link, and `sent` is the time at which the packet's last
+    /// bit left. `bytes` are the packet's bytes, including its payload. If `bytes` is `None`, the payload is
+    /// encoded as zeros.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -51,7 +51,7 @@ const CORE: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clos {
     size: ClosSize,
-    /// Per level, the first node above it.
+    /// For each level, the id after the level's last node.
     end: [u32; 4],
     /// Per level, the number of a node's ports that lead down. These are the node's first ports; the other
     /// ports lead up.
@@ -161,8 +161,8 @@ impl Clos {
         })
     }
 
-    /// Returns the number, counted over all pods, of the edge switch that is `node` or that is above the host
-    /// `node`. Only for nodes of level 0 or 1.
+    /// Returns the number of an edge switch, counted over all pods. `node` is this edge switch (level 1) or
+    /// one of its hosts (level 0).
     fn edge(&self, node: NodeId, level: usize) -> u32 {
         if level == HOST { node.0 / self.size.hosts } else { node.0 - self.end[HOST] }
     }

@@ -63,9 +63,10 @@ struct Dependencies<'a> {
     leaf: Vec<bool>,
     /// Hosts at which packets start, and nodes to which hosts with a single link send their packets.
     starts: Vec<NodeId>,
-    /// Per link, one bit for each port of the node at the end of the link: `bits[first[link]..first[link +
-    /// 1]]`.
+    /// The words of a link are `bits[first[link]..first[link + 1]]`.
     first: Vec<usize>,
+    /// For each link, one bit for each port of the node at the end of the link: set if packets from the link
+    /// may leave by the port.
     bits: Vec<u64>,
 }
 
@@ -74,8 +75,9 @@ struct Walk {
     /// Per node, the number of the last walk that reached it.
     reached: Vec<u32>,
     walks: u32,
-    /// Per node, one bit for each port by which packets may leave, from `first[node]` on.
+    /// The words of a node are `bits[first[node]..first[node + 1]]`.
     first: Vec<usize>,
+    /// For each node, one bit for each port of the node: set if packets of this walk may leave by the port.
     bits: Vec<u64>,
     order: Vec<NodeId>,
     links: Vec<LinkId>,
@@ -87,7 +89,8 @@ fn words(topology: &Topology, node: NodeId) -> usize {
     topology.port_count(node).div_ceil(64)
 }
 
-/// Returns the start of each item's words, followed by the end of the last item's words.
+/// Returns the index at which each item's words begin, followed by the index at which the last item's words
+/// end.
 fn begins(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
     let ends = sizes.scan(0, |end, size| {
         *end += size;

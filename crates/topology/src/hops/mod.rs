@@ -1,9 +1,10 @@
 //! Distances between hosts and numbers of their shortest paths. These values summarize a fabric's size and
 //! shape.
 //!
-//! The numbers come from a breadth-first search from each host, with one hop per link. A torus, a Clos
-//! network, a tree or BCube looks the same from all hosts, so one search is enough. On any fabric, all hosts
-//! with a single link to the same switch have the same distances. Parallel links are separate paths.
+//! The numbers come from a breadth-first search from each host, with one hop per link. In a torus, a Clos
+//! network, a tree or BCube, the distances are the same from all hosts, so one search is enough. On any
+//! fabric, all hosts with a single link to the same switch have the same distances. Parallel links are
+//! separate paths.
 
 use crate::{Shape, Topology};
 use raddle_core::NodeId;

@@ -51,7 +51,7 @@ fn place(text: &str, at: usize) -> Place {
 
 struct Key {
     name: String,
-    /// `node`, `edge`, `all`, or an element that a fabric does not use.
+    /// The elements that have this key: `node`, `edge`, `all`, or elements that a fabric does not use.
     of: String,
     default: Option<String>,
 }
@@ -73,7 +73,7 @@ struct Document {
     edges_at: Vec<usize>,
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` calls")]
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes the error by value")]
 fn syntax(error: impl ToString) -> Problem {
     Problem::Syntax(error.to_string())
 }

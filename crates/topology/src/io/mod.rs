@@ -31,24 +31,24 @@ use crate::{Link, Topology};
 use raddle_core::NodeId;
 use std::fmt;
 
-/// The reason why a file is not a fabric, and the place of the problem.
+/// The reason why a file is not a fabric, and the location of the problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct ReadError {
-    /// The place of the problem.
+    /// The location of the problem in the file.
     pub place: Place,
     /// The problem.
     pub problem: Problem,
 }
 
-/// A place in a file.
+/// A location in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A line and a column, both from 1; columns count bytes.
     Position {
         /// The line.
         line: usize,
-        /// The byte in the line.
+        /// The byte's number in the line.
         column: usize,
     },
     /// An element, such as `edges[3]`.

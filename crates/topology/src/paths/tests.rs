@@ -26,7 +26,7 @@ fn links(paths: &Paths, src: NodeId, dst: NodeId, choice: u32) -> Vec<LinkId> {
     let mut at = src;
     let follow = |&port: &PortId| {
         let id = topology.link_id(at, port);
-        at = topology.link(id).expect("a path follows links").to;
+        at = topology.link(id).expect("each port of a path has a link").to;
         id
     };
     let links = paths.path(src, dst, choice).iter().map(follow).collect();

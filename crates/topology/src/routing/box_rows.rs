@@ -1,4 +1,5 @@
-//! Weights of the protocols that pick a direction in each dimension and then stay inside the box of these directions.
+//! Weights of the protocols that pick a direction in each dimension and then take steps only in these
+//! directions. The nodes that such a packet can reach on its way to the destination form a box.
 
 use super::protocol::Protocol;
 use super::torus::MAX_DIMS;

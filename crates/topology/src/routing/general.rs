@@ -13,9 +13,9 @@ use std::sync::Arc;
 pub(super) struct General {
     topology: Arc<Topology>,
     hops: Hops,
-    /// Per node, the expected traversals of each link by Valiant routing. `scattered` is for the way from the
-    /// node, and `gathered` is for the way to the node.
+    /// For each node, the expected traversals of each link by a Valiant packet from the node to its waypoint.
     scattered: Memo<NodeId, f64>,
+    /// For each node, the expected traversals of each link by a Valiant packet from its waypoint to the node.
     gathered: Memo<NodeId, f64>,
     hosts: Vec<NodeId>,
     mesh: Option<Grid>,
@@ -144,17 +144,18 @@ impl General {
                 for port in path {
                     let link = self.topology.link_id(at, port);
                     out.push((link, 1.0));
-                    at = self.topology.link(link).expect("dimension order follows links").to;
+                    at = self.topology.link(link).expect("each port of a path has a link").to;
                 }
             }
             Protocol::Wlb | Protocol::WlbHop | Protocol::Romm | Protocol::Ecmp => {
-                panic!("`{protocol}` has no weights of its own here")
+                panic!("the weights of `{protocol}` are not computed on a general graph")
             }
         }
         out.retain(|&(_, weight)| f64::from(weight) >= LEAST_WEIGHT);
     }
 
-    /// Writes the dimension-order path on a mesh, where both directions are never equally long.
+    /// Writes the dimension-order path on a mesh. Without wrap-around, only one direction of a dimension
+    /// leads to the destination.
     fn dimension_order(&self, src: NodeId, dst: NodeId, out: &mut Vec<PortId>) {
         let grid = self.mesh.as_ref().expect("dimension order needs a grid");
         for i in 0..grid.dims().len() {
@@ -188,7 +189,7 @@ impl General {
             }
             Protocol::Dor(Tie::Parity | Tie::Split | Tie::Plus) => self.dimension_order(src, dst, out),
             Protocol::Wlb | Protocol::WlbHop | Protocol::Romm | Protocol::Ecmp => {
-                panic!("`{protocol}` has no sampler of its own here")
+                panic!("the paths of `{protocol}` are not drawn on a general graph")
             }
         }
     }
@@ -209,7 +210,7 @@ impl General {
             let mut left = rng.unit() * self.paths(at, dst);
             let mut chosen = None;
             self.productive(at, dst, |port, to| {
-                // Rounding may leave a remainder; the last port gets it.
+                // If rounding leaves a remainder, the last port is chosen.
                 if left >= 0.0 {
                     chosen = Some((port, to));
                 }

@@ -127,7 +127,7 @@ impl Routing {
     pub fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
         let pick = |count| {
             let choice = pick(count);
-            assert!(choice < count, "port {choice} of {count}");
+            assert!(choice < count, "`pick` must return an index below {count} (got {choice})");
             choice
         };
         match &self.metric {
@@ -173,7 +173,7 @@ impl Routing {
                 for port in path {
                     let link = self.topology.link_id(at, port);
                     out.push((link, 1.0));
-                    at = self.topology.link(link).expect("a path follows links").to;
+                    at = self.topology.link(link).expect("each port of a path has a link").to;
                 }
             }
             (Metric::Torus(torus), _) => torus.weights(protocol, src, dst, out),

@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub enum Tie {
     /// Up from even coordinates, down from odd coordinates; not translation invariant.
     Parity,
-    /// A fair coin for each packet.
+    /// Each packet draws one of the directions with probability 1/2.
     Split,
     /// Always up.
     Plus,

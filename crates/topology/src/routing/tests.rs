@@ -27,7 +27,7 @@ fn links(topology: &Topology, src: NodeId, path: &[PortId]) -> (Vec<LinkId>, Nod
         .iter()
         .map(|&port| {
             let id = topology.link_id(at, port);
-            at = topology.link(id).expect("paths follow links").to;
+            at = topology.link(id).expect("each port of a path has a link").to;
             id
         })
         .collect();

@@ -88,8 +88,8 @@ fn routing_neighbours(grid: &Grid, node: NodeId) -> Vec<NodeId> {
 /// Returns the greatest load of any permutation on any link.
 fn worst_case(routing: &Routing, protocol: Protocol, grid: &Grid) -> f64 {
     let nodes = grid.nodes() as usize;
-    // By translation, one link per direction is enough. This does not hold if ties depend on parity or paths
-    // depend on the flow.
+    // All nodes are equivalent by translation, so one link per direction is enough. If ties depend on parity
+    // or paths depend on the flow, the nodes are not equivalent.
     let links = match protocol {
         Protocol::Dor(super::Tie::Parity) | Protocol::Ecmp => routing.topology().link_slots(),
         _ => routing.topology().port_count(NodeId(0)),

@@ -1,4 +1,5 @@
-//! Routing on a full torus by arithmetic on coordinates. Weights are those of paths from node 0, translated.
+//! Routing on a full torus by arithmetic on coordinates. The weights of a source are the weights of node 0,
+//! translated to this source.
 
 use super::LEAST_WEIGHT;
 use super::box_rows::box_row;
@@ -288,8 +289,8 @@ impl Torus {
         }
     }
 
-    /// Routes by a waypoint that is uniform in the box of the ways. Each half takes the dimensions in a
-    /// random order.
+    /// Routes through a waypoint. The waypoint is uniform in the box of nodes that the directions `ways` lead
+    /// through. Each half of the route takes the dimensions in a random order.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a torus has few dimensions, each of at most 256 nodes"
@@ -372,7 +373,9 @@ impl Torus {
             Protocol::Wlb => 2,
             Protocol::WlbHop => 3,
             Protocol::Romm => 4,
-            Protocol::Dor(_) | Protocol::Vlb | Protocol::Ecmp => panic!("`{protocol}` keeps no rows"),
+            Protocol::Dor(_) | Protocol::Vlb | Protocol::Ecmp => {
+                panic!("the weights of `{protocol}` are not stored by offset")
+            }
         };
         let rows = self.rows[place].get_or_init(|| (0..self.grid.nodes()).map(|_| OnceLock::new()).collect());
         rows[offset as usize].get_or_init(|| self.row_from_zero(protocol, offset))

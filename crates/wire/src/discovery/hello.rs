@@ -25,9 +25,9 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// The first byte.
+    /// The packet's first byte.
     pub const TYPE: u8 = 0x84;
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = 16;
 
     /// Returns the hello's bytes.

@@ -27,7 +27,7 @@ pub struct LinkState {
 }
 
 impl LinkState {
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = 8;
 
     /// Returns true if the link is down in this state.
@@ -45,7 +45,7 @@ pub struct LinkStates {
 }
 
 impl LinkStates {
-    /// The first byte.
+    /// The packet's first byte.
     pub const TYPE: u8 = 0x87;
     /// Greatest number of link states in a packet. The packet then has 244 bytes and fits every MTU.
     pub const MOST: usize = 30;

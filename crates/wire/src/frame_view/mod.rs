@@ -60,7 +60,7 @@ const IPV4_CHECKSUM: usize = 10;
 /// Error: the reader needs bytes of the frame that are not available.
 struct NotAtHand;
 
-/// Bytes of a frame, of which only the first bytes may be available.
+/// A frame, or only its first bytes if the rest is not available.
 #[derive(Clone, Copy)]
 struct Front<'a> {
     at_hand: &'a [u8],

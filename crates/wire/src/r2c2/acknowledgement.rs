@@ -33,11 +33,11 @@ pub struct Acknowledgement {
 }
 
 impl Acknowledgement {
-    /// The type byte.
+    /// The packet's type byte.
     pub const TYPE: u8 = 0x48;
     /// The value of `data.plen`.
     pub const PAYLOAD_LEN: u16 = 16;
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = Data::LEN + Self::PAYLOAD_LEN as usize;
     /// Number of packets that `arrived` describes.
     pub const SPAN: u16 = 64;

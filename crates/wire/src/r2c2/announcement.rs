@@ -14,7 +14,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = 5;
 }
 
@@ -36,7 +36,7 @@ pub struct Announcement {
     pub tree: u8,
     /// The node that broadcasts the announcement.
     pub src: u16,
-    /// Number of the protocol selection; wraps. A later selection replaces an earlier one.
+    /// Number of the protocol selection; wraps. A later selection replaces an earlier selection.
     pub epoch: u16,
     /// The assignments, which copies of the packet share.
     pub assignments: Arc<[Assignment]>,
@@ -45,7 +45,7 @@ pub struct Announcement {
 const CHECKSUM: usize = 8;
 
 impl Announcement {
-    /// The type byte.
+    /// The packet's type byte.
     pub const TYPE: u8 = 0x31;
     /// Bytes of the header.
     pub const LEN: usize = 12;

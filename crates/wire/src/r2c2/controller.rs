@@ -15,9 +15,9 @@ pub struct ControllerEvent {
 }
 
 impl ControllerEvent {
-    /// The type byte.
+    /// The packet's type byte.
     pub const TYPE: u8 = 0x42;
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = Data::LEN + Event::LEN;
 
     /// Returns the packet's bytes.
@@ -57,7 +57,7 @@ pub struct FlowRate {
 }
 
 impl FlowRate {
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = 6;
 }
 
@@ -75,7 +75,7 @@ pub struct ControllerRates {
 }
 
 impl ControllerRates {
-    /// The type byte.
+    /// The packet's type byte.
     pub const TYPE: u8 = 0x43;
 
     /// Appends the packet's bytes to `out`.

@@ -46,9 +46,9 @@ pub struct Data {
 const CHECKSUM: usize = 16;
 
 impl Data {
-    /// The type byte.
+    /// The packet's type byte.
     pub const TYPE: u8 = 0x10;
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = 36;
 
     /// Returns the header's bytes. `payload` is the payload that follows, from which trailing zeros may be left

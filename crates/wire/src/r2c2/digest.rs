@@ -25,9 +25,9 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// The type byte.
+    /// The packet's type byte.
     pub const TYPE: u8 = 0x26;
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = 16;
 
     /// Returns the digest's bytes.

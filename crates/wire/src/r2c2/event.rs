@@ -57,7 +57,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = 16;
 
     /// Returns the handle of the event's flow.

@@ -39,11 +39,11 @@ pub struct DropNotice {
 }
 
 impl DropNotice {
-    /// The type byte.
+    /// The packet's type byte.
     pub const TYPE: u8 = 0x41;
     /// The value of `data.plen`.
     pub const PAYLOAD_LEN: u16 = 20;
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = Data::LEN + Self::PAYLOAD_LEN as usize;
 
     /// Returns the notice's bytes.

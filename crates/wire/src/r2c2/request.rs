@@ -29,7 +29,7 @@ impl Request {
     pub const RESEND: u8 = 0x44;
     /// The type byte of a request for a snapshot.
     pub const SNAPSHOT: u8 = 0x47;
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = Data::LEN;
 
     /// Returns the request's bytes.

@@ -24,7 +24,7 @@ pub struct FlowState {
 }
 
 impl FlowState {
-    /// Bytes on the wire.
+    /// Length on the wire, in bytes.
     pub const LEN: usize = 10;
 }
 
@@ -60,7 +60,7 @@ pub struct SnapshotBody {
 const FIXED: usize = 12;
 
 impl Snapshot {
-    /// The type byte.
+    /// The packet's type byte.
     pub const TYPE: u8 = 0x49;
     /// Greatest number of flows in one packet. The packet then has 1,498 bytes.
     pub const MAX_FLOWS: usize = 145;

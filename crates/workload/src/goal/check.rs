@@ -63,7 +63,7 @@ impl Counts {
 /// Number of sends minus number of receives, for each pair of ranks.
 #[derive(Debug, Default)]
 struct Balance {
-    /// Keyed by receiver and sender.
+    /// The balance of each pair of ranks, keyed by receiver and sender.
     pairs: FxHashMap<(u32, u32), Pair>,
     /// Number of receives from any rank, by receiver.
     from_any: BTreeMap<u32, i64>,
@@ -127,8 +127,8 @@ impl Balance {
     }
 }
 
-/// Returns a pseudo-random number that depends only on the tag (SplitMix64). Sums over different sets of tags therefore
-/// differ.
+/// Returns a pseudo-random number that depends only on the tag (SplitMix64). Sums over different sets of tags
+/// are therefore almost certainly different.
 fn fingerprint(tag: u32) -> u64 {
     let mut bits = (u64::from(tag) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -141,8 +141,9 @@ fn fingerprint(tag: u32) -> u64 {
 struct Tally {
     sends: u64,
     receives: u64,
-    /// Line of the last send with the tag. `receive_line` is the line of the last receive with the tag.
+    /// Line of the last send with the tag.
     send_line: usize,
+    /// Line of the last receive with the tag.
     receive_line: usize,
 }
 

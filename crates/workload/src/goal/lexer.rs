@@ -34,7 +34,7 @@ pub(super) enum End {
     Text,
 }
 
-/// A word and its place in the file.
+/// A word, and its line and column in the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a [u8],

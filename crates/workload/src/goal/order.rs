@@ -41,9 +41,9 @@ struct Cpu {
     ready: BinaryHeap<Reverse<(u64, Slot)>>,
 }
 
-/// A program in execution. The program is read a window of statements ahead of each operation that begins. So a
-/// dependency may follow the operation that it delays by at most one window. Only unfinished operations are kept in
-/// memory.
+/// A program in execution. Before an operation begins, a window of statements after it is read. A dependency
+/// may therefore follow the operation that it delays, by at most one window. Only unfinished operations are
+/// kept in memory.
 #[derive(Debug)]
 pub(super) struct Order<P> {
     pub(super) program: P,
@@ -57,7 +57,7 @@ pub(super) struct Order<P> {
     labels: FxHashMap<Label, Slot>,
     finished: Labels,
     cpus: Vec<Cpu>,
-    /// Operations in file order, starting at the first one that has not begun.
+    /// Operations in file order, from the first operation that has not begun.
     unbegun: VecDeque<(u64, Slot)>,
     /// Number of operations that have not finished.
     unfinished: u64,
@@ -137,7 +137,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
     /// Records that an operation that had begun has finished.
     pub(super) fn finish(&mut self, slot: Slot) {
         let step = self.steps[slot as usize].take().expect("an operation finishes once");
-        debug_assert!(step.begun, "what has not begun cannot finish");
+        debug_assert!(step.begun, "an operation must begin before it finishes");
         self.free.push(slot);
         self.unfinished -= 1;
         if let Some(label) = step.label {

@@ -116,7 +116,7 @@ struct Rest<'a> {
 impl<'a> Rest<'a> {
     fn word(&mut self, need: &str) -> Result<Word<'a>, Misread> {
         let word = self.words.get(self.next).ok_or_else(|| {
-            // Point to the place right after the last word, where the missing word belongs.
+            // Point to the column right after the last word, where the missing word belongs.
             let last = self.words.len().checked_sub(1).and_then(|last| self.words.get(last));
             let behind = |word: Word<'_>| (word.line, word.column + word.text.len());
             let (line, column) = last.map_or(self.lexer_at, behind);

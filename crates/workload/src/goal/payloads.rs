@@ -21,7 +21,7 @@ impl Payloads {
 
     #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn shard(&self, key: FlowKey) -> MutexGuard<'_, FxHashMap<FlowKey, Message>> {
-        // A name begins with the sender and ends with the number of the sender's flow.
+        // A flow's name begins with the sender and ends with the flow's number at the sender.
         let shard = (key.0 ^ (key.0 >> 16) ^ (key.0 >> 32)) as usize % SHARDS;
         self.0[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -32,7 +32,7 @@ impl Payloads {
     /// If a flow in flight already has that name.
     pub(super) fn put(&self, key: FlowKey, message: Message) {
         let before = self.shard(key).insert(key, message);
-        assert!(before.is_none(), "two flows under way share the name {:#x}", key.0);
+        assert!(before.is_none(), "two flows in flight have the name {:#x}", key.0);
     }
 
     /// Removes and returns the message of a delivered flow; `None` if the flow belongs to no rank.

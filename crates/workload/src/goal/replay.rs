@@ -62,7 +62,7 @@ pub struct Replay {
     hands_over: bool,
     /// Flows that were requested but for which the transport has not yet reported a name.
     unnamed: FxHashMap<FlowId, Outgoing>,
-    /// For each flow whose close finishes a send operation: the operation, by the flow's name.
+    /// The send operation that finishes when a flow is closed, keyed by the flow's name on the wire.
     sending: FxHashMap<FlowKey, u32>,
 }
 

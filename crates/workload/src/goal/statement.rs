@@ -62,11 +62,11 @@ pub enum Statement {
     },
 }
 
-/// A statement and its place. The place is the line of the file, or the position in a generated program. Both count
-/// from 1.
+/// A statement and its number: the line in the file, or the position in a generated program. Both count from
+/// 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
-    /// The line or position.
+    /// The line in the file, or the position in a generated program.
     pub number: usize,
     /// The statement.
     pub statement: Statement,

@@ -81,7 +81,7 @@ impl Trace {
     /// tag, their number must equal the number of sends.
     ///
     /// # Errors
-    /// Returns the first problem, with its rank and place.
+    /// Returns the first problem, with its rank, line and column.
     pub fn read(file: impl Read + Seek + Send + 'static, window: u64) -> Result<Self, Misread> {
         let source = Arc::new(Source(Mutex::new(Box::new(file))));
         let mut trace = Self { source, blocks: Vec::new(), counts: Counts::default() };

@@ -1,7 +1,7 @@
 //! Halo exchange: neighbours on a grid of ranks exchange the borders of their parts of the grid. The patterns
-//! of WRF, NAMD, LISO and an aircraft's flow are reconstructions, since their traces are not public. Sizes
-//! follow from the published mean and largest messages (specifications/cee.md §6.5, Table II) or from the
-//! size of a known problem. Computing times are assumptions.
+//! of WRF, NAMD, LISO and the flow around an aircraft are reconstructions, since the traces of these programs
+//! are not public. Sizes follow from the published mean and largest messages (specifications/cee.md §6.5,
+//! Table II) or from the size of a known problem. Computing times are assumptions.
 
 use super::collectives::{Group, recursive_doubling};
 use super::{Communication, Step, Steps, check_ranks};

@@ -1,4 +1,4 @@
-//! Skeletons by name.
+//! Communication skeletons of known programs, by name.
 
 use super::nas::{Bt, Cg, Class, Ft, Is, Mg};
 use super::{Communication, Halo, Skeleton, check_ranks};

@@ -21,7 +21,7 @@ pub struct Step {
     pub compute: Duration,
     /// Messages that the rank sends after the computation.
     pub sends: Vec<Message>,
-    /// Messages that the rank receives at the same time.
+    /// Messages that the rank receives, concurrently with the sends.
     pub receives: Vec<Message>,
 }
 

@@ -48,8 +48,8 @@ pub(super) fn play(ranks: u32, steps: impl Fn(u32) -> Steps) -> Vec<BTreeSet<u32
             break;
         }
     }
-    assert_eq!(waiting, vec![None; waiting.len()], "all come to their end");
-    assert!(under_way.values().all(VecDeque::is_empty), "nothing is left over");
+    assert_eq!(waiting, vec![None; waiting.len()], "every rank must reach the end of its program");
+    assert!(under_way.values().all(VecDeque::is_empty), "every message must be received");
     heard
 }
 

@@ -32,8 +32,8 @@ pub enum Pairs {
     },
     /// Every host sends to every other host.
     AllToAll,
-    /// A random subset of the hosts, in which each host sends to one other host and receives from one: a
-    /// random permutation without fixed points.
+    /// A random subset of the hosts, in which each host sends to one other host and receives from one other
+    /// host: a random permutation without fixed points.
     Permutation {
         /// The share of hosts that take part, more than 0 and at most 1, rounded to whole hosts and at least 2.
         fraction: f64,
@@ -66,7 +66,7 @@ pub enum Pairs {
     },
     /// Host number `i` sends to host number `i xor by`; the number of hosts must be a power of two.
     Exchange {
-        /// The distance, less than the number of hosts.
+        /// The number `by`, less than the number of hosts.
         by: u32,
     },
     /// A random permutation of the hosts. Hosts that the permutation maps to themselves do not send.

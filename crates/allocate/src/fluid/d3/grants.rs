@@ -23,9 +23,9 @@ pub(super) struct Link {
     /// Number of flows on the link whose grant is less than their request. A flow is counted on all of its
     /// links, whichever link limits its grant.
     short: u32,
-    /// Number and sum of the grants that the current call of `settle` has passed, in order of arrival.
+    /// Number and sum of the link's earliest grants, which the current call of `settle` has already examined.
     passed: (usize, u64),
-    /// True if the current call of `settle` has marked all later grants of the link as doubtful.
+    /// True if the current call of `settle` has queued all grants of the link after the examined grants.
     pub(super) doubted: bool,
     /// True if the link is listed in `Reservation::visited`.
     visited: bool,
@@ -49,8 +49,8 @@ impl Link {
         Self { capacity, line_bps, rest: capacity, ..Self::default() }
     }
 
-    /// Returns the capacity that flows with an earlier `order` leave. Within one call of `settle`, these
-    /// calls must be in order of the flows' arrival.
+    /// Returns the capacity of the link that the grants of flows with an earlier `order` leave. One call of
+    /// `settle` must call this function in order of the flows' arrival.
     fn left(&mut self, order: u64) -> u64 {
         let (mut count, mut sum) = self.passed;
         while let Some(grant) = self.grants.get(count).filter(|grant| grant.order < order) {
@@ -122,8 +122,8 @@ impl Reservation {
         }
     }
 
-    /// Repairs doubtful grants: each grant becomes the smaller of the flow's request and the capacity that
-    /// the flow's links have left.
+    /// Corrects the grants that may be wrong: each grant becomes the smaller of the flow's request and the
+    /// capacity that the flow's links have left.
     pub(super) fn grant(&mut self) {
         while let Some(Reverse((order, slot))) = self.doubts.pop() {
             let row = std::mem::take(&mut self.flows[slot as usize].row);
@@ -157,7 +157,8 @@ impl Reservation {
         }
     }
 
-    /// Marks as doubtful all grants of a link that come after the last grant that `settle` has passed.
+    /// Queues all grants of a link that the current call of `settle` has not examined: these grants may be
+    /// wrong.
     fn doubt_after(&mut self, link: u32) {
         let link = &mut self.links[link as usize];
         if std::mem::replace(&mut link.doubted, true) {

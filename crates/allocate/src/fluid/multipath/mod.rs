@@ -3,15 +3,15 @@
 //!
 //! A flow is divided into equal subflows, one per path. The schedule by [criticality](Criticality) treats the
 //! subflows as separate flows. As soon as a subflow sends, it takes over the remaining bits of the flow's
-//! paused subflows, which then end. If several subflows send, the one with the fewest remaining bits takes
-//! over these bits. If all subflows are paused, no bits move. A flow gives up, with all its subflows, once it
-//! could not meet its deadline even if it were alone on all its paths.
+//! paused subflows, which then end. If several subflows send, the subflow with the fewest remaining bits
+//! takes over these bits. If all subflows are paused, no bits move. A flow gives up, with all its subflows,
+//! once it could not meet its deadline even if it were alone on all its paths.
 //!
 //! A flow costs as much as its subflows cost in the schedule.
 //!
 //! # Differs from the specification
-//! - A flow that its application or its receiver limits to less than the rate of a path gets an equal part of this
-//!   limit on each path.
+//! - If the application or the receiver limits a flow to less than the rate of a path, each subflow gets an
+//!   equal part of this limit.
 
 use crate::work::Work;
 use crate::{Changes, Criticality, Fluid, FluidFlow, Rules};
@@ -44,7 +44,7 @@ pub struct Subflows {
 #[derive(Debug, Clone)]
 struct Parent {
     work: Work,
-    /// Slots of its subflows; empty for a free slot.
+    /// Slots of the flow's subflows in the schedule; empty if no flow has this slot.
     subflows: Vec<usize>,
     /// Time at which one subflow ends before the flow's other subflows, or at which the flow can no longer
     /// meet its deadline.

@@ -26,8 +26,8 @@
 //!   definition is circular.
 //! - Probes take at most half of a link. On slow links with short round trips, a flow sends a probe only
 //!   after the answer to its previous probe.
-//! - How often a flow probes depends on its place in a link's list. This place is counted as if the sending
-//!   flows came first.
+//! - How often a flow probes depends on its position in the order of a link's flows. The position is counted
+//!   as if the sending flows came first.
 
 mod look;
 mod order;
@@ -330,7 +330,7 @@ impl Fluid for Criticality {
 
     fn remove(&mut self, now: Time, slot: usize) {
         assert!(self.flows[slot].live, "there is a flow in the slot");
-        self.leave(now, u32::try_from(slot).expect("a slot that was given out"));
+        self.leave(now, u32::try_from(slot).expect("a slot of `insert` fits 32 bits"));
     }
 
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64) {

@@ -13,7 +13,8 @@ pub enum Measure {
         /// The run's seed.
         seed: u64,
     },
-    /// The bits that the flow has sent, in whole steps. A flow counts as short until it has sent many bits.
+    /// The number of whole steps of bits that the flow has sent: a flow counts as short until it has sent
+    /// many bits.
     Sent {
         /// Size of a step in bits on the wire, above 0.
         step_bits: f64,

@@ -8,13 +8,14 @@ use raddle_core::Duration;
 pub enum Probing {
     /// Paused flows do not probe, or probes cost nothing.
     Free,
-    /// Every round trip.
+    /// A paused flow sends one probe per round trip.
     EveryRtt,
-    /// Every max(1, i/5) round trips for the i-th most critical flow on a link (Suppressed Probing).
+    /// If a paused flow is the i-th most critical flow on a link, it sends one probe every max(1, i/5) round
+    /// trips (Suppressed Probing).
     Suppressed,
 }
 
-/// A flow at place i of a link's list probes every max(1, i / 5) round trips.
+/// The i-th flow in the order of a link's flows probes every max(1, i / 5) round trips.
 const PLACES_A_RTT: f64 = 5.0;
 
 /// Probes take at most this share of a link. A flow sends its next probe only after the answer to its

@@ -12,8 +12,8 @@ use std::ops::Bound;
 pub(super) enum Doubt {
     /// The rate of this flow.
     Flow(u32),
-    /// The first of the flows that wait at this link, because the link has capacity left. If capacity is
-    /// left after this flow, the next waiting flow is queued.
+    /// The first flow that waits at this link: the link may have capacity for it. If the link still has
+    /// capacity after this flow, the next waiting flow is queued.
     Waiting(u32),
 }
 

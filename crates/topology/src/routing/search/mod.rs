@@ -11,18 +11,18 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(super) struct Search {
     topology: Arc<Topology>,
-    /// Per node, its number (place) among the nodes that are not leaf nodes. A leaf node has its neighbour's
-    /// place.
+    /// For each node, its place: its number among the nodes that are not leaf nodes. A leaf node has the
+    /// place of its only neighbour.
     place: Vec<u32>,
     leaf: Vec<bool>,
-    /// Per place, true if paths may lead through it.
+    /// For each place, true if paths may lead through its nodes.
     relays: Vec<bool>,
-    /// The places with links to place p are `from[first[p]..first[p + 1]]`.
+    /// The slice `from[first[p]..first[p + 1]]` lists the places that have a link to place p.
     first: Vec<u32>,
     from: Vec<u32>,
-    /// Per place of a destination, the hops from every place; `u16::MAX` if there is no path.
+    /// For each place of a destination, the hops from every place; `u16::MAX` if there is no path.
     distances: Vec<OnceLock<Box<[u16]>>>,
-    /// Per place of a destination, the number of shortest paths from every place.
+    /// For each place of a destination, the number of shortest paths from every place.
     paths: Vec<OnceLock<Box<[f64]>>>,
 }
 
@@ -130,9 +130,9 @@ impl Search {
     /// Returns the hops between the two connected `hosts` that are farthest apart. Runs one search per place
     /// and does not store the results.
     pub(super) fn diameter(&self, hosts: &[NodeId]) -> usize {
-        // Two hosts per place are enough: two, because the farthest hosts may be two leaf nodes at one
-        // place. Leaf nodes come first, because they are one hop farther away than their neighbour, which
-        // has the same place.
+        // Two hosts per place are enough. One host would not be, because the two farthest hosts may be leaf
+        // nodes at the same place. Leaf nodes are sorted first, because they are one hop farther away than
+        // their neighbour, which has the same place.
         let mut ends: Vec<NodeId> = hosts.to_vec();
         ends.sort_by_key(|&host| (self.place(host), !self.leaf[host.index()]));
         let mut ends: Vec<&[NodeId]> = ends.chunk_by(|a, b| self.place(*a) == self.place(*b)).collect();

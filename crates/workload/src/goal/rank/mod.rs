@@ -98,7 +98,7 @@ struct Incoming {
     early: BTreeMap<u64, Arrived>,
 }
 
-/// A message, or a request to send one, that has arrived.
+/// A message or a request to send a message, after its arrival.
 #[derive(Debug, Clone, Copy)]
 struct Arrived {
     from: u32,

@@ -4,7 +4,7 @@
 use super::{Group, tag};
 use crate::mpi::Step;
 
-/// A member's place in the tree.
+/// A member's position in the tree.
 #[derive(Clone, Copy)]
 struct Place {
     group: Group,
@@ -73,23 +73,23 @@ impl Place {
     }
 }
 
-/// Broadcast: the member at place `root` sends the same `bytes` to all members.
+/// Broadcast: the member at position `root` sends the same `bytes` to all members.
 pub fn broadcast(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).down(move |_| bytes)
 }
 
-/// Reduce: each member contributes `bytes` bytes. The contributions are combined on the way to the member at place
-/// `root`.
+/// Reduce: each member contributes `bytes` bytes. The contributions are combined on the way to the member at
+/// position `root`.
 pub fn reduce(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).up(move |_| bytes)
 }
 
-/// Gather: the member at place `root` collects `bytes` bytes from each member.
+/// Gather: the member at position `root` collects `bytes` bytes from each member.
 pub fn gather(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).up(move |members| members * bytes)
 }
 
-/// Scatter: the member at place `root` sends different data to each member, `bytes` bytes per member.
+/// Scatter: the member at position `root` sends different data to each member, `bytes` bytes per member.
 pub fn scatter(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).down(move |members| members * bytes)
 }

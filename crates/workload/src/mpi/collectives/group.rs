@@ -17,8 +17,8 @@ impl Group {
         Self { first: 0, stride: 1, size: ranks, me: rank }
     }
 
-    /// Returns the group of `size` ranks that begins at rank `first` and has the given `stride`, from the view of the
-    /// member at place `me`.
+    /// Returns the group of `size` ranks that begins at rank `first` and has the given `stride`, from the
+    /// view of the member at position `me`.
     #[must_use]
     pub fn every(stride: u32, first: u32, size: u32, me: u32) -> Self {
         Self { first, stride, size, me }
@@ -30,24 +30,24 @@ impl Group {
         self.size
     }
 
-    /// Returns this member's place, from 0.
+    /// Returns this member's position in the group, from 0.
     #[must_use]
     pub fn me(&self) -> u32 {
         self.me
     }
 
-    /// Returns the rank of the member at a place, modulo the size of the group.
+    /// Returns the rank of the member at a position, modulo the size of the group.
     #[must_use]
     pub fn rank(&self, place: u32) -> u32 {
         self.first + self.stride * (place % self.size)
     }
 
-    /// Returns the rank of the member `steps` places after this one, modulo the size of the group.
+    /// Returns the rank of the member `steps` positions after this member, modulo the size of the group.
     pub(super) fn after(&self, steps: u32) -> u32 {
         self.rank(self.me + steps)
     }
 
-    /// Returns the rank of the member `steps` places before this one, modulo the size of the group.
+    /// Returns the rank of the member `steps` positions before this member, modulo the size of the group.
     pub(super) fn before(&self, steps: u32) -> u32 {
         self.rank(self.me + self.size - steps % self.size)
     }

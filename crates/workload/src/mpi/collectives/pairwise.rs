@@ -8,10 +8,10 @@ pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     alltoallv(group, move |_, _| bytes)
 }
 
-/// All-to-all with unequal sizes: the member at place `a` sends `bytes(a, b)` to the member at place `b`. If
-/// the number of members is a power of two, the partner in round r is at place `me` xor r. Otherwise a member
-/// sends to the member r places after it and receives from the member r places before it
-/// (specifications/cee.md §6.5).
+/// All-to-all with unequal sizes: the member at position `a` sends `bytes(a, b)` bytes to the member at
+/// position `b`. If the number of members is a power of two, the partner in round r is at position `me` xor
+/// r. Otherwise a member sends to the member r positions after it and receives from the member r positions
+/// before it (specifications/cee.md §6.5).
 pub fn alltoallv(group: Group, bytes: impl Fn(u32, u32) -> u64 + Send) -> impl Iterator<Item = Step> + Send {
     let (me, size) = (group.me(), group.size());
     (1..size).map(move |round| {

@@ -1,5 +1,5 @@
-//! Collectives by recursive doubling: in round k, members whose places differ in bit k exchange all the data that they
-//! hold.
+//! Collectives by recursive doubling: in round k, members whose positions differ in bit k exchange all the
+//! data that they hold.
 
 use super::{Group, rounds, tag};
 use crate::mpi::Step;
@@ -9,8 +9,8 @@ use crate::mpi::Step;
 /// part for both members and returns the result.
 #[allow(clippy::cast_possible_truncation, reason = "there are at most 32 rounds")]
 pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
-    /// Round numbers in which members that do not take part send their data (`FOLD`) and receive the result
-    /// (`UNFOLD`).
+    /// Numbers of the two extra rounds for members that do not take part in the exchanges. They send their
+    /// data in round `FOLD` and receive the result in round `UNFOLD`.
     const FOLD: u32 = 30;
     const UNFOLD: u32 = 31;
     let doubled: u32 = 1 << group.size().ilog2();

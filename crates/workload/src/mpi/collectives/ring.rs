@@ -22,8 +22,8 @@ pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
         end(part + 1) - end(part)
     };
     (0..2 * group.size().saturating_sub(1)).map(move |round| {
-        // In round r, a member sends the part that is r places before its own part. It receives the part that precedes
-        // the sent part.
+        // In round r, a member sends the part that is r positions before its own part. It receives the part
+        // that precedes the sent part.
         let sent = u64::from(group.me()) + 2 * members - u64::from(round);
         pass(group, round, part(sent), part(sent - 1))
     })

@@ -21,8 +21,9 @@ const RIGHT_HAND_SIDE: u64 = 11;
 const FORWARD: u64 = 69;
 const BACKWARD: u64 = 14;
 
-/// Variables per point, and coefficients per point that a forward sweep also sends.
+/// Variables per point.
 const VARIABLES: u64 = 5;
+/// Coefficients per point, which a forward sweep sends in addition to the variables.
 const COEFFICIENTS: u64 = VARIABLES * VARIABLES;
 /// Layers of points that a cell copies from its neighbours.
 const LAYERS: u64 = 2;

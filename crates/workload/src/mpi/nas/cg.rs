@@ -25,9 +25,11 @@ const PRODUCTS: u64 = INNER as u64 + 1;
 /// 75,000 x 14 x 14 / 64 nonzeros.
 const WORK: u64 = 41_500;
 
-/// First tags of the rounds of scalar sums and of vector sums, and the tag of the transposition.
+/// The tag of the first round of scalar sums.
 const SUM: u32 = 100;
+/// The tag of round 0 of vector sums; each round has its own tag.
 const VECTOR: u32 = 200;
+/// The tag of the exchange with the rank of the transposed block.
 const TRANSPOSE: u32 = 300;
 
 /// The skeleton of CG.
@@ -72,8 +74,8 @@ impl Cg {
         u64::from(held) * DOUBLE
     }
 
-    /// Returns the partner with which a rank sums in a round. The number of rounds is the number of bits of a
-    /// column's index. The partner of the first round is the most distant.
+    /// Returns the partner with which a rank exchanges partial sums in a round. The number of rounds is the
+    /// number of bits of a column's index. The partner of the first round is the most distant.
     fn partner(self, rank: u32, round: u32) -> u32 {
         rank ^ (self.grid_columns >> (round + 1))
     }

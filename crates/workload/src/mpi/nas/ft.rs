@@ -25,9 +25,9 @@ const WORK: u64 = 35_800;
 #[derive(Debug, Clone, Copy)]
 pub struct Ft {
     class: Class,
-    /// Number of ranks in a group that transposes planes. `lines` is the number of ranks in a group that
-    /// transposes lines.
+    /// Number of ranks in a group that transposes planes.
     planes: u32,
+    /// Number of ranks in a group that transposes lines.
     lines: u32,
 }
 

@@ -1,8 +1,10 @@
 //! The keys that IS sorts: how many keys each rank draws for each bucket.
 
-/// The generator's multiplier, 5^13. The next constants are its initial state and its modulus as a bit mask.
+/// The multiplier of the benchmark's random number generator, 5^13.
 const MULTIPLIER: u64 = 1_220_703_125;
+/// The generator's initial state.
 const SEED: u64 = 314_159_265;
+/// The generator's modulus, 2^46, as a bit mask.
 const MASK: u64 = (1 << 46) - 1;
 
 /// Returns, for each rank, the number of its keys in each of `1 << bucket_bits` buckets. The ranks together
