@@ -81,7 +81,7 @@ impl Line {
     }
 }
 
-/// Finished runs side by side. Its `Display` is a table for people.
+/// Finished runs side by side. `Display` formats them as a text table.
 pub struct Comparison {
     names: Vec<String>,
     directories: Vec<PathBuf>,

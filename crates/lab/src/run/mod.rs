@@ -381,7 +381,8 @@ fn advance<O: Observer>(
             Reached::Stopped => return Ok(false),
             Reached::Until => {}
         }
-        // The engine calls `watch` only once in many events, and there may be few events between two stops.
+        // The engine calls `watch` only once in many events, and there may be few events between two stops. So `watch`
+        // is also called at each stop.
         let Totals { packet_hops, flows_delivered, .. } = simulation.totals();
         if watch.look(Progress { now: until, packet_hops, flows_delivered }).is_break() {
             return Ok(false);

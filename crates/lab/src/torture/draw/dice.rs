@@ -12,12 +12,12 @@ impl Dice {
         Self(Stream::new(seed, 0, "torture"))
     }
 
-    /// True with this probability.
+    /// True with the given probability.
     pub(super) fn chance(&mut self, probability: f64) -> bool {
         self.0.unit() < probability
     }
 
-    /// One of these, with equal probability.
+    /// One element of `of`. All elements are equally likely.
     pub(super) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.0.index(of.len())]
     }
@@ -31,7 +31,7 @@ impl Dice {
         least + self.0.below(most - least + 1)
     }
 
-    /// [`between`](Self::between) as TOML.
+    /// Like [`between`](Self::between), as a TOML value.
     pub(super) fn number(&mut self, least: u64, most: u64) -> Value {
         Value::Integer(i64::try_from(self.between(least, most)).expect("drawn numbers are small"))
     }
