@@ -1,5 +1,5 @@
-//! Measures flow control on links, and detects two errors under flow control: a lost packet, and a deadlock, that is, a
-//! cycle of links that wait for each other.
+//! Measures flow control on links, and detects two errors under flow control: a lost packet, and a deadlock (a cycle of
+//! links that wait for each other).
 
 use crate::Error;
 use raddle_core::{Drops, Duration, FlowControlAccount, LinkId, LinkStats, NodeId, Time};
