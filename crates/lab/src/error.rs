@@ -87,7 +87,7 @@ impl Error {
     }
 
     /// The error as a JSON document: `{"error": {…}}` with its message and exit code. If known, the document also has a
-    /// hint and the place of the error: the file (or `--set`), the line and the column, both counted from 1.
+    /// hint and the position of the error: the file (or `--set`), the line and the column, both counted from 1.
     #[must_use]
     pub fn json(&self) -> Value {
         let mut error = json!({

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Document::load ─► with_overrides ─► cells ─► prepare ─► run_into
-//!   TOML, places      --set             sweep    checks     engine, records, directory
+//!   TOML, positions   --set             sweep    checks     engine, records, directory
 //! ```
 
 pub mod analysis;

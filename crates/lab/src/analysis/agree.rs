@@ -73,7 +73,7 @@ struct Half {
     flows: Vec<FlowRecord>,
 }
 
-/// The differences between the two engines. Its `Display` is a table for people.
+/// The differences between the two engines. `Display` formats it as a text table.
 #[derive(Debug, Clone)]
 pub struct Agreement {
     distances: Vec<Distance>,

@@ -81,7 +81,7 @@ impl Line {
     }
 }
 
-/// Finished runs side by side. Its `Display` is a table for people.
+/// Finished runs side by side. `Display` formats them as a text table.
 pub struct Comparison {
     names: Vec<String>,
     directories: Vec<PathBuf>,
@@ -118,7 +118,7 @@ impl Comparison {
         errors.filter(|(_, error)| !error.is_null()).collect()
     }
 
-    /// Adds a note that names the runs that differ from the first run in `what`.
+    /// Adds a note with the names of the runs that differ from the first run in `what`.
     fn note(&mut self, what: &str, like_first: impl Fn(usize) -> bool) {
         let others = (1..self.names.len()).filter(|&run| !like_first(run));
         let others: Vec<_> = others.map(|run| self.names[run].as_str()).collect();

@@ -40,7 +40,8 @@ const UTILITIES: [(&str, Utility, &str); 3] = [
     ("tenant", Utility::PerTenant, "sum over sources of the root of their Gbps"),
 ];
 
-/// Limit on the bytes of routing rows: an experiment may list more flows than could ever be active at once.
+/// Limit in bytes on the link weights, one for each flow and link. An experiment may list more flows than could ever be
+/// active at once.
 const MOST_BYTES: usize = 4 << 30;
 
 fn named<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> Result<(&'static str, T), Error> {

@@ -31,8 +31,8 @@ pub(crate) fn replace(root: &mut Table, registry: &Registry) -> Vec<Note> {
     aliases.notes
 }
 
-/// The declared name that equals `name` apart from capitals, hyphens, underscores and spaces. `None` if no name or more
-/// than one name does.
+/// The declared name that equals `name` apart from capitals, hyphens, underscores and spaces. `None` if no declared
+/// name or more than one declared name matches.
 pub(super) fn same<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.replace(['-', '_', ' '], "").to_lowercase();
     let name = plain(name);

@@ -124,7 +124,7 @@ pub struct Failure {
     pub repair: Option<Time>,
     /// Time that topology discovery takes to tell every node.
     pub discovery: Duration,
-    /// The place in the experiment that names the failed links.
+    /// The position in the experiment's text at which the failed links are named.
     pub place: At,
 }
 
@@ -205,7 +205,7 @@ pub struct Faults {
     pub discovery: Duration,
     /// Time after which no failures happen.
     pub until: Time,
-    /// The place of `[faults]` in the experiment.
+    /// The position of `[faults]` in the experiment's text.
     pub place: At,
 }
 
@@ -230,7 +230,7 @@ pub struct Errors {
     pub loss: f64,
     /// Probability that one bit of a packet is flipped on a link.
     pub corruption: f64,
-    /// The links with errors, each with its place in the experiment; `None` for all links.
+    /// The links with errors, each with its position in the experiment's text; `None` for all links.
     pub links: Option<Vec<((NodeId, NodeId), At)>>,
     /// Time after which no errors happen; `None` if errors happen until the run ends.
     pub until: Option<Time>,

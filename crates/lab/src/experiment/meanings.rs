@@ -4,8 +4,7 @@
 use super::keys;
 use raddle_schemes::registry::Registry;
 
-/// Words that users of other simulators write. Each group is followed by Raddle's words with the same or the closest
-/// meaning.
+/// Groups of words that users of other simulators write, each with Raddle's words of the same or the closest meaning.
 const MEANINGS: &[(&[&str], &[&str])] = &[
     // Keys.
     (

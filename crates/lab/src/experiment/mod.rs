@@ -1,8 +1,8 @@
-//! The experiment: one TOML file. The reader keeps the place of every value in the text, and checks the whole file
+//! The experiment: one TOML file. The reader keeps the position of every value in the text, and checks the whole file
 //! before anything runs.
 //!
 //! [`Document`] is the text as a tree, after overrides and sweeps are applied. [`Experiment`] is the typed form that
-//! runs. [`Problem`] is an error in the text, with its place.
+//! runs. [`Problem`] is an error in the text, with its position.
 
 mod aliases;
 mod engine;
@@ -87,14 +87,14 @@ keys! {
     }
 }
 
-/// Tables, besides `[compute]`, of a figure's file that has no experiment.
+/// Tables that the file of a figure without an experiment may have, besides `[compute]`.
 pub(crate) const FIGURE_TABLES: [&dyn Declared; 4] = [&FIGURES, &PLOTS, &CLAIMS, &SCALES];
 
 /// Tables of the file that other modules read. [`Experiment`] skips them.
 const OTHERS_KEYS: [&dyn Declared; 8] =
     [&SWEEPS, &SEARCHES, &FIGURES, &PLOTS, &CLAIMS, &SCALES, &COMPUTES, &AGREES];
 
-/// The text of an experiment as a tree of values. Each value keeps its place in the text.
+/// The text of an experiment as a tree of values. Each value keeps its position in the text.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The registry whose schemes the experiment can name.
@@ -255,8 +255,8 @@ impl Experiment {
     }
 }
 
-/// The place of a dotted key in the text. If the key does not exist, the place of the innermost existing table on its
-/// path.
+/// The position of a dotted key in the text. If the key does not exist, the position of the innermost existing table on
+/// its path.
 pub(crate) fn place(root: &Table, key: &str) -> At {
     let (mut table, mut at) = (root, &root.at);
     for part in key.split('.') {

@@ -1,4 +1,4 @@
-//! Errors in an experiment, and how they are shown: the place in the text, the cause, a hint.
+//! Errors in an experiment, and how they are shown: the position in the text, the cause, a hint.
 
 use super::meanings;
 use super::value::{At, Source};
@@ -7,12 +7,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// An error in an experiment, with its place in the text.
+/// An error in an experiment, with its position in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// The cause of the error.
     pub cause: Box<Cause>,
-    /// The place of the error.
+    /// The position of the error.
     pub at: At,
     text: miette::NamedSource<String>,
 }
@@ -107,7 +107,7 @@ pub enum Cause {
     Contradiction {
         /// The contradiction.
         what: String,
-        /// A way to resolve it.
+        /// A way to resolve the contradiction.
         hint: String,
     },
     /// A name that is given twice.
@@ -243,7 +243,7 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 impl Problem {
-    /// A problem with `cause` at the place `at`.
+    /// A problem with `cause` at the position `at`.
     #[must_use]
     pub fn at(at: &At, cause: Cause) -> Self {
         let text = miette::NamedSource::new(&at.source.name, at.source.text.clone());

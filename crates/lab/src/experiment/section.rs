@@ -184,7 +184,7 @@ impl Read for Fraction {
     described!("fraction", { "type": ["number", "string"] });
 }
 
-/// Several things of a type, in words.
+/// The plural of a type's name: `lists of numbers` for `list of numbers`.
 fn plural(what: &str) -> String {
     what.strip_prefix("list ").map_or_else(|| format!("{what}s"), |rest| format!("lists {rest}"))
 }
@@ -262,13 +262,13 @@ impl<'a> Section<'a> {
         if self.path.is_empty() { "the experiment".to_owned() } else { format!("[{}]", self.path) }
     }
 
-    /// The place of the section.
+    /// The position of the section in the text.
     #[must_use]
     pub fn at(&self) -> &'a At {
         &self.table.at
     }
 
-    /// The place of the value of `key`; the place of the section if the key is missing.
+    /// The position of the value of `key` in the text; the position of the section if the key is missing.
     #[must_use]
     pub fn at_key(&self, key: &dyn Declared) -> &'a At {
         self.at_name(key.name())

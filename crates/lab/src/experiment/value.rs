@@ -1,4 +1,4 @@
-//! TOML values that keep their places in the text, so that a message can show the text of a wrong value.
+//! TOML values that keep their positions in the text, so that a message can show the text of a wrong value.
 
 use super::problem::{Cause, Problem};
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub struct Source {
 /// The name of the source of an override.
 const OVERRIDE: &str = "--set";
 
-/// A place in a [`Source`].
+/// A position in a [`Source`]: a range of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At {
     /// The text.
@@ -28,13 +28,13 @@ pub struct At {
 }
 
 impl At {
-    /// The text at this place.
+    /// The text in this range.
     #[must_use]
     pub fn text(&self) -> &str {
         self.source.text.get(self.span.clone()).unwrap_or_default()
     }
 
-    /// Line and column of the place's start, both from 1; `None` if the text is empty.
+    /// Line and column at which the range starts, both from 1; `None` if the text is empty.
     #[must_use]
     pub fn position(&self) -> Option<(usize, usize)> {
         let before = self.source.text.get(..self.span.start).filter(|_| !self.source.text.is_empty())?;
@@ -42,7 +42,7 @@ impl At {
         Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
     }
 
-    /// A part of this place. `range` is in bytes from the start of the place.
+    /// A part of this range. `range` is in bytes from the start of the range.
     #[must_use]
     pub fn within(&self, range: Range<usize>) -> Self {
         let start = self.span.start;
@@ -50,12 +50,12 @@ impl At {
     }
 }
 
-/// A value and its place.
+/// A value and its position in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// The value.
     pub value: Value,
-    /// The place of the value. For a table under a header, the place of the header.
+    /// The position of the value. For a table under a header, the position of the header.
     pub at: At,
 }
 
@@ -122,9 +122,9 @@ impl Value {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// The place of the key.
+    /// The position of the key.
     pub key_at: At,
-    /// The value, with its place.
+    /// The value, with its position.
     pub item: Item,
 }
 
@@ -133,7 +133,7 @@ pub struct Entry {
 pub struct Table {
     /// The entries. No key occurs twice.
     pub entries: Vec<Entry>,
-    /// The place of the table's header or braces.
+    /// The position of the table's header or braces.
     pub at: At,
 }
 

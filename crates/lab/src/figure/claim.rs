@@ -383,9 +383,9 @@ mod tests {
         Run { labels, data: Data::Records(Records { flows: vec![flow], verdict, ..Records::default() }) }
     }
 
-    /// Runs of the schemes A and B with two seeds. `of` has the completion times of A's flows for both seeds: live at
-    /// load 1, live at load 2, in the packet engine at load 1, and in the packet engine at load 2. B's flows take 10
-    /// us. `verdict` is the verdict on one live run of B.
+    /// Runs of the schemes A and B with two seeds. Each element of `of` has the completion times of A's flow, in us,
+    /// for both seeds. The elements are for live runs at loads 1 and 2, and for the packet engine at loads 1 and 2. B's
+    /// flows take 10 us. `verdict` is the verdict on one live run of B.
     fn runs(of: [[f64; 2]; 4], verdict: &str) -> Vec<Run> {
         let places = [("1", "live"), ("2", "live"), ("1", "packet"), ("2", "packet")];
         let mut runs = Vec::new();

@@ -54,7 +54,7 @@ pub(in crate::figure) enum Take {
     Least,
     Most,
     Mean,
-    /// The median. For an even number of contrasts, the larger of the two middle ones.
+    /// The median. For an even number of contrasts, the larger of the two middle contrasts.
     Median,
     /// The least increase from a stop to the next stop. The trend holds if the increase is at least 0.
     Rise,

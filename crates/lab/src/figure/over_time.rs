@@ -18,7 +18,7 @@ pub(super) enum Received {
     LateShare,
     /// Number of times that switches change the egress port of a flow.
     PortChanges,
-    /// Mean difference, without sign, between the delays of packets that arrive one after the other, in microseconds.
+    /// Mean absolute difference between the delays of packets that arrive one after the other, in microseconds.
     Jitter,
 }
 
@@ -151,7 +151,7 @@ impl Window {
         wanted.map(|look| (look.at_ps, look.bytes as f64)).collect()
     }
 
-    /// The number of links in the window at whose ports data waits, one for each time of a sample, in picoseconds.
+    /// For each sampled time in the window: the time in picoseconds, and the number of links at whose ports data waits.
     pub(super) fn ports_in_use(&self, records: &Records, wanted: Option<Where>) -> Vec<(u64, f64)> {
         let mut counts: BTreeMap<u64, f64> = BTreeMap::new();
         for (at, bytes) in self.queue_lengths(records, wanted) {
@@ -224,7 +224,7 @@ mod tests {
             all.of_flows(Received::PortChanges, &records, flows.iter()),
             [(0, 6.0), (1, 3.0), (2, 0.0)]
         );
-        // 5 us for two packets.
+        // The delays of two packets change by 5 us in total.
         assert_eq!(all.of_flows(Received::Jitter, &records, flows.iter()), [(0, 2.5), (1, 2.5)]);
     }
 

@@ -1,10 +1,10 @@
-//! The runs of a figure: their places in the grid of sweeps, and the replicas that differ in their seed alone.
+//! The runs of a figure: their positions in the grid of sweeps, and the replicas that differ only in their seed.
 
 use crate::experiment::{Cause, Entry, Item, Problem, Value, list};
 use crate::run::records::{Records, is_faithful};
 use raddle_records::stats;
 
-/// The place of a run in its figure's grid: pairs of sweep and label.
+/// The position of a run in its figure's grid: pairs of sweep and label.
 pub(crate) type Labels = Vec<(String, String)>;
 
 /// The name of the sweep over seeds. Runs that differ only in its label are replicas of one point of the grid.

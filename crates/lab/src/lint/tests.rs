@@ -1,4 +1,5 @@
-//! Two experiments for each lint: one that causes the warning, and one just within the limit that does not.
+//! Two experiments for each lint: the first causes the warning, and the second is just within the limit and causes
+//! none.
 
 use super::{Warning, denied};
 use crate::experiment::Document;

@@ -44,9 +44,9 @@ const CHOICES: [&str; 6] = [
     "scheme.congestion_points",
 ];
 
-/// True if another run of the sweep may choose the scheme `name`. This is so if a table that varies the experiment
-/// contains the name as a value, or if such a table changes the choice of a scheme: runs without the change then use
-/// the original scheme.
+/// True if another run of the sweep may choose the scheme `name`. A table that varies the experiment, such as
+/// `[[sweep]]`, may contain the name as a value. Or the table sets a key that selects a scheme; runs in which the key
+/// is not set use the original scheme.
 fn is_for_others(root: &Table, name: &str) -> bool {
     let variations = ["sweep", "search", "scale", "compute"];
     variations.iter().filter_map(|key| root.get(key)).any(|item| names(item, name) || chooses(item))
@@ -54,7 +54,7 @@ fn is_for_others(root: &Table, name: &str) -> bool {
 
 fn chooses(item: &Item) -> bool {
     match &item.value {
-        Value::String(text) => CHOICES.contains(&text.as_str()), // The `key` of a sweep may be a choice.
+        Value::String(text) => CHOICES.contains(&text.as_str()), // `key` of a sweep may select a scheme.
         Value::Array(items) => items.iter().any(chooses),
         Value::Table(table) => {
             let is_choice = |entry: &Entry| CHOICES.contains(&entry.key.as_str()) || chooses(&entry.item);

@@ -17,10 +17,11 @@ use std::fmt;
 /// bytes) and TCP (650 bytes).
 const A_FLOW: u64 = 550;
 
-/// Bytes per live flow in the flow engine (`A_FLUID_FLOW`), and bytes per link that the flow crosses
-/// (`A_CROSSED_LINK`). Measured for flows that cross from 2 links (PFQ on a switch, 875 bytes) to about 80 links (PFQ
-/// on a torus, 4,500 bytes).
+/// Bytes per live flow in the flow engine, besides [`A_CROSSED_LINK`] for each link. Measured for flows that cross from
+/// 2 links (PFQ on a switch, 875 bytes) to about 80 links (PFQ on a torus, 4,500 bytes).
 const A_FLUID_FLOW: u64 = 785;
+
+/// Bytes per link that a live flow crosses in the flow engine.
 const A_CROSSED_LINK: u64 = 45;
 
 /// Assumed maximum of a flow's bytes in the network at one time.
@@ -36,9 +37,9 @@ const ANY_RUN: u64 = 1 << 20;
 /// when its sender's and its receiver's link are free, and lasts for its size divided by the sender's rate.
 #[derive(Debug)]
 pub(crate) struct Peak {
-    /// Indexed by node: the time at which the node's link has sent all flows so far (`sent`), or has received them
-    /// (`received`).
+    /// Indexed by node: the time at which the node's link has sent all flows so far.
     sent: Vec<Time>,
+    /// Indexed by node: the time at which the node's link has received all flows so far.
     received: Vec<Time>,
     /// For each live flow: its end, and the largest number of its bytes in the network.
     live: BinaryHeap<Reverse<(Time, u64)>>,

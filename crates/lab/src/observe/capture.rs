@@ -66,7 +66,7 @@ fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
     }
 }
 
-/// A packet that has not left yet, and its bytes if it carries the payload of another system.
+/// A packet that has not left yet, and its bytes if it carries the payload of another system, such as a kernel.
 struct Waiting {
     packet: Packet,
     bytes: Option<Vec<u8>>,
@@ -78,7 +78,7 @@ pub(crate) struct Capture {
     /// Interface number by link; set only for captured links.
     interfaces: Vec<Option<u32>>,
     /// Packets that have not left yet: engines report a packet when a port accepts it. The key is the time at which the
-    /// packet leaves, its link, and the number of packets accepted before.
+    /// packet leaves, the link, and the number of packets accepted earlier.
     waiting: BTreeMap<(Time, LinkId, u64), Waiting>,
     accepted: u64,
 }
@@ -110,7 +110,7 @@ impl Capture {
     }
 
     /// Called when a port accepts a packet at `now`. The packet's last bit leaves by `link` at `sent`. `bytes` are the
-    /// packet's bytes, if it carries the payload of another system.
+    /// packet's bytes, if it carries the payload of another system, such as a kernel.
     ///
     /// # Errors
     /// If the file cannot be written.

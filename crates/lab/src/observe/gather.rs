@@ -15,9 +15,9 @@ pub(crate) struct Gather<'a> {
     pub(crate) throughput: Option<Throughput>,
     pub(crate) capture: Option<Capture>,
     pub(crate) flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
-    /// Latest complete delivery of a flow so far.
+    /// Time of the latest complete delivery of a flow so far.
     pub(crate) last_delivery: Option<Time>,
-    /// The first error while handing out a record or writing a packet.
+    /// The first error from `flow` or from the packet capture.
     pub(crate) result: Result<(), Error>,
 }
 
@@ -45,7 +45,8 @@ impl Gather<'_> {
         }
     }
 
-    /// Called when a packet is forwarded. `bytes` are the packet's bytes, if it carries the payload of another system.
+    /// Called when a packet is forwarded. `bytes` are the packet's bytes, if it carries the payload of another system,
+    /// such as a kernel.
     pub(crate) fn forwarded(
         &mut self,
         now: Time,

@@ -1,5 +1,5 @@
-//! Measures flow control on links, and detects two errors under flow control: a lost packet, and a deadlock, that is, a
-//! cycle of links that wait for each other.
+//! Measures flow control on links, and detects two errors under flow control: a lost packet, and a deadlock (a cycle of
+//! links that wait for each other).
 
 use crate::Error;
 use raddle_core::{Drops, Duration, FlowControlAccount, LinkId, LinkStats, NodeId, Time};
@@ -79,8 +79,9 @@ pub(crate) struct Pauses {
     /// Number of these links that were paused at least once.
     paused_links: usize,
     pauses: u64,
-    /// The share of the run for which a link was paused: mean and maximum over links.
+    /// Mean over links of the share of the run for which a link was paused.
     share_mean: f64,
+    /// Maximum over links of the share of the run for which a link was paused.
     share_max: f64,
     /// Largest number of bytes that packets from one link took in the receiving node's memory.
     peak_memory: u64,
@@ -93,8 +94,9 @@ pub(crate) struct Pauses {
 /// Totals of flow control at ports of nodes with the same distance from the nearest host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Level {
-    /// Number of ports (`links`), and number of ports that were paused at least once (`paused_links`).
+    /// Number of ports.
     links: usize,
+    /// Number of ports that were paused at least once.
     paused_links: usize,
     /// Number of pauses that these ports sent to their neighbours.
     pauses: u64,
@@ -170,8 +172,8 @@ fn distances_from_hosts(topology: &Topology) -> Vec<Option<usize>> {
     distances
 }
 
-/// Length of the chain of paused links that starts at the origin of congestion. The origins are nodes that paused
-/// others and were not paused themselves. Returns `None` if there is no origin. A link's place in the chain is its
+/// Length of the chain of paused links that starts at the origin of congestion. The origins are nodes that paused other
+/// nodes and were not paused themselves. Returns `None` if there is no origin. A link's position in the chain is its
 /// shortest distance from an origin.
 fn spread(rows: &[FlowControlRecord]) -> Option<u32> {
     let mut paused: Vec<(u32, u32)> =

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Counts a flow's packets when they leave for their last link, and the bytes delivered in order as receivers report
-/// them. Stores one row for each flow and interval with a change.
+/// Counts the packets of each flow on the last link of their path, and the bytes that receivers report as delivered in
+/// order. Stores one row for each flow and interval with a change.
 pub(crate) struct Throughput {
     interval: Duration,
     topology: Arc<Topology>,
@@ -24,8 +24,8 @@ pub(crate) struct Throughput {
 struct Live {
     /// The last report of the flow's receiver.
     told: Told,
-    /// For each switch that the flow has crossed: the switch, the position in the flow of the last packet to leave it,
-    /// and the link by which that packet left.
+    /// For each switch that the flow has crossed: the switch, the largest position in the flow of a packet that has
+    /// left the switch, and the link by which this packet left.
     left: Vec<(NodeId, u64, LinkId)>,
     /// The delay of the last packet that arrived, from its generation on; `None` before the first arrival.
     delay: Option<Duration>,
@@ -204,7 +204,7 @@ mod tests {
         throughput.count(us(24), last, &frame(2), &recorder);
         throughput.report(us(25), &Report::Delivered { key: KEY, reorder_peak: 1 }, &recorder);
         let rows = throughput.records(us(28));
-        // All were generated at 0 and arrive after 10, 16 and 25 us.
+        // All packets were generated at time 0. They arrive after 10, 16 and 25 us.
         let row = |from, to, packets, in_order, late, changes: u64| ThroughputRecord {
             flow: 0,
             from_ps: us(from).as_ps(),
@@ -233,7 +233,7 @@ mod tests {
         let (left, right) = (links[0], links[1]);
         throughput.count(us(1), left, &frame(0), &recorder);
         throughput.count(us(2), right, &frame(2), &recorder);
-        // This packet waited behind others at the old port.
+        // This packet waited behind other packets at the old port.
         throughput.count(us(3), left, &frame(1), &recorder);
         let changes = |throughput: Throughput| throughput.records(us(10))[0].port_changes;
         assert_eq!(changes(throughput), 1);

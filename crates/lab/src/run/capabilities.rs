@@ -1,5 +1,5 @@
 //! The features that each engine supports. No other module lists them. The packet engine supports every feature except
-//! those that belong to one other engine, such as the flow engine's grid and the live engine's dilation.
+//! features that only one other engine has, such as the flow engine's grid and the live engine's dilation.
 
 use crate::experiment::EngineKind;
 use crate::run::prepare::Prepared;

@@ -8,7 +8,7 @@ use raddle_topology::Topology;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Time after a change at which topology discovery has told every node.
+/// Time that topology discovery takes to inform every node of a change.
 const DISCOVERY: Duration = Duration::from_ms(1);
 
 /// The answer to a request if the run has several processes.

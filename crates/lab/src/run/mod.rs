@@ -188,8 +188,8 @@ pub(crate) struct Sinks<'a> {
 /// the flow is done, and the records of unfinished flows at the end.
 ///
 /// # Errors
-/// If `flow` fails, packets or bytes are not conserved, nothing moves any more although a program or a link waits, or a
-/// packet is lost despite flow control.
+/// If `flow` fails, if packets or bytes are not conserved, if a packet is lost despite flow control, or if nothing
+/// moves any more although a program or a link waits.
 pub fn run(
     prepared: Prepared,
     flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
@@ -381,7 +381,8 @@ fn advance<O: Observer>(
             Reached::Stopped => return Ok(false),
             Reached::Until => {}
         }
-        // The engine calls `watch` only once in many events, and there may be few events between two stops.
+        // The engine calls `watch` only once in many events, and there may be few events between two stops. So `watch`
+        // is also called at each stop.
         let Totals { packet_hops, flows_delivered, .. } = simulation.totals();
         if watch.look(Progress { now: until, packet_hops, flows_delivered }).is_break() {
             return Ok(false);

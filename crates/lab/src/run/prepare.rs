@@ -486,7 +486,7 @@ impl Prepared {
         engine.cut_through.then(|| engine.header.unwrap_or(header))
     }
 
-    /// True if the port at the start of this link must tell its host which packets have left.
+    /// True if the port at the start of this link must report departures of packets to its host.
     pub(crate) fn tells_departures(&self, link: LinkId) -> bool {
         let of_host = |link: &Link| self.topology.is_host(link.from);
         self.parts.hear_of_departures && self.topology.link(link).is_some_and(of_host)

@@ -118,8 +118,8 @@ pub fn sweep<'a>(
     in_parallel(cells.len(), threads, &is_over, &work)
 }
 
-/// Each cell once for each seed: the cell's own seed and the numbers that follow it. The labels of the sweep `seed`
-/// name them.
+/// Each cell once for each seed: the cell's own seed and the numbers that follow it. The seeds are the labels of the
+/// sweep `seed`.
 ///
 /// # Errors
 /// If a cell's experiment is wrong, or the cells have seeds already.
@@ -147,8 +147,8 @@ pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
     Ok(all)
 }
 
-/// The output place of each cell; `None` if the cell's results already exist. Damaged tables are made again: their
-/// directory is renamed.
+/// The output directory of each cell; `None` if the cell's results already exist. If only tables or captures of the
+/// earlier results have changed, the cell runs again and the old directory is renamed.
 ///
 /// # Errors
 /// If a folder's contents may not be replaced.

@@ -50,7 +50,7 @@ struct Row {
     values: Map<String, Value>,
 }
 
-/// The results of all cells of a sweep. Its `Display` is a table of groups for people.
+/// The results of all cells of a sweep. `Display` formats the groups as a text table.
 pub struct Results {
     rows: Vec<Row>,
     /// The folder of the table and the plots.

@@ -17,8 +17,7 @@ const SLACK: u128 = 2;
 
 /// Checks the bound for every flow that the run delivered.
 pub(super) fn check(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
-    const PROPERTY: &str =
-        "a fluid flow finishes by the time in which the links of its path can carry all their traffic";
+    const PROPERTY: &str = "in the flow engine, no FCT exceeds its upper bound";
     let busiest = prepared.topology.links().zip(&ran.outcome.links).map(|((_, link), row)| {
         u128::from(row.data_bytes) * 8 * 1_000_000_000_000 / u128::from(link.rate.as_bps()).max(1)
     });

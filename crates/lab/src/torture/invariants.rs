@@ -31,8 +31,8 @@ fn loses(prepared: &Prepared) -> bool {
         || queue.packets.is_some()
 }
 
-/// True if the run may end with this error. A program may wait for ever if packets can be lost or flows given up. Paths
-/// around a failed link may make links wait for each other in a cycle.
+/// True if the run may end with this error. A program may wait for ever if packets can be lost or senders can give up
+/// flows. Paths around a failed link may make links wait for each other in a cycle.
 pub(super) fn may_fail(error: &Error, prepared: &Prepared) -> bool {
     let waits = matches!(error, Error::Run(why) if why.contains("programs have not finished"));
     let circle = matches!(error, Error::Run(why) if why.contains("wait for each other in a cycle"));
@@ -82,7 +82,7 @@ fn no_unknown_reports(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
 }
 
 fn times(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
-    const PROPERTY: &str = "nothing happens after the end of the run";
+    const PROPERTY: &str = "no flow ends after the run, and the run ends within its time limit";
     let end = ran.outcome.totals.simulated_ps;
     let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER).as_ps();
     let last =
@@ -110,14 +110,14 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     let is_tree = topology.links().count() == 2 * (topology.node_count() - 1);
     let delay = topology.links().map(|(_, link)| link.delay.as_ps()).min().unwrap_or(0);
     // The packet engine rounds times up to whole picoseconds: at each link, in each direction, twice with a handshake,
-    // and for each packet. The flow engine rounds only once.
+    // and for each packet. The flow engine rounds only once, so its FCT may be smaller by this difference.
     let is_fluid = prepared.experiment.engine.kind == EngineKind::Flow;
     let rounding = |flow: &FlowRecord| {
         let packets = prepared.framing().packets(Bytes(flow.size_bytes)).0;
         if is_fluid { 4 * u64::from(flow.hops) + packets } else { 0 }
     };
-    // With cut-through, a packet waits at a link that is faster than the one before. The flow engine ignores this wait,
-    // and the wait is shorter for a packet to which a switch has added a tag.
+    // With cut-through, a packet waits at a link that is faster than the preceding link. The flow engine ignores this
+    // wait, and the wait is shorter for a packet to which a switch has added a tag.
     let rates = || topology.links().map(|(_, link)| link.line_rate.min(link.rate));
     let experiment = &prepared.experiment;
     let waits = experiment.engine.cut_through && rates().min() != rates().max();

@@ -50,7 +50,7 @@ pub struct Options {
 struct Violation {
     /// The property, in the same words for every experiment that violates it.
     property: &'static str,
-    /// The violation, with its numbers.
+    /// A description of the violation, with its numbers.
     seen: String,
     experiment: Table,
 }
@@ -60,13 +60,13 @@ struct Violation {
 pub struct Failure {
     /// The seed of the experiment.
     pub seed: u64,
-    /// The property that it violates.
+    /// The property that the experiment violates.
     pub property: &'static str,
-    /// The violation by the smallest experiment found, with its numbers.
+    /// A description of how the smallest experiment found violates the property, with numbers.
     pub seen: String,
     /// The smallest experiment found that violates the property, as TOML.
     pub experiment: String,
-    /// The file that holds this experiment.
+    /// The file with the smallest experiment found.
     pub file: PathBuf,
 }
 
@@ -77,11 +77,11 @@ pub struct Tally {
     pub experiments: u64,
     /// Number of experiments that have all properties.
     pub held: u64,
-    /// Number of experiments stopped because they take too many events.
+    /// Number of experiments that were stopped because they took too many events.
     pub cut_short: u64,
     /// Number of schemes for which no fabric was found.
     pub refused: u64,
-    /// Number of parts of experiments that were offered.
+    /// Number of optional parts that the draws tried to add to experiments.
     pub parts: u64,
     /// Number of these parts that the checks refused.
     pub parts_refused: u64,

@@ -13,26 +13,26 @@ use toml::Table;
 
 /// The outcome of an experiment that violates nothing.
 pub(super) enum Trial {
-    /// The checks of [`Document::prepare`] refuse it.
+    /// The checks of [`Document::prepare`] refused the experiment.
     Refused,
-    /// It takes too many events, and was stopped.
+    /// The experiment took too many events, and was stopped.
     CutShort,
-    /// It has all properties.
+    /// The experiment has all properties.
     Held {
-        /// True if it also ran in lockstep.
+        /// True if the experiment also ran in lockstep.
         lockstep: bool,
-        /// True if it ran on both the packet and the flow engine.
+        /// True if the experiment ran on both the packet and the flow engine.
         fluid: bool,
     },
 }
 
 /// The properties that compare several runs. [`invariants`] and [`fluid`] check the properties of a single run.
 mod properties {
-    pub(super) const RUNS: &str = "an experiment that the checks accept runs";
+    pub(super) const RUNS: &str = "every experiment that passes the checks can run";
     pub(super) const RESOLVED: &str = "a resolved experiment resolves to itself";
     pub(super) const THREADS: &str = "results do not depend on the number of threads";
     pub(super) const LOCKSTEP: &str = "lockstep keeps the same records as the packet engine";
-    pub(super) const REPEATS: &str = "a run repeats";
+    pub(super) const REPEATS: &str = "two runs of an experiment give the same results";
 }
 
 /// Runs [`trial`] on its own thread.
@@ -145,7 +145,7 @@ fn lockstep_differs(packets: &Ran, lockstep: &Ran) -> Option<String> {
         return Some(format!("packet engine {one:?}\nlockstep {other:?}"));
     }
     let (one, other) = (&packets.outcome, &lockstep.outcome);
-    // Lockstep cannot tell what the bytes of a damaged packet were.
+    // Lockstep cannot recognize a damaged packet as part of a handshake.
     let drops = |ran: &Ran| Drops { handshake: 0, ..ran.outcome.totals.drops };
     let tables = [
         ("flows", packets.flows.len() == lockstep.flows.len()),

@@ -1,4 +1,4 @@
-//! Parts of simulations that several witnesses use: hosts with a registered transport and ECMP, PFC, and a
+//! Parts of simulations that several comparisons use: hosts with a registered transport and ECMP, PFC, and a
 //! queue that drops chosen packets.
 
 use raddle_core::{Admit, Bytes, Packet, Paused, Queue, Time};
@@ -31,7 +31,8 @@ pub(crate) fn pfc(topology: &Arc<Topology>, packet: u32, [buffer, xoff, xon]: [u
     (pfc.build)(&Plan::new(topology, "ecmp", &of_pfc, 1), packet).expect("enough headroom")
 }
 
-/// A FIFO that counts arriving packets from 0, and drops a packet if `drops` is true for its number.
+/// A FIFO that numbers arriving packets from 0, and drops a packet if `drops` is true for the packet's
+/// number.
 pub(crate) struct Dropping<F> {
     drops: F,
     seen: u64,

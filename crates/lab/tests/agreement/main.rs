@@ -1,5 +1,6 @@
-//! Compares Raddle with independent witnesses: closed forms, bounds and a linear program that share no code
-//! with Raddle. The comparisons run as tests and also generate the page `docs/src/agreement.md`.
+//! Compares Raddle with independent computations, called witnesses: closed forms, bounds and a linear program
+//! that share no code with Raddle. The comparisons run as tests and also generate the page
+//! `docs/src/agreement.md`.
 
 mod fabric;
 mod max_min;
@@ -15,17 +16,17 @@ mod witness;
 use std::sync::LazyLock;
 use witness::Witness;
 
-/// Defines the list of witnesses and, for each witness, a test of the same name.
+/// Defines the list of comparisons and, for each comparison, a test of the same name.
 macro_rules! witnesses {
     ($($file:ident: $($name:ident),+;)+) => {
-        /// All witnesses, in the order of the page. Each witness is computed once and serves both its test
-        /// and the page.
+        /// All comparisons with independent computations, in the order of `docs/src/agreement.md`. Each
+        /// comparison is computed once, for its test and for the generated page.
         static WITNESSES: LazyLock<Vec<Named>> = LazyLock::new(|| vec![$($(Named {
             test: concat!(stringify!($file), "::", stringify!($name)),
             witness: LazyLock::new($file::$name),
         }),+),+]);
 
-        /// One test for each witness.
+        /// One test for each comparison.
         mod agrees {
             $(mod $file {
                 $(#[test]
@@ -37,13 +38,14 @@ macro_rules! witnesses {
     };
 }
 
-/// A witness and the name of its test.
+/// A comparison with an independent computation, and the name of its test.
 struct Named {
     test: &'static str,
     witness: LazyLock<Witness>,
 }
 
-/// Asserts that the witness of a test agrees in all cases. The failure message lists the cases that disagree.
+/// Asserts that Raddle agrees with the independent computation in all cases of a test. The failure message
+/// lists the cases that disagree.
 fn assert_agrees(test: &str) {
     let named = WITNESSES.iter().find(|named| named.test == test).expect("a witness of that name");
     let wrong: Vec<String> = named

@@ -22,8 +22,8 @@ fn most_above_xoff(rate: Rate, delay: Duration, is_busy: bool) -> f64 {
     let star = builders::single_switch(3, rate, delay).expect("a star");
     let uplink = |host| star.link_id(NodeId(host), PortId(0));
     let (memory, slow) = (star.reverse(uplink(0)), star.reverse(uplink(1)));
-    // The slow rate is not a simple fraction of the line rate. Over the run, pauses therefore wait for every
-    // possible part of a packet on the opposite link.
+    // The slow rate is not a simple fraction of the line rate. Over the run, pauses are therefore sent at all
+    // phases of a packet's transmission on the opposite link.
     let topology = Arc::new(star.slowed(slow, Rate::from_bps(rate.as_bps() * 19 / 1_000)));
     let stream = |id, src, dst| {
         let endless = flow(id, src, dst, 1 << 40, us(0));

@@ -21,7 +21,8 @@ const RATE: Rate = Rate::from_gbps(40);
 /// The size of a packet with 1,024 B of payload, in bytes.
 const PACKET: u64 = 1_084;
 
-/// A simulation of long flows between hosts of one switch. Measurements last from 50 ms to 250 ms.
+/// A simulation of long flows between hosts of one switch. Packets and queue lengths are measured from 50 ms
+/// to 250 ms of simulated time.
 struct Star {
     simulation: Simulation<Marks>,
     queued: f64,
@@ -122,9 +123,9 @@ fn packets(bits: f64) -> f64 {
     bits / (8.0 * PACKET as f64)
 }
 
-/// Times in seconds: the minimum time between two notifications, and the period of the timers for rate
-/// recovery and for the estimate α.
+/// Minimum time between two notifications, in seconds (τ).
 const INTERVAL: f64 = 50e-6;
+/// Period of the timers for rate recovery and for the estimate α, in seconds.
 const TIMER: f64 = 55e-6;
 /// The first recovery cycle in which the target rate rises.
 const RECOVERY: i32 = 5;

@@ -15,20 +15,22 @@ use std::sync::Arc;
 
 const MSS: u64 = 1_460;
 
-/// Delays in us: the serialization delay of a full segment and of a segment of 40 B on a link of 10 Gbps, and
-/// the propagation delay of a link.
+/// Serialization delay of a full segment on a link of 10 Gbps, in us.
 const FULL_US: f64 = 1.2;
+/// Serialization delay of a segment of 40 B on a link of 10 Gbps, in us.
 const SMALL_US: f64 = 0.032;
+/// Propagation delay of a link, in us.
 const DELAY_US: f64 = 10.0;
 
-/// Round-trip times in us, first of a full segment and then of a SYN. Each direction crosses two links.
+/// Round-trip time of a full segment in us. Each direction crosses two links.
 const ROUND_TRIP_US: f64 = 4.0 * DELAY_US + 2.0 * FULL_US + 2.0 * SMALL_US;
+/// Round-trip time of a SYN in us.
 const SYN_ROUND_TRIP_US: f64 = 4.0 * DELAY_US + 4.0 * SMALL_US;
 
-/// The range for counts, which must be equal to the witness's counts.
+/// Counts must be equal: the allowed relative difference is 0.
 const EXACT: RangeInclusive<f64> = 0.0..=0.0;
 
-/// Returns the range for times. The simulator rounds times to whole picoseconds.
+/// Returns the allowed relative difference of times. The simulator rounds times to whole picoseconds.
 fn rounded() -> RangeInclusive<f64> {
     at_most(1e-6)
 }

@@ -128,15 +128,15 @@ fn saturation(protocol: Protocol, pattern: Pattern, bound: f64, on_busiest: f64)
     f64::from(packets) * service / simulation.now().as_ps() as f64
 }
 
-/// For patterns with exact link loads: the number of packets on the busiest link, and the range of
-/// differences. The result cannot exceed the bound. The last of 2,000 packets may arrive at an empty queue,
-/// which lowers the result by up to 1%.
+/// Settings for patterns with exact link loads: the number of packets on the busiest link, and the allowed
+/// range of relative differences. The result cannot exceed the bound. The last of 2,000 packets may arrive at
+/// an empty queue, which lowers the result by up to 1%.
 const EXACT: (f64, RangeInclusive<f64>) = (2_000.0, -0.01..=1e-9);
 
-/// For patterns with random link loads: the number of packets on the busiest link, and the range of
-/// differences. The busiest of 256 links carries up to 4 standard deviations (4%) more than the mean of
-/// 10,000 packets. Packets that arrive late lower the result by up to 2% more. The mean itself is exact
-/// within 0.5%.
+/// Settings for patterns with random link loads: the number of packets on the busiest link, and the allowed
+/// range of relative differences. The busiest of 256 links carries up to 4 standard deviations (4%) more than
+/// the mean of 10,000 packets. Packets that arrive late lower the result by up to 2% more. The mean itself is
+/// exact within 0.5%.
 const RANDOM: (f64, RangeInclusive<f64>) = (10_000.0, -0.06..=0.005);
 
 pub(crate) fn torus() -> Witness {

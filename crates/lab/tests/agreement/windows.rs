@@ -65,8 +65,8 @@ impl Dumbbell {
         self.simulation.run_until(until, |_| ControlFlow::Continue(()));
     }
 
-    /// Returns the mean number of packets that the bottleneck link sends per round trip. A round trip here is
-    /// one without queueing, and the mean is over `round_trips` round trips.
+    /// Returns the mean number of packets that the bottleneck link sends per round trip. Round trips have no
+    /// queueing delay here. The mean is over `round_trips` round trips.
     fn packets_a_round_trip(&mut self, round_trips: u64) -> f64 {
         let sent = |of: &Self| of.simulation.link_stats()[of.bottleneck.index()].data_packets;
         let (before, start) = (sent(self), self.simulation.now());

@@ -1,5 +1,5 @@
-//! Tests of experiments on the flow engine. It writes the same records as the packet engine, and refuses
-//! features that it does not support with a clear error.
+//! Tests of experiments on the flow engine. The flow engine writes the same records as the packet engine. It
+//! refuses unsupported features with a clear error.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 

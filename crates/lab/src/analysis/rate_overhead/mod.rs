@@ -127,7 +127,7 @@ struct Ticks<'a> {
     trace: &'a [Lifetime],
     now: Time,
     rho: Duration,
-    /// Number of flows of the trace that had started by the previous tick. `counted` has the flows among them that have
+    /// Number of flows of the trace that had started by the previous tick. `counted` lists the started flows that have
     /// not ended.
     seen: usize,
     counted: Vec<u32>,

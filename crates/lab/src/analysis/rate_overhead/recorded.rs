@@ -37,7 +37,7 @@ pub enum Core {
 }
 
 /// Largest number of replays of a node on the real clock. A replay is repeated if the p99 of its lateness exceeds the
-/// interval: another process had the core, so the node missed computations.
+/// interval: the node missed computations, because another process used the core.
 const TRIES: u32 = 5;
 
 /// Results of a replay, in percent of the interval between computations, sorted.

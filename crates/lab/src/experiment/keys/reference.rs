@@ -34,7 +34,7 @@ impl Place {
     }
 }
 
-/// The table and all tables within it. Each occurs once, in the order of the keys.
+/// The table and all tables within it. Each table occurs once, in the order of the keys.
 fn tables(of: &'static Keys) -> Vec<&'static Keys> {
     let mut tables: Vec<&'static Keys> = Vec::new();
     let mut left = vec![of];

@@ -104,7 +104,7 @@ pub struct TopologySpec {
     link_layer: LinkLayer,
     /// Links with a reduced rate.
     slow: Vec<Slow>,
-    /// The place in the experiment that chooses the kind.
+    /// The position in the experiment's text at which the kind is chosen.
     pub at: At,
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Slow {
     rate: SlowRate,
     /// True if the links in the opposite direction are slowed too.
     both: bool,
-    /// The places of the links and of the rate in the experiment's text.
+    /// The positions of the links and of the rate in the experiment's text.
     place: At,
     rate_place: At,
 }

@@ -64,7 +64,7 @@ impl Read for Degree {
     described!("integer or fraction", { "type": ["integer", "number", "string"] });
 }
 
-/// Reads `sources`, or `degree` in its place.
+/// Reads `sources`, or `degree` if `sources` is not given.
 fn read_sources(section: &mut Section<'_>, default: Sources) -> Result<Sources, Problem> {
     match (section.get(&SOURCES)?, section.get(&DEGREE)?) {
         (Some(_), Some(_)) => {

@@ -53,7 +53,7 @@ const MOST_BYTES: Bytes = Bytes(1 << 60);
 #[derive(Debug, Clone)]
 pub struct WorkloadSpec {
     flows: Kind,
-    /// The place in the experiment that defines the flows.
+    /// The position in the experiment's text at which the flows are defined.
     at: At,
 }
 
@@ -63,7 +63,7 @@ enum Kind {
     Long(LongFlows),
     /// The hotspot, and the other traffic of the fabric if there is any.
     Hotspot(Box<Hotspot>, Option<Box<WorkloadSpec>>),
-    /// Flows in order of start, each with its place in the text.
+    /// Flows in order of start, each with its position in the text.
     Listed(Vec<(Flow, At)>),
     /// Name, text and format of a flow file.
     File(String, String, Format),
@@ -136,7 +136,7 @@ impl WorkloadSpec {
     /// simulator can represent.
     ///
     /// # Errors
-    /// The reason, at the place of the flow in the experiment's text.
+    /// The reason, at the position of the flow in the experiment's text.
     pub(crate) fn check(&self, flow: &Flow) -> Result<(), Problem> {
         if flow.size > MOST_BYTES {
             let what = format!("a flow must have at most 2^60 bytes (got {})", flow.size);
@@ -177,8 +177,8 @@ impl WorkloadSpec {
         ranks.job(topology, seed).map(Some)
     }
 
-    /// The workload of an experiment without `[workload]`: programs at the hosts send traffic. `at` is the place of the
-    /// experiment.
+    /// The workload of an experiment without `[workload]`: programs at the hosts send traffic. `at` is the position of
+    /// the experiment.
     pub(super) fn of_programs(at: &At) -> Self {
         Self { flows: Kind::Programs, at: at.clone() }
     }
@@ -217,8 +217,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// The place in the experiment's text that defines the flow. The id of a flow is its position in the order of
-    /// starts.
+    /// The position in the experiment's text at which the flow is defined. Flow ids count the flows in order of start.
     #[must_use]
     pub fn place(&self, flow: FlowId) -> &At {
         match &self.flows {

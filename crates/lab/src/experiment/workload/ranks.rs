@@ -24,7 +24,7 @@ pub(super) struct Ranks {
     settings: Settings,
     placement: Placement,
     size: Size,
-    /// The place in the experiment that names the program.
+    /// The position in the experiment's text at which the program is named.
     at: At,
 }
 

@@ -16,9 +16,9 @@ use raddle_topology::{Hops, builders};
 const EVENTS: f64 = 2.0;
 
 /// Bytes that a flow event puts on the links of a torus with a controller, divided by the bytes with broadcasts. There
-/// is one run for each number of flows that a node sends and each rule for sending rates. Further runs are for a
-/// controller that sends rates upon every event. They give the largest share of nodes with flows at which this
-/// controller puts no more bytes on links than broadcasts.
+/// is one run for each number of flows that a node sends and each rule for sending rates: upon every event, or once in
+/// each interval. A further run for each number of flows gives a limit. It is the largest share of nodes with flows for
+/// which rates upon every event put no more bytes on links than broadcasts.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let torus = grid(section, builders::torus)?;
     let (header, rate) = (section.read(&HEADER)?, section.read(&RATE)?);

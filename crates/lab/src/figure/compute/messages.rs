@@ -60,7 +60,7 @@ mod tests {
         };
         assert_eq!(programs("sizes = [\"3 KB\", \"1 KB\"]"), [2e3, 3e3]);
         assert_eq!(programs("sizes = [\"3 KB\", \"1 KB\"], iterations = 7, scale = 10"), [2e4, 3e4]);
-        // 4 KB in two messages, of which the large one counts as three.
+        // Two messages have 4 KB in total before scaling. The large message counts as three messages.
         assert_eq!(
             programs("sizes = [\"3 KB\", \"1 KB\"], rendezvous = \"3 KB\", scale = 10"),
             [2e4, 3e4, 1e4]

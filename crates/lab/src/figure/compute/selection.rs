@@ -28,9 +28,10 @@ struct Permutations<'a> {
     search: Genetic,
 }
 
-/// Runs the comparison. Sums of rates are in units of a link's rate and averaged over instances; their sweeps are
-/// `scheme` and `L`. The sweep `over` gives the sum under `Adaptive` divided by the sum under another scheme, for each
-/// `L`. The sweep `least over` gives the smallest such ratio among the instances.
+/// Runs the comparison. A sum of rates is in units of a link's rate, and averaged over instances. Its labels are the
+/// scheme and the share of nodes, in the sweeps `scheme` and `L`. The sweep `over` gives the sum under `Adaptive`
+/// divided by the sum under another scheme, for each `L`. The sweep `least over` gives the smallest such ratio among
+/// the instances.
 pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<Run>, Problem> {
     let routing = torus(section)?;
     let schemes = schemes(section)?;
@@ -43,7 +44,7 @@ pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<R
     let unit = rates.iter().map(|rate| rate.as_bps_f64()).fold(0.0, f64::max);
     let permutations = Permutations {
         routing: &routing,
-        // In units of a link's rate.
+        // Capacities are in units of the fastest link's rate.
         usable: usable(&rates, headroom).into_iter().map(|capacity| capacity / unit).collect(),
         protocols: schemes.iter().map(|&(_, protocol)| protocol).collect(),
         fractions: fractions.iter().map(|fraction| fraction.0).collect(),
@@ -88,8 +89,8 @@ fn runs(labels: &[&str], permutations: &Permutations<'_>, sums: &[Vec<f64>]) -> 
 }
 
 impl Permutations<'_> {
-    /// For each fraction and instance, the sum of rates under each scheme. The order does not depend on the number of
-    /// threads.
+    /// For each fraction and instance, the sum of rates under each scheme. The list is sorted by fraction and instance,
+    /// whatever the number of threads.
     #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn sums(&self, threads: usize) -> Result<Vec<Vec<f64>>, String> {
         let count = self.fractions.len() * self.instances as usize;
@@ -117,8 +118,8 @@ impl Permutations<'_> {
     /// The sums of rates under each protocol alone, under a random assignment, and under the assignment that the search
     /// finds.
     fn instance(&self, share: usize, number: u64) -> Result<Vec<f64>, String> {
-        // The random stream depends on the fraction and on the instance's number. A run with fewer instances thus has
-        // the first instances of a run with more.
+        // The random stream depends on the seed, the fraction and the instance's number, but not on the number of
+        // instances. With more instances, the first instances stay the same.
         let mut stream = Stream::new(self.seed, (share as u64) << 32 | number, "figure/permutation");
         let pattern = Pairs::Permutation { fraction: self.fractions[share], times: 1 };
         let pairs = pattern.each(self.routing.topology(), &mut stream);

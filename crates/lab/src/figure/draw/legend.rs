@@ -19,7 +19,7 @@ const GAP: i32 = 18;
 /// Margin inside and outside the legend, in pixels.
 const EDGE: i32 = 6;
 
-/// The place of a legend and the arrangement of its entries.
+/// The position of a legend and the arrangement of its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Legend {
     corner: Option<Corner>,
@@ -114,7 +114,7 @@ impl Legend {
 /// A corner where a legend of this width and height, in pixels, hides no part of a curve.
 fn free_corner(x: &Axis, y: &Axis, drawn: &[Vec<Point>], (width, height): (i32, i32)) -> Option<Corner> {
     const CORNERS: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
-    // The margins of the legend are included.
+    // The size of the legend with its margins, as a share of the plot.
     let (width, height) =
         (f64::from(width + 2 * EDGE) / f64::from(PLOT.0), f64::from(height + 2 * EDGE) / f64::from(PLOT.1));
     let ink: Vec<(f64, f64)> = drawn.iter().flat_map(|points| inked(points)).collect();

@@ -28,7 +28,8 @@ impl From<(f64, f64)> for Point {
     }
 }
 
-/// The distribution function of a sorted sample. It is thinned to a few hundred points, since more cannot be seen.
+/// The distribution function of a sorted sample. It is thinned to a few hundred points, since more points cannot be
+/// seen.
 pub(crate) fn cdf(sample: &[f64]) -> Vec<Point> {
     const MOST: usize = 600;
     let points = stats::cdf(sample);

@@ -14,7 +14,7 @@ pub(super) struct Laid<'a> {
     drawn: Vec<Vec<Point>>,
     x: Axis,
     y: Axis,
-    /// `None` if the names on the axis replace the legend.
+    /// The legend; `None` if the names on the x axis replace it.
     legend: Option<Legend>,
 }
 

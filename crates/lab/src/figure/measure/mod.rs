@@ -276,8 +276,8 @@ impl Measure {
         self.compared(run, runs).into_iter().filter_map(sized).collect()
     }
 
-    /// The measured value of each flow or link of a run, by its number. With `against`, the value is compared with the
-    /// value in the other run.
+    /// The measured value of each flow or link of a run, with the number of the flow or link. With `against`, the value
+    /// is compared with the value in the other run.
     fn compared(&self, run: &Run, runs: &[Run]) -> Vec<(u64, f64)> {
         let values = self.values(run);
         if self.against.is_empty() {
@@ -320,7 +320,7 @@ impl Measure {
         }
     }
 
-    /// The measured value of each flow or link of a run, by its number.
+    /// The measured value of each flow or link of a run, with the number of the flow or link.
     fn values(&self, run: &Run) -> Vec<(u64, f64)> {
         let records = match &run.data {
             Data::Number(number) => return vec![(0, *number)],

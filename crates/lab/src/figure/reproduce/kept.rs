@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Kept(BTreeMap<String, PathBuf>);
 
 impl Kept {
-    /// The runs of earlier reproductions into the folder `out`: those of complete figures and those of interrupted ones.
-    /// Live runs are left out, because a live run measures anew.
+    /// The finished runs of earlier reproductions into the folder `out`, for complete and for interrupted figures. Live
+    /// runs are left out, because every reproduction measures anew.
     ///
     /// # Errors
     /// If a folder or a summary cannot be read.
@@ -68,7 +68,7 @@ impl Kept {
     }
 }
 
-/// The folders in `folder`, sorted by name, without hidden ones; none if there is no such folder.
+/// The folders in `folder`, sorted by name, without hidden folders. Empty if `folder` does not exist.
 fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = match fs::read_dir(folder) {
         Err(why) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&why.kind()) => {

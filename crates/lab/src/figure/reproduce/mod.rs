@@ -363,7 +363,7 @@ impl Session<'_> {
         self.watch.begin(&current.name, &names);
         let progress = |run: usize, progress: &RunState| self.watch.progress(run, progress);
         let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
-        // The folder may hold runs of an earlier version of the figure. They may be replaced.
+        // The folder may hold runs of an earlier version of the figure. These runs may be replaced.
         let warned = |run: &str, warnings: &[Warning]| {
             self.watch.warned(run, warnings);
             Ok(())

@@ -470,7 +470,7 @@ impl Watch for Counted {
     }
 }
 
-/// Two figures differ in their claims only. Each is reproduced in a session of its own.
+/// Reproduces two figures one after the other. The figures differ only in their claims.
 #[test]
 fn figures_with_the_same_runs_share_them_also_between_reproductions() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -94,8 +94,8 @@ impl Manifest {
         manifest.files.keys().all(inside).then_some(manifest)
     }
 
-    /// Deletes the listed files, their folders, the manifest, and the directory. A file that the manifest does not list
-    /// is kept, and so are its folders.
+    /// Deletes the listed files, their folders, the manifest, and the directory. Files that the manifest does not list
+    /// are kept, with the folders that contain them.
     ///
     /// # Errors
     /// If a listed file cannot be deleted.

@@ -185,10 +185,10 @@ impl Place {
         }
     }
 
-    /// Renames `folder`, which holds whole results beside this place, to the name of the directory. At any instant the
-    /// name refers to either the whole earlier or the whole new results. On file systems that cannot exchange names,
-    /// the name is missing for an instant. Returns the manifest of the earlier results if they are now in `folder` and
-    /// may be removed.
+    /// Renames `folder`, which holds whole results beside the directory, to the name of the directory. At any instant
+    /// the name refers to either the whole earlier or the whole new results. On file systems that cannot exchange
+    /// names, the name is missing for an instant. Returns the manifest of the earlier results if they are now in
+    /// `folder` and may be removed.
     pub(super) fn put(
         &self,
         folder: &Path,

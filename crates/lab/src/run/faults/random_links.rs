@@ -16,7 +16,7 @@ pub(super) fn choose(
     mut stream: Stream,
     place: &At,
 ) -> Result<Vec<LinkId>, Problem> {
-    /// Number of orders to try. One order may reach the limit per switch too early, and another order may not.
+    /// Number of random orders of the links to try. In some orders, the limit per switch leaves too few links.
     const ORDERS: usize = 1_000;
     let refuse = |what: String, hint: &str| {
         Err(Problem::at(place, Cause::Contradiction { what, hint: hint.to_owned() }))

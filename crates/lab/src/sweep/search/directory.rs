@@ -1,6 +1,6 @@
-//! Search directories: `experiment.toml` with every default, which can be searched again, and `search.json` with the
-//! result. Both exist only once the search is done. These directories follow the same rules as the directories of
-//! [runs](crate::run::directory).
+//! The directory of a search has two files. `experiment.toml` is the experiment with every default; the search can be
+//! repeated from it. `search.json` is the result. The directory appears only when the search is done. The rules for
+//! replacing it are the same as for the directories of [runs](crate::run::directory).
 
 use super::{Found, Search};
 use crate::experiment::{Cell, Document};
@@ -25,7 +25,8 @@ struct Kept {
     found: Found,
 }
 
-/// Searches into a directory, or reads the result of an earlier search of the same experiment from it.
+/// Runs a search and writes its result into a directory. If the directory already has the result of the same search,
+/// reads this result instead.
 ///
 /// # Errors
 /// If the experiment is wrong, the directory's contents may not be replaced, another process writes it, a file cannot
@@ -51,8 +52,8 @@ pub fn run_into<'a>(
 }
 
 impl Search {
-    /// The warnings that hold at every value of the key. Warnings about the key, or about a table that contains it, are
-    /// left out.
+    /// The warnings that apply at every value of the searched key. Warnings about this key, or about a table that
+    /// contains the key, are left out.
     pub(super) fn warnings(&self, mut warnings: Vec<Warning>) -> Vec<Warning> {
         let holds_key = |about: &str| {
             self.key.strip_prefix(about).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'.', ..]))
@@ -61,7 +62,7 @@ impl Search {
         warnings
     }
 
-    /// The resolved experiment with its search, and the origin of its results.
+    /// The resolved experiment with its search, and the origin of the search's results.
     fn origin(&self, document: &Document) -> Result<(String, Origin), Error> {
         let experiment = self.document(document, 1)?.experiment()?;
         let mut resolved = experiment.resolved;

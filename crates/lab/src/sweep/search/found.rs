@@ -9,17 +9,19 @@ use std::fmt;
 pub struct Found {
     /// The key that was varied.
     pub key: String,
-    /// The greatest value that holds, without its unit. If no tried value holds, it is the first value of the range.
+    /// The greatest tried value at which the measure reached the threshold, without its unit. If there is none, the
+    /// first value of the range.
     pub value: f64,
     /// The value as written in an experiment.
     pub shown: String,
-    /// True if the value is the last of the range, so that a greater value may hold as well.
+    /// True if the value is the last value of the range. The measure may then reach the threshold at greater values
+    /// too.
     pub at_end: bool,
     /// The threshold for the measure.
     pub at_least: f64,
     /// Number of seeds (runs) at each value.
     pub seeds: u64,
-    /// The values that were tried, in order.
+    /// The values that were tried, in the order in which they were tried.
     pub probes: Vec<Probe>,
     /// The digest of all runs' results.
     pub digest: String,

@@ -3,7 +3,7 @@
 use crate::experiment::keys::{Key, keys};
 use crate::experiment::{At, Item, Problem, Read, Section, Value, list, out_of_range};
 
-/// Evenly spaced values. The first value is assumed to hold and is never tried.
+/// Evenly spaced values. The first value is never tried: the measure is assumed to reach the threshold there.
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
     from: Number,

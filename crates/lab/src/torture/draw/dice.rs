@@ -12,12 +12,12 @@ impl Dice {
         Self(Stream::new(seed, 0, "torture"))
     }
 
-    /// True with this probability.
+    /// True with the given probability.
     pub(super) fn chance(&mut self, probability: f64) -> bool {
         self.0.unit() < probability
     }
 
-    /// One of these, with equal probability.
+    /// One element of `of`. All elements are equally likely.
     pub(super) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.0.index(of.len())]
     }
@@ -31,18 +31,18 @@ impl Dice {
         least + self.0.below(most - least + 1)
     }
 
-    /// [`between`](Self::between) as TOML.
+    /// Like [`between`](Self::between), as a TOML value.
     pub(super) fn number(&mut self, least: u64, most: u64) -> Value {
         Value::Integer(i64::try_from(self.between(least, most)).expect("drawn numbers are small"))
     }
 
-    /// A number from `least`, which must be above 0, to `most`. Each doubling within this range is equally likely.
+    /// A number from `least`, which must be above 0, to `most`. The distribution is roughly log-uniform.
     pub(super) fn log_between(&mut self, least: u64, most: u64) -> u64 {
         let power = least << self.below(u64::from((most / least).ilog2()) + 1);
         (power + self.below(power)).min(most)
     }
 
-    /// A time span. It is often round, so that events coincide.
+    /// A time span. It is often a round number, so that events coincide.
     pub(super) fn span(&mut self, least: Duration, most: Duration) -> Value {
         let ps = self.log_between(least.as_ps().max(1), most.as_ps());
         let step = self.pick(&[1, 1_000, 100_000, 1_000_000]);

@@ -20,7 +20,7 @@ pub(super) struct Around<'a> {
 /// Adds an optional part to an experiment.
 type Extra = fn(&mut Dice, &Around<'_>, &mut Table);
 
-/// The optional parts, each with the probability of being offered.
+/// The optional parts, each with the probability that the draw tries to add it.
 pub(super) const EXTRAS: [(f64, Extra); 15] = [
     (0.5, parameters),
     (0.3, limits),

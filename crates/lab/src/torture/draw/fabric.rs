@@ -46,7 +46,7 @@ pub(super) fn draw(dice: &mut Dice, kind: &str, registry: &Registry) -> Table {
 const RATES: [(&str, &[&str]); 2] =
     [("uplink_rate", &["folded_clos", "fat_tree", "clos"]), ("bottleneck_rate", &["dumbbell"])];
 
-/// The integer keys of a kind. Other kinds get no keys; the checks refuse a fabric that needs some.
+/// The integer keys of a kind. Other kinds get no keys. If such a kind needs a key, the checks refuse the fabric.
 #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 fn sizes(dice: &mut Dice, kind: &str) -> Table {
     let mut numbers = |keys: &[(&'static str, u64, u64)]| {

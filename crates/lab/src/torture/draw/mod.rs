@@ -25,7 +25,7 @@ const ATTEMPTS: u32 = 600;
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     pub(super) experiment: Option<Table>,
-    /// Number of parts offered, besides the fabric and the scheme.
+    /// Number of parts, besides the fabric and the scheme, that the draw tried to add.
     pub(super) offered: u64,
     /// Number of these parts that the checks refused.
     pub(super) refused: u64,

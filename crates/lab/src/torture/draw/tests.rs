@@ -2,7 +2,7 @@ use super::*;
 use crate::experiment::workload_names as names;
 use std::collections::BTreeSet;
 
-/// Adds all strings that occur as values in an experiment to `found`.
+/// Collects in `found` all strings that are values in an experiment.
 fn words(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::String(word) => drop(found.insert(word.clone())),
@@ -12,8 +12,8 @@ fn words(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Draws automatically include a new scheme, fabric or kind of workload. If it needs keys that no code draws,
-/// every draw of it is refused, and this test fails.
+/// New schemes, fabrics and kinds of workload are drawn automatically. If a new kind needs keys that no code draws, the
+/// checks refuse every experiment with this kind, and the test fails.
 #[test]
 fn everything_that_can_be_named_is_drawn() {
     let registry = Arc::new(Registry::builtin());
@@ -26,7 +26,7 @@ fn everything_that_can_be_named_is_drawn() {
         match drawn.experiment {
             Some(experiment) => words(&Value::Table(experiment), &mut found),
             None => {
-                // These are the first choices that `draw` made before it found no experiment.
+                // Repeats the first two choices of `draw`: the transport and the routing for which it found no fabric.
                 let mut dice = Dice::new(seed);
                 let transport = dice.pick(registry.transports());
                 none.push((transport.info.name, dice.pick(&registry.routings_of(&transport))));
