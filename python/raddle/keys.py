@@ -606,47 +606,38 @@ class ComputePatterns(TypedDict, total=False):
     """The pattern."""
 
 
-class ComputePrograms(TypedDict, total=False):
-    """A program with a label. Its other keys are the keys of a skeleton."""
-
-    class: Literal["S", "W", "A", "B", "C", "D"]
-    """Problem size class of the NAS Parallel Benchmarks. (default: the published value)"""
-
-    compute: str
-    """Time for which ranks compute in each iteration. (default: the program's own, as measured)"""
-
-    corners: bool
-    """If true, ranks of `halo` also send to neighbours across corners. (default: `false`)"""
-
-    grid: list[int]
-    """Sizes of the grid of `halo`: one to three numbers."""
-
-    iterations: int
-    """Number of iterations of a skeleton or a collective operation. (default: the program's own)"""
-
-    label: str
-    """Label of the program."""
-
-    ranks: int
-    """Number of ranks of a skeleton or a collective operation. A host runs one rank at most."""
-
-    rendezvous: str
-    """Messages of at least this size, before scaling, count as three in `mean with requests`: the sender's request, the receiver's answer, and the message."""
-
-    scale: int
-    """The sizes of messages are multiplied by this factor. (default: `1`)"""
-
-    scaled: bool
-    """If true, messages are scaled by the published factor of the skeleton. (default: `false`)"""
-
-    sizes: list[str]
-    """Message sizes of `halo`: one size for each exchange in an iteration."""
-
-    skeleton: Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"]
-    """The communication pattern of a known program, or of neighbours on a grid (`halo`)."""
-
-    wraps: bool
-    """If true, the grid of `halo` wraps around. (default: `false`)"""
+ComputePrograms = TypedDict(
+    "ComputePrograms",
+    {
+        # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
+        "class": Literal["S", "W", "A", "B", "C", "D"],
+        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
+        "compute": str,
+        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
+        "corners": bool,
+        # Sizes of the grid of `halo`: one to three numbers.
+        "grid": list[int],
+        # Number of iterations of a skeleton or a collective operation. (default: the program's own)
+        "iterations": int,
+        # Label of the program.
+        "label": str,
+        # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
+        "ranks": int,
+        # Messages of at least this size, before scaling, count as three in `mean with requests`: the sender's request, the receiver's answer, and the message.
+        "rendezvous": str,
+        # The sizes of messages are multiplied by this factor. (default: `1`)
+        "scale": int,
+        # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
+        "scaled": bool,
+        # Message sizes of `halo`: one size for each exchange in an iteration.
+        "sizes": list[str],
+        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
+        # If true, the grid of `halo` wraps around. (default: `false`)
+        "wraps": bool,
+    },
+    total=False,
+)
 
 
 class ComputeSchemes(TypedDict, total=False):
@@ -1023,107 +1014,78 @@ class ComputeTracesWorkloadSizes2(TypedDict, total=False):
     """Size of a packet, for published distributions that give sizes in packets. (default: the published value)"""
 
 
-class ComputeTracesWorkload(TypedDict, total=False):
-    """The workload that generates the flows."""
-
-    algorithm: Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "ring", "ring", "bruck", "recursive_doubling", "pairwise", "bruck"]
-    """Algorithm of the collective operation. (default: the operation's first algorithm)"""
-
-    app_rate: str
-    """Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start."""
-
-    arrivals: Literal["poisson", "fixed", "all_at_once", "cbr", "bernoulli", "on_off", "bursty"] | ComputeTracesWorkloadArrivals2
-    """Starts of drawn flows."""
-
-    class: Literal["S", "W", "A", "B", "C", "D"]
-    """Problem size class of the NAS Parallel Benchmarks. (default: the published value)"""
-
-    collective: Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"]
-    """A collective operation of all ranks."""
-
-    compute: str
-    """Time for which ranks compute in each iteration. (default: the program's own, as measured)"""
-
-    corners: bool
-    """If true, ranks of `halo` also send to neighbours across corners. (default: `false`)"""
-
-    deadlines: Literal["none", "fixed", "exponential"] | ComputeTracesWorkloadDeadlines2
-    """Deadlines of drawn flows. If left out, flows have no deadlines."""
-
-    duration: str
-    """Drawn flows start until this time. Long flows and hotspots send until this time."""
-
-    eager: str
-    """Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)"""
-
-    file: str
-    """A file of flows, relative to the experiment's file."""
-
-    flows: int
-    """Number of drawn flows. Give `flows`, `duration` or `once`."""
-
-    format: Literal["hpcc", "htsim"]
-    """Format of the file. If left out, it follows from the file's ending: `.txt` or `.cm`."""
-
-    goal: str
-    """A GOAL file, which may be compressed (`.zst`): a program whose ranks send messages."""
-
-    grid: list[int]
-    """Sizes of the grid of `halo`: one to three numbers."""
-
-    hotspot: ComputeTracesWorkloadHotspot
-    """Many hosts that send to the same host, alone or in addition to the flows of `pairs`."""
-
-    iterations: int
-    """Number of iterations of a skeleton or a collective operation. (default: the program's own)"""
-
-    list: list[ComputeTracesWorkloadList]
-    """A list of single flows."""
-
-    load: float
-    """One long flow per pair sends at this share of the sender's link rate from time 0 on."""
-
-    lookahead: int
-    """Number of statements of a GOAL file that each rank reads ahead. (default: `4096`)"""
-
-    once: bool
-    """If true, each pair has one flow. (default: `false`)"""
-
-    pairs: Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"] | ComputeTracesWorkloadPairs2
-    """Sources and destinations of drawn flows and of long flows."""
-
-    placement: Literal["random", "in_order"]
-    """The rule that assigns ranks to hosts. (default: `"random"`)"""
-
-    priority: int
-    """Priority of each flow; 0 is served first. (default: `0`)"""
-
-    process: Literal["constant", "poisson", "bernoulli", "on_off"] | ComputeTracesWorkloadProcess2
-    """Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)"""
-
-    ranks: int
-    """Number of ranks of a skeleton or a collective operation. A host runs one rank at most."""
-
-    scale: int
-    """The sizes of messages are multiplied by this factor. (default: `1`)"""
-
-    scaled: bool
-    """If true, messages are scaled by the published factor of the skeleton. (default: `false`)"""
-
-    size: str
-    """Bytes of a collective operation."""
-
-    sizes: Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | ComputeTracesWorkloadSizes2 | list[str]
-    """Sizes of drawn flows."""
-
-    skeleton: Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"]
-    """The communication pattern of a known program, or of neighbours on a grid (`halo`)."""
-
-    weight: int
-    """Weight of each flow in the allocation of rates. (default: `1`)"""
-
-    wraps: bool
-    """If true, the grid of `halo` wraps around. (default: `false`)"""
+ComputeTracesWorkload = TypedDict(
+    "ComputeTracesWorkload",
+    {
+        # Algorithm of the collective operation. (default: the operation's first algorithm)
+        "algorithm": Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "ring", "ring", "bruck", "recursive_doubling", "pairwise", "bruck"],
+        # Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start.
+        "app_rate": str,
+        # Starts of drawn flows.
+        "arrivals": Literal["poisson", "fixed", "all_at_once", "cbr", "bernoulli", "on_off", "bursty"] | ComputeTracesWorkloadArrivals2,
+        # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
+        "class": Literal["S", "W", "A", "B", "C", "D"],
+        # A collective operation of all ranks.
+        "collective": Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"],
+        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
+        "compute": str,
+        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
+        "corners": bool,
+        # Deadlines of drawn flows. If left out, flows have no deadlines.
+        "deadlines": Literal["none", "fixed", "exponential"] | ComputeTracesWorkloadDeadlines2,
+        # Drawn flows start until this time. Long flows and hotspots send until this time.
+        "duration": str,
+        # Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)
+        "eager": str,
+        # A file of flows, relative to the experiment's file.
+        "file": str,
+        # Number of drawn flows. Give `flows`, `duration` or `once`.
+        "flows": int,
+        # Format of the file. If left out, it follows from the file's ending: `.txt` or `.cm`.
+        "format": Literal["hpcc", "htsim"],
+        # A GOAL file, which may be compressed (`.zst`): a program whose ranks send messages.
+        "goal": str,
+        # Sizes of the grid of `halo`: one to three numbers.
+        "grid": list[int],
+        # Many hosts that send to the same host, alone or in addition to the flows of `pairs`.
+        "hotspot": ComputeTracesWorkloadHotspot,
+        # Number of iterations of a skeleton or a collective operation. (default: the program's own)
+        "iterations": int,
+        # A list of single flows.
+        "list": list[ComputeTracesWorkloadList],
+        # One long flow per pair sends at this share of the sender's link rate from time 0 on.
+        "load": float,
+        # Number of statements of a GOAL file that each rank reads ahead. (default: `4096`)
+        "lookahead": int,
+        # If true, each pair has one flow. (default: `false`)
+        "once": bool,
+        # Sources and destinations of drawn flows and of long flows.
+        "pairs": Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"] | ComputeTracesWorkloadPairs2,
+        # The rule that assigns ranks to hosts. (default: `"random"`)
+        "placement": Literal["random", "in_order"],
+        # Priority of each flow; 0 is served first. (default: `0`)
+        "priority": int,
+        # Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)
+        "process": Literal["constant", "poisson", "bernoulli", "on_off"] | ComputeTracesWorkloadProcess2,
+        # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
+        "ranks": int,
+        # The sizes of messages are multiplied by this factor. (default: `1`)
+        "scale": int,
+        # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
+        "scaled": bool,
+        # Bytes of a collective operation.
+        "size": str,
+        # Sizes of drawn flows.
+        "sizes": Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | ComputeTracesWorkloadSizes2 | list[str],
+        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
+        # Weight of each flow in the allocation of rates. (default: `1`)
+        "weight": int,
+        # If true, the grid of `halo` wraps around. (default: `false`)
+        "wraps": bool,
+    },
+    total=False,
+)
 
 
 class ComputeTraces(TypedDict, total=False):
@@ -2871,107 +2833,78 @@ class WorkloadSizes2(TypedDict, total=False):
     """Size of a packet, for published distributions that give sizes in packets. (default: the published value)"""
 
 
-class Workload(TypedDict, total=False):
-    """The flows."""
-
-    algorithm: Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "ring", "ring", "bruck", "recursive_doubling", "pairwise", "bruck"]
-    """Algorithm of the collective operation. (default: the operation's first algorithm)"""
-
-    app_rate: str
-    """Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start."""
-
-    arrivals: Literal["poisson", "fixed", "all_at_once", "cbr", "bernoulli", "on_off", "bursty"] | WorkloadArrivals2
-    """Starts of drawn flows."""
-
-    class: Literal["S", "W", "A", "B", "C", "D"]
-    """Problem size class of the NAS Parallel Benchmarks. (default: the published value)"""
-
-    collective: Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"]
-    """A collective operation of all ranks."""
-
-    compute: str
-    """Time for which ranks compute in each iteration. (default: the program's own, as measured)"""
-
-    corners: bool
-    """If true, ranks of `halo` also send to neighbours across corners. (default: `false`)"""
-
-    deadlines: Literal["none", "fixed", "exponential"] | WorkloadDeadlines2
-    """Deadlines of drawn flows. If left out, flows have no deadlines."""
-
-    duration: str
-    """Drawn flows start until this time. Long flows and hotspots send until this time."""
-
-    eager: str
-    """Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)"""
-
-    file: str
-    """A file of flows, relative to the experiment's file."""
-
-    flows: int
-    """Number of drawn flows. Give `flows`, `duration` or `once`."""
-
-    format: Literal["hpcc", "htsim"]
-    """Format of the file. If left out, it follows from the file's ending: `.txt` or `.cm`."""
-
-    goal: str
-    """A GOAL file, which may be compressed (`.zst`): a program whose ranks send messages."""
-
-    grid: list[int]
-    """Sizes of the grid of `halo`: one to three numbers."""
-
-    hotspot: WorkloadHotspot
-    """Many hosts that send to the same host, alone or in addition to the flows of `pairs`."""
-
-    iterations: int
-    """Number of iterations of a skeleton or a collective operation. (default: the program's own)"""
-
-    list: list[WorkloadList]
-    """A list of single flows."""
-
-    load: float
-    """One long flow per pair sends at this share of the sender's link rate from time 0 on."""
-
-    lookahead: int
-    """Number of statements of a GOAL file that each rank reads ahead. (default: `4096`)"""
-
-    once: bool
-    """If true, each pair has one flow. (default: `false`)"""
-
-    pairs: Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"] | WorkloadPairs2
-    """Sources and destinations of drawn flows and of long flows."""
-
-    placement: Literal["random", "in_order"]
-    """The rule that assigns ranks to hosts. (default: `"random"`)"""
-
-    priority: int
-    """Priority of each flow; 0 is served first. (default: `0`)"""
-
-    process: Literal["constant", "poisson", "bernoulli", "on_off"] | WorkloadProcess2
-    """Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)"""
-
-    ranks: int
-    """Number of ranks of a skeleton or a collective operation. A host runs one rank at most."""
-
-    scale: int
-    """The sizes of messages are multiplied by this factor. (default: `1`)"""
-
-    scaled: bool
-    """If true, messages are scaled by the published factor of the skeleton. (default: `false`)"""
-
-    size: str
-    """Bytes of a collective operation."""
-
-    sizes: Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | WorkloadSizes2 | list[str]
-    """Sizes of drawn flows."""
-
-    skeleton: Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"]
-    """The communication pattern of a known program, or of neighbours on a grid (`halo`)."""
-
-    weight: int
-    """Weight of each flow in the allocation of rates. (default: `1`)"""
-
-    wraps: bool
-    """If true, the grid of `halo` wraps around. (default: `false`)"""
+Workload = TypedDict(
+    "Workload",
+    {
+        # Algorithm of the collective operation. (default: the operation's first algorithm)
+        "algorithm": Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "ring", "ring", "bruck", "recursive_doubling", "pairwise", "bruck"],
+        # Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start.
+        "app_rate": str,
+        # Starts of drawn flows.
+        "arrivals": Literal["poisson", "fixed", "all_at_once", "cbr", "bernoulli", "on_off", "bursty"] | WorkloadArrivals2,
+        # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
+        "class": Literal["S", "W", "A", "B", "C", "D"],
+        # A collective operation of all ranks.
+        "collective": Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"],
+        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
+        "compute": str,
+        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
+        "corners": bool,
+        # Deadlines of drawn flows. If left out, flows have no deadlines.
+        "deadlines": Literal["none", "fixed", "exponential"] | WorkloadDeadlines2,
+        # Drawn flows start until this time. Long flows and hotspots send until this time.
+        "duration": str,
+        # Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)
+        "eager": str,
+        # A file of flows, relative to the experiment's file.
+        "file": str,
+        # Number of drawn flows. Give `flows`, `duration` or `once`.
+        "flows": int,
+        # Format of the file. If left out, it follows from the file's ending: `.txt` or `.cm`.
+        "format": Literal["hpcc", "htsim"],
+        # A GOAL file, which may be compressed (`.zst`): a program whose ranks send messages.
+        "goal": str,
+        # Sizes of the grid of `halo`: one to three numbers.
+        "grid": list[int],
+        # Many hosts that send to the same host, alone or in addition to the flows of `pairs`.
+        "hotspot": WorkloadHotspot,
+        # Number of iterations of a skeleton or a collective operation. (default: the program's own)
+        "iterations": int,
+        # A list of single flows.
+        "list": list[WorkloadList],
+        # One long flow per pair sends at this share of the sender's link rate from time 0 on.
+        "load": float,
+        # Number of statements of a GOAL file that each rank reads ahead. (default: `4096`)
+        "lookahead": int,
+        # If true, each pair has one flow. (default: `false`)
+        "once": bool,
+        # Sources and destinations of drawn flows and of long flows.
+        "pairs": Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"] | WorkloadPairs2,
+        # The rule that assigns ranks to hosts. (default: `"random"`)
+        "placement": Literal["random", "in_order"],
+        # Priority of each flow; 0 is served first. (default: `0`)
+        "priority": int,
+        # Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)
+        "process": Literal["constant", "poisson", "bernoulli", "on_off"] | WorkloadProcess2,
+        # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
+        "ranks": int,
+        # The sizes of messages are multiplied by this factor. (default: `1`)
+        "scale": int,
+        # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
+        "scaled": bool,
+        # Bytes of a collective operation.
+        "size": str,
+        # Sizes of drawn flows.
+        "sizes": Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | WorkloadSizes2 | list[str],
+        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
+        # Weight of each flow in the allocation of rates. (default: `1`)
+        "weight": int,
+        # If true, the grid of `halo` wraps around. (default: `false`)
+        "wraps": bool,
+    },
+    total=False,
+)
 
 
 class Root(TypedDict, total=False):

@@ -1,10 +1,13 @@
 """A small experiment that all tests share."""
 
+import os
+import signal
 from typing import Any
 
 import pytest
 
 import raddle
+from raddle._progress import Progress
 
 
 def small(**tables: Any) -> raddle.Experiment:
@@ -22,6 +25,19 @@ def small(**tables: Any) -> raddle.Experiment:
 def long(**tables: Any) -> raddle.Experiment:
     """The same, with far more flows than a test has time for."""
     return small(**tables).set(workload__flows=5_000_000)
+
+
+@pytest.fixture
+def ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sends the signal of Ctrl-C when a run with `progress=True` first shows progress."""
+    shown: list[str] = []
+
+    def show(_: Progress, text: str) -> None:
+        if not shown:
+            os.kill(os.getpid(), signal.SIGINT)
+        shown.append(text)
+
+    monkeypatch.setattr(Progress, "show", show)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Runs: their results, their tables as Arrow, threads, progress and Ctrl-C."""
 
-import os
-import signal
 import threading
 import time
 from pathlib import Path
@@ -89,14 +87,10 @@ def test_other_threads_go_on_during_a_run() -> None:
     assert seconds > 0.1 and ticks > 20
 
 
-def interrupt_after(seconds: float) -> None:
-    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
-
-
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_leaves_partial_results(tmp_path: Path) -> None:
-    interrupt_after(1.0)
     with pytest.raises(raddle.Interrupted) as caught:
-        long().run(tmp_path / "out", threads=1)
+        long().run(tmp_path / "out", threads=1, progress=True)
     run = caught.value.result
     assert isinstance(caught.value, KeyboardInterrupt)
     assert not run.complete and 0 < run.summary["delivered"] < 5_000_000

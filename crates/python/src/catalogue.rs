@@ -17,7 +17,7 @@ pub(crate) fn list(what: &str) -> PyResult<String> {
         "workloads" => vec![catalogue::workloads()],
         "keys" => vec![catalogue::keys()],
         "figures" => {
-            let names = figure::names().into_iter().map(|name| (name.to_owned(), String::new()));
+            let names = figure::names().into_iter().map(|name| (name, String::new()));
             vec![catalogue::Part::new("figures", names)]
         }
         _ => return Err(PyValueError::new_err(format!("there is no list of `{what}`"))),

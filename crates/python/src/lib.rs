@@ -4,6 +4,8 @@
 //! Functions of this module take paths and texts, release Python's lock while they work, and return JSON texts or
 //! [`table::Table`]s.
 
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned arguments")]
+
 mod attend;
 mod catalogue;
 mod document;

@@ -17,6 +17,9 @@ from __future__ import annotations
 from typing import Any, Literal, TypedDict
 "#;
 
+/// Keywords of Python that are names of keys.
+const KEYWORDS: [&str; 7] = ["as", "class", "for", "from", "if", "in", "is"];
+
 #[test]
 fn types_of_tables_are_those_of_the_declared_keys() {
     let mut types = Types(HEAD.to_owned());
@@ -89,7 +92,7 @@ impl Types {
         // A key such as `tcp-newreno` cannot be an attribute of a class.
         let is_class =
             keys.iter().all(|(key, ..)| key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
-                && keys.iter().all(|(key, ..)| !["from", "in", "is"].contains(&key.as_str()));
+                && keys.iter().all(|(key, ..)| !KEYWORDS.contains(&key.as_str()));
         let mut text = String::new();
         if is_class {
             let _ = write!(
