@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test licences book instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
+.PHONY: setup test licences book python instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -30,6 +30,14 @@ test:
 	cargo run -p raddle --locked -- reproduce --check --within 2 --out target/ledger-check --force
 	$(if $(wildcard $(LIBFABRIC)),$(MAKE) libfabric,@echo "rings between machines were not tested: libfabric-dev is missing (its tests did not run)")
 	$(if $(RADDLE_TRACES),$(MAKE) traces,@echo "recorded traces were not replayed: RADDLE_TRACES names no folder of them (20 tests ignored above)")
+
+# The Python package: a build without optimisation in a virtual environment, its tests, and its types.
+PYTHON := $(CURDIR)/target/python-venv/bin
+python:
+	test -x $(PYTHON)/maturin || { python3 -m venv target/python-venv && $(PYTHON)/pip install -q -r python/tests/requirements.txt; }
+	PATH=$(PYTHON):$$PATH MATURIN_PEP517_ARGS="--profile dev" $(PYTHON)/pip install -q --no-build-isolation .
+	$(PYTHON)/python -m pytest -q
+	$(PYTHON)/mypy
 
 # Licences and duplicate versions of dependencies, against deny.toml. Nothing is fetched.
 licences:

@@ -261,7 +261,14 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
         .parameters
         .iter()
         .map(|parameter| {
-            json!({ "name": parameter.name, "default": default_of(parameter), "doc": parameter.doc, "choices": parameter.choices })
+            let range = parameter.choices.is_empty().then(|| parameter.limits());
+            json!({
+                "name": parameter.name,
+                "default": default_of(parameter),
+                "doc": parameter.doc,
+                "choices": parameter.choices,
+                "range": range,
+            })
         })
         .collect();
     let json = json!({

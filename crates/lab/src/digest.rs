@@ -3,8 +3,8 @@
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
-use std::sync::LazyLock;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, OnceLock};
 
 /// The digest of bytes in memory.
 pub(crate) fn of_bytes(bytes: &[u8]) -> String {
@@ -36,8 +36,21 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
 /// # Errors
 /// If the executable can no longer be read.
 pub(crate) fn of_program() -> io::Result<&'static str> {
-    static PROGRAM: LazyLock<io::Result<String>> = LazyLock::new(|| of_file(&executable()?));
+    static PROGRAM: LazyLock<io::Result<String>> = LazyLock::new(|| match LIBRARY.get() {
+        Some(library) => of_file(library),
+        None => of_file(&executable()?),
+    });
     PROGRAM.as_deref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
+}
+
+/// The file of the library that contains this code, if another program has loaded it.
+static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+
+/// States that this code is part of the library in this file, which another program, such as the Python interpreter,
+/// has loaded. The library's bytes then distinguish builds, not the bytes of the executable. Only the first call counts,
+/// and it must precede the first run.
+pub fn loaded_from(library: PathBuf) {
+    let _ = LIBRARY.set(library);
 }
 
 /// On Linux this path leads to the running executable, even if its file has been replaced since the start.

@@ -21,6 +21,7 @@ pub mod topo;
 pub mod torture;
 
 pub use analysis::compare::Comparison;
+pub use digest::loaded_from;
 pub use error::Error;
 pub use raddle_packet_sim::Threads;
 pub use run::directory::{Out, Warned, run_into};

@@ -1,16 +1,17 @@
 //! Reads tables from Parquet files, either whole or one row group at a time.
 //!
-//! Only columns of 64-bit integers and of doubles are read. Other columns are skipped. Files rewritten by other
+//! Only columns of 64-bit integers, doubles, booleans and texts are read. Other columns are skipped. Files rewritten by other
 //! programs can be read if they are uncompressed or use Snappy, gzip, LZ4 or zstd.
 
 use crate::RecordsError;
 use crate::parquet::{SCHEMA_NOTE, SCHEMA_VERSION};
-use parquet::basic::{Compression, Type as Physical};
+use parquet::basic::{Compression, ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::DataType;
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::Result as ParquetResult;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -26,6 +27,10 @@ pub enum Values {
     Integer(Vec<Option<u64>>),
     /// Doubles.
     Float(Vec<Option<f64>>),
+    /// Booleans.
+    Boolean(Vec<Option<bool>>),
+    /// Texts.
+    Text(Vec<Option<String>>),
 }
 
 impl Values {
@@ -34,6 +39,8 @@ impl Values {
         match (self, more) {
             (Self::Integer(all), Self::Integer(more)) => all.extend(more),
             (Self::Float(all), Self::Float(more)) => all.extend(more),
+            (Self::Boolean(all), Self::Boolean(more)) => all.extend(more),
+            (Self::Text(all), Self::Text(more)) => all.extend(more),
             _ => unreachable!("a column has one type in all row groups"),
         }
     }
@@ -148,8 +155,7 @@ impl TableReader {
     /// Returns the names of the columns that can be read.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         let columns = self.reader.metadata().file_metadata().schema_descr().columns();
-        let can_be_read = |of: Physical| matches!(of, Physical::INT64 | Physical::DOUBLE);
-        columns.iter().filter(move |column| can_be_read(column.physical_type())).map(|column| column.name())
+        columns.iter().filter(|column| no_values(column).is_some()).map(|column| column.name())
     }
 
     /// Reads the columns in `names` of one row group. A name that the file does not have is skipped.
@@ -177,6 +183,14 @@ impl TableReader {
                     chunk(reader, rows)?.into_iter().map(|value| value.map(i64::cast_unsigned)).collect(),
                 ),
                 ColumnReader::DoubleColumnReader(reader) => Values::Float(chunk(reader, rows)?),
+                ColumnReader::BoolColumnReader(reader) => Values::Boolean(chunk(reader, rows)?),
+                ColumnReader::ByteArrayColumnReader(reader)
+                    if is_text(group.metadata().column(i).column_descr()) =>
+                {
+                    let texts = chunk(reader, rows)?.into_iter();
+                    let text = |bytes: ByteArray| bytes.as_utf8().map(str::to_owned);
+                    Values::Text(texts.map(|bytes| bytes.map(text).transpose()).collect::<Result<_, _>>()?)
+                }
                 _ => continue,
             };
             columns.push((name.to_owned(), values));
@@ -187,15 +201,8 @@ impl TableReader {
     /// Returns a table with the file's columns and no rows.
     fn empty(&self) -> Table {
         let columns = self.reader.metadata().file_metadata().schema_descr().columns();
-        let empty = |physical| match physical {
-            Physical::INT64 => Some(Values::Integer(Vec::new())),
-            Physical::DOUBLE => Some(Values::Float(Vec::new())),
-            _ => None,
-        };
-        let columns = columns
-            .iter()
-            .filter_map(|column| Some((column.name().to_owned(), empty(column.physical_type())?)))
-            .collect();
+        let empty = columns.iter().filter_map(|column| Some((column.name().to_owned(), no_values(column)?)));
+        let columns = empty.collect();
         Table { columns, metadata: BTreeMap::new(), rows: 0 }
     }
 
@@ -216,6 +223,22 @@ impl TableReader {
         let codec = columns.iter().map(ColumnChunkMetaData::compression).find(|&codec| !is_read(codec))?;
         Some(codec.to_string())
     }
+}
+
+/// No values, of the type of the column; `None` if columns of this type are not read.
+fn no_values(column: &ColumnDescriptor) -> Option<Values> {
+    match column.physical_type() {
+        Physical::INT64 => Some(Values::Integer(Vec::new())),
+        Physical::DOUBLE => Some(Values::Float(Vec::new())),
+        Physical::BOOLEAN => Some(Values::Boolean(Vec::new())),
+        Physical::BYTE_ARRAY if is_text(column) => Some(Values::Text(Vec::new())),
+        _ => None,
+    }
+}
+
+/// True if the bytes of the column's values are UTF-8 text. Older writers mark such a column only by its converted type.
+fn is_text(column: &ColumnDescriptor) -> bool {
+    column.logical_type_ref() == Some(&LogicalType::String) || column.converted_type() == ConvertedType::UTF8
 }
 
 /// Checks the first and the last bytes of a file. If the file is not a complete Parquet file, returns the reason.

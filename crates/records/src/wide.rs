@@ -201,6 +201,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Values;
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     fn table() -> WideTable {
@@ -238,5 +239,21 @@ mod tests {
                 "{routing: \"a \"b\"\", load: 0.5, drops: 7, whole: true}",
             ]
         );
+    }
+
+    #[test]
+    fn the_reader_returns_values_of_all_types() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("sweep.parquet");
+        table().write_parquet(&path, "sweep").expect("written");
+        let read = crate::Table::read(&path).expect("a table");
+        let text = |text: &str| Some(text.to_owned());
+        let expected = [
+            ("routing", Values::Text(vec![text("ecmp, hashed"), text("a \"b\"")])),
+            ("load", Values::Float(vec![Some(1.0), Some(0.5)])),
+            ("drops", Values::Integer(vec![None, Some(7)])),
+            ("whole", Values::Boolean(vec![None, Some(true)])),
+        ];
+        assert_eq!(read.columns, expected.map(|(name, values)| (name.to_owned(), values)));
     }
 }

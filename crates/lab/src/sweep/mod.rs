@@ -118,6 +118,19 @@ pub fn sweep<'a>(
     in_parallel(cells.len(), threads, &is_over, &work)
 }
 
+/// The indices of the cells that have no finished results in `out`, for a program that runs the cells elsewhere.
+///
+/// # Errors
+/// In the cases of [`sweep()`] that are found before the first run.
+pub fn unfinished<'a>(cells: &[Cell], out: impl Into<Out<'a>>) -> Result<Vec<usize>, Error> {
+    let out = out.into();
+    let directories = directories(cells, out.path)?;
+    let origins = cells.iter().map(|cell| cell.document.prepare()?.origin());
+    let origins = origins.collect::<Result<Vec<_>, Error>>()?;
+    let missing = missing(&directories, &origins, out)?;
+    Ok((0..cells.len()).filter(|&cell| missing[cell].is_some()).collect())
+}
+
 /// Each cell once for each seed: the cell's own seed and the numbers that follow it. The seeds are the labels of the
 /// sweep `seed`.
 ///

@@ -1,0 +1,93 @@
+//! Runs work on another thread while Python's main thread handles signals and shows progress.
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use raddle_lab::RunState;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Interval between two looks at signals and progress.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The news of runs since the last look.
+#[derive(Default)]
+pub(crate) struct News(Mutex<BTreeMap<usize, Run>>);
+
+/// The state of one run.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    state: Option<RunState>,
+    has_ended: bool,
+}
+
+impl News {
+    /// Notes the state of run number `run`.
+    pub(crate) fn progress(&self, run: usize, state: &RunState) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(run).or_default().state = Some(*state);
+    }
+
+    /// Notes that run number `run` has ended.
+    pub(crate) fn ended(&self, run: usize) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(run).or_default().has_ended = true;
+    }
+
+    /// Calls `watch(run, share, seconds_left, packet_hops, has_ended)` for each run with news. `share` is the share of
+    /// the run that is done, estimated as in [`RunState::seconds_left`].
+    fn tell(&self, py: Python<'_>, watch: Option<&Py<PyAny>>) -> PyResult<()> {
+        let news = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(watch) = watch else { return Ok(()) };
+        for (run, Run { state, has_ended }) in news {
+            let left = state.and_then(|state| state.seconds_left());
+            let share = state.zip(left).map(|(state, left)| state.seconds / (state.seconds + left).max(1e-9));
+            let hops = state.map(|state| state.progress.packet_hops);
+            watch.call1(py, (run, share, left, hops, has_ended))?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs `work` on another thread, without Python's lock. Meanwhile this thread handles signals and calls `watch`
+/// ([`News::tell`]). Ctrl-C sets the flag that `work` gets, and so does an exception of `watch`. Returns the result of
+/// `work`, and whether Ctrl-C came.
+///
+/// # Errors
+/// The exception of `watch`, or of a signal handler other than that of Ctrl-C.
+pub(crate) fn attend<T: Send>(
+    py: Python<'_>,
+    watch: Option<&Py<PyAny>>,
+    work: impl FnOnce(&AtomicBool, &News) -> T + Send,
+) -> PyResult<(T, bool)> {
+    let (stop, news) = (AtomicBool::new(false), News::default());
+    let look = || Python::attach(|py| py.check_signals().and_then(|()| news.tell(py, watch)));
+    let (result, raised) = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (at_work, ended) = channel::<()>();
+            let (stop, news) = (&stop, &news);
+            let worker = scope.spawn(move || {
+                let result = work(stop, news);
+                drop(at_work);
+                result
+            });
+            let mut raised = None;
+            while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                if let Err(error) = look() {
+                    stop.store(true, Ordering::Relaxed);
+                    raised.get_or_insert(error);
+                }
+            }
+            let result = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            if let Err(error) = look() {
+                raised.get_or_insert(error);
+            }
+            (result, raised)
+        })
+    });
+    match raised {
+        None => Ok((result, false)),
+        Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok((result, true)),
+        Some(error) => Err(error),
+    }
+}

@@ -1,0 +1,40 @@
+//! The names that experiments accept, their explanations, parameters and the schema of keys, as JSON texts.
+
+use crate::error::exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use raddle_lab::experiment::keys;
+use raddle_lab::{catalogue, figure};
+use raddle_schemes::registry::Registry;
+
+/// The names of one kind, or of all kinds. The text has an object for each list: its title and its entries.
+#[pyfunction]
+pub(crate) fn list(what: &str) -> PyResult<String> {
+    let registry = Registry::builtin();
+    let parts = match what {
+        "schemes" => catalogue::schemes(&registry),
+        "topologies" => vec![catalogue::topologies(&registry)],
+        "workloads" => vec![catalogue::workloads()],
+        "keys" => vec![catalogue::keys()],
+        "figures" => {
+            let names = figure::names().into_iter().map(|name| (name, String::new()));
+            vec![catalogue::Part::new("figures", names)]
+        }
+        _ => return Err(PyValueError::new_err(format!("there is no list of `{what}`"))),
+    };
+    Ok(catalogue::json(&parts).to_string())
+}
+
+/// The explanation of a name: as text, and as a JSON text.
+#[pyfunction]
+pub(crate) fn explain(py: Python<'_>, name: &str) -> PyResult<(String, String)> {
+    let explained = catalogue::explain(name, &Registry::builtin());
+    let (text, json) = explained.map_err(|error| exception(py, &error))?;
+    Ok((text, json.to_string()))
+}
+
+/// The JSON Schema of experiments.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    keys::schema(&Registry::builtin()).to_string()
+}

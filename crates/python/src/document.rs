@@ -1,0 +1,245 @@
+//! Experiments: their text, and the runs and sweeps of it.
+
+use crate::attend::attend;
+use crate::error::{exception, of_problem};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyMapping, PyString};
+use raddle_lab::experiment::{self, Cell};
+use raddle_lab::lint::Warning;
+use raddle_lab::sweep::{self, CellRun, Results, Shard};
+use raddle_lab::{Control, Error, Out, RunState, Threads, run_into};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The text of an experiment with overrides.
+#[pyclass(frozen, module = "raddle._raddle")]
+pub(crate) struct Document(experiment::Document);
+
+#[pymethods]
+impl Document {
+    /// Parses `text`. Messages call it `name`; paths in it are relative to `folder`.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        text: String,
+        folder: PathBuf,
+        overrides: Vec<String>,
+    ) -> PyResult<Self> {
+        let document = experiment::Document::parse(name, text, folder);
+        let document =
+            document.and_then(|document| document.with_overrides(overrides.iter().map(String::as_str)));
+        document.map(Self).map_err(|problem| of_problem(py, problem))
+    }
+
+    /// Checks the experiment of each cell.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let checked =
+            py.detach(|| self.0.cells()?.iter().try_for_each(|cell| cell.document.experiment().map(drop)));
+        checked.map_err(|problem| of_problem(py, problem))
+    }
+
+    /// The experiment with all defaults, as a JSON text.
+    fn resolved(&self, py: Python<'_>) -> PyResult<String> {
+        let experiment = self.0.experiment().map_err(|problem| of_problem(py, problem))?;
+        serde_json::to_string(&experiment.resolved).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Runs the experiment into `out`. Returns whether Ctrl-C stopped the run.
+    fn run(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        title: &str,
+        force: bool,
+        threads: Option<usize>,
+        watch: Option<Py<PyAny>>,
+    ) -> PyResult<bool> {
+        let notes = Notes::default();
+        let (ran, interrupted) = attend(py, watch.as_ref(), |stop, news| {
+            self.0.refuse_sweep(&["run".to_owned(), "FILE".to_owned()])?;
+            let (renamed, warned) = (|from: &Path, to: &Path| notes.renamed(from, to), notes.warned());
+            let out = Out { path: &out, force, renamed: &renamed, warned: &warned };
+            let progress = &mut |state: &RunState| news.progress(0, state);
+            let control = Control { stop, progress, threads: Threads::UpTo(threads.unwrap_or_else(cores)) };
+            run_into(self.0.prepare()?, out, title, control)
+        })?;
+        notes.tell(py)?;
+        let summary = ran.map_err(|error: Error| exception(py, &error))?;
+        match summary.failure() {
+            Some(failure) if !interrupted => Err(exception(py, &failure)),
+            _ => Ok(interrupted),
+        }
+    }
+
+    /// The names of the sweep's cells, with `seeds` replicas of each.
+    fn cells(&self, py: Python<'_>, seeds: u64) -> PyResult<Vec<String>> {
+        let cells = self.replicated(seeds).map_err(|error| exception(py, &error))?;
+        Ok(cells.iter().map(Cell::name).collect())
+    }
+
+    /// The indices of the cells that have no finished results in `out`.
+    fn unfinished(&self, py: Python<'_>, out: PathBuf, seeds: u64) -> PyResult<Vec<usize>> {
+        let unfinished = py.detach(|| sweep::unfinished(&self.replicated(seeds)?, &*out));
+        unfinished.map_err(|error| exception(py, &error))
+    }
+
+    /// Runs the cells of a sweep, or of one shard `(index, count)` of it, into subfolders of `out`. Returns the folder
+    /// of each cell that has results, the results of all cells as a text and a JSON text if the sweep is complete, and
+    /// whether Ctrl-C stopped it.
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    #[expect(clippy::type_complexity, reason = "a tuple becomes Python's tuple")]
+    fn sweep(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        seeds: u64,
+        shard: Option<(usize, usize)>,
+        fail_fast: bool,
+        force: bool,
+        threads: Option<usize>,
+        watch: Option<Py<PyAny>>,
+    ) -> PyResult<(Vec<Option<PathBuf>>, Option<(String, String)>, bool)> {
+        let shard = shard.map(|(index, count)| {
+            let what = format!("there is no shard {index} of {count}");
+            Shard::new(index, count).ok_or_else(|| PyValueError::new_err(what))
+        });
+        let shard = shard.transpose()?;
+        let notes = Notes::default();
+        let (swept, interrupted) = attend(py, watch.as_ref(), |stop, news| {
+            let mut cells = self.replicated(seeds)?;
+            if let Some(shard) = shard {
+                cells = shard.of(cells);
+            }
+            let (renamed, warned) = (|from: &Path, to: &Path| notes.renamed(from, to), notes.warned());
+            let out = Out { path: &out, force, renamed: &renamed, warned: &warned };
+            if shard.is_none() {
+                Results::check(out)?;
+            }
+            let control = sweep::Control {
+                threads: threads.unwrap_or_else(cores),
+                stop,
+                fail_fast,
+                shard,
+                progress: &|cell, state: &RunState| news.progress(cell, state),
+                ended: &|cell, _: &CellRun| news.ended(cell),
+            };
+            let runs = sweep::sweep(&cells, out, &control)?;
+            let folders: Vec<_> = runs.into_iter().map(|run| run.map(|run| run.directory)).collect();
+            let is_stopped = stop.load(std::sync::atomic::Ordering::Relaxed);
+            let all: Option<Vec<PathBuf>> = folders.iter().cloned().collect();
+            let results = match all.filter(|_| !is_stopped && shard.is_none()) {
+                Some(all) => Some(Results::write(&self.0, &cells, &all, out)?),
+                None => None,
+            };
+            Ok((folders, results.map(|results| (results.to_string(), results.json().to_string()))))
+        })?;
+        notes.tell(py)?;
+        let (folders, results) = swept.map_err(|error: Error| exception(py, &error))?;
+        Ok((folders, results, interrupted))
+    }
+}
+
+impl Document {
+    fn replicated(&self, seeds: u64) -> Result<Vec<Cell>, Error> {
+        sweep::replicated(self.0.cells()?, seeds)
+    }
+}
+
+/// Warnings of runs, each once, for Python's `warnings`.
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+impl Notes {
+    fn add(&self, note: String) {
+        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
+    fn renamed(&self, from: &Path, to: &Path) {
+        self.add(format!(
+            "the directory {} was renamed to {}: it held files that Raddle did not write, or that were changed",
+            from.display(),
+            to.display()
+        ));
+    }
+
+    fn warned(&self) -> impl Fn(&str, &[Warning]) -> Result<(), Error> + Sync {
+        |_: &str, warnings: &[Warning]| {
+            warnings.iter().for_each(|warning| self.add(warning.to_string()));
+            Ok(())
+        }
+    }
+
+    fn tell(&self, py: Python<'_>) -> PyResult<()> {
+        let category = py.import("raddle.errors")?.getattr("RaddleWarning")?;
+        let warn = py.import("warnings")?.getattr("warn")?;
+        for note in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            warn.call1((note, &category, 4))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the text of an experiment's file, and checks that it is TOML.
+#[pyfunction]
+pub(crate) fn read_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let document = experiment::Document::load(&path).map_err(|problem| of_problem(py, problem))?;
+    Ok(document.root.at.source.text.clone())
+}
+
+/// Tables of an experiment as TOML.
+#[pyfunction]
+pub(crate) fn toml_text(tables: &Bound<'_, PyMapping>) -> PyResult<String> {
+    Ok(table(tables)?.to_string())
+}
+
+/// A value of an experiment as TOML, in one line.
+#[pyfunction]
+pub(crate) fn toml_value(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(value(object)?.to_string())
+}
+
+fn table(mapping: &Bound<'_, PyMapping>) -> PyResult<toml::Table> {
+    let mut table = toml::Table::new();
+    for item in mapping.items()?.iter() {
+        let (key, object): (String, Bound<'_, PyAny>) = item.extract()?;
+        table.insert(key, value(&object)?);
+    }
+    Ok(table)
+}
+
+fn value(object: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
+    if object.is_instance_of::<PyBool>() {
+        return Ok(object.extract::<bool>()?.into());
+    }
+    if object.is_instance_of::<PyInt>() {
+        return Ok(object.extract::<i64>()?.into());
+    }
+    if object.is_instance_of::<PyFloat>() {
+        return Ok(object.extract::<f64>()?.into());
+    }
+    if object.is_instance_of::<PyString>() {
+        return Ok(object.extract::<String>()?.into());
+    }
+    if let Ok(mapping) = object.cast::<PyMapping>() {
+        return Ok(table(mapping)?.into());
+    }
+    if let Ok(path) = object.extract::<PathBuf>() {
+        return Ok(path.display().to_string().into());
+    }
+    if let Ok(items) = object.try_iter() {
+        return items.map(|item| value(&item?)).collect::<PyResult<Vec<_>>>().map(Into::into);
+    }
+    Err(PyTypeError::new_err(format!(
+        "a value of an experiment must be a bool, an int, a float, a str, a path, a list or a dict (got {})",
+        object.get_type().name()?
+    )))
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,57 @@
+//! Turns errors into Python's exceptions: a class for each cause, declared in `python/raddle/errors.py`.
+
+use pyo3::prelude::*;
+use raddle_lab::Error;
+use raddle_lab::experiment::{Cause, Problem};
+
+/// The exception for an error of the lab.
+pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    let json = error.json();
+    let text = |key: &str| json["error"][key].as_str().map(str::to_owned);
+    let number = |key: &str| json["error"][key].as_u64();
+    let arguments = (text("message"), text("hint"), text("file"), number("line"), number("column"));
+    let exception = py
+        .import("raddle.errors")
+        .and_then(|module| module.getattr(class(error)))
+        .and_then(|class| class.call1(arguments));
+    exception.map_or_else(|failed| failed, PyErr::from_value)
+}
+
+/// The exception for an error in an experiment.
+pub(crate) fn of_problem(py: Python<'_>, problem: Problem) -> PyErr {
+    exception(py, &problem.into())
+}
+
+/// The name of the exception's class.
+fn class(error: &Error) -> &'static str {
+    match error {
+        Error::Problem(problem) => match *problem.cause {
+            Cause::Unreadable { .. } => "UnreadableFileError",
+            Cause::BadFile { .. } => "BadFileError",
+            Cause::Syntax(_) => "TomlError",
+            Cause::BadOverride => "OverrideError",
+            Cause::UnknownKey { .. } => "UnknownKeyError",
+            Cause::MissingKey { .. } => "MissingKeyError",
+            Cause::MissingTable { .. } => "MissingTableError",
+            Cause::WrongType { .. } => "WrongTypeError",
+            Cause::Quantity(_) => "QuantityError",
+            Cause::UnknownName { .. } => "UnknownNameError",
+            Cause::OutOfRange { .. } => "OutOfRangeError",
+            Cause::Contradiction { .. } => "ContradictionError",
+            Cause::Duplicate { .. } => "DuplicateError",
+            Cause::NoSuchHost { .. } => "NoSuchHostError",
+            Cause::SelfFlow(_) => "SelfFlowError",
+            Cause::Unreachable { .. } => "UnreachableError",
+            Cause::RouteTooLong { .. } => "RouteTooLongError",
+            _ => "ExperimentError",
+        },
+        Error::Usage { .. } => "UsageError",
+        Error::Io { .. } => "FileError",
+        Error::Records(_) => "RecordsError",
+        Error::Undelivered { .. } => "UndeliveredError",
+        Error::Run(_) => "RunError",
+        Error::Displaced { .. } => "DisplacedError",
+        Error::Interrupted => "Interrupted",
+        _ => "RaddleError",
+    }
+}

@@ -1,0 +1,41 @@
+//! The native half of the Python package. `python/raddle` holds the other half: the classes that users see, their
+//! types and their docstrings.
+//!
+//! Functions of this module take paths and texts, release Python's lock while they work, and return JSON texts or
+//! [`table::Table`]s.
+
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned arguments")]
+
+mod attend;
+mod catalogue;
+mod document;
+mod error;
+mod table;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _raddle(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", raddle_lab::VERSION)?;
+    module.add_class::<document::Document>()?;
+    module.add_class::<table::Table>()?;
+    for function in [
+        wrap_pyfunction!(loaded_from, module)?,
+        wrap_pyfunction!(document::toml_text, module)?,
+        wrap_pyfunction!(document::toml_value, module)?,
+        wrap_pyfunction!(document::read_text, module)?,
+        wrap_pyfunction!(table::read_table, module)?,
+        wrap_pyfunction!(catalogue::list, module)?,
+        wrap_pyfunction!(catalogue::explain, module)?,
+        wrap_pyfunction!(catalogue::schema, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    Ok(())
+}
+
+/// States the path of this module's file, whose bytes identify the program in the manifests of results.
+#[pyfunction]
+fn loaded_from(path: std::path::PathBuf) {
+    raddle_lab::loaded_from(path);
+}

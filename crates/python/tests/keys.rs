@@ -1,0 +1,130 @@
+//! `python/raddle/keys.py` holds the types of an experiment's tables. It is generated from the declared keys, and this
+//! test fails if it is old. `RADDLE_WRITE=1 cargo test -p raddle-python --test keys` writes it anew.
+
+use raddle_lab::experiment::keys::schema;
+use raddle_schemes::registry::Registry;
+use serde_json::{Map, Value};
+use std::fmt::Write as _;
+use std::path::Path;
+
+const HEAD: &str = r#""""The types of an experiment's tables, generated from the declared keys. Do not edit.
+
+`RADDLE_WRITE=1 cargo test -p raddle-python --test keys` writes this file.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+"#;
+
+/// Keywords of Python that are names of keys.
+const KEYWORDS: [&str; 7] = ["as", "class", "for", "from", "if", "in", "is"];
+
+#[test]
+fn types_of_tables_are_those_of_the_declared_keys() {
+    let mut types = Types(HEAD.to_owned());
+    let root = types.of("Root", &schema(&Registry::builtin()));
+    assert_eq!(root, "Root");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/raddle/keys.py");
+    if std::env::var_os("RADDLE_WRITE").is_some() {
+        std::fs::write(&path, &types.0).expect("the file can be written");
+    }
+    let kept = std::fs::read_to_string(&path).expect("the file exists");
+    assert!(kept == types.0, "keys.py is old; write it with RADDLE_WRITE=1");
+}
+
+/// The text of the module so far. A table stands after the tables inside it.
+struct Types(String);
+
+impl Types {
+    /// The type of values with this schema. A table becomes a class called `name`.
+    fn of(&mut self, name: &str, schema: &Value) -> String {
+        if let Some(any) = schema["anyOf"].as_array() {
+            return self.union(name, any);
+        }
+        if let Some(choices) = schema["enum"].as_array() {
+            let choices: Vec<_> = choices.iter().map(Value::to_string).collect();
+            return format!("Literal[{}]", choices.join(", "));
+        }
+        match &schema["type"] {
+            Value::Array(kinds) => {
+                let kinds: Vec<_> = kinds.iter().map(|kind| serde_json::json!({ "type": kind })).collect();
+                self.union(name, &kinds)
+            }
+            Value::String(kind) => match kind.as_str() {
+                "string" => "str".to_owned(),
+                "integer" => "int".to_owned(),
+                "number" => "float".to_owned(),
+                "boolean" => "bool".to_owned(),
+                "array" if schema["items"].is_object() => {
+                    format!("list[{}]", self.of(name, &schema["items"]))
+                }
+                "array" => "list[Any]".to_owned(),
+                "object" => match schema["properties"].as_object() {
+                    Some(keys) => self.table(name, schema, keys),
+                    None => "dict[str, Any]".to_owned(),
+                },
+                other => panic!("no type for `{other}`"),
+            },
+            _ => "Any".to_owned(),
+        }
+    }
+
+    fn union(&mut self, name: &str, schemas: &[Value]) -> String {
+        let mut kinds: Vec<String> = Vec::new();
+        for (i, schema) in schemas.iter().enumerate() {
+            let name = if i == 0 { name.to_owned() } else { format!("{name}{}", i + 1) };
+            let kind = self.of(&name, schema);
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        if kinds.iter().any(|kind| kind == "Any") { "Any".to_owned() } else { kinds.join(" | ") }
+    }
+
+    fn table(&mut self, name: &str, schema: &Value, keys: &Map<String, Value>) -> String {
+        let inner = |key: &str| if name == "Root" { camel(key) } else { format!("{name}{}", camel(key)) };
+        let keys: Vec<(&String, String, &Value)> = keys
+            .iter()
+            .map(|(key, schema)| (key, self.of(&inner(key), schema), &schema["description"]))
+            .collect();
+        let words = schema["description"].as_str().unwrap_or("The tables of an experiment.");
+        // A key such as `tcp-newreno` cannot be an attribute of a class.
+        let is_class =
+            keys.iter().all(|(key, ..)| key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+                && keys.iter().all(|(key, ..)| !KEYWORDS.contains(&key.as_str()));
+        let mut text = String::new();
+        if is_class {
+            let _ = write!(
+                text,
+                "\n\nclass {name}(TypedDict, total=False):\n    \"\"\"{}\"\"\"\n",
+                escaped(words)
+            );
+            for (key, kind, words) in keys {
+                let words = escaped(words.as_str().unwrap_or_default());
+                let _ = write!(text, "\n    {key}: {kind}\n    \"\"\"{words}\"\"\"\n");
+            }
+        } else {
+            let _ = write!(text, "\n\n{name} = TypedDict(\n    \"{name}\",\n    {{\n");
+            for (key, kind, words) in keys {
+                let words = words.as_str().unwrap_or_default().replace('\n', " ");
+                let _ = write!(text, "        # {words}\n        \"{key}\": {kind},\n");
+            }
+            let _ = write!(text, "    }},\n    total=False,\n)\n");
+        }
+        self.0.push_str(&text);
+        name.to_owned()
+    }
+}
+
+/// A name of a key as a part of a class's name: `min_rto` becomes `MinRto`.
+fn camel(key: &str) -> String {
+    let words = key.split(['_', '-', '.']);
+    words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
+}
+
+/// A text between triple quotes.
+fn escaped(words: &str) -> String {
+    let words = words.trim().replace('\\', "\\\\");
+    if words.ends_with('"') { format!("{words} ") } else { words }
+}

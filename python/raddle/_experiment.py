@@ -1,0 +1,169 @@
+"""Experiments: read from TOML, from dicts or from keywords; run and swept."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _raddle
+from ._progress import Progress
+from ._results import Run, Sweep
+from .errors import Interrupted
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .keys import Root
+
+
+class Experiment:
+    """An experiment: a fabric, the flows that cross it, the scheme that carries them, and the engine.
+
+    ``source`` is TOML as a ``str``, the path of a TOML file, or a ``dict`` of tables. A ``str`` of one line that ends
+    in ``.toml`` is a path too. Keywords are tables of the experiment; they are added to a ``dict``, and they replace
+    the use of ``source``::
+
+        Experiment("rack.toml")
+        Experiment(topology={"kind": "torus", "sides": [4, 4]}, workload={...}, scheme={"transport": "r2c2"})
+
+    Quantities carry their units: ``"10 Gbps"``, ``"500 ns"``, ``"9 KB"``. Paths in a file are relative to the file, and
+    all other paths to the current folder. The constructor checks the whole experiment, and raises the
+    :class:`~raddle.errors.ExperimentError` of the first problem, with its place and a hint.
+    An experiment does not change: :meth:`set` returns a new one.
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        /,
+        **tables: Unpack[Root],
+    ) -> None:
+        if source is not None and tables and not isinstance(source, Mapping):
+            raise TypeError("give either TOML or keywords, not both")
+        self._folder = os.getcwd()
+        self._overrides: tuple[str, ...] = ()
+        if source is None or isinstance(source, Mapping):
+            self._name = "experiment"
+            self._text = _raddle.toml_text({**(source or {}), **tables})
+        elif isinstance(source, str) and ("\n" in source or not source.endswith(".toml")):
+            self._name, self._text = "experiment", source
+        else:
+            path = Path(source)
+            self._name, self._text = str(path), _raddle.read_text(path)
+            self._folder = str(path.absolute().parent)
+        self._native = self._parsed()
+        self._native.check()
+
+    def _parsed(self) -> _raddle.Document:
+        return _raddle.Document(self._name, self._text, self._folder, list(self._overrides))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_native"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._native = self._parsed()
+
+    def set(self, *overrides: str, **values: Any) -> Experiment:
+        """The same experiment with other values: ``set("scheme.routing=ecmp")``, as ``--set`` on the command line.
+
+        A keyword has two underscores for each dot, and a Python value: ``set(scheme__routing="ecmp")``.
+        """
+        other = Experiment.__new__(Experiment)
+        keywords = [f"{key.replace('__', '.')}={_raddle.toml_value(value)}" for key, value in values.items()]
+        state = {**self.__getstate__(), "_overrides": (*self._overrides, *overrides, *keywords)}
+        other.__setstate__(state)
+        other._native.check()
+        return other
+
+    def resolved(self) -> dict[str, Any]:
+        """The whole experiment with every default, as a ``dict`` that :class:`Experiment` takes."""
+        resolved: dict[str, Any] = json.loads(self._native.resolved())
+        return resolved
+
+    def run(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        force: bool = False,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> Run:
+        """Runs the experiment into the directory ``out``, or into a temporary directory that lives as long as the result.
+
+        The run uses up to ``threads`` threads (all cores if ``None``); the records do not depend on their number.
+        Python's lock is released meanwhile. ``force`` replaces earlier results of another experiment.
+        ``progress`` shows a line of progress; ``None`` shows it on terminals and in notebooks.
+
+        Ctrl-C stops the run and raises :class:`~raddle.errors.Interrupted`, whose ``result`` is the partial run.
+        """
+        directory, owner = _directory(out)
+        title = Path(self._name).stem
+        shown = Progress([title], progress)
+        try:
+            interrupted = self._native.run(directory, title, force, threads, shown.watch)
+        finally:
+            shown.clear()
+        run = Run(directory)
+        run._owner = owner
+        if interrupted:
+            raise Interrupted("the run was interrupted; the partial results are in `result`", result=run)
+        return run
+
+    def cells(self, seeds: int = 1) -> list[str]:
+        """The names of the cells of the sweep, with ``seeds`` replicas of each."""
+        return self._native.cells(seeds)
+
+    def sweep(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        seeds: int = 1,
+        shard: tuple[int, int] | None = None,
+        fail_fast: bool = False,
+        force: bool = False,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> Sweep:
+        """Runs the cells that the ``[[sweep]]`` tables span into subfolders of ``out``.
+
+        A cell with finished results of the same inputs is skipped, so a sweep that was stopped continues where it was.
+        ``seeds`` runs each cell with that many seeds. ``shard=(2, 5)`` runs every fifth cell, beginning with the second
+        (from 1). ``fail_fast`` begins no further cell after one has failed. Other arguments are those of :meth:`run`.
+
+        Ctrl-C stops the sweep and raises :class:`~raddle.errors.Interrupted`, whose ``result`` has the finished runs.
+        """
+        directory, owner = _directory(out)
+        names = self.cells(seeds)
+        if shard is not None:
+            index, count = shard
+            names = names[index - 1 :: count]
+        shown = Progress(names, progress)
+        try:
+            folders, results, interrupted = self._native.sweep(
+                directory, seeds, shard, fail_fast, force, threads, shown.watch
+            )
+        finally:
+            shown.clear()
+        runs = {name: Run(folder) for name, folder in zip(names, folders, strict=True) if folder is not None}
+        text, summary = results or (f"{len(runs)} of {len(names)} cells have run", "{}")
+        sweep = Sweep(directory, runs, text, json.loads(summary))
+        sweep._owner = owner
+        if interrupted:
+            raise Interrupted("the sweep was interrupted; the finished runs are in `result`", result=sweep)
+        return sweep
+
+    def __repr__(self) -> str:
+        return f"<raddle.Experiment {self._name}>"
+
+
+def _directory(out: str | os.PathLike[str] | None) -> tuple[Path, object]:
+    """The directory for results, and the object that removes it if it is temporary."""
+    if out is not None:
+        return Path(out), None
+    owner = tempfile.TemporaryDirectory(prefix="raddle-")
+    return Path(owner.name) / "results", owner

@@ -1,0 +1,65 @@
+"""Shows the progress of runs: one line on a terminal, or one line of a notebook's cell."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+Watch = Callable[[int, "float | None", "float | None", "int | None", bool], None]
+
+
+class Progress:
+    """The progress of some runs, on one line. Without a terminal or a notebook, nothing is shown."""
+
+    def __init__(self, names: list[str], enabled: bool | None) -> None:
+        self.names = names
+        self.shares: dict[int, float] = {}
+        self.ended = 0
+        self.shown = False
+        self.cell: Any = None
+        self.notebook = enabled is not False and _in_notebook()
+        self.terminal = not self.notebook and (sys.stderr.isatty() if enabled is None else enabled)
+
+    @property
+    def watch(self) -> Watch | None:
+        """The function that hears of news, or ``None`` if nothing is shown."""
+        return self.hear if self.notebook or self.terminal else None
+
+    def hear(self, run: int, share: float | None, left_s: float | None, hops: int | None, ended: bool) -> None:
+        """Notes that run number ``run`` is done up to ``share`` (0 to 1), with ``left_s`` seconds left."""
+        self.ended += ended
+        if ended:
+            self.shares.pop(run, None)
+        else:
+            self.shares[run] = share or 0.0
+        done = (self.ended + sum(self.shares.values())) / len(self.names)
+        if len(self.names) == 1:
+            text = f"{self.names[0]}: {done:4.0%}, {hops or 0} packet-hops"
+            text += "" if left_s is None else f", about {left_s:.0f} s left"
+        else:
+            text = f"{self.ended} of {len(self.names)} runs, {done:4.0%}"
+        self.show(text)
+
+    def show(self, text: str) -> None:
+        """Replaces the line."""
+        self.shown = True
+        if self.terminal:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        elif self.cell is None:
+            from IPython.display import display
+
+            self.cell = display({"text/plain": text}, raw=True, display_id=True)
+        else:
+            self.cell.update({"text/plain": text}, raw=True)
+
+    def clear(self) -> None:
+        """Removes the line of a terminal. A notebook keeps it."""
+        if self.shown and self.terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return type(shell).__name__ == "ZMQInteractiveShell"

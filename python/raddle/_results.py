@@ -1,0 +1,88 @@
+"""The results of runs and of sweeps, in their directories."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from . import _raddle
+from ._raddle import Table
+
+
+class Run:
+    """The results of a run, in its directory. The tables are read when they are asked for.
+
+    A :class:`Table` is Arrow: ``polars.DataFrame(run.flows)``, ``pyarrow.table(run.flows)`` and
+    ``pandas.DataFrame.from_arrow(run.flows)`` take it without a copy. Column names end with their units, and each
+    field of the Arrow schema has its definition as metadata.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = Path(directory)
+        self._owner: object = None
+        # The summary is read at once, so that a directory that is no run is refused here.
+        self.summary: dict[str, Any] = json.loads((self.directory / "summary.json").read_text())
+
+    @property
+    def digest(self) -> str:
+        """The digest of all records. The same experiment and seed give the same digest on every machine."""
+        return str(self.summary["digest"])
+
+    @property
+    def complete(self) -> bool:
+        """True if the run reached its end and was not stopped."""
+        return bool(self.summary["complete"])
+
+    @property
+    def flows(self) -> Table:
+        """One row for each flow: sizes in bytes, times in ps."""
+        return self.table("flows")
+
+    @property
+    def links(self) -> Table:
+        """One row for each directed link, if the experiment has ``record.links``."""
+        return self.table("links")
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables that the run has."""
+        return sorted(file.stem for file in self.directory.glob("*.parquet"))
+
+    def table(self, name: str) -> Table:
+        """A table of the run, such as ``flows``, ``links``, ``queues``, ``imbalance``, ``throughput`` or ``ranks``.
+
+        Raises ``RecordsError`` if the run has no such table.
+        """
+        return _raddle.read_table(self.directory / f"{name}.parquet")
+
+    def __repr__(self) -> str:
+        return f"<raddle.Run in {self.directory}: digest {self.digest}>"
+
+
+class Sweep:
+    """The results of a sweep, in their folder. ``runs`` has an entry for each cell that has results."""
+
+    def __init__(self, directory: str | os.PathLike[str], runs: dict[str, Run], text: str, summary: dict[str, Any]) -> None:
+        self.directory = Path(directory)
+        self._owner: object = None
+        self.runs = runs
+        self._text = text
+        self.summary = summary
+
+    @property
+    def complete(self) -> bool:
+        """True if the sweep has the results of all cells."""
+        return bool(self.summary)
+
+    @property
+    def table(self) -> Table:
+        """One row for each cell: its labels, and all numbers of its summary, with units at the end of the names."""
+        return _raddle.read_table(self.directory / "sweep_results" / "sweep.parquet")
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<raddle.Sweep of {len(self.runs)} runs in {self.directory}>"

@@ -1,0 +1,2959 @@
+"""The types of an experiment's tables, generated from the declared keys. Do not edit.
+
+`RADDLE_WRITE=1 cargo test -p raddle-python --test keys` writes this file.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+
+class Agree(TypedDict, total=False):
+    """Largest allowed distances between the results of the packet engine and the flow engine (`raddle agree`)."""
+
+    fct_distance: float | str
+    """Wasserstein-1 distance between the FCTs of both engines, divided by their mean."""
+
+    fct_mean: float | str
+    """relative difference of the flow engine's mean FCT from the mean FCT of the packet engine."""
+
+    fct_p50: float | str
+    """relative difference of the flow engine's FCT p50 from the FCT p50 of the packet engine."""
+
+    fct_p90: float | str
+    """relative difference of the flow engine's FCT p90 from the FCT p90 of the packet engine."""
+
+    fct_p99: float | str
+    """relative difference of the flow engine's FCT p99 from the FCT p99 of the packet engine."""
+
+    link_load: float | str
+    """sum over links of the difference in data bytes between the engines, divided by all data bytes."""
+
+
+class ClaimDeviates(TypedDict, total=False):
+    """The known reason why the claim does not hold, and the experiment that shows the cause."""
+
+    cause: str
+    """The cause."""
+
+    shown_by: str
+    """The figure whose runs show the cause."""
+
+
+ClaimMeasure = TypedDict(
+    "ClaimMeasure",
+    {
+        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        "against": Any,
+        # Labels of the runs.
+        "at": Any,
+        # Labels of another run. The statistic of that run is subtracted.
+        "beyond": Any,
+        # The sweep along which runs are contrasted. (default: `"scheme"`)
+        "by": str,
+        # Labels. The number at a stop is the absolute difference between its contrast and the contrast at these labels.
+        "difference_to": Any,
+        # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
+        "distance_to": Any,
+        # Start of the window of simulated time that is measured. (default: the start of the run)
+        "from": str,
+        # Labels: the number of the first label divided by the greatest number of the other labels.
+        "lead": list[str],
+        # Lower bound of the share that `stat = "share"` measures.
+        "least": float,
+        # Lists of labels. Every number in the contrast is the mean over these labels.
+        "mean_over": Any,
+        # Upper bound of the share that `stat = "share"` measures.
+        "most": float,
+        # The quantity. (default: `"value"`)
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        # Labels in falling order of their numbers: the smallest ratio of a number to the number after it.
+        "order": list[str],
+        # Lists of labels: the stops at which the contrast is taken.
+        "over": Any,
+        # Two labels: the number of the first label divided by the number of the second label.
+        "ratio": list[str],
+        # Labels of another run. The value of each flow or link is divided by the value in that run.
+        "ratio_to": Any,
+        # Two labels: the share by which the number of the first label is below the number of the second label.
+        "reduction": list[str],
+        # Labels of another run. The statistic is divided by the statistic of that run.
+        "relative": Any,
+        # The statistic is divided by the same statistic of the flows or links that this condition selects in the same run.
+        "relative_where": str,
+        # Rates are given as shares of this rate.
+        "share_of": str,
+        # The statistic of flows, links or samples. (default: `"mean"`)
+        "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
+        # The rule that turns the contrasts at several stops into one number. (default: `"least"`)
+        "take": Literal["least", "most", "mean", "median", "rise", "fall"],
+        # End of the window of simulated time that is measured. Required if the quantity is a rate. (default: the end of the run)
+        "to": str,
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor` or `tier = aggregation`.
+        "where": str,
+    },
+    total=False,
+)
+
+
+class Claim(TypedDict, total=False):
+    """A statement of a paper, the number that judges it, and the range in which it holds."""
+
+    accept: list[float]
+    """The range in which the claim holds: two numbers, the smaller first. (default: at least 1 for an order or a lead, at least 0 for a trend)"""
+
+    calibrated: bool
+    """True if parameters that the paper does not give were chosen so that the claim holds. (default: `false`)"""
+
+    changed: str
+    """The part of the claim that was changed after results were seen, with the day and the reason."""
+
+    deviates: ClaimDeviates
+    """The known reason why the claim does not hold, and the experiment that shows the cause."""
+
+    id: str
+    """Name of the claim within its figure."""
+
+    measure: ClaimMeasure
+    """The number that judges the claim."""
+
+    ours: bool
+    """True for a claim of our own, which judges no statement of the paper. (default: `false`)"""
+
+    paper: float
+    """The paper's number, if the paper gives a number."""
+
+    says: str
+    """The paper's statement, in our words."""
+
+    section: str
+    """Section of the paper."""
+
+    why: str
+    """The reason for the range."""
+
+    widest: float
+    """Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a wider interval is not measured."""
+
+
+class ComputeCasesFlows(TypedDict, total=False):
+    """A flow of an example."""
+
+    label: str
+    """Label of the flow."""
+
+    split: Any
+    """Links that the flow crosses, each with the share of the flow that crosses it."""
+
+    weight: float
+    """Weight of the flow. (default: `1.0`)"""
+
+
+class ComputeCases(TypedDict, total=False):
+    """An example: flows that share the links."""
+
+    flows: list[ComputeCasesFlows]
+    """Flows of the example."""
+
+    label: str
+    """Label of the example."""
+
+
+class ComputeFabrics(TypedDict, total=False):
+    """A torus or a mesh with a label."""
+
+    dims: list[int]
+    """Number of nodes in each dimension."""
+
+    fabric: Literal["torus", "mesh"]
+    """The kind of fabric."""
+
+    label: str
+    """Label of the fabric."""
+
+    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
+    """The routing of data. If left out, shortest paths."""
+
+
+class ComputeFabrics2TopologySlowRandom(TypedDict, total=False):
+    """Links of a tree that the seed chooses."""
+
+    level: int
+    """Level of the switches. The switches of hosts have level 1."""
+
+    links: int
+    """Number of links."""
+
+
+ComputeFabrics2TopologySlow = TypedDict(
+    "ComputeFabrics2TopologySlow",
+    {
+        # If true, the links in the opposite direction are slowed in the same way. (default: `false`)
+        "both": bool,
+        # The node from which the links lead.
+        "from": int,
+        # Links of a tree that the seed chooses.
+        "random": ComputeFabrics2TopologySlowRandom,
+        # Rate of the links.
+        "rate": str,
+        # Rate of the links as a share of their unreduced rate, in place of `rate`.
+        "share": float | str,
+        # The node to which the links lead.
+        "to": int,
+    },
+    total=False,
+)
+
+
+class ComputeFabrics2Topology(TypedDict, total=False):
+    """The fabric."""
+
+    aggregations_per_pod: int
+    """Number of aggregation switches of each pod."""
+
+    bottleneck_rate: str
+    """Rate of the link between the two switches. (default: `link_rate`)"""
+
+    children: list[int]
+    """Number of children of a switch: one number for each level of switches, the lowest level first."""
+
+    core_rate: str
+    """"""
+
+    cores_per_plane: int
+    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
+
+    dimensions: int
+    """Number of dimensions: the fabric has 2^n nodes."""
+
+    dims: list[int]
+    """"""
+
+    edges_per_pod: int
+    """Number of edge switches of each pod."""
+
+    file: str
+    """The file of the graph, relative to the experiment's file."""
+
+    format: Literal["graphml", "node_link", "hpcc"]
+    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
+
+    framing: Literal["none", "ethernet"]
+    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
+
+    hosts: int
+    """Number of hosts of the switch."""
+
+    hosts_per_edge: int
+    """Number of hosts of each edge switch."""
+
+    hosts_per_leaf: int
+    """Number of hosts of each leaf."""
+
+    k: int
+    """"""
+
+    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
+    """The kind of fabric."""
+
+    leaves: int
+    """Number of leaves."""
+
+    left: int
+    """Number of hosts of the first switch."""
+
+    link_delay: str
+    """Propagation delay of each link. Required for every kind except `file`."""
+
+    link_rate: str
+    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`."""
+
+    n: int
+    """"""
+
+    network_ports: int
+    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
+
+    parents: list[int]
+    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
+
+    pods: int
+    """Number of pods."""
+
+    ports: int
+    """Number of ports of each switch."""
+
+    right: int
+    """Number of hosts of the second switch."""
+
+    slow: list[ComputeFabrics2TopologySlow]
+    """Links with a reduced rate."""
+
+    spines: int
+    """Number of spines. Each leaf has a link to each spine."""
+
+    switches: int
+    """Number of switches."""
+
+    uplink_rate: str
+    """"""
+
+
+class ComputeFabrics2(TypedDict, total=False):
+    """A fabric with a label."""
+
+    label: str
+    """Label of the fabric."""
+
+    seed: int
+    """Seed of the fabric. (default: `1`)"""
+
+    topology: ComputeFabrics2Topology
+    """The fabric."""
+
+
+class ComputeFabrics3TopologySlowRandom(TypedDict, total=False):
+    """Links of a tree that the seed chooses."""
+
+    level: int
+    """Level of the switches. The switches of hosts have level 1."""
+
+    links: int
+    """Number of links."""
+
+
+ComputeFabrics3TopologySlow = TypedDict(
+    "ComputeFabrics3TopologySlow",
+    {
+        # If true, the links in the opposite direction are slowed in the same way. (default: `false`)
+        "both": bool,
+        # The node from which the links lead.
+        "from": int,
+        # Links of a tree that the seed chooses.
+        "random": ComputeFabrics3TopologySlowRandom,
+        # Rate of the links.
+        "rate": str,
+        # Rate of the links as a share of their unreduced rate, in place of `rate`.
+        "share": float | str,
+        # The node to which the links lead.
+        "to": int,
+    },
+    total=False,
+)
+
+
+class ComputeFabrics3Topology(TypedDict, total=False):
+    """The fabric."""
+
+    aggregations_per_pod: int
+    """Number of aggregation switches of each pod."""
+
+    bottleneck_rate: str
+    """Rate of the link between the two switches. (default: `link_rate`)"""
+
+    children: list[int]
+    """Number of children of a switch: one number for each level of switches, the lowest level first."""
+
+    core_rate: str
+    """"""
+
+    cores_per_plane: int
+    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
+
+    dimensions: int
+    """Number of dimensions: the fabric has 2^n nodes."""
+
+    dims: list[int]
+    """"""
+
+    edges_per_pod: int
+    """Number of edge switches of each pod."""
+
+    file: str
+    """The file of the graph, relative to the experiment's file."""
+
+    format: Literal["graphml", "node_link", "hpcc"]
+    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
+
+    framing: Literal["none", "ethernet"]
+    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
+
+    hosts: int
+    """Number of hosts of the switch."""
+
+    hosts_per_edge: int
+    """Number of hosts of each edge switch."""
+
+    hosts_per_leaf: int
+    """Number of hosts of each leaf."""
+
+    k: int
+    """"""
+
+    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
+    """The kind of fabric."""
+
+    leaves: int
+    """Number of leaves."""
+
+    left: int
+    """Number of hosts of the first switch."""
+
+    link_delay: str
+    """Propagation delay of each link. Required for every kind except `file`."""
+
+    link_rate: str
+    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`."""
+
+    n: int
+    """"""
+
+    network_ports: int
+    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
+
+    parents: list[int]
+    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
+
+    pods: int
+    """Number of pods."""
+
+    ports: int
+    """Number of ports of each switch."""
+
+    right: int
+    """Number of hosts of the second switch."""
+
+    slow: list[ComputeFabrics3TopologySlow]
+    """Links with a reduced rate."""
+
+    spines: int
+    """Number of spines. Each leaf has a link to each spine."""
+
+    switches: int
+    """Number of switches."""
+
+    uplink_rate: str
+    """"""
+
+
+class ComputeFabrics3(TypedDict, total=False):
+    """A fabric with a label."""
+
+    label: str
+    """Label of the fabric."""
+
+    seed: int
+    """Seed of the fabric. (default: `1`)"""
+
+    topology: ComputeFabrics3Topology
+    """The fabric."""
+
+
+class ComputeFabrics4TopologySlowRandom(TypedDict, total=False):
+    """Links of a tree that the seed chooses."""
+
+    level: int
+    """Level of the switches. The switches of hosts have level 1."""
+
+    links: int
+    """Number of links."""
+
+
+ComputeFabrics4TopologySlow = TypedDict(
+    "ComputeFabrics4TopologySlow",
+    {
+        # If true, the links in the opposite direction are slowed in the same way. (default: `false`)
+        "both": bool,
+        # The node from which the links lead.
+        "from": int,
+        # Links of a tree that the seed chooses.
+        "random": ComputeFabrics4TopologySlowRandom,
+        # Rate of the links.
+        "rate": str,
+        # Rate of the links as a share of their unreduced rate, in place of `rate`.
+        "share": float | str,
+        # The node to which the links lead.
+        "to": int,
+    },
+    total=False,
+)
+
+
+class ComputeFabrics4Topology(TypedDict, total=False):
+    """The fabric."""
+
+    aggregations_per_pod: int
+    """Number of aggregation switches of each pod."""
+
+    bottleneck_rate: str
+    """Rate of the link between the two switches. (default: `link_rate`)"""
+
+    children: list[int]
+    """Number of children of a switch: one number for each level of switches, the lowest level first."""
+
+    core_rate: str
+    """"""
+
+    cores_per_plane: int
+    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
+
+    dimensions: int
+    """Number of dimensions: the fabric has 2^n nodes."""
+
+    dims: list[int]
+    """"""
+
+    edges_per_pod: int
+    """Number of edge switches of each pod."""
+
+    file: str
+    """The file of the graph, relative to the experiment's file."""
+
+    format: Literal["graphml", "node_link", "hpcc"]
+    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
+
+    framing: Literal["none", "ethernet"]
+    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
+
+    hosts: int
+    """Number of hosts of the switch."""
+
+    hosts_per_edge: int
+    """Number of hosts of each edge switch."""
+
+    hosts_per_leaf: int
+    """Number of hosts of each leaf."""
+
+    k: int
+    """"""
+
+    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
+    """The kind of fabric."""
+
+    leaves: int
+    """Number of leaves."""
+
+    left: int
+    """Number of hosts of the first switch."""
+
+    link_delay: str
+    """Propagation delay of each link. Required for every kind except `file`."""
+
+    link_rate: str
+    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`."""
+
+    n: int
+    """"""
+
+    network_ports: int
+    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
+
+    parents: list[int]
+    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
+
+    pods: int
+    """Number of pods."""
+
+    ports: int
+    """Number of ports of each switch."""
+
+    right: int
+    """Number of hosts of the second switch."""
+
+    slow: list[ComputeFabrics4TopologySlow]
+    """Links with a reduced rate."""
+
+    spines: int
+    """Number of spines. Each leaf has a link to each spine."""
+
+    switches: int
+    """Number of switches."""
+
+    uplink_rate: str
+    """"""
+
+
+class ComputeFabrics4(TypedDict, total=False):
+    """A fabric with a label."""
+
+    label: str
+    """Label of the fabric."""
+
+    seed: int
+    """Seed of the fabric. (default: `1`)"""
+
+    topology: ComputeFabrics4Topology
+    """The fabric."""
+
+
+class ComputeLinks(TypedDict, total=False):
+    """A link of an example."""
+
+    capacity: float
+    """Capacity of the link."""
+
+    label: str
+    """Label of the link."""
+
+
+class ComputePatterns(TypedDict, total=False):
+    """A traffic pattern with a label."""
+
+    label: str
+    """Label of the pattern."""
+
+    pattern: Literal["nearest-neighbour", "uniform", "bit-complement", "transpose", "tornado", "worst-case"]
+    """The pattern."""
+
+
+ComputePrograms = TypedDict(
+    "ComputePrograms",
+    {
+        # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
+        "class": Literal["S", "W", "A", "B", "C", "D"],
+        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
+        "compute": str,
+        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
+        "corners": bool,
+        # Sizes of the grid of `halo`: one to three numbers.
+        "grid": list[int],
+        # Number of iterations of a skeleton or a collective operation. (default: the program's own)
+        "iterations": int,
+        # Label of the program.
+        "label": str,
+        # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
+        "ranks": int,
+        # Messages of at least this size, before scaling, count as three in `mean with requests`: the sender's request, the receiver's answer, and the message.
+        "rendezvous": str,
+        # The sizes of messages are multiplied by this factor. (default: `1`)
+        "scale": int,
+        # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
+        "scaled": bool,
+        # Message sizes of `halo`: one size for each exchange in an iteration.
+        "sizes": list[str],
+        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
+        # If true, the grid of `halo` wraps around. (default: `false`)
+        "wraps": bool,
+    },
+    total=False,
+)
+
+
+class ComputeSchemes(TypedDict, total=False):
+    """A routing protocol with a label."""
+
+    label: str
+    """Label of the protocol."""
+
+    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
+    """The protocol."""
+
+
+class ComputeSchemes2(TypedDict, total=False):
+    """A routing protocol with a label."""
+
+    label: str
+    """Label of the protocol."""
+
+    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
+    """The protocol."""
+
+
+class ComputeSchemes3(TypedDict, total=False):
+    """A routing protocol with a label."""
+
+    label: str
+    """Label of the protocol."""
+
+    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
+    """The protocol."""
+
+
+class ComputeSchemes4(TypedDict, total=False):
+    """A routing protocol with a label."""
+
+    label: str
+    """Label of the protocol."""
+
+    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
+    """The protocol."""
+
+
+class ComputeTopologySlowRandom(TypedDict, total=False):
+    """Links of a tree that the seed chooses."""
+
+    level: int
+    """Level of the switches. The switches of hosts have level 1."""
+
+    links: int
+    """Number of links."""
+
+
+ComputeTopologySlow = TypedDict(
+    "ComputeTopologySlow",
+    {
+        # If true, the links in the opposite direction are slowed in the same way. (default: `false`)
+        "both": bool,
+        # The node from which the links lead.
+        "from": int,
+        # Links of a tree that the seed chooses.
+        "random": ComputeTopologySlowRandom,
+        # Rate of the links.
+        "rate": str,
+        # Rate of the links as a share of their unreduced rate, in place of `rate`.
+        "share": float | str,
+        # The node to which the links lead.
+        "to": int,
+    },
+    total=False,
+)
+
+
+class ComputeTopology(TypedDict, total=False):
+    """The fabric."""
+
+    aggregations_per_pod: int
+    """Number of aggregation switches of each pod."""
+
+    bottleneck_rate: str
+    """Rate of the link between the two switches. (default: `link_rate`)"""
+
+    children: list[int]
+    """Number of children of a switch: one number for each level of switches, the lowest level first."""
+
+    core_rate: str
+    """"""
+
+    cores_per_plane: int
+    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
+
+    dimensions: int
+    """Number of dimensions: the fabric has 2^n nodes."""
+
+    dims: list[int]
+    """"""
+
+    edges_per_pod: int
+    """Number of edge switches of each pod."""
+
+    file: str
+    """The file of the graph, relative to the experiment's file."""
+
+    format: Literal["graphml", "node_link", "hpcc"]
+    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
+
+    framing: Literal["none", "ethernet"]
+    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
+
+    hosts: int
+    """Number of hosts of the switch."""
+
+    hosts_per_edge: int
+    """Number of hosts of each edge switch."""
+
+    hosts_per_leaf: int
+    """Number of hosts of each leaf."""
+
+    k: int
+    """"""
+
+    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
+    """The kind of fabric."""
+
+    leaves: int
+    """Number of leaves."""
+
+    left: int
+    """Number of hosts of the first switch."""
+
+    link_delay: str
+    """Propagation delay of each link. Required for every kind except `file`."""
+
+    link_rate: str
+    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`."""
+
+    n: int
+    """"""
+
+    network_ports: int
+    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
+
+    parents: list[int]
+    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
+
+    pods: int
+    """Number of pods."""
+
+    ports: int
+    """Number of ports of each switch."""
+
+    right: int
+    """Number of hosts of the second switch."""
+
+    slow: list[ComputeTopologySlow]
+    """Links with a reduced rate."""
+
+    spines: int
+    """Number of spines. Each leaf has a link to each spine."""
+
+    switches: int
+    """Number of switches."""
+
+    uplink_rate: str
+    """"""
+
+
+class ComputeTracesWorkloadArrivals2(TypedDict, total=False):
+    """Starts of drawn flows. A string stands for a table with that `kind` and no other keys."""
+
+    burst: int
+    """"""
+
+    exact: bool
+    """If true, the gaps between starts are scaled so that the drawn flows offer exactly the load. (default: `false`)"""
+
+    frame: str
+    """"""
+
+    gap: str
+    """Time between the starts of two flows."""
+
+    jitter: str
+    """Each flow starts at a random time between 0 and this time. (default: `"0 ns"`)"""
+
+    kind: Literal["poisson", "fixed", "all_at_once", "cbr", "bernoulli", "on_off", "bursty"]
+    """The kind of arrivals."""
+
+    load: float
+    """"""
+
+    mean_gap: str
+    """Mean time between the starts of two flows, over the whole fabric."""
+
+    mean_size: str
+    """Mean flow size that converts the load into a mean time between starts. (default: the mean of `sizes`)"""
+
+    rate: str
+    """Mean number of flows that start per unit of time, in place of `mean_gap`."""
+
+
+class ComputeTracesWorkloadDeadlines2(TypedDict, total=False):
+    """Deadlines of drawn flows. A string stands for a table with that `kind` and no other keys."""
+
+    below: str
+    """"""
+
+    deadline: str
+    """Time after the start of each flow by which the flow should be complete."""
+
+    kind: Literal["none", "fixed", "exponential"]
+    """The kind of deadlines."""
+
+    mean: str
+    """Mean time after the start of a flow by which the flow should be complete."""
+
+    min: str
+    """Shortest deadline: shorter drawn deadlines are raised to it. (default: `"0 ns"`)"""
+
+
+class ComputeTracesWorkloadHotspotVictims(TypedDict, total=False):
+    """A flow that shares links with a hotspot."""
+
+    dst: int
+    """Destination of the victim flow."""
+
+    load: float
+    """Rate of the victim flow, as a share of the rate of its sender's link."""
+
+    src: int
+    """Source of the victim flow."""
+
+
+class ComputeTracesWorkloadHotspot(TypedDict, total=False):
+    """Many hosts that send to the same host, alone or in addition to the flows of `pairs`."""
+
+    degree: int | float | str
+    """Number or share of hosts that send, in place of `sources`. (default: depends on `type`)"""
+
+    destination: int
+    """The host to which the sources send. (default: depends on `type`)"""
+
+    duration: str
+    """Time for which the sources send. (default: depends on `type`)"""
+
+    severity: float
+    """Sum of the sources' rates, divided by the rate of the destination's link. (default: depends on `type`)"""
+
+    sources: list[int]
+    """The hosts that send."""
+
+    start: str
+    """Time at which the sources begin. (default: depends on `type`)"""
+
+    type: Literal["input", "output"]
+    """The type of hotspot: `input` if hosts send more than the destination's link can carry, or `output` if links of the topology are slow. The type sets the defaults of the other keys. (default: `"input"`)"""
+
+    victims: list[ComputeTracesWorkloadHotspotVictims]
+    """Flows that share links with the hotspot. (default: depends on `type`)"""
+
+
+class ComputeTracesWorkloadListProcess2(TypedDict, total=False):
+    """Process that determines when an application produces frames. A string stands for a table with that `kind` and no other keys."""
+
+    burst: int
+    """Mean number of frames in a burst."""
+
+    kind: Literal["constant", "poisson", "bernoulli", "on_off"]
+    """The kind of process."""
+
+
+class ComputeTracesWorkloadList(TypedDict, total=False):
+    """One flow."""
+
+    app_rate: str
+    """Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start."""
+
+    deadline: str
+    """Time after the start by which the flow should be complete. If left out, there is no deadline."""
+
+    dst: int
+    """The destination."""
+
+    priority: int
+    """Priority of each flow; 0 is served first. (default: `0`)"""
+
+    process: Literal["constant", "poisson", "bernoulli", "on_off"] | ComputeTracesWorkloadListProcess2
+    """Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)"""
+
+    size: str
+    """The size."""
+
+    src: int
+    """The source."""
+
+    start: str
+    """The start. (default: `"0 ns"`)"""
+
+    weight: int
+    """Weight of each flow in the allocation of rates. (default: `1`)"""
+
+
+class ComputeTracesWorkloadPairs2(TypedDict, total=False):
+    """Pairs of sources and destinations. A string stands for a table with that `kind` and no other keys."""
+
+    by: int
+    """"""
+
+    edge: float | str
+    """Probability that the destination is in the source's rack."""
+
+    fraction: float | str
+    """Share of the hosts that take part. (default: `1.0`)"""
+
+    kind: Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"]
+    """The kind of pairs."""
+
+    pod: float | str
+    """Probability that the destination is in the source's pod, but not in its rack."""
+
+    pods: list[int]
+    """The pods between which flows run. If left out, all pods."""
+
+    radix: int
+    """"""
+
+    receiver: int
+    """The receiver. If left out, the receiver is drawn."""
+
+    senders: int
+    """Number of senders."""
+
+    times: int
+    """Number of permutations. (default: `1`)"""
+
+
+class ComputeTracesWorkloadProcess2(TypedDict, total=False):
+    """Process that determines when an application produces frames. A string stands for a table with that `kind` and no other keys."""
+
+    burst: int
+    """Mean number of frames in a burst."""
+
+    kind: Literal["constant", "poisson", "bernoulli", "on_off"]
+    """The kind of process."""
+
+
+class ComputeTracesWorkloadSizes2(TypedDict, total=False):
+    """Sizes of drawn flows. A string stands for a table with that `kind` and no other keys."""
+
+    file: str
+    """A file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative percentage."""
+
+    kind: Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"]
+    """The kind of sizes, or the name of a published distribution."""
+
+    max: str
+    """Largest size."""
+
+    mean: str
+    """"""
+
+    min: str
+    """Smallest size."""
+
+    shape: float
+    """Shape of the Pareto distribution."""
+
+    size: str
+    """Size of each flow."""
+
+    truncate: float | str
+    """Share of the flows that is left out of the distribution. The largest flows are left out."""
+
+    unit: str
+    """Size of a packet, for published distributions that give sizes in packets. (default: the published value)"""
+
+
+ComputeTracesWorkload = TypedDict(
+    "ComputeTracesWorkload",
+    {
+        # Algorithm of the collective operation. (default: the operation's first algorithm)
+        "algorithm": Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "ring", "ring", "bruck", "recursive_doubling", "pairwise", "bruck"],
+        # Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start.
+        "app_rate": str,
+        # Starts of drawn flows.
+        "arrivals": Literal["poisson", "fixed", "all_at_once", "cbr", "bernoulli", "on_off", "bursty"] | ComputeTracesWorkloadArrivals2,
+        # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
+        "class": Literal["S", "W", "A", "B", "C", "D"],
+        # A collective operation of all ranks.
+        "collective": Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"],
+        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
+        "compute": str,
+        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
+        "corners": bool,
+        # Deadlines of drawn flows. If left out, flows have no deadlines.
+        "deadlines": Literal["none", "fixed", "exponential"] | ComputeTracesWorkloadDeadlines2,
+        # Drawn flows start until this time. Long flows and hotspots send until this time.
+        "duration": str,
+        # Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)
+        "eager": str,
+        # A file of flows, relative to the experiment's file.
+        "file": str,
+        # Number of drawn flows. Give `flows`, `duration` or `once`.
+        "flows": int,
+        # Format of the file. If left out, it follows from the file's ending: `.txt` or `.cm`.
+        "format": Literal["hpcc", "htsim"],
+        # A GOAL file, which may be compressed (`.zst`): a program whose ranks send messages.
+        "goal": str,
+        # Sizes of the grid of `halo`: one to three numbers.
+        "grid": list[int],
+        # Many hosts that send to the same host, alone or in addition to the flows of `pairs`.
+        "hotspot": ComputeTracesWorkloadHotspot,
+        # Number of iterations of a skeleton or a collective operation. (default: the program's own)
+        "iterations": int,
+        # A list of single flows.
+        "list": list[ComputeTracesWorkloadList],
+        # One long flow per pair sends at this share of the sender's link rate from time 0 on.
+        "load": float,
+        # Number of statements of a GOAL file that each rank reads ahead. (default: `4096`)
+        "lookahead": int,
+        # If true, each pair has one flow. (default: `false`)
+        "once": bool,
+        # Sources and destinations of drawn flows and of long flows.
+        "pairs": Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"] | ComputeTracesWorkloadPairs2,
+        # The rule that assigns ranks to hosts. (default: `"random"`)
+        "placement": Literal["random", "in_order"],
+        # Priority of each flow; 0 is served first. (default: `0`)
+        "priority": int,
+        # Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)
+        "process": Literal["constant", "poisson", "bernoulli", "on_off"] | ComputeTracesWorkloadProcess2,
+        # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
+        "ranks": int,
+        # The sizes of messages are multiplied by this factor. (default: `1`)
+        "scale": int,
+        # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
+        "scaled": bool,
+        # Bytes of a collective operation.
+        "size": str,
+        # Sizes of drawn flows.
+        "sizes": Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | ComputeTracesWorkloadSizes2 | list[str],
+        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
+        # Weight of each flow in the allocation of rates. (default: `1`)
+        "weight": int,
+        # If true, the grid of `halo` wraps around. (default: `false`)
+        "wraps": bool,
+    },
+    total=False,
+)
+
+
+class ComputeTraces(TypedDict, total=False):
+    """A trace of flows."""
+
+    label: str
+    """Label of the trace."""
+
+    reference_ticks: int
+    """Number of computations of the slow reference algorithms. (default: `ticks`)"""
+
+    workload: ComputeTracesWorkload
+    """The workload that generates the flows."""
+
+
+class Compute(TypedDict, total=False):
+    """A computation whose results a figure shows in place of the results of runs."""
+
+    cases: list[ComputeCases]
+    """The examples."""
+
+    dims: list[int]
+    """"""
+
+    dst: int
+    """The destination of the flow."""
+
+    fabrics: list[ComputeFabrics] | list[ComputeFabrics2] | list[ComputeFabrics3] | list[ComputeFabrics4]
+    """"""
+
+    flows: list[int]
+    """Numbers of flows that each node sends."""
+
+    fractions: list[float | str]
+    """Shares of the nodes that take part in a permutation."""
+
+    generations: int
+    """Number of generations of the genetic search. (default: `60`)"""
+
+    header: str
+    """Size of a controller's message without its rates."""
+
+    headroom: float | str
+    """"""
+
+    instances: int
+    """Number of permutations of each share."""
+
+    interval: str
+    """Time between two messages of the controller."""
+
+    intervals: list[str]
+    """"""
+
+    kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "rate-replay", "forwarding-cost", "selection", "header-limits", "paths", "routes", "link-weights", "messages"]
+    """The kind of computation."""
+
+    large: str
+    """Size of large flows."""
+
+    links: list[ComputeLinks]
+    """The links."""
+
+    mean_gap: str
+    """Mean time between the starts of two flows."""
+
+    nodes: int
+    """Number of nodes whose computations are replayed. (default: `1`)"""
+
+    packet: str
+    """Bytes of an announcement packet. (default: `"1500 B"`)"""
+
+    patterns: list[ComputePatterns]
+    """The traffic patterns."""
+
+    programs: list[ComputePrograms]
+    """The programs."""
+
+    rate: str
+    """Size of one rate in a controller's message."""
+
+    routings: list[str]
+    """The routings."""
+
+    schemes: list[ComputeSchemes] | list[ComputeSchemes2] | list[ComputeSchemes3] | list[ComputeSchemes4]
+    """"""
+
+    seed: int
+    """"""
+
+    shares: list[float | str]
+    """Shares of the bytes that are in small flows."""
+
+    slow: int
+    """Factor by which the slow core is slower than this machine's core. (default: `20`)"""
+
+    small: str
+    """Size of small flows."""
+
+    src: int
+    """The source of the flow."""
+
+    switch: int
+    """The switch whose decisions are timed."""
+
+    ticks: int
+    """Number of rate computations."""
+
+    topology: ComputeTopology
+    """The fabric."""
+
+    traces: list[ComputeTraces]
+    """The traces."""
+
+
+class EngineHosts2(TypedDict, total=False):
+    """The hosts of a live run. A string stands for a table with that `kind` and no other keys: `hosts = "namespaces"`."""
+
+    congestion_control: str
+    """Congestion control of the kernel's TCP, by its name in Linux. If left out, the congestion control that is most like the transport."""
+
+    kind: Literal["scheme", "namespaces"]
+    """The kind of hosts."""
+
+    queue: int
+    """Length of the send queue of a host's interface, in frames (`txqueuelen`). (default: `1000`)"""
+
+    rto_min: str
+    """Least retransmission timeout of the kernel's TCP, in real time. If left out, the kernel's default."""
+
+
+class Engine(TypedDict, total=False):
+    """How the experiment runs."""
+
+    cut_through: bool
+    """If true, a node forwards a packet as soon as its header has arrived. (default: `false`)"""
+
+    dilation: int
+    """Ratio of real time to virtual time in a live run. (default: 1)"""
+
+    discovery: Literal["oracle", "hello"]
+    """How nodes learn of failed links: with `oracle`, every node is told; with `hello`, nodes exchange hello messages. (default: `"oracle"`)"""
+
+    grid: str
+    """The flow engine computes rates only at multiples of this time. If left out, it computes them at every event."""
+
+    header: str
+    """Number of bytes of a packet that must have arrived before a node forwards the packet. If left out, the length of the transport's headers. Only with `cut_through = true`."""
+
+    hello_period: str
+    """Time between two hello messages. Only with `discovery = "hello"`. (default: 1 ms)"""
+
+    hosts: Literal["scheme", "namespaces"] | EngineHosts2
+    """The hosts of a live run: the scheme's own hosts, or Linux network namespaces."""
+
+    kind: Literal["packet", "flow", "lockstep", "live"]
+    """The engine: `packet` simulates every packet, `flow` simulates flows as fluids, `lockstep` moves encoded bytes under a virtual clock, `live` moves bytes in real time. (default: `"packet"`)"""
+
+    polling_threads: int
+    """Number of polling threads of a live run. Each needs its own core. (default: 1)"""
+
+    provider: Literal["tcp", "shm", "verbs"]
+    """Provider of libfabric that carries packets between machines. (default: `tcp`)"""
+
+    seed: int
+    """Seed from which all random streams derive. (default: `1`)"""
+
+    time_limit: str
+    """Simulated time at which the run stops although flows are left. If left out, the run ends with its last flow."""
+
+    watchdog: str
+    """Simulated time between two searches for links that wait for each other in a cycle. Only with `flow_control`."""
+
+
+class Errors(TypedDict, total=False):
+    """Links that lose and corrupt packets."""
+
+    corruption: float | str
+    """Probability that one bit of a packet is flipped on a link. (default: `0.0`)"""
+
+    links: list[list[int]]
+    """Links that lose and corrupt packets, each as a pair of nodes. If left out, all links lose and corrupt packets."""
+
+    loss: float | str
+    """Probability that a link loses a packet. (default: `0.0`)"""
+
+    until: str
+    """Time after which no errors happen. If left out, errors happen until the run ends."""
+
+
+class FailureRandom(TypedDict, total=False):
+    """Links of a Clos network that fail, chosen by the seed."""
+
+    links: int
+    """Number of links that fail."""
+
+    most_a_switch: int
+    """Most links that fail at any one switch. (default: `links`)"""
+
+    pod: int
+    """Pod of the links. If left out, links of all pods can fail."""
+
+    tier: Literal["uplink", "core"]
+    """Tier of the links."""
+
+
+class Failure(TypedDict, total=False):
+    """A failure at a stated time: of the links between two nodes, of a node, or of random links."""
+
+    at: str
+    """Time of the failure."""
+
+    discovery: str
+    """Time that topology discovery takes to tell every node. (default: `"1 ms"`)"""
+
+    link: list[int]
+    """The two nodes between which all links fail, in both directions."""
+
+    node: int
+    """The node whose links all fail."""
+
+    random: FailureRandom
+    """Links of a Clos network that fail, chosen by the seed."""
+
+    repair: str
+    """Time of the repair, since the start of the run. If left out, there is no repair."""
+
+
+class Faults(TypedDict, total=False):
+    """Failures at random times."""
+
+    discovery: str
+    """Time that topology discovery takes to tell every node. (default: `"1 ms"`)"""
+
+    link_failures: str
+    """Mean frequency at which one working link fails. (default: `"0 / s"`)"""
+
+    node_failures: str
+    """Mean frequency at which one working node fails. (default: `"0 / s"`)"""
+
+    repair: str
+    """Mean time of a repair."""
+
+    until: str
+    """Time after which no failures happen."""
+
+
+class Figure(TypedDict, total=False):
+    """Title and settings of a figure."""
+
+    by_name: bool
+    """If true, the figure is reproduced only under its own name, and not with its paper. (default: `false`)"""
+
+    number: str
+    """Number of the figure in its paper."""
+
+    paper: str
+    """The paper to which the figure belongs, if any."""
+
+    seeds: int
+    """Number of runs of each cell. Their seeds are the experiment's seed and the numbers after it. Results are means over these runs. (default: `1`)"""
+
+    title: str
+    """Title of the figure."""
+
+    warm_up: float | str
+    """Share of arrivals, counted from the first, that measures leave out. (default: `0.05`)"""
+
+
+PlotEach = TypedDict(
+    "PlotEach",
+    {
+        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        "against": Any,
+        # Labels of another run. The statistic of that run is subtracted.
+        "beyond": Any,
+        # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
+        "distance_to": Any,
+        # Start of the window of simulated time that is measured. (default: the start of the run)
+        "from": str,
+        # Label of the curve.
+        "label": str,
+        # Lower bound of the share that `stat = "share"` measures.
+        "least": float,
+        # Upper bound of the share that `stat = "share"` measures.
+        "most": float,
+        # The quantity. (default: `"value"`)
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        # Labels of another run. The value of each flow or link is divided by the value in that run.
+        "ratio_to": Any,
+        # Labels of another run. The statistic is divided by the statistic of that run.
+        "relative": Any,
+        # The statistic is divided by the same statistic of the flows or links that this condition selects in the same run.
+        "relative_where": str,
+        # Rates are given as shares of this rate.
+        "share_of": str,
+        # The statistic of flows, links or samples. (default: `"mean"`)
+        "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
+        # End of the window of simulated time that is measured. Required if the quantity is a rate. (default: the end of the run)
+        "to": str,
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor` or `tier = aggregation`.
+        "where": str,
+    },
+    total=False,
+)
+
+
+Plot = TypedDict(
+    "Plot",
+    {
+        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        "against": Any,
+        # Labels of the runs that are plotted.
+        "at": Any,
+        # Labels of another run. The statistic of that run is subtracted.
+        "beyond": Any,
+        # The sweep whose labels are the curves, or the rows of a table. (default: `"scheme"`)
+        "by": str,
+        # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
+        "distance_to": Any,
+        # Sets of flows or links. Each set has its own curve.
+        "each": list[PlotEach],
+        # 
+        "errors": Literal["range", "interval"],
+        # Start of the window of simulated time that is measured. (default: the start of the run)
+        "from": str,
+        # The kind of plot.
+        "kind": Literal["cdf", "along", "bars", "by_size", "cells", "series"],
+        # Lower bound of the share that `stat = "share"` measures.
+        "least": float,
+        # If true, the x axis is logarithmic. (default: true of kind `by_size`, otherwise false)
+        "log_x": bool,
+        # If true, the y axis is logarithmic. (default: `false`)
+        "log_y": bool,
+        # Upper bound of the share that `stat = "share"` measures.
+        "most": float,
+        # The quantity. (default: `"value"`)
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        # Labels of another run. The value of each flow or link is divided by the value in that run.
+        "ratio_to": Any,
+        # Labels of another run. The statistic is divided by the statistic of that run.
+        "relative": Any,
+        # 
+        "relative_to": str,
+        # The statistic is divided by the same statistic of the flows or links that this condition selects in the same run.
+        "relative_where": str,
+        # Rates are given as shares of this rate.
+        "share_of": str,
+        # The statistic of flows, links or samples. (default: `"mean"`)
+        "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
+        # Statistics. Each curve is drawn once for each statistic. Only for the kinds `along`, `bars` and `by_size`.
+        "stats": list[str],
+        # Title of the plot. If left out, the quantity is the title.
+        "title": str,
+        # End of the window of simulated time that is measured. Required if the quantity is a rate. (default: the end of the run)
+        "to": str,
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor` or `tier = aggregation`.
+        "where": str,
+        # 
+        "x": str,
+        # Label of the x axis. If left out, the label depends on the kind of plot.
+        "x_label": str,
+        # Label of the y axis. If left out, the label is the quantity.
+        "y_label": str,
+    },
+    total=False,
+)
+
+
+class Record(TypedDict, total=False):
+    """The records that a run keeps."""
+
+    imbalance: str
+    """Length of the intervals in which the bytes on uplinks are counted, for the imbalance of switches."""
+
+    links: bool
+    """A row for each directed link. (default: `true`)"""
+
+    pcap: str
+    """Links whose packets are captured in `packets.pcapng`: `all`, or a list of node pairs and link numbers such as `3->12, 40`."""
+
+    pcap_snap: str
+    """Bytes that the capture keeps of each frame. Only with `pcap`. (default: `"128 B"`)"""
+
+    queue_lengths: str
+    """Time between two samples of queue lengths."""
+
+    queue_links: str
+    """Links whose queues are sampled: `all`, or a list of node pairs and link numbers such as `3->12, 40`. Only with `queue_lengths`. (default: `"all"`)"""
+
+    queues: bool
+    """A histogram of the queue of each port. (default: `false`)"""
+
+    throughput: str
+    """Length of the intervals in which the bytes that hosts receive are counted, for each flow."""
+
+
+class Scale(TypedDict, total=False):
+    """Values of keys at quick and at full scale."""
+
+    full: Any
+    """Values at full scale."""
+
+    quick: Any
+    """Values at quick scale."""
+
+
+class SchemeCee(TypedDict, total=False):
+    """Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters"""
+
+    mtu: str
+    """bytes of a full frame, headers included (default: "1500 B")"""
+
+    priority: int
+    """priority of the frames of flows that have no priority (0) (default: 3)"""
+
+    rate_limiters: bool
+    """limit the rates of flows by QCN's congestion notices (default: false)"""
+
+
+class SchemeClairvoyant(TypedDict, total=False):
+    """Each flow takes the path of a Clos network whose most loaded link is least loaded when the flow begins"""
+
+    alpha: float | str
+    """fraction that a rate estimator loses in each interval (default: 0.1)"""
+
+    bits: int
+    """number of bits of a load (default: 3)"""
+
+    mode: Literal["paper", "authsim"]
+    """select paths for both directions, or only for the direction of the SYN, as the authors' simulation code does (default: "paper")"""
+
+    pst_capacity: int
+    """number of entries of a path selection table (default: 65536)"""
+
+    pst_clock: Literal["exact", "age_bit"]
+    """entries expire exactly after the timeout (timestamps), or after one to two timeouts (an age bit) (default: "exact")"""
+
+    pst_lookup: Literal["exact", "hw"]
+    """each flow has its own entry, or flows share an entry if the lower bits of their hashes are equal (hw) (default: "exact")"""
+
+    pst_timeout: str
+    """idle time after which an entry expires (default: "100 ms")"""
+
+    t_dre: str
+    """interval at which rate estimators decay (default: "20 us")"""
+
+
+class SchemeConga(TypedDict, total=False):
+    """Each flowlet of a leaf-spine takes the uplink whose path to the destination leaf is least congested"""
+
+    ageing: str
+    """time without an update after which a metric counts as 0 (default: "10 ms")"""
+
+    alpha: float | str
+    """fraction that a rate estimator loses in each interval (default: 0.1)"""
+
+    bits: int
+    """number of bits of a load, Q (default: 3)"""
+
+    ce: Literal["spine", "leaf_only"]
+    """which switches write congestion into packets; in the public simulation code, spines do not (default: "spine")"""
+
+    decision: Literal["max", "remote_only"]
+    """the metric of an uplink: the greater of its own load and the load beyond it, or only the load beyond it (default: "max")"""
+
+    expiry: Literal["age_bit", "exact"]
+    """how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by timestamps, after exactly t_fl (default: "age_bit")"""
+
+    flowlets: int
+    """number of slots of each switch's flowlet table (default: 65536)"""
+
+    t_dre: str
+    """interval at which rate estimators decay (default: "20 us")"""
+
+    t_fl: str
+    """a gap longer than this between two packets begins a new flowlet (default: "100 us")"""
+
+
+class SchemeCongaFlow(TypedDict, total=False):
+    """CONGA with a flowlet gap so long that a flow hardly ever changes its path"""
+
+    ageing: str
+    """time without an update after which a metric counts as 0 (default: "10 ms")"""
+
+    alpha: float | str
+    """fraction that a rate estimator loses in each interval (default: 0.1)"""
+
+    bits: int
+    """number of bits of a load, Q (default: 3)"""
+
+    ce: Literal["spine", "leaf_only"]
+    """which switches write congestion into packets; in the public simulation code, spines do not (default: "spine")"""
+
+    decision: Literal["max", "remote_only"]
+    """the metric of an uplink: the greater of its own load and the load beyond it, or only the load beyond it (default: "max")"""
+
+    expiry: Literal["age_bit", "exact"]
+    """how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by timestamps, after exactly t_fl (default: "age_bit")"""
+
+    flowlets: int
+    """number of slots of each switch's flowlet table (default: 65536)"""
+
+    t_dre: str
+    """interval at which rate estimators decay (default: "20 us")"""
+
+    t_fl: str
+    """a gap longer than this between two packets begins a new flowlet (default: "13 ms")"""
+
+
+class SchemeDModK(TypedDict, total=False):
+    """Each packet goes up and down a tree; the digits of the destination's number choose the ports upwards"""
+
+    divisor: Literal["parents", "children"]
+    """the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels up to l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees (default: "parents")"""
+
+
+class SchemeD3(TypedDict, total=False):
+    """D3: switches grant the rates that deadlines need, first come, first served, and share the rest fairly"""
+
+    alpha: float | str
+    """fraction of a link's spare rate that is added to the assigned rates per round trip (default: 0.1)"""
+
+    beta: float | str
+    """fraction of a link's standing queue that should drain per round trip (default: 1)"""
+
+    clamp: bool
+    """if flows request more than the link's rate, the fair share is 0 instead of negative (default: true)"""
+
+    initial_rto: str
+    """timeout of a SYN; it doubles with each retransmission (default: "1 ms")"""
+
+    memory: Literal["flows", "sums"]
+    """flows: routers remember the rate of each flow; sums: routers trust the previous rate that each request states (default: "flows")"""
+
+    min_rto: str
+    """lower bound of the timeout of packets other than SYNs; the timeout is two round trips (default: "300 us")"""
+
+    mss: str
+    """payload bytes of a full packet (default: "1460 B")"""
+
+    paths: int
+    """with routing = "k-shortest": number of shortest paths from which each flow draws its path (default: 8)"""
+
+    quench: bool
+    """end flows that can no longer meet their deadline (default: true)"""
+
+    rtt: str
+    """round-trip time that links assume, since requests do not carry it (default: "200 us")"""
+
+
+class SchemeDcqcn(TypedDict, total=False):
+    """RDMA writes over RoCEv2, whose rates are controlled by ECN marks"""
+
+    ack_interval: int
+    """number of packets per requested acknowledgement; the last packet of a flow always requests an acknowledgement (default: 16)"""
+
+    ack_priority: int
+    """priority of acknowledgements (default: 6)"""
+
+    alpha_timer: str
+    """time without a notification after which the estimate of congestion is reduced (default: "55 us")"""
+
+    byte_limit: str
+    """number of bytes in a byte cycle of the rate's recovery (default: "10 MB")"""
+
+    cnp_interval: str
+    """shortest time between two congestion notifications of a flow (default: "50 us")"""
+
+    cnp_priority: int
+    """priority of congestion notifications (default: 6)"""
+
+    fr_thr: int
+    """number of cycles of one kind after which fast recovery ends (default: 5)"""
+
+    gain: float | str
+    """weight of the newest notification in the estimate of congestion (default: 0.00390625)"""
+
+    min_rate: str
+    """lowest rate of a rate limiter (default: "100 Mbps")"""
+
+    mtu: str
+    """payload bytes of a full packet (default: "1024 B")"""
+
+    nak_interval: str
+    """shortest time between two negative acknowledgements of a flow for the same packet (default: "500 us")"""
+
+    priority: int
+    """priority of the packets of flows that have no priority (0) (default: 3)"""
+
+    r_ai: str
+    """increase of the target rate per cycle of additive increase (default: "40 Mbps")"""
+
+    r_hai: str
+    """increase of the target rate in hyper increase; cycle number i of hyper increase adds i times this rate (default: "200 Mbps")"""
+
+    recovery: Literal["go-back-n", "none"]
+    """method of recovering lost packets (default: "go-back-n")"""
+
+    retries: int
+    """number of timeouts without progress after which the sender gives up the flow (default: 7)"""
+
+    rto: str
+    """time without progress after which a sender goes back to the first unacknowledged packet (default: "4 ms")"""
+
+    timer: str
+    """duration of a time cycle of the rate's recovery (default: "55 us")"""
+
+
+class SchemeDctcp(TypedDict, total=False):
+    """DCTCP with selective acknowledgements; queues must mark packets"""
+
+    delayed_ack: str
+    """time after which a single segment is acknowledged; every second segment is acknowledged at once; with 0, every segment is acknowledged at once (default: "0 ps")"""
+
+    handshake: bool
+    """open each flow with SYN and SYN-ACK (default: false)"""
+
+    initial_rto: str
+    """retransmission timeout of data before the first round trip has been measured (default: "5 ms")"""
+
+    initial_ssthresh: str
+    """initial slow-start threshold (default: "4294967295 B")"""
+
+    initial_window: int
+    """number of segments that may be sent before the first acknowledgement (default: 10)"""
+
+    limited_transmit: bool
+    """send a new segment at each of the first two duplicate acknowledgements; always on with `sack` (default: true)"""
+
+    min_rto: str
+    """lower bound of the retransmission timeout (default: "1 ms")"""
+
+    mss: str
+    """payload bytes of a full segment (default: "1460 B")"""
+
+    receive_window: str
+    """window that the receiver advertises (default: "67107840 B")"""
+
+    sack: bool
+    """receivers send selective acknowledgements, and loss recovery uses them (default: true)"""
+
+    syn_timeout: str
+    """timeout of a SYN; it doubles with each retransmission (default: "5 ms")"""
+
+    syn_tries: int
+    """number of unanswered SYNs after which the flow is given up (default: 6)"""
+
+
+class SchemeDrill(TypedDict, total=False):
+    """Each packet joins the shortest queue among a few next hops: some drawn at random, some remembered"""
+
+    hold: str
+    """how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once (default: "100 us")"""
+
+    memory: int
+    """number of next hops with the shortest queues that a switch remembers (default: 1)"""
+
+    samples: int
+    """number of next hops drawn at random for each packet (default: 2)"""
+
+
+class SchemeEts(TypedDict, total=False):
+    """Strict traffic classes first, then the other classes by percentages; respects pauses; unbounded"""
+
+    classes: list[int]
+    """traffic class of each priority (default: [0, 1, 2, 3, 4, 5, 6, 7])"""
+
+    shares: list[int]
+    """percentage of each traffic class in the rate that strict classes leave; the sum must be 100; 0 makes a class strict (default: [13, 13, 13, 13, 12, 12, 12, 12])"""
+
+
+class SchemeExpeditus(TypedDict, total=False):
+    """Each flow takes the path of a Clos network that was least congested when the flow began: first the aggregation switch is selected, then the core"""
+
+    alpha: float | str
+    """fraction that a rate estimator loses in each interval (default: 0.1)"""
+
+    bits: int
+    """number of bits of a load (default: 3)"""
+
+    dre_egress: Literal["enqueue", "tx_start"]
+    """when an uplink counts a packet: when the packet is queued, or when the first bit of the packet leaves (default: "enqueue")"""
+
+    mode: Literal["paper", "authsim"]
+    """the paper's protocol, or that of the authors' simulation code: loads travel in SYN and SYN-ACK, and a connection selects its path once (alpha is 0.3 there, and the transport needs a handshake) (default: "paper")"""
+
+    multipliers: Literal["auto", "literal", "prescale", "off"]
+    """how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before rounding (prescale), or as suits the multiplier (default: "auto")"""
+
+    pst_capacity: int
+    """number of entries of a path selection table (default: 65536)"""
+
+    pst_clock: Literal["exact", "age_bit"]
+    """entries expire exactly after the timeout (timestamps), or after one to two timeouts (an age bit) (default: "exact")"""
+
+    pst_lookup: Literal["exact", "hw"]
+    """each flow has its own entry, or flows share an entry if the lower bits of their hashes are equal (hw) (default: "exact")"""
+
+    pst_timeout: str
+    """idle time after which an entry expires (default: "100 ms")"""
+
+    queue_counts: bool
+    """include the queue in the load of an uplink: a queue that takes t_dre to drain is full load (the method of the paper's testbed) (default: false)"""
+
+    reselect_on_syn: bool
+    """let a SYN begin a new selection if it is retransmitted before the first SYN is answered (default: false)"""
+
+    t_dre: str
+    """interval at which rate estimators decay (default: "20 us")"""
+
+    ties: Literal["random", "lowest", "hash"]
+    """how a switch chooses among equally loaded uplinks (default: "random")"""
+
+
+class SchemeHashed(TypedDict, total=False):
+    """Each packet goes up and down a tree; the digits of a hash of the flow choose the ports upwards"""
+
+    key: Literal["pair", "flow", "frame"]
+    """the input of the hash: source and destination; also the flow's number or ports; or also the frame's position in the flow (only converged Ethernet, whose adapters put frames back in order) (default: "pair")"""
+
+
+class SchemeHula(TypedDict, total=False):
+    """Each flowlet takes, at every hop, the port with the least utilised path to the destination's edge switch, measured by probes"""
+
+    ageing: str
+    """time without a probe after which a next hop is no longer used (default: "600 us")"""
+
+    flowlets: int
+    """number of slots of each switch's flowlet table (default: 65536)"""
+
+    probe_period: str
+    """interval between the probes of an edge switch (default: "200 us")"""
+
+    t_fl: str
+    """a gap longer than this between two packets begins a new flowlet (default: "100 us")"""
+
+    tau: str
+    """time constant of the estimate of a link's utilisation; twice the probe period in the paper (default: "400 us")"""
+
+
+class SchemeLetflow(TypedDict, total=False):
+    """Each flowlet takes a shortest path, drawn at random at every hop"""
+
+    choice: Literal["random", "hash"]
+    """how a flowlet's port is chosen: at random, or by a hash of the flow and the time (default: "random")"""
+
+    expiry: Literal["age_bit", "exact"]
+    """how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by timestamps, after exactly t_fl (default: "age_bit")"""
+
+    flowlets: int
+    """number of slots of each switch's flowlet table (default: 65536)"""
+
+    t_fl: str
+    """a gap longer than this between two packets begins a new flowlet (default: "500 us")"""
+
+
+class SchemeOmniscient(TypedDict, total=False):
+    """The best schedule of flows as fluids, by a scheduler that knows all flows; for the flow engine only"""
+
+    paths: int
+    """with routing = "k-shortest": number of shortest paths from which each flow draws its path (default: 8)"""
+
+
+class SchemePdq(TypedDict, total=False):
+    """PDQ: switches let the most critical flows send at full rate and pause the others, to meet deadlines and to finish flows early"""
+
+    aging: float | str
+    """the expected time of a flow that waits is halved this many times per 100 ms; 0 turns aging off (default: 0)"""
+
+    dampening: str
+    """time for which a link accepts no further flow after it has accepted a flow; about 0.8 round trips (default: "100 us")"""
+
+    h_sched: str
+    """bytes of the scheduling header that are added to the 40 bytes of headers; reduce `mss` by this number (default: "0 B")"""
+
+    initial_rto: str
+    """timeout of a SYN; it doubles with each retransmission (default: "1 ms")"""
+
+    initial_rtt: str
+    """round-trip time that links assume until flows have measured their round-trip times (default: "200 us")"""
+
+    k: float | str
+    """Early Start treats a flow as nearly complete within this many round trips of its end (default: 2)"""
+
+    list: int
+    """largest number of flows in a link's list; other flows share the remaining capacity (default: 4096)"""
+
+    min_rto: str
+    """lower bound of the timeout of packets other than SYNs; the timeout is two round trips (default: "300 us")"""
+
+    mss: str
+    """payload bytes of a full packet (default: "1460 B")"""
+
+    paths: int
+    """with routing = "k-shortest": number of shortest paths from which each flow draws its path (default: 8)"""
+
+    profile: Literal["f", "l"]
+    """l: the rules as the paper states them; f: grants count at once and are checked again on the way back, dampening delays only less critical flows, senders report their smallest round-trip time, and hosts send the most critical flow first (default: "f")"""
+
+    ranking: Literal["exact", "random", "sent"]
+    """criterion of criticality: remaining time, random, or bytes sent (default: "exact")"""
+
+    ranking_step: str
+    """with ranking = "sent": number of sent bytes per step of criticality (default: "50 KB")"""
+
+    share: float | str
+    """fraction of each link's rate that PDQ may use (default: 1)"""
+
+    subflows: int
+    """number of subflows of each flow, each on its own path (Multipath PDQ) (default: 1)"""
+
+    syn_grants: bool
+    """the SYN requests a rate; otherwise the first probe does (default: true)"""
+
+    top_line: bool
+    """the most critical flow gets line rate even if the queue is long (default: false)"""
+
+    trim: bool
+    """limit a link's list to twice the number of sending flows (default: false)"""
+
+    variant: Literal["full", "es+et", "es", "basic"]
+    """active optimisations: full is Early Start, Early Termination and Suppressed Probing; es+et is Early Start and Early Termination; es is Early Start only; basic is none (default: "full")"""
+
+    x_sp: float | str
+    """number of round trips between the probes of a paused flow, per position in the link's list (default: 0.2)"""
+
+
+class SchemePfc(TypedDict, total=False):
+    """Priority-based flow control: a port pauses its neighbour before the port's memory is full"""
+
+    buffer: str
+    """memory of a port for each lossless priority, headroom included (default: "100 KB")"""
+
+    drain_rate: str
+    """rate at which a host takes received packets out of its port's memory; with 0, the host takes packets at once (default: "0 bps")"""
+
+    priorities: int
+    """lossless priorities as a bit mask: bit i is priority i (default: 255)"""
+
+    xoff: str
+    """buffered bytes above which the port pauses its neighbour (default: "85 KB")"""
+
+    xon: str
+    """buffered bytes at or below which the port lets its neighbour resume (default: "70 KB")"""
+
+
+class SchemePfq(TypedDict, total=False):
+    """Per-flow queues at every port with hop-by-hop credits: an idealised upper bound that never drops"""
+
+    hop_bits: int
+    """bits per hop in the source route of strict mode (default: 3)"""
+
+    mode: Literal["adaptive", "strict"]
+    """choose a port with credit at each hop (adaptive), or follow a path drawn at the source (strict) (default: "adaptive")"""
+
+    mtu: str
+    """payload bytes of a full packet (default: "1500 B")"""
+
+
+class SchemePresto(TypedDict, total=False):
+    """Hosts cut flows into flowcells of 64 KB and send the flowcells over all end-to-end paths in turn"""
+
+    flowcell: str
+    """number of bytes of a flow that take one path before the next path is used (default: "65536 B")"""
+
+    hold: str
+    """how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once (default: "100 us")"""
+
+
+class SchemeQcn(TypedDict, total=False):
+    """Quantized congestion notification: queues sample frames and report their congestion to the frames' sources"""
+
+    byte_limit: str
+    """number of sent bytes that end a recovery cycle (default: "150 KB")"""
+
+    efr: bool
+    """notices during the first byte cycle after a notice do not change the target rate (default: true)"""
+
+    fr_thr: int
+    """number of cycles of fast recovery (default: 5)"""
+
+    gd: float | str
+    """fraction by which the greatest feedback reduces the rate (default: 0.5)"""
+
+    interval: Literal["linear", "table"]
+    """how feedback shortens the sampling interval (default: "linear")"""
+
+    machine: Literal["v2.2", "dot1q"]
+    """version of QCN that defines the recovery cycles (default: "v2.2")"""
+
+    min_dec: float | str
+    """smallest fraction of the rate that remains after a notice (default: 0.5)"""
+
+    min_rate: str
+    """lowest rate of a rate limiter (default: "100 Kbps")"""
+
+    qeq: str
+    """target queue length of congestion points (default: "20 KB")"""
+
+    r_ai: str
+    """increase of the target rate per cycle of active increase (default: "5 Mbps")"""
+
+    r_hai: str
+    """increase of the target rate in a cycle of hyper-active increase, multiplied by the cycle's number (default: "50 Mbps")"""
+
+    sample: str
+    """number of bytes between samples without congestion (default: "150 KB")"""
+
+    timer: str
+    """time that ends a recovery cycle (default: "15 ms")"""
+
+    trr: bool
+    """divide the target rate by eight if it exceeds ten times the current rate (default: false)"""
+
+    w: int
+    """weight of a queue's growth relative to its length (default: 2)"""
+
+
+class SchemeQueue2(TypedDict, total=False):
+    """Egress queues. The parameters of a queue other than a FIFO have their own table, such as `[scheme.strict]`."""
+
+    kind: Literal["fifo", "strict", "ets"]
+    """The kind of queue."""
+
+    limit: str
+    """Most bytes in a FIFO, the packet in service included. If left out, there is no limit."""
+
+    mark: str
+    """ECN threshold of a FIFO in bytes. An arriving packet is marked if the FIFO, including this packet, holds more. If left out, there are no marks."""
+
+    mark_packets: int
+    """ECN threshold of a FIFO in packets. An arriving packet is marked if the FIFO, including this packet, holds more. If left out, there are no marks."""
+
+    packets: int
+    """Most packets in a FIFO, the packet in service included. If left out, there is no limit."""
+
+
+class SchemeR2c2(TypedDict, total=False):
+    """Rack-scale network stack: flow events are broadcast, every node computes all rates, packets are source-routed"""
+
+    digest_period: str
+    """interval at which nodes compare their flow tables; 0 turns comparisons off (default: "10 ms")"""
+
+    doubt: Literal["after_faults", "always"]
+    """when nodes compare their flow tables: after failures and detected drops, or always (for lossy links) (default: "after_faults")"""
+
+    headroom: float | str
+    """fraction of each link's rate that is not allocated (default: 0.05)"""
+
+    hop_bits: int
+    """bits per hop in the source route (default: 3)"""
+
+    mtu: str
+    """payload bytes of a full packet (default: "1500 B")"""
+
+    nic_packets: int
+    """number of packets that a flow without a rate limit may have in the queue of its first hop (default: 2)"""
+
+    only_lasting: bool
+    """rate computations include only flows that have been known for a whole interval (default: false)"""
+
+    policy: Literal["weights", "deadline", "tenant"]
+    """criterion for a flow's share: its weight, its deadline, or its tenant (default: "weights")"""
+
+    reliable: bool
+    """receivers acknowledge packets, and senders retransmit lost packets (default: false)"""
+
+    resends: int
+    """number of recent broadcasts that a node sends again to a neighbour that has received a damaged packet (default: 8)"""
+
+    rho: str
+    """interval between rate computations; 0 recomputes at every event (default: "500 us")"""
+
+    select: Literal["off", "one", "random", "token"]
+    """host that selects routing protocols for long flows: none, the host with the lowest number, each host at random times, or the holder of a token (default: "off")"""
+
+    select_among: Literal["rps_vlb", "rps_vlb_wlb"]
+    """routing protocols that may be selected (default: "rps_vlb")"""
+
+    select_evaluations: int
+    """largest number of assignments of protocols to flows that one selection evaluates (default: 5000)"""
+
+    select_period: str
+    """interval between two selections of routing protocols (default: "1 s")"""
+
+    start: Literal["local", "line", "residual"]
+    """rate limit of a new flow until a rate computation includes the flow (default: "local")"""
+
+    synchronous: bool
+    """all nodes compute rates at the same times; otherwise each node has a random phase (default: false)"""
+
+    tenants: int
+    """number of tenants; node n belongs to tenant n modulo this number (default: 2)"""
+
+    trees: int
+    """number of broadcast trees per source (default: 6)"""
+
+    utility: Literal["aggregate", "minimum", "tenant"]
+    """utility that the selection of routing protocols maximises (default: "aggregate")"""
+
+    window: int
+    """receive window of reliable flows: number of packets, counted from the first missing packet (default: 65535)"""
+
+
+class SchemeR2c2Central(TypedDict, total=False):
+    """R2C2 with a central controller: one node computes all rates and sends them to the other nodes, without broadcasts"""
+
+    controller: int
+    """number of the host at which the controller runs; the host also sends and receives flows (default: 0)"""
+
+    headroom: float | str
+    """fraction of each link's rate that is not allocated (default: 0.05)"""
+
+    hop_bits: int
+    """bits per hop in the source route (default: 3)"""
+
+    mtu: str
+    """payload bytes of a full packet (default: "1500 B")"""
+
+    nic_packets: int
+    """number of packets that a flow without a rate limit may have in the queue of its first hop (default: 2)"""
+
+    only_lasting: bool
+    """rate computations include only flows that have been known for a whole interval (default: false)"""
+
+    push: Literal["event", "tick"]
+    """when the controller sends rates: at every event, or at ticks (default: "event")"""
+
+    rho: str
+    """interval between ticks; a tick ends a period of demand estimation (default: "500 us")"""
+
+    synchronous: bool
+    """all nodes compute rates at the same times; otherwise each node has a random phase (default: false)"""
+
+
+class SchemeRandomUp(TypedDict, total=False):
+    """Each packet goes up and down a tree; the ports upwards are drawn at random for each packet"""
+
+    at: Literal["hop", "source"]
+    """which node draws the ports: each switch on the way up, or the sending host, if packets have room for a path (default: "hop")"""
+
+    hold: str
+    """how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once (default: "100 us")"""
+
+
+class SchemeRcp(TypedDict, total=False):
+    """RCP with exact counts of flows, the variant in PDQ's comparison: switches assign rates that are close to max-min fair"""
+
+    alpha: float | str
+    """fraction of a link's spare rate that is added to the assigned rates per round trip (default: 0.1)"""
+
+    beta: float | str
+    """fraction of a link's standing queue that should drain per round trip (default: 1)"""
+
+    initial_rto: str
+    """timeout of a SYN; it doubles with each retransmission (default: "1 ms")"""
+
+    initial_rtt: str
+    """round-trip time that links assume until flows have measured their round-trip times (default: "200 us")"""
+
+    min_rto: str
+    """lower bound of the timeout of packets other than SYNs; the timeout is two round trips (default: "300 us")"""
+
+    mss: str
+    """payload bytes of a full packet (default: "1460 B")"""
+
+    paths: int
+    """with routing = "k-shortest": number of shortest paths from which each flow draws its path (default: 8)"""
+
+    restamp: bool
+    """switches also lower the rates in acknowledgements (default: true)"""
+
+
+class SchemeRed(TypedDict, total=False):
+    """ECN marks with a probability that rises with the queue length: the congestion points of DCQCN"""
+
+    k_max: str
+    """queue length beyond which every packet is marked (default: "200 KB")"""
+
+    k_min: str
+    """queue length up to which no packet is marked (default: "5 KB")"""
+
+    p_max: float | str
+    """probability of an ECN mark at `k_max` (default: 0.01)"""
+
+
+class SchemeSModK(TypedDict, total=False):
+    """Each packet goes up and down a tree; the digits of the source's number choose the ports upwards"""
+
+    divisor: Literal["parents", "children"]
+    """the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels up to l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees (default: "parents")"""
+
+
+class SchemeSpray(TypedDict, total=False):
+    """Each packet takes one of the shortest paths, drawn at random or in turn"""
+
+    choice: Literal["random", "round_robin"]
+    """how the next hop is chosen: at random or in turn (default: "random")"""
+
+    hold: str
+    """how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once (default: "100 us")"""
+
+
+class SchemeSwitchAr(TypedDict, total=False):
+    """Packets to a destination take the up port on which the fewest congestion notices have arrived"""
+
+    absorb: bool
+    """drop a notice if another port for the frame is not congested (default: false)"""
+
+    hold: str
+    """how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once (default: "100 us")"""
+
+    keep_used: bool
+    """drop a notice that made frames change their port, so that hosts see only notices that steered nothing (default: false)"""
+
+    local: Literal["lock", "alike", "ignore"]
+    """how notices of the switch's own queues are treated: they exclude notices of other switches, count like notices of other switches, or are ignored (default: "lock")"""
+
+    moved: float | str
+    """share of a port's frames to a destination that a notice moves to another port; 1 moves all of them (default: 1)"""
+
+    timer: str
+    """time without notices after which a port's congestion level is reset (default: "250 ms")"""
+
+    update: Literal["accumulate", "count-times-feedback", "count", "last", "ewma", "max"]
+    """how a notice changes a port's congestion level; with `last`, `ewma` and `max`, traffic stays on a congested path (default: "accumulate")"""
+
+
+class SchemeTcpCubic(TypedDict, total=False):
+    """TCP CUBIC with selective acknowledgements"""
+
+    delayed_ack: str
+    """time after which a single segment is acknowledged; every second segment is acknowledged at once; with 0, every segment is acknowledged at once (default: "0 ps")"""
+
+    handshake: bool
+    """open each flow with SYN and SYN-ACK (default: false)"""
+
+    initial_rto: str
+    """retransmission timeout of data before the first round trip has been measured (default: "5 ms")"""
+
+    initial_ssthresh: str
+    """initial slow-start threshold (default: "4294967295 B")"""
+
+    initial_window: int
+    """number of segments that may be sent before the first acknowledgement (default: 10)"""
+
+    limited_transmit: bool
+    """send a new segment at each of the first two duplicate acknowledgements; always on with `sack` (default: true)"""
+
+    min_rto: str
+    """lower bound of the retransmission timeout (default: "1 ms")"""
+
+    mss: str
+    """payload bytes of a full segment (default: "1460 B")"""
+
+    receive_window: str
+    """window that the receiver advertises (default: "67107840 B")"""
+
+    sack: bool
+    """receivers send selective acknowledgements, and loss recovery uses them (default: true)"""
+
+    syn_timeout: str
+    """timeout of a SYN; it doubles with each retransmission (default: "5 ms")"""
+
+    syn_tries: int
+    """number of unanswered SYNs after which the flow is given up (default: 6)"""
+
+
+class SchemeTcpNewreno(TypedDict, total=False):
+    """TCP NewReno with selective acknowledgements"""
+
+    delayed_ack: str
+    """time after which a single segment is acknowledged; every second segment is acknowledged at once; with 0, every segment is acknowledged at once (default: "0 ps")"""
+
+    handshake: bool
+    """open each flow with SYN and SYN-ACK (default: false)"""
+
+    initial_rto: str
+    """retransmission timeout of data before the first round trip has been measured (default: "5 ms")"""
+
+    initial_ssthresh: str
+    """initial slow-start threshold (default: "4294967295 B")"""
+
+    initial_window: int
+    """number of segments that may be sent before the first acknowledgement (default: 10)"""
+
+    limited_transmit: bool
+    """send a new segment at each of the first two duplicate acknowledgements; always on with `sack` (default: true)"""
+
+    min_rto: str
+    """lower bound of the retransmission timeout (default: "1 ms")"""
+
+    mss: str
+    """payload bytes of a full segment (default: "1460 B")"""
+
+    receive_window: str
+    """window that the receiver advertises (default: "67107840 B")"""
+
+    sack: bool
+    """receivers send selective acknowledgements, and loss recovery uses them (default: true)"""
+
+    syn_timeout: str
+    """timeout of a SYN; it doubles with each retransmission (default: "5 ms")"""
+
+    syn_tries: int
+    """number of unanswered SYNs after which the flow is given up (default: 6)"""
+
+
+class SchemeTcpReno(TypedDict, total=False):
+    """TCP Reno with a small retransmission timeout against incast, the baseline of PDQ"""
+
+    delayed_ack: str
+    """time after which a single segment is acknowledged; every second segment is acknowledged at once; with 0, every segment is acknowledged at once (default: "0 ps")"""
+
+    handshake: bool
+    """open each flow with SYN and SYN-ACK (default: true)"""
+
+    initial_rto: str
+    """retransmission timeout of data before the first round trip has been measured (default: "5 ms")"""
+
+    initial_ssthresh: str
+    """initial slow-start threshold (default: "4294967295 B")"""
+
+    initial_window: int
+    """number of segments that may be sent before the first acknowledgement (default: 2)"""
+
+    limited_transmit: bool
+    """send a new segment at each of the first two duplicate acknowledgements; always on with `sack` (default: false)"""
+
+    min_rto: str
+    """lower bound of the retransmission timeout (default: "200 us")"""
+
+    mss: str
+    """payload bytes of a full segment (default: "1460 B")"""
+
+    receive_window: str
+    """window that the receiver advertises (default: "67107840 B")"""
+
+    sack: bool
+    """receivers send selective acknowledgements, and loss recovery uses them (default: false)"""
+
+    syn_timeout: str
+    """timeout of a SYN; it doubles with each retransmission (default: "5 ms")"""
+
+    syn_tries: int
+    """number of unanswered SYNs after which the flow is given up (default: 6)"""
+
+
+class SchemeUdp(TypedDict, total=False):
+    """UDP: each flow is sent once at a constant rate, and never finishes if a packet is lost"""
+
+    payload: str
+    """payload bytes of a full packet (default: "1456 B")"""
+
+    rate: str
+    """payload rate of flows whose application sets no rate; 0 sends as fast as the host's ports allow (default: "0 bps")"""
+
+
+class SchemeWcmp(TypedDict, total=False):
+    """Each flow takes one shortest path, chosen by hash in proportion to the capacity behind each next hop"""
+
+    table: int
+    """greatest number of table entries for one destination; each next hop has entries in proportion to its weight (default: 16)"""
+
+
+Scheme = TypedDict(
+    "Scheme",
+    {
+        # Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters
+        "cee": SchemeCee,
+        # Each flow takes the path of a Clos network whose most loaded link is least loaded when the flow begins
+        "clairvoyant": SchemeClairvoyant,
+        # Each flowlet of a leaf-spine takes the uplink whose path to the destination leaf is least congested
+        "conga": SchemeConga,
+        # CONGA with a flowlet gap so long that a flow hardly ever changes its path
+        "conga-flow": SchemeCongaFlow,
+        # The kind of congestion points at the ports of switches. (default: `"none"`)
+        "congestion_points": Literal["none", "qcn", "red"],
+        # Each packet goes up and down a tree; the digits of the destination's number choose the ports upwards
+        "d-mod-k": SchemeDModK,
+        # D3: switches grant the rates that deadlines need, first come, first served, and share the rest fairly
+        "d3": SchemeD3,
+        # RDMA writes over RoCEv2, whose rates are controlled by ECN marks
+        "dcqcn": SchemeDcqcn,
+        # DCTCP with selective acknowledgements; queues must mark packets
+        "dctcp": SchemeDctcp,
+        # Each packet joins the shortest queue among a few next hops: some drawn at random, some remembered
+        "drill": SchemeDrill,
+        # Strict traffic classes first, then the other classes by percentages; respects pauses; unbounded
+        "ets": SchemeEts,
+        # Each flow takes the path of a Clos network that was least congested when the flow began: first the aggregation switch is selected, then the core
+        "expeditus": SchemeExpeditus,
+        # Flow control of links. (default: `"none"`)
+        "flow_control": Literal["none", "pfc"],
+        # Each packet goes up and down a tree; the digits of a hash of the flow choose the ports upwards
+        "hashed": SchemeHashed,
+        # Each flowlet takes, at every hop, the port with the least utilised path to the destination's edge switch, measured by probes
+        "hula": SchemeHula,
+        # Each flowlet takes a shortest path, drawn at random at every hop
+        "letflow": SchemeLetflow,
+        # The best schedule of flows as fluids, by a scheduler that knows all flows; for the flow engine only
+        "omniscient": SchemeOmniscient,
+        # PDQ: switches let the most critical flows send at full rate and pause the others, to meet deadlines and to finish flows early
+        "pdq": SchemePdq,
+        # Priority-based flow control: a port pauses its neighbour before the port's memory is full
+        "pfc": SchemePfc,
+        # Per-flow queues at every port with hop-by-hop credits: an idealised upper bound that never drops
+        "pfq": SchemePfq,
+        # Hosts cut flows into flowcells of 64 KB and send the flowcells over all end-to-end paths in turn
+        "presto": SchemePresto,
+        # A published set of values for parameters that the experiment leaves out. (default: `"none"`)
+        "profile": Literal["none", "dcqcn-40g", "dcqcn-100g", "dcqcn-400g"],
+        # Quantized congestion notification: queues sample frames and report their congestion to the frames' sources
+        "qcn": SchemeQcn,
+        # The egress queues of switches. If left out, ports have unbounded FIFOs, or `strict` queues with `flow_control`.
+        "queue": Literal["fifo", "strict", "ets"] | SchemeQueue2,
+        # Rack-scale network stack: flow events are broadcast, every node computes all rates, packets are source-routed
+        "r2c2": SchemeR2c2,
+        # R2C2 with a central controller: one node computes all rates and sends them to the other nodes, without broadcasts
+        "r2c2-central": SchemeR2c2Central,
+        # Each packet goes up and down a tree; the ports upwards are drawn at random for each packet
+        "random-up": SchemeRandomUp,
+        # RCP with exact counts of flows, the variant in PDQ's comparison: switches assign rates that are close to max-min fair
+        "rcp": SchemeRcp,
+        # ECN marks with a probability that rises with the queue length: the congestion points of DCQCN
+        "red": SchemeRed,
+        # The routing. If left out, the transport's default routing. (default: the transport's own)
+        "routing": Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "k-shortest", "bcube", "ecmp", "wcmp", "letflow", "conga", "conga-flow", "expeditus", "clairvoyant", "drill", "presto", "spray", "hula", "d-mod-k", "s-mod-k", "random-up", "hashed", "switch-ar"],
+        # Each packet goes up and down a tree; the digits of the source's number choose the ports upwards
+        "s-mod-k": SchemeSModK,
+        # Each packet takes one of the shortest paths, drawn at random or in turn
+        "spray": SchemeSpray,
+        # Packets to a destination take the up port on which the fewest congestion notices have arrived
+        "switch-ar": SchemeSwitchAr,
+        # TCP CUBIC with selective acknowledgements
+        "tcp-cubic": SchemeTcpCubic,
+        # TCP NewReno with selective acknowledgements
+        "tcp-newreno": SchemeTcpNewreno,
+        # TCP Reno with a small retransmission timeout against incast, the baseline of PDQ
+        "tcp-reno": SchemeTcpReno,
+        # The transport.
+        "transport": Literal["r2c2", "r2c2-central", "pfq", "tcp-reno", "tcp-newreno", "tcp-cubic", "dctcp", "d3", "rcp", "udp", "cee", "dcqcn", "pdq", "omniscient"],
+        # UDP: each flow is sent once at a constant rate, and never finishes if a packet is lost
+        "udp": SchemeUdp,
+        # Each flow takes one shortest path, chosen by hash in proportion to the capacity behind each next hop
+        "wcmp": SchemeWcmp,
+    },
+    total=False,
+)
+
+
+Search = TypedDict(
+    "Search",
+    {
+        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        "against": Any,
+        # A value holds if the mean of the measure over seeds is at least this number.
+        "at_least": float,
+        # Labels of another run. The statistic of that run is subtracted.
+        "beyond": Any,
+        # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
+        "distance_to": Any,
+        # Start of the window of simulated time that is measured. (default: the start of the run)
+        "from": str,
+        # The dotted key that is searched.
+        "key": str,
+        # Lower bound of the share that `stat = "share"` measures.
+        "least": float,
+        # Upper bound of the share that `stat = "share"` measures.
+        "most": float,
+        # The quantity. (default: `"value"`)
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        # The first and the last value. The first value is assumed to hold and is never tried.
+        "range": list[float],
+        # Labels of another run. The value of each flow or link is divided by the value in that run.
+        "ratio_to": Any,
+        # Labels of another run. The statistic is divided by the statistic of that run.
+        "relative": Any,
+        # The statistic is divided by the same statistic of the flows or links that this condition selects in the same run.
+        "relative_where": str,
+        # Number of runs at each value. (default: `1`)
+        "seeds": int,
+        # Rates are given as shares of this rate.
+        "share_of": str,
+        # The statistic of flows, links or samples. (default: `"mean"`)
+        "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
+        # Distance between two neighbouring values. Required unless the range has whole numbers. (default: 1 for whole numbers)
+        "step": float,
+        # End of the window of simulated time that is measured. Required if the quantity is a rate. (default: the end of the run)
+        "to": str,
+        # Unit that follows the number in the experiment.
+        "unit": str,
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor` or `tier = aggregation`.
+        "where": str,
+    },
+    total=False,
+)
+
+
+class Sweep(TypedDict, total=False):
+    """One dimension of a grid of experiments. The last sweep of the file varies fastest."""
+
+    key: str
+    """The dotted key that takes the values. If left out, each value has a `label` and keys to `set`."""
+
+    name: str
+    """Name of the sweep. Plots and claims refer to the sweep by this name."""
+
+    values: list[Any]
+    """The values of `key`, or tables with `label` and `set`."""
+
+
+class TopologySlowRandom(TypedDict, total=False):
+    """Links of a tree that the seed chooses."""
+
+    level: int
+    """Level of the switches. The switches of hosts have level 1."""
+
+    links: int
+    """Number of links."""
+
+
+TopologySlow = TypedDict(
+    "TopologySlow",
+    {
+        # If true, the links in the opposite direction are slowed in the same way. (default: `false`)
+        "both": bool,
+        # The node from which the links lead.
+        "from": int,
+        # Links of a tree that the seed chooses.
+        "random": TopologySlowRandom,
+        # Rate of the links.
+        "rate": str,
+        # Rate of the links as a share of their unreduced rate, in place of `rate`.
+        "share": float | str,
+        # The node to which the links lead.
+        "to": int,
+    },
+    total=False,
+)
+
+
+class Topology(TypedDict, total=False):
+    """The fabric."""
+
+    aggregations_per_pod: int
+    """Number of aggregation switches of each pod."""
+
+    bottleneck_rate: str
+    """Rate of the link between the two switches. (default: `link_rate`)"""
+
+    children: list[int]
+    """Number of children of a switch: one number for each level of switches, the lowest level first."""
+
+    core_rate: str
+    """"""
+
+    cores_per_plane: int
+    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
+
+    dimensions: int
+    """Number of dimensions: the fabric has 2^n nodes."""
+
+    dims: list[int]
+    """"""
+
+    edges_per_pod: int
+    """Number of edge switches of each pod."""
+
+    file: str
+    """The file of the graph, relative to the experiment's file."""
+
+    format: Literal["graphml", "node_link", "hpcc"]
+    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
+
+    framing: Literal["none", "ethernet"]
+    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
+
+    hosts: int
+    """Number of hosts of the switch."""
+
+    hosts_per_edge: int
+    """Number of hosts of each edge switch."""
+
+    hosts_per_leaf: int
+    """Number of hosts of each leaf."""
+
+    k: int
+    """"""
+
+    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
+    """The kind of fabric."""
+
+    leaves: int
+    """Number of leaves."""
+
+    left: int
+    """Number of hosts of the first switch."""
+
+    link_delay: str
+    """Propagation delay of each link. Required for every kind except `file`."""
+
+    link_rate: str
+    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`."""
+
+    n: int
+    """"""
+
+    network_ports: int
+    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
+
+    parents: list[int]
+    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
+
+    pods: int
+    """Number of pods."""
+
+    ports: int
+    """Number of ports of each switch."""
+
+    right: int
+    """Number of hosts of the second switch."""
+
+    slow: list[TopologySlow]
+    """Links with a reduced rate."""
+
+    spines: int
+    """Number of spines. Each leaf has a link to each spine."""
+
+    switches: int
+    """Number of switches."""
+
+    uplink_rate: str
+    """"""
+
+
+class WorkloadArrivals2(TypedDict, total=False):
+    """Starts of drawn flows. A string stands for a table with that `kind` and no other keys."""
+
+    burst: int
+    """"""
+
+    exact: bool
+    """If true, the gaps between starts are scaled so that the drawn flows offer exactly the load. (default: `false`)"""
+
+    frame: str
+    """"""
+
+    gap: str
+    """Time between the starts of two flows."""
+
+    jitter: str
+    """Each flow starts at a random time between 0 and this time. (default: `"0 ns"`)"""
+
+    kind: Literal["poisson", "fixed", "all_at_once", "cbr", "bernoulli", "on_off", "bursty"]
+    """The kind of arrivals."""
+
+    load: float
+    """"""
+
+    mean_gap: str
+    """Mean time between the starts of two flows, over the whole fabric."""
+
+    mean_size: str
+    """Mean flow size that converts the load into a mean time between starts. (default: the mean of `sizes`)"""
+
+    rate: str
+    """Mean number of flows that start per unit of time, in place of `mean_gap`."""
+
+
+class WorkloadDeadlines2(TypedDict, total=False):
+    """Deadlines of drawn flows. A string stands for a table with that `kind` and no other keys."""
+
+    below: str
+    """"""
+
+    deadline: str
+    """Time after the start of each flow by which the flow should be complete."""
+
+    kind: Literal["none", "fixed", "exponential"]
+    """The kind of deadlines."""
+
+    mean: str
+    """Mean time after the start of a flow by which the flow should be complete."""
+
+    min: str
+    """Shortest deadline: shorter drawn deadlines are raised to it. (default: `"0 ns"`)"""
+
+
+class WorkloadHotspotVictims(TypedDict, total=False):
+    """A flow that shares links with a hotspot."""
+
+    dst: int
+    """Destination of the victim flow."""
+
+    load: float
+    """Rate of the victim flow, as a share of the rate of its sender's link."""
+
+    src: int
+    """Source of the victim flow."""
+
+
+class WorkloadHotspot(TypedDict, total=False):
+    """Many hosts that send to the same host, alone or in addition to the flows of `pairs`."""
+
+    degree: int | float | str
+    """Number or share of hosts that send, in place of `sources`. (default: depends on `type`)"""
+
+    destination: int
+    """The host to which the sources send. (default: depends on `type`)"""
+
+    duration: str
+    """Time for which the sources send. (default: depends on `type`)"""
+
+    severity: float
+    """Sum of the sources' rates, divided by the rate of the destination's link. (default: depends on `type`)"""
+
+    sources: list[int]
+    """The hosts that send."""
+
+    start: str
+    """Time at which the sources begin. (default: depends on `type`)"""
+
+    type: Literal["input", "output"]
+    """The type of hotspot: `input` if hosts send more than the destination's link can carry, or `output` if links of the topology are slow. The type sets the defaults of the other keys. (default: `"input"`)"""
+
+    victims: list[WorkloadHotspotVictims]
+    """Flows that share links with the hotspot. (default: depends on `type`)"""
+
+
+class WorkloadListProcess2(TypedDict, total=False):
+    """Process that determines when an application produces frames. A string stands for a table with that `kind` and no other keys."""
+
+    burst: int
+    """Mean number of frames in a burst."""
+
+    kind: Literal["constant", "poisson", "bernoulli", "on_off"]
+    """The kind of process."""
+
+
+class WorkloadList(TypedDict, total=False):
+    """One flow."""
+
+    app_rate: str
+    """Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start."""
+
+    deadline: str
+    """Time after the start by which the flow should be complete. If left out, there is no deadline."""
+
+    dst: int
+    """The destination."""
+
+    priority: int
+    """Priority of each flow; 0 is served first. (default: `0`)"""
+
+    process: Literal["constant", "poisson", "bernoulli", "on_off"] | WorkloadListProcess2
+    """Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)"""
+
+    size: str
+    """The size."""
+
+    src: int
+    """The source."""
+
+    start: str
+    """The start. (default: `"0 ns"`)"""
+
+    weight: int
+    """Weight of each flow in the allocation of rates. (default: `1`)"""
+
+
+class WorkloadPairs2(TypedDict, total=False):
+    """Pairs of sources and destinations. A string stands for a table with that `kind` and no other keys."""
+
+    by: int
+    """"""
+
+    edge: float | str
+    """Probability that the destination is in the source's rack."""
+
+    fraction: float | str
+    """Share of the hosts that take part. (default: `1.0`)"""
+
+    kind: Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"]
+    """The kind of pairs."""
+
+    pod: float | str
+    """Probability that the destination is in the source's pod, but not in its rack."""
+
+    pods: list[int]
+    """The pods between which flows run. If left out, all pods."""
+
+    radix: int
+    """"""
+
+    receiver: int
+    """The receiver. If left out, the receiver is drawn."""
+
+    senders: int
+    """Number of senders."""
+
+    times: int
+    """Number of permutations. (default: `1`)"""
+
+
+class WorkloadProcess2(TypedDict, total=False):
+    """Process that determines when an application produces frames. A string stands for a table with that `kind` and no other keys."""
+
+    burst: int
+    """Mean number of frames in a burst."""
+
+    kind: Literal["constant", "poisson", "bernoulli", "on_off"]
+    """The kind of process."""
+
+
+class WorkloadSizes2(TypedDict, total=False):
+    """Sizes of drawn flows. A string stands for a table with that `kind` and no other keys."""
+
+    file: str
+    """A file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative percentage."""
+
+    kind: Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"]
+    """The kind of sizes, or the name of a published distribution."""
+
+    max: str
+    """Largest size."""
+
+    mean: str
+    """"""
+
+    min: str
+    """Smallest size."""
+
+    shape: float
+    """Shape of the Pareto distribution."""
+
+    size: str
+    """Size of each flow."""
+
+    truncate: float | str
+    """Share of the flows that is left out of the distribution. The largest flows are left out."""
+
+    unit: str
+    """Size of a packet, for published distributions that give sizes in packets. (default: the published value)"""
+
+
+Workload = TypedDict(
+    "Workload",
+    {
+        # Algorithm of the collective operation. (default: the operation's first algorithm)
+        "algorithm": Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "ring", "ring", "bruck", "recursive_doubling", "pairwise", "bruck"],
+        # Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start.
+        "app_rate": str,
+        # Starts of drawn flows.
+        "arrivals": Literal["poisson", "fixed", "all_at_once", "cbr", "bernoulli", "on_off", "bursty"] | WorkloadArrivals2,
+        # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
+        "class": Literal["S", "W", "A", "B", "C", "D"],
+        # A collective operation of all ranks.
+        "collective": Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"],
+        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
+        "compute": str,
+        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
+        "corners": bool,
+        # Deadlines of drawn flows. If left out, flows have no deadlines.
+        "deadlines": Literal["none", "fixed", "exponential"] | WorkloadDeadlines2,
+        # Drawn flows start until this time. Long flows and hotspots send until this time.
+        "duration": str,
+        # Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)
+        "eager": str,
+        # A file of flows, relative to the experiment's file.
+        "file": str,
+        # Number of drawn flows. Give `flows`, `duration` or `once`.
+        "flows": int,
+        # Format of the file. If left out, it follows from the file's ending: `.txt` or `.cm`.
+        "format": Literal["hpcc", "htsim"],
+        # A GOAL file, which may be compressed (`.zst`): a program whose ranks send messages.
+        "goal": str,
+        # Sizes of the grid of `halo`: one to three numbers.
+        "grid": list[int],
+        # Many hosts that send to the same host, alone or in addition to the flows of `pairs`.
+        "hotspot": WorkloadHotspot,
+        # Number of iterations of a skeleton or a collective operation. (default: the program's own)
+        "iterations": int,
+        # A list of single flows.
+        "list": list[WorkloadList],
+        # One long flow per pair sends at this share of the sender's link rate from time 0 on.
+        "load": float,
+        # Number of statements of a GOAL file that each rank reads ahead. (default: `4096`)
+        "lookahead": int,
+        # If true, each pair has one flow. (default: `false`)
+        "once": bool,
+        # Sources and destinations of drawn flows and of long flows.
+        "pairs": Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"] | WorkloadPairs2,
+        # The rule that assigns ranks to hosts. (default: `"random"`)
+        "placement": Literal["random", "in_order"],
+        # Priority of each flow; 0 is served first. (default: `0`)
+        "priority": int,
+        # Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)
+        "process": Literal["constant", "poisson", "bernoulli", "on_off"] | WorkloadProcess2,
+        # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
+        "ranks": int,
+        # The sizes of messages are multiplied by this factor. (default: `1`)
+        "scale": int,
+        # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
+        "scaled": bool,
+        # Bytes of a collective operation.
+        "size": str,
+        # Sizes of drawn flows.
+        "sizes": Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | WorkloadSizes2 | list[str],
+        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
+        # Weight of each flow in the allocation of rates. (default: `1`)
+        "weight": int,
+        # If true, the grid of `halo` wraps around. (default: `false`)
+        "wraps": bool,
+    },
+    total=False,
+)
+
+
+class Root(TypedDict, total=False):
+    """The tables of an experiment's file. A figure's file has further tables: `[figure]`, `[[plot]]`, `[[claim]]`, `[scale]`, `[search]` and `[compute]`."""
+
+    agree: Agree
+    """Largest allowed distances between the results of the packet engine and the flow engine (`raddle agree`)."""
+
+    claim: list[Claim]
+    """The claims of a figure."""
+
+    compute: Compute
+    """A computation whose results a figure shows in place of the results of runs."""
+
+    engine: Engine
+    """How the experiment runs."""
+
+    errors: Errors
+    """Links that lose and corrupt packets."""
+
+    failure: list[Failure]
+    """Failures at stated times."""
+
+    faults: Faults
+    """Failures at random times."""
+
+    figure: Figure
+    """Title and settings of a figure."""
+
+    plot: list[Plot]
+    """The plots of a figure."""
+
+    record: Record
+    """The records that a run keeps."""
+
+    scale: Scale
+    """Values of keys at quick and at full scale."""
+
+    scheme: Scheme
+    """The transport, the routing and the other parts that carry the flows."""
+
+    search: Search
+    """A search for the greatest value of a key at which a measure of the flows is still large enough."""
+
+    sweep: list[Sweep]
+    """The dimensions of a grid of experiments."""
+
+    topology: Topology
+    """The fabric."""
+
+    workload: Workload
+    """The flows."""

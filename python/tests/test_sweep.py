@@ -1,0 +1,43 @@
+"""Sweeps: their table, shards, resumption and Ctrl-C."""
+
+from pathlib import Path
+
+import polars
+import pytest
+from conftest import long, small
+
+import raddle
+
+SWEEP = [{"name": "routing", "key": "scheme.routing", "values": ["ecmp", "drill"]}]
+
+
+def test_a_sweep_has_a_run_for_each_cell_and_a_table(tmp_path: Path) -> None:
+    sweep = small(sweep=SWEEP).sweep(tmp_path / "out", seeds=2)
+    assert list(sweep.runs) == small(sweep=SWEEP).cells(seeds=2)
+    table = polars.DataFrame(sweep.table)
+    assert table["routing"].to_list() == ["ecmp", "ecmp", "drill", "drill"]
+    assert table["seed"].to_list() == [1.0, 2.0, 1.0, 2.0]
+    assert table["digest"].to_list() == [run.digest for run in sweep.runs.values()]
+    assert sweep.complete and "slowdown" in str(sweep)
+
+
+def test_a_finished_cell_is_not_run_again(tmp_path: Path) -> None:
+    first = small(sweep=SWEEP).sweep(tmp_path / "out")
+    written = {name: (run.directory / "summary.json").stat().st_mtime_ns for name, run in first.runs.items()}
+    again = small(sweep=SWEEP).sweep(tmp_path / "out")
+    assert {name: (run.directory / "summary.json").stat().st_mtime_ns for name, run in again.runs.items()} == written
+
+
+def test_shards_share_the_cells(tmp_path: Path) -> None:
+    shards = [small(sweep=SWEEP).sweep(tmp_path / "out", shard=(index, 2)) for index in (1, 2)]
+    assert [list(shard.runs) for shard in shards] == [["ecmp"], ["drill"]]
+    assert not any(shard.complete for shard in shards)
+    assert small(sweep=SWEEP).sweep(tmp_path / "out").complete
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_stops_a_sweep(tmp_path: Path) -> None:
+    with pytest.raises(raddle.Interrupted) as caught:
+        long(sweep=SWEEP).sweep(tmp_path / "out", threads=1, progress=True)
+    sweep = caught.value.result
+    assert not sweep.complete and list(sweep.runs) == ["ecmp"]

@@ -1,0 +1,20 @@
+"""Checked by mypy, not run: the types accept what is right and refuse what is wrong.
+
+`warn_unused_ignores` makes mypy fail if a line marked with `type: ignore` has no error.
+"""
+
+import raddle
+
+experiment = raddle.Experiment(
+    topology={"kind": "folded_clos", "leaves": 2, "spines": 2, "link_rate": "10 Gbps"},
+    scheme={"transport": "dctcp", "dctcp": {"min_rto": "1 ms"}},
+    engine={"seed": 1},
+)
+raddle.Experiment(topology={"kind": "folded_klos"})  # type: ignore[typeddict-item]
+raddle.Experiment(engine={"sede": 1})  # type: ignore[typeddict-unknown-key]
+raddle.Experiment(engine={"seed": "one"})  # type: ignore[typeddict-item]
+raddle.list("shemes")  # type: ignore[arg-type]
+
+run: raddle.Run = experiment.run()
+rows: int = len(run.flows)
+names: list[str] = [parameter.name for parameter in raddle.parameters("dctcp")]
