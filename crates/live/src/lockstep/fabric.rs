@@ -68,7 +68,9 @@ impl Carried {
         match self.body() {
             [] => self.packet.encode(out),
             body => {
-                self.packet.encode_with(body, out).expect("the body has the length that its header announces");
+                self.packet
+                    .encode_with(body, out)
+                    .expect("the body has the length that its header announces");
             }
         }
     }
