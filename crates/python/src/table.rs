@@ -41,7 +41,7 @@ fn batch(Records { columns, metadata, rows }: Records) -> Result<RecordBatch, ar
         let (kind, array): (DataType, ArrayRef) = match values {
             Values::Integer(values) => (
                 DataType::Int64,
-                Arc::new(Int64Array::from_iter(values.into_iter().map(|value| value.map(u64::cast_signed)))),
+                Arc::new(values.into_iter().map(|value| value.map(u64::cast_signed)).collect::<Int64Array>()),
             ),
             Values::Float(values) => (DataType::Float64, Arc::new(Float64Array::from(values))),
             Values::Boolean(values) => (DataType::Boolean, Arc::new(BooleanArray::from(values))),
