@@ -8,15 +8,16 @@
 
 from . import _raddle
 from ._catalogue import Entry, Explanation, Parameter, explain, list, parameters
-from ._experiment import Experiment
+from ._experiment import Experiment, from_networkx
 from ._raddle import Table, __version__
-from ._results import Run, Sweep
+from ._results import Agreement, Run, Sweep
 from .errors import ExperimentError, Interrupted, RaddleError, RaddleWarning, RunError, UsageError
 
 # The bytes of the native module tell builds apart in the manifests of results.
 _raddle.loaded_from(_raddle.__file__)
 
 __all__ = [
+    "Agreement",
     "Entry",
     "Experiment",
     "ExperimentError",
@@ -32,6 +33,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "explain",
+    "from_networkx",
     "list",
     "parameters",
 ]

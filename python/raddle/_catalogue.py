@@ -51,7 +51,7 @@ class Explanation:
 
 def list(what: What = "schemes") -> builtins.list[Entry]:
     """The names of schemes, topologies, workloads, keys or figures."""
-    lists: dict[str, builtins.list[dict[str, str]]] = json.loads(_raddle.list(what))
+    lists: dict[str, builtins.list[dict[str, str]]] = json.loads(_raddle.names(what))
     return [Entry(title, entry["name"], entry["summary"]) for title, entries in lists.items() for entry in entries]
 
 

@@ -7,17 +7,17 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _raddle
 from ._progress import Progress
-from ._results import Run, Sweep
+from ._results import Agreement, Run, Sweep
 from .errors import Interrupted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .keys import Root
+    from .keys import Root, Topology
 
 
 class Experiment:
@@ -114,6 +114,27 @@ class Experiment:
             raise Interrupted("the run was interrupted; the partial results are in `result`", result=run)
         return run
 
+    def agree(self, *, threads: int | None = None, progress: bool | None = None) -> Agreement:
+        """Runs the experiment in the packet engine and in the flow engine, and compares their results.
+
+        Ctrl-C raises :class:`~raddle.errors.Interrupted`, whose ``result`` compares what the engines had delivered.
+        """
+        shown = Progress(["packet", "flow"], progress)
+        try:
+            text, data, holds, interrupted = self._native.agree(threads, shown.watch)
+        finally:
+            shown.clear()
+        agreement = Agreement(text, json.loads(data), holds)
+        if interrupted:
+            raise Interrupted("the runs were interrupted", result=agreement)
+        return agreement
+
+    def to_networkx(self) -> Any:
+        """The topology as a ``networkx`` graph: ``kind`` of nodes, ``rate_bps`` and ``delay_ps`` of edges."""
+        import networkx
+
+        return networkx.node_link_graph(json.loads(self._native.node_link()), edges="edges")
+
     def cells(self, seeds: int = 1) -> list[str]:
         """The names of the cells of the sweep, with ``seeds`` replicas of each."""
         return self._native.cells(seeds)
@@ -128,6 +149,7 @@ class Experiment:
         force: bool = False,
         threads: int | None = None,
         progress: bool | None = None,
+        on: Literal["here", "ray"] = "here",
     ) -> Sweep:
         """Runs the cells that the ``[[sweep]]`` tables span into subfolders of ``out``.
 
@@ -135,9 +157,18 @@ class Experiment:
         ``seeds`` runs each cell with that many seeds. ``shard=(2, 5)`` runs every fifth cell, beginning with the second
         (from 1). ``fail_fast`` begins no further cell after one has failed. Other arguments are those of :meth:`run`.
 
+        ``on="ray"`` spreads the cells over the Ray cluster to which the program is connected, one CPU each; see
+        :mod:`raddle.cluster`. ``shard``, ``fail_fast``, ``force``, ``threads`` and ``progress`` are then not allowed.
+
         Ctrl-C stops the sweep and raises :class:`~raddle.errors.Interrupted`, whose ``result`` has the finished runs.
         """
         directory, owner = _directory(out)
+        if on == "ray":
+            if shard is not None or fail_fast or force or threads is not None or progress is not None:
+                raise TypeError("with on='ray', only `out` and `seeds` can be given")
+            from . import cluster
+
+            cluster.run_cells(self, directory, seeds)
         names = self.cells(seeds)
         if shard is not None:
             index, count = shard
@@ -149,7 +180,7 @@ class Experiment:
             )
         finally:
             shown.clear()
-        runs = {name: Run(folder) for name, folder in zip(names, folders, strict=True) if folder is not None}
+        runs = {name: Run(folder) for name, folder in zip(names, folders, strict=True) if folder}
         text, summary = results or (f"{len(runs)} of {len(names)} cells have run", "{}")
         sweep = Sweep(directory, runs, text, json.loads(summary))
         sweep._owner = owner
@@ -167,3 +198,16 @@ def _directory(out: str | os.PathLike[str] | None) -> tuple[Path, object]:
         return Path(out), None
     owner = tempfile.TemporaryDirectory(prefix="raddle-")
     return Path(owner.name) / "results", owner
+
+
+def from_networkx(graph: Any, file: str | os.PathLike[str]) -> Topology:
+    """Writes a ``networkx`` graph into ``file`` (``.json``), and returns the table ``[topology]`` that names the file.
+
+    Nodes are numbered from 0 and have the attribute ``kind`` (``host`` or ``switch``); edges have ``rate_bps`` and
+    ``delay_ps``.
+    """
+    import networkx
+
+    path = Path(file).absolute()
+    path.write_text(json.dumps(networkx.node_link_data(graph, edges="edges")))
+    return {"kind": "file", "file": str(path)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,18 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<raddle.Run in {self.directory}: digest {self.digest}>"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the flow engine is from the packet engine. ``holds`` is true if no distance exceeds its limit."""
+
+    text: str
+    data: dict[str, Any]
+    holds: bool
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Sweep:

@@ -9,7 +9,7 @@ use raddle_schemes::registry::Registry;
 
 /// The names of one kind, or of all kinds. The text has an object for each list: its title and its entries.
 #[pyfunction]
-pub(crate) fn list(what: &str) -> PyResult<String> {
+pub(crate) fn names(what: &str) -> PyResult<String> {
     let registry = Registry::builtin();
     let parts = match what {
         "schemes" => catalogue::schemes(&registry),

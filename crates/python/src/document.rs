@@ -5,10 +5,12 @@ use crate::error::{exception, of_problem};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyMapping, PyString};
+use raddle_lab::analysis::agree;
 use raddle_lab::experiment::{self, Cell};
 use raddle_lab::lint::Warning;
 use raddle_lab::sweep::{self, CellRun, Results, Shard};
 use raddle_lab::{Control, Error, Out, RunState, Threads, run_into};
+use raddle_topology::io::write_node_link;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -71,6 +73,29 @@ impl Document {
             Some(failure) if !interrupted => Err(exception(py, &failure)),
             _ => Ok(interrupted),
         }
+    }
+
+    /// Runs the experiment in the packet engine and in the flow engine. Returns their agreement as a text and a JSON
+    /// text, whether it holds, and whether Ctrl-C stopped the runs.
+    fn agree(
+        &self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        watch: Option<Py<PyAny>>,
+    ) -> PyResult<(String, String, bool, bool)> {
+        let (agreement, interrupted) = attend(py, watch.as_ref(), |stop, news| {
+            self.0.refuse_sweep(&["agree".to_owned(), "FILE".to_owned()])?;
+            let progress = &mut |run: usize, state: &RunState| news.progress(run, state);
+            agree::agree(&self.0, threads.unwrap_or_else(cores), stop, progress)
+        })?;
+        let agreement = agreement.map_err(|error: Error| exception(py, &error))?;
+        Ok((agreement.to_string(), agreement.json().to_string(), agreement.holds(), interrupted))
+    }
+
+    /// The topology as NetworkX's node-link JSON.
+    fn node_link(&self, py: Python<'_>) -> PyResult<String> {
+        let topology = self.0.topology().map_err(|problem| of_problem(py, problem))?;
+        write_node_link(&topology).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// The names of the sweep's cells, with `seeds` replicas of each.
