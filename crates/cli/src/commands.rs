@@ -2,6 +2,7 @@
 
 use crate::Ended;
 use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale, Sweep, Topo, Torture};
+use crate::doctor;
 use crate::init::{TEMPLATES, Template, init};
 use crate::live;
 use crate::show::{self, Bars};
@@ -19,7 +20,6 @@ use raddle_lab::{
     Comparison, Control, Error, Out, Prepared, RunState, Share, Shared, catalogue, figure, run_into, sweep,
     topo,
 };
-use raddle_live::doctor::Finding;
 use raddle_live::rack::Meeting;
 use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ pub(crate) fn execute(
         }
         Command::Torture(which) => session.torture(which),
         Command::Doctor => {
-            let (text, json) = doctor();
+            let (text, json) = doctor::examine()?;
             output.print(|| text, || json)?;
             Ok(Ended::Done)
         }
@@ -477,11 +477,7 @@ fn list(what: Option<Listed>, registry: &Registry, output: Output) -> Result<End
         Some(Listed::Topologies) => vec![catalogue::topologies(registry)],
         Some(Listed::Workloads) => vec![catalogue::workloads()],
         Some(Listed::Keys) => vec![catalogue::keys()],
-        Some(Listed::Figures) => {
-            let names = figure::names();
-            output.print(|| names.join("\n"), || json!({ "figures": names }))?;
-            return Ok(Ended::Done);
-        }
+        Some(Listed::Figures) => vec![catalogue::figures()?],
         Some(Listed::Statements) => {
             let rows = statements::listed()?;
             output.print(|| show::statements(&rows), || json!({ "statements": rows }))?;
@@ -688,24 +684,4 @@ impl figure::Watch for FigureBars<'_> {
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Checks which engines this machine supports and whether live runs work. Returns the result as text and as JSON.
-fn doctor() -> (String, Value) {
-    let engines = ["packet", "flow", "lockstep", "live"];
-    let findings = raddle_live::doctor::examine();
-    let mut rows = vec![
-        vec!["raddle".to_owned(), raddle_lab::VERSION.to_owned(), String::new()],
-        vec!["engines".to_owned(), engines.join(", "), "all of them run without privileges".to_owned()],
-    ];
-    rows.extend(findings.iter().map(|finding| {
-        let verdict =
-            finding.lacks.as_ref().map_or("ok for live runs".to_owned(), |lacks| format!("PROBLEM: {lacks}"));
-        vec![finding.what.to_owned(), finding.found.clone(), verdict]
-    }));
-    let of =
-        |finding: &Finding| json!({ "what": finding.what, "found": finding.found, "lacks": finding.lacks });
-    let findings: Vec<_> = findings.iter().map(of).collect();
-    let version = raddle_lab::VERSION;
-    (raddle_lab::table(&rows), json!({ "version": version, "engines": engines, "live": findings }))
 }

@@ -8,6 +8,7 @@
 
 mod arguments;
 mod commands;
+mod doctor;
 mod init;
 mod interrupt;
 mod live;

@@ -74,6 +74,19 @@ pub fn keys() -> Part {
     Part::new("keys", keys::names())
 }
 
+/// The embedded figures, each with its title.
+///
+/// # Errors
+/// If a figure's file is malformed.
+pub fn figures() -> Result<Part, Error> {
+    let titled = |name: String| -> Result<_, Error> {
+        let title = figure::title(&name)?.unwrap_or_default();
+        Ok((name, title))
+    };
+    let figures = figure::names().into_iter().map(titled).collect::<Result<Vec<_>, _>>()?;
+    Ok(Part::new("figures", figures))
+}
+
 /// The kinds of arrivals, sizes and pairs.
 #[must_use]
 pub fn workloads() -> Part {

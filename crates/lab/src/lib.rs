@@ -8,6 +8,7 @@
 pub mod analysis;
 pub mod catalogue;
 mod digest;
+pub mod disk;
 mod error;
 pub mod experiment;
 pub mod figure;

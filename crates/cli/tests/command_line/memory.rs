@@ -113,3 +113,35 @@ fn what_the_machine_has_not_is_refused_with_the_numbers() {
     let enough = output(folder.path(), &["--set", "workload.flows=1000", "--memory", "1 GB"]);
     assert_eq!(enough.status.code(), Some(0));
 }
+
+#[test]
+fn the_doctor_names_the_largest_fabrics_for_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let doctor = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+        let output = command.current_dir(folder.path()).arg("doctor").args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", words(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let json: Value = serde_json::from_str(&doctor(&["--format", "json"])).unwrap();
+    let memory = json["memory_bytes"].as_u64().unwrap();
+    assert!(json["free_disk_bytes"].as_u64().unwrap() > 0 && json["cores"].as_u64().unwrap() > 0);
+    let shown = doctor(&[]);
+    let fabrics = json["feasible"].as_array().unwrap();
+    assert_eq!(fabrics.len(), 3);
+    for fabric in fabrics {
+        assert!(fabric["memory_bytes"].as_u64().unwrap() <= memory, "{fabric}");
+        assert!(shown.contains(fabric["family"].as_str().unwrap()), "{shown}");
+    }
+}
+
+#[test]
+fn a_fabric_that_is_too_big_is_refused_before_its_flows_are_drawn() {
+    let workload = "arrivals = { kind = \"poisson\", load = 0.5 }\nsizes = \"web_search\"\npairs = \"uniform\"\n\
+                    flows = 1_000_000_000";
+    let scheme = "transport = \"dctcp\"\nrouting = \"ecmp\"";
+    let folder = folder(&experiment("kind = \"fat_tree\"\nk = 16", workload, scheme));
+    let output = output(folder.path(), &["--dry-run", "--memory", "1.1 MB"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(words(&output).contains("needs more memory than 1.10 MB"), "{}", words(&output));
+}

@@ -343,7 +343,14 @@ fn every_name_that_is_listed_is_explained() {
     let named = lists.values().flat_map(|list| list.as_array().unwrap());
     let mut names: Vec<String> = named.map(|entry| entry["name"].as_str().unwrap().to_owned()).collect();
     let figures = json(&raddle(folder.path(), "list figures --format json"));
-    names.extend(figures["figures"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()));
+    let shown = stdout(&raddle(folder.path(), "list figures"));
+    for figure in figures["figures"].as_array().unwrap() {
+        let [name, title] = ["name", "summary"].map(|field| figure[field].as_str().unwrap());
+        assert!(!title.is_empty(), "{name}");
+        let line = shown.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
+        assert!(line.ends_with(title), "{line}");
+        names.push(name.to_owned());
+    }
     for name in ["r2c2", "ecmp", "dor", "vlb", "romm", "torus", "sizes web_search", "pdq/fig3a"] {
         assert!(names.iter().any(|listed| listed == name), "{name}");
     }

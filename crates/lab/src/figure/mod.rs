@@ -55,11 +55,29 @@ pub struct Description {
 /// # Errors
 /// If the figure's file is malformed.
 pub fn describe(name: &str) -> Result<Option<Description>, Problem> {
-    let Some(file) = papers::file(name) else { return Ok(None) };
-    let document = Document::parse(&file.path.display().to_string(), file.text.into_owned(), "".into())?;
+    let Some(document) = embedded(name)? else { return Ok(None) };
     let Figure { title, claims, .. } = Figure::read(&document)?;
     let claims = claims.iter().map(Claim::described).collect();
     Ok(Some(Description { title, claims }))
+}
+
+/// Title of the figure `name`; `None` if there is no such figure. Plots and claims are not read.
+///
+/// # Errors
+/// If the figure's file is malformed.
+pub(crate) fn title(name: &str) -> Result<Option<String>, Problem> {
+    let Some(document) = embedded(name)? else { return Ok(None) };
+    let mut root = Section::new(&document.root, &ROOT);
+    let Some(mut figure) = root.section(&FIGURES)? else { return Err(root.missing(&FIGURES)) };
+    figure.read(&TITLE).map(Some)
+}
+
+/// The file of the embedded figure of that name.
+fn embedded(name: &str) -> Result<Option<Document>, Problem> {
+    let parse = |file: papers::File| {
+        Document::parse(&file.path.display().to_string(), file.text.into_owned(), "".into())
+    };
+    papers::file(name).map(parse).transpose()
 }
 
 /// A figure, after its file was read and checked.

@@ -114,7 +114,7 @@ impl Peak {
 
     /// Adds the next flow, in order of start.
     pub(crate) fn add(&mut self, flow: &Flow, topology: &Topology) {
-        if self.load.flows > self.most {
+        if self.is_over() {
             return;
         }
         while let Some(&Reverse((done, bytes))) = self.live.peek()
@@ -139,6 +139,11 @@ impl Peak {
         self.in_network += bytes;
         self.load.flows = self.load.flows.max(self.live.len() as u64);
         self.load.bytes = self.load.bytes.max(self.in_network);
+    }
+
+    /// True if the live flows alone exceed the memory. Later flows are not counted.
+    pub(crate) fn is_over(&self) -> bool {
+        self.load.flows > self.most
     }
 
     /// The largest load at one time.
@@ -231,7 +236,8 @@ impl fmt::Display for Estimate {
 }
 
 /// Formats bytes in the largest unit that gives at least 1, to three digits.
-pub(super) fn show(bytes: u64) -> String {
+#[must_use]
+pub fn show(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")];
     let bytes = bytes as f64;
     let Some(&(size, unit)) = units.iter().find(|(size, _)| bytes >= *size) else {

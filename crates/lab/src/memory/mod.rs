@@ -2,10 +2,12 @@
 
 mod counting;
 mod estimate;
+mod feasible;
 mod machine;
 
 pub use counting::CountingAllocator;
 pub(crate) use counting::counted;
-pub use estimate::Estimate;
 pub(crate) use estimate::{Each, Load, Peak, a_fluid_flow, fabric};
+pub use estimate::{Estimate, show};
+pub use feasible::{ASSUMED, Feasible, feasible};
 pub use machine::{Limit, Origin};

@@ -101,6 +101,19 @@ impl PortParts {
     }
 }
 
+/// Bytes of a link and of a node in an engine, without the scheme's parts.
+fn engine_bytes(kind: EngineKind) -> [usize; 2] {
+    match kind {
+        // The set-ups of ports are freed before statistics are gathered, so only the larger of the two counts.
+        EngineKind::Packet => [
+            Simulation::<()>::BYTES_A_LINK + size_of::<PortSetup>().max(size_of::<LinkStats>()),
+            Simulation::<()>::BYTES_A_NODE,
+        ],
+        EngineKind::Flow => [FLUID_LINK, 0],
+        _ => [Lockstep::<()>::BYTES_A_LINK, Lockstep::<()>::BYTES_A_NODE],
+    }
+}
+
 impl Document {
     /// Reads the experiment, builds its fabric, flows and scheme, and checks that they fit together.
     ///
@@ -119,11 +132,13 @@ impl Document {
         let memory = self.memory.map(Limit::of_user).or_else(Limit::of_system);
         let topology = experiment.topology.build(experiment.engine.seed)?;
         experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
-        if let Some(flows) = experiment.workload.at_once() {
-            let fabric = memory::fabric(&topology, [0, 0], |_| ());
-            let least = fabric.with_load(Load::at_once(flows, 0), 0, Each::default());
-            self.check_memory(&least, memory)?;
-        }
+        // Flows are drawn and surveyed one by one, which takes long if there are many. What needs too much memory
+        // without them is refused before.
+        let fabric = memory::fabric(&topology, engine_bytes(experiment.engine.kind), |_| ());
+        let flows = experiment.workload.at_once().unwrap_or(0);
+        let ranks = experiment.workload.program().unwrap_or_default().ranks;
+        let least = fabric.with_load(Load::at_once(flows, 0), ranks, Each::default());
+        self.check_memory(&least, memory)?;
         let flows = experiment.workload.flows(&topology, experiment.engine.seed)?;
         let Experiment { failures, faults: random, errors, engine, .. } = &experiment;
         let changes = faults::changes(failures, random.as_ref(), &topology, engine.seed)?;
@@ -234,7 +249,7 @@ impl Document {
                 let mut fluid = self.registry.fluid(&scheme.transport, plan, &scheme.routing_settings)?;
                 let flow = memory::a_fluid_flow(topology, flows, &mut fluid.split);
                 let each = Each { flow, packet: 0, payload: 1, room: 0 };
-                (memory::fabric(topology, [FLUID_LINK, 0], |_| ()), each)
+                (memory::fabric(topology, engine_bytes(EngineKind::Flow), |_| ()), each)
             }
             kind => {
                 let mut parts = self.registry.build(&scheme.transport, plan, &scheme.routing_settings)?;
@@ -251,21 +266,11 @@ impl Document {
                     let made: Vec<_> = made.collect();
                     ((parts.node)(node), made)
                 };
-                let (a_link, a_node, a_packet) = match kind {
-                    EngineKind::Packet => (
-                        // The set-ups of ports are freed before statistics are gathered, so only the larger of the two
-                        // counts.
-                        Simulation::<()>::BYTES_A_LINK + size_of::<PortSetup>().max(size_of::<LinkStats>()),
-                        Simulation::<()>::BYTES_A_NODE,
-                        Simulation::<()>::BYTES_A_PACKET as u64,
-                    ),
-                    _ => (
-                        Lockstep::<()>::BYTES_A_LINK,
-                        Lockstep::<()>::BYTES_A_NODE,
-                        u64::from(parts.mtu + parts.header_bytes),
-                    ),
+                let a_packet = match kind {
+                    EngineKind::Packet => Simulation::<()>::BYTES_A_PACKET as u64,
+                    _ => u64::from(parts.mtu + parts.header_bytes),
                 };
-                let mut fabric = memory::fabric(topology, [a_link, a_node], &mut made);
+                let mut fabric = memory::fabric(topology, engine_bytes(kind), &mut made);
                 if is_served && kind == EngineKind::Packet {
                     fabric.fabric_bytes += links * Simulation::<()>::BYTES_A_SERVED_PORT as u64;
                 }

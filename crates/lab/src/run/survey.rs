@@ -62,7 +62,8 @@ impl Survey {
             if checked.is_ok() && flow.start <= end {
                 peak.add(&flow, topology);
             }
-            checked.is_ok().then_some(flow)
+            // The run is refused for its memory if the flows so far exceed it, so the others are not drawn.
+            (checked.is_ok() && !peak.is_over()).then_some(flow)
         });
         let facts = Facts::of(sound, topology, |src, dst| routing.distance(src, dst).unwrap_or(0));
         checked.map(|()| Self { facts, most_priority, is_paced, late, last, peak: peak.load() })

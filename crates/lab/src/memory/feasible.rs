@@ -1,0 +1,151 @@
+//! The largest well-known fabrics whose runs fit the memory of a machine.
+//!
+//! A fabric that fills a machine takes too long to build only to learn its size. Each family of fabrics has the same
+//! number of links per host at every size, so the memory per host of a small fabric is taken for all sizes.
+
+use super::estimate::show;
+use crate::experiment::{Document, Problem};
+use raddle_core::Bytes;
+use serde_json::{Value, json};
+use std::fmt;
+
+/// The largest fabric of a family that fits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feasible {
+    /// The family, such as `fat tree`.
+    pub family: &'static str,
+    /// The topology's keys in an experiment.
+    pub topology: String,
+    /// Number of hosts.
+    pub hosts: u64,
+    /// Estimated memory of a run.
+    pub memory: Bytes,
+}
+
+impl Feasible {
+    /// The fabric as a JSON document.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        json!({
+            "family": self.family,
+            "topology": self.topology,
+            "hosts": self.hosts,
+            "memory_bytes": self.memory.0,
+        })
+    }
+}
+
+impl fmt::Display for Feasible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} hosts ({}), about {}", self.hosts, self.topology, show(self.memory.0))
+    }
+}
+
+/// Fabrics of one kind, by a size `n`.
+struct Family {
+    name: &'static str,
+    /// The keys of `[topology]` at size `n`, separated by commas.
+    topology: fn(u64) -> String,
+    hosts: fn(u64) -> u64,
+    /// The size whose memory is estimated.
+    sample: u64,
+    /// The step between valid sizes.
+    step: u64,
+}
+
+/// What the estimates assume of a run, for the reader of a list of feasible fabrics.
+pub const ASSUMED: &str = "packet engine, TCP NewReno, one flow of 1 MB from each host at a time; scaled by hosts from \
+                           the estimate of a small fabric";
+
+const FAMILIES: [Family; 3] = [
+    Family {
+        name: "leaf-spine",
+        topology: |n| format!("kind = \"folded_clos\", leaves = {n}, spines = {n}, hosts_per_leaf = {n}"),
+        hosts: |n| n * n,
+        sample: 32,
+        step: 1,
+    },
+    Family {
+        name: "fat tree",
+        topology: |k| format!("kind = \"fat_tree\", k = {k}"),
+        hosts: |k| k * k * k / 4,
+        sample: 16,
+        step: 2,
+    },
+    Family {
+        name: "torus",
+        topology: |n| format!("kind = \"torus\", dims = [{n}, {n}, {n}]"),
+        hosts: |n| n * n * n,
+        sample: 10,
+        step: 1,
+    },
+];
+
+/// Number of hosts and switches that addresses can distinguish. A feasible fabric has fewer hosts than half of this, so
+/// its switches have addresses too.
+const MOST_HOSTS: u64 = 1 << 23;
+
+impl Family {
+    /// Estimated memory of a run at size `n`.
+    fn estimate(&self, n: u64) -> Result<Bytes, Problem> {
+        let (topology, hosts) = ((self.topology)(n), (self.hosts)(n));
+        let text = format!(
+            "topology = {{ {topology}, link_rate = \"10 Gbps\", link_delay = \"1 us\" }}\n\
+             [workload]\narrivals = \"all_at_once\"\nsizes = {{ kind = \"fixed\", size = \"1 MB\" }}\npairs = \"uniform\"\nflows = {hosts}\n\
+             [scheme]\ntransport = \"tcp-newreno\"\nrouting = \"ecmp\"\n\
+             [engine]\nkind = \"packet\"\nseed = 1\n"
+        );
+        let document = Document::parse(self.name, text, "".into())?;
+        Ok(document.with_memory(Some(Bytes(u64::MAX))).prepare()?.estimate.total())
+    }
+
+    /// The largest fabric whose run takes at most `limit`; `None` if not even the smallest fits.
+    fn largest(&self, limit: Bytes) -> Result<Option<Feasible>, Problem> {
+        let (sample, hosts) = (self.estimate(self.sample)?.0, (self.hosts)(self.sample));
+        let memory = |n: u64| (self.hosts)(n).saturating_mul(sample).div_ceil(hosts);
+        let fits = |&n: &u64| memory(n) <= limit.0 && (self.hosts)(n) <= MOST_HOSTS;
+        let largest = (1..=MOST_HOSTS).map(|i| 2 + i * self.step).take_while(fits).last();
+        let feasible = |n| Feasible {
+            family: self.name,
+            topology: (self.topology)(n),
+            hosts: (self.hosts)(n),
+            memory: Bytes(memory(n)),
+        };
+        Ok(largest.map(feasible))
+    }
+}
+
+/// The largest fabric of each family whose run takes at most `limit`, under the assumptions in [`ASSUMED`].
+///
+/// # Errors
+/// If the memory of a small fabric cannot be estimated, such as on a machine without memory for it.
+pub fn feasible(limit: Bytes) -> Result<Vec<Feasible>, Problem> {
+    let largest = FAMILIES.iter().filter_map(|family| family.largest(limit).transpose());
+    largest.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_small_fabric_predicts_that_of_a_larger_one() {
+        for family in &FAMILIES {
+            let larger = family.estimate(2 * family.sample).expect("a fabric");
+            let found = family.largest(larger).expect("a fabric").expect("a fabric that fits");
+            let ratio = found.hosts as f64 / (family.hosts)(2 * family.sample) as f64;
+            assert!((0.8..1.2).contains(&ratio), "{}: {found}, and not {larger}", family.name);
+        }
+    }
+
+    #[test]
+    fn more_memory_has_room_for_more_hosts() {
+        let [small, large] = [64 << 20, 64 << 30].map(|bytes| feasible(Bytes(bytes)).expect("fabrics"));
+        assert_eq!(small.len(), FAMILIES.len());
+        for (small, large) in small.iter().zip(&large) {
+            assert!(small.memory.0 <= 64 << 20, "{small}");
+            assert!(small.hosts < large.hosts, "{small}, {large}");
+        }
+        assert!(feasible(Bytes(0)).expect("no fabrics").is_empty());
+    }
+}
