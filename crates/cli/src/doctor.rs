@@ -38,8 +38,14 @@ pub(crate) fn examine() -> Result<(String, Value), Error> {
     }));
     let mut text = raddle_lab::table(&rows);
     if !feasible.is_empty() {
-        let sizes: Vec<_> =
-            feasible.iter().map(|fabric| vec![format!("  {}", fabric.family), fabric.to_string()]).collect();
+        let sizes: Vec<_> = feasible
+            .iter()
+            .map(|fabric| {
+                let hosts = format!("{} hosts", fabric.hosts);
+                let (family, memory) = (format!("  {}", fabric.family), memory::show(fabric.memory.0));
+                vec![family, hosts, memory, fabric.topology.clone()]
+            })
+            .collect();
         text.push_str(&format!("\nlargest fabrics for the memory ({})\n", memory::ASSUMED));
         text.push_str(&raddle_lab::table(&sizes));
     }
