@@ -57,7 +57,10 @@ mod tests {
         for term in ["FCT", "Ideal FCT", "Slowdown", "Goodput", "Queue", "Drops", "Digest", "Makespan"] {
             assert!(all.iter().any(|definition| definition.term == term), "{term}");
         }
-        assert!(all.iter().all(|Definition { term, meaning }| !(term + meaning).contains(['[', '*', '`'])));
+        assert!(
+            all.iter()
+                .all(|Definition { term, meaning }| !format!("{term}{meaning}").contains(['[', '*', '`']))
+        );
     }
 
     #[test]

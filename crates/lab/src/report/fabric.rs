@@ -86,6 +86,12 @@ impl Fabric {
         self.edges.iter().map(move |edge| edge.links.iter().map(|&link| of(link)).fold(0.0, f64::max))
     }
 
+    /// The edge that stands for each link.
+    pub(super) fn edge_of_links(&self) -> BTreeMap<LinkId, usize> {
+        let links = self.edges.iter().enumerate();
+        links.flat_map(|(number, edge)| edge.links.iter().map(move |&link| (link, number))).collect()
+    }
+
     pub(super) fn json(&self) -> Value {
         let node = |drawn: &Drawn| json!([drawn.node.0, drawn.tier, drawn.hosts]);
         let edge = |edge: &Edge| json!([edge.ends.0, edge.ends.1]);
@@ -162,6 +168,9 @@ mod tests {
     fn a_torus_is_a_grid() {
         let torus = builders::torus(&[3, 4, 5], RATE, Duration::ZERO).expect("a torus");
         let fabric = Fabric::of(&torus);
-        assert_eq!((fabric.layout, fabric.dims.as_slice(), fabric.edges.len()), ("grid", &[3, 4, 5][..], 180));
+        assert_eq!(
+            (fabric.layout, fabric.dims.as_slice(), fabric.edges.len()),
+            ("grid", &[3, 4, 5][..], 180)
+        );
     }
 }

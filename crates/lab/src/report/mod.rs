@@ -6,6 +6,7 @@
 mod definitions;
 mod fabric;
 mod run;
+mod series;
 
 use crate::run::directory::SUMMARY;
 use crate::run::kept_summary::not_a_run;

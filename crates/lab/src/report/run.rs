@@ -1,11 +1,13 @@
 //! The data of one run in the report.
 
 use super::fabric::Fabric;
+use super::series;
 use crate::SizeClass;
 use crate::analysis::compare::{by_size, fcts};
 use crate::experiment::Document;
 use crate::figure::draw::Point;
-use crate::run::directory::{EXPERIMENT, RANKS};
+use crate::observe::series::SLOW_FLOWS;
+use crate::run::directory::{EXPERIMENT, PATHS, RANKS, SERIES};
 use crate::run::kept_summary;
 use crate::run::records::{FlowRow, LinkRow, Records};
 use crate::{Error, experiment};
@@ -20,9 +22,6 @@ use std::sync::Arc;
 /// Number of links in the table of hot links.
 const HOT_LINKS: usize = 24;
 
-/// Number of flows in the table of flows.
-const FLOWS: usize = 500;
-
 /// Number of times at which the active flows are counted.
 const TIMES: usize = 240;
 
@@ -35,6 +34,8 @@ pub(super) fn read(directory: &Path, registry: &Arc<Registry>) -> Result<Value, 
     let fabric = Fabric::of(&topology);
     let seconds = summary["last_event_ps"].as_f64().unwrap_or(0.0) / 1e12;
     let loads = loads(&topology, &records.links, seconds);
+    let hot = hot_links(&topology, &records.links, &loads);
+    let hot_numbers: Vec<u64> = hot.iter().map(|row| row.link).collect();
     let classes: Vec<Value> = SizeClass::WITH_ALL
         .iter()
         .map(|&class| json!({ "class": class.name, "points": points(&fcts(&records, class)) }))
@@ -47,11 +48,13 @@ pub(super) fn read(directory: &Path, registry: &Arc<Registry>) -> Result<Value, 
         "slowdown": { "p50": points(&by_size(&records, 50.0)), "p99": points(&by_size(&records, 99.0)) },
         "fct": classes,
         "active": active(&records.flows, seconds * 1e6),
-        "links": hot_links(&topology, &records.links, &loads),
+        "links": hot.iter().map(|row| hot_link(&topology, row, &loads)).collect::<Vec<_>>(),
         "flows": flows(&records.flows),
         "flow_count": records.flows.len(),
         "fabric": fabric.json(),
         "load": fabric.busiest(|link| loads[link.index()]).map(short).collect::<Vec<_>>(),
+        "series": series::json(&directory.join(SERIES), &topology, &fabric, &hot_numbers)?,
+        "paths": series::paths(&directory.join(PATHS), &fabric)?,
         "ranks": ranks(&directory.join(RANKS))?,
     }))
 }
@@ -71,7 +74,7 @@ fn loads(topology: &Topology, rows: &[LinkRow], seconds: f64) -> Vec<f64> {
     let mut loads = vec![0.0; topology.link_slots()];
     for row in rows {
         let Some((id, link)) = link(topology, row.link) else { continue };
-        let capacity = link.rate.as_bps() as f64 * seconds;
+        let capacity = link.rate.as_bps_f64() * seconds;
         loads[id.index()] = (row.data_bytes + row.control_bytes) * 8.0 / capacity.max(1.0);
     }
     loads
@@ -84,10 +87,9 @@ pub(super) fn link(topology: &Topology, number: u64) -> Option<(LinkId, &raddle_
 }
 
 /// The links with the greatest load, and those with the longest queues if they are others.
-fn hot_links(topology: &Topology, rows: &[LinkRow], loads: &[f64]) -> Vec<Value> {
-    let load = |row: &LinkRow| link(topology, row.link).map_or(0.0, |(id, _)| loads[id.index()]);
+fn hot_links<'a>(topology: &Topology, rows: &'a [LinkRow], loads: &[f64]) -> Vec<&'a LinkRow> {
     let mut by_load: Vec<&LinkRow> = rows.iter().collect();
-    by_load.sort_by(|a, b| load(b).total_cmp(&load(a)));
+    by_load.sort_by(|a, b| load(topology, b, loads).total_cmp(&load(topology, a, loads)));
     let mut by_queue = by_load.clone();
     by_queue.sort_by(|a, b| b.peak_queue_bytes.total_cmp(&a.peak_queue_bytes));
     let mut hot: Vec<&LinkRow> = by_load.into_iter().take(HOT_LINKS / 2).collect();
@@ -96,14 +98,20 @@ fn hot_links(topology: &Topology, rows: &[LinkRow], loads: &[f64]) -> Vec<Value>
             hot.push(row);
         }
     }
-    let json = |row: &LinkRow| {
-        let rate = link(topology, row.link).map(|(_, link)| link.rate.as_bps() as f64 / 1e9);
-        json!({
-            "link": row.link, "from": row.ends.0, "to": row.ends.1, "rate_gbps": rate, "load": short(load(row)),
-            "peak_queue_bytes": row.peak_queue_bytes, "drops": row.drops, "paused": row.paused,
-        })
-    };
-    hot.into_iter().map(json).collect()
+    hot
+}
+
+fn load(topology: &Topology, row: &LinkRow, loads: &[f64]) -> f64 {
+    link(topology, row.link).map_or(0.0, |(id, _)| loads[id.index()])
+}
+
+fn hot_link(topology: &Topology, row: &LinkRow, loads: &[f64]) -> Value {
+    let rate = link(topology, row.link).map(|(_, link)| link.rate.as_bps_f64() / 1e9);
+    json!({
+        "link": row.link, "from": row.ends.0, "to": row.ends.1, "rate_gbps": rate,
+        "load": short(load(topology, row, loads)), "peak_queue_bytes": row.peak_queue_bytes,
+        "drops": row.drops, "paused": row.paused,
+    })
 }
 
 /// Unfinished flows, then the finished ones with the greatest slowdown.
@@ -113,11 +121,16 @@ fn flows(rows: &[FlowRow]) -> Vec<Value> {
     worst.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
     let json = |flow: &FlowRow| {
         json!([
-            flow.id, flow.src, flow.dst, flow.size, flow.start_us,
-            flow.fct_us.map(short), flow.slowdown.map(short),
+            flow.id,
+            flow.src,
+            flow.dst,
+            flow.size,
+            flow.start_us,
+            flow.fct_us.map(short),
+            flow.slowdown.map(short),
         ])
     };
-    worst.into_iter().take(FLOWS).map(json).collect()
+    worst.into_iter().take(SLOW_FLOWS).map(json).collect()
 }
 
 /// The number of active flows at equal steps of time, each as [us, flows].

@@ -35,7 +35,7 @@ function tierPositions(nodes) {
   const at = new Array(nodes.length);
   for (const [tier, members] of tiers) {
     members.forEach((node, i) => {
-      at[node] = [2 * (i + 0.5) / members.length - 1, 1 - 2 * tier / highest, 0];
+      at[node] = [2 * (i + 0.5) / members.length - 1, 2 * tier / highest - 1, 0];
     });
   }
   return at;
@@ -186,7 +186,7 @@ function fabricView(run) {
         seen.add(tier);
         const many = fabric.nodes.filter(node => node[1] === tier).length;
         const text = hosts > 0 ? `hosts, ${hosts} in a dot` : plural(fabric.tier_names[tier] ?? "switch", many);
-        pen.fillText(text, 8 * ratio, places[i][1] + (tier === 0 ? 20 : -12) * ratio);
+        pen.fillText(text, 8 * ratio, places[i][1] + (tier === 0 ? 22 : -14) * ratio);
       });
     }
     const when = view.time < 0 ? "over the whole run" : `at ${clock.textContent}`;
