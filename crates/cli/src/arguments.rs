@@ -171,6 +171,15 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
     },
+    /// Write a report on finished runs: one HTML file with charts, which needs no network.
+    Report {
+        /// Run directories, and directories of sweeps and figures.
+        #[arg(required = true)]
+        directories: Vec<PathBuf>,
+        /// The file. An earlier file is replaced.
+        #[arg(long, value_name = "FILE", default_value = "report.html")]
+        out: PathBuf,
+    },
     /// Describe a scheme (parameters, source, differences from the source), a key of an experiment, a figure, or any
     /// other name in `raddle list`.
     Explain {

@@ -13,6 +13,7 @@ use raddle_lab::figure::ledger::{self, Ledger};
 use raddle_lab::figure::statements;
 use raddle_lab::lint::{self, Warning};
 use raddle_lab::memory::Estimate;
+use raddle_lab::report::Report;
 use raddle_lab::sweep::search::{self, Search};
 use raddle_lab::sweep::{CellRun, Results};
 use raddle_lab::torture::{self, Tally};
@@ -71,6 +72,17 @@ pub(crate) fn execute(
         Command::Topo { command } => session.topo(command),
         Command::Compare { directories, plot } => {
             compare(directories, plot.as_deref(), output)?;
+            Ok(Ended::Done)
+        }
+        Command::Report { directories, out } => {
+            let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
+            let report = Report::read(&directories, registry)?;
+            report.write(out)?;
+            let (written, runs) = (out.display().to_string(), report.runs());
+            output.print(
+                || format!("{written}: a report on {runs} run{}", if runs == 1 { "" } else { "s" }),
+                || json!({ "written": written, "runs": runs }),
+            )?;
             Ok(Ended::Done)
         }
         Command::Explain { name } => {

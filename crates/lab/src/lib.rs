@@ -16,6 +16,7 @@ pub mod input;
 pub mod lint;
 pub mod memory;
 mod observe;
+pub mod report;
 pub mod run;
 pub mod sweep;
 pub mod topo;

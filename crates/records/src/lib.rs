@@ -20,6 +20,7 @@ mod quantiles;
 mod rank;
 mod reader;
 mod recorder;
+mod series;
 pub mod stats;
 mod table;
 #[cfg(test)]
@@ -43,6 +44,7 @@ pub use quantiles::{Mean, Quantiles};
 pub use rank::RankRecord;
 pub use reader::{Table, TableReader, Values};
 pub use recorder::{Ideal, Recorder};
+pub use series::{PathRecord, SeriesRecord};
 pub use table::{Cell, Column, Kind, Row};
 pub use throughput::ThroughputRecord;
 pub use totals::TotalsRecord;

@@ -226,14 +226,14 @@ fn chart([title, x_label, y_label]: [&str; 3], log_y: bool, series: Vec<Series>)
 }
 
 /// A percentile of slowdown against flow size, in bins of equal count.
-fn by_size(records: &Records, p: f64) -> Vec<Point> {
+pub(crate) fn by_size(records: &Records, p: f64) -> Vec<Point> {
     let flows = records.flows.iter().filter_map(|flow| Some((flow.size as f64, flow.slowdown?)));
     let bins = stats::equal_count_bins(flows.collect(), SIZE_BINS);
     bins.iter().filter_map(|(size, sample)| Some((*size, stats::percentile(sample, p)?).into())).collect()
 }
 
 /// The CDF of a size class's FCTs.
-fn fcts(records: &Records, class: SizeClass) -> Vec<Point> {
+pub(crate) fn fcts(records: &Records, class: SizeClass) -> Vec<Point> {
     let flows = records.flows.iter().filter(|flow| class.holds(flow.size));
     let mut sample: Vec<f64> = flows.filter_map(|flow| flow.fct_us).collect();
     stats::sort(&mut sample);

@@ -203,6 +203,8 @@ pub struct Record {
     pub throughput: Option<Duration>,
     /// Samples of queue lengths (packet engine).
     pub queue_lengths: Option<QueueLengths>,
+    /// True to keep time series of links and the paths of slow flows, for the report (packet engine).
+    pub series: bool,
     /// A capture of packets.
     pub pcap: Option<Pcap>,
 }
@@ -250,6 +252,9 @@ keys! {
         /// Links whose queues are sampled: `all`, or a list of node pairs and link numbers such as `3->12, 40`. Only
         /// with `queue_lengths`.
         QUEUE_LINKS: String = Key::new("queue_links").or("\"all\"");
+        /// Time series of the traffic and the queue of each link, and the paths of the slowest flows, for `raddle report`.
+        /// If left out, there are none.
+        SERIES: bool = Key::new("series").example("true");
         /// Links whose packets are captured in `packets.pcapng`: `all`, or a list of node pairs and link numbers such
         /// as `3->12, 40`.
         PCAP: String = Key::new("pcap").example("\"all\"");
@@ -280,6 +285,7 @@ impl Record {
             imbalance: section.get(&IMBALANCE)?,
             throughput: section.get(&THROUGHPUT)?,
             queue_lengths: QueueLengths::read(&mut section)?,
+            series: section.get(&SERIES)? == Some(true),
             pcap: Pcap::read(&mut section)?,
         };
         Ok((record, section.finish()?))

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::observe::capture::Capture;
+use crate::observe::series::Series;
 use crate::observe::throughput::Throughput;
 use crate::observe::uplinks::Uplinks;
 use raddle_core::{LinkId, NodeId, Observer, Packet, Report, Time};
@@ -13,6 +14,7 @@ pub(crate) struct Gather<'a> {
     pub(crate) digest: Digest,
     pub(crate) uplinks: Option<Uplinks>,
     pub(crate) throughput: Option<Throughput>,
+    pub(crate) series: Option<Series>,
     pub(crate) capture: Option<Capture>,
     pub(crate) flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
     /// Time of the latest complete delivery of a flow so far.
@@ -24,11 +26,14 @@ pub(crate) struct Gather<'a> {
 impl Gather<'_> {
     /// True if the observer needs an event for every packet.
     pub(crate) fn hears_packets(&self) -> bool {
-        self.uplinks.is_some() || self.throughput.is_some() || self.capture.is_some()
+        self.uplinks.is_some() || self.throughput.is_some() || self.series.is_some() || self.capture.is_some()
     }
 
     pub(crate) fn take(&mut self, record: &FlowRecord) {
         self.digest.add(record);
+        if let Some(series) = &mut self.series {
+            series.ended(record);
+        }
         let delivered = record.fct_ps.map(|fct| Time::from_ps(record.start_ps + fct));
         self.last_delivery = self.last_delivery.max(delivered);
         if self.result.is_ok() {
@@ -60,6 +65,9 @@ impl Gather<'_> {
         }
         if let Some(throughput) = &mut self.throughput {
             throughput.count(sent, link, packet, &self.recorder);
+        }
+        if let Some(series) = &mut self.series {
+            series.count(sent, link, packet, &self.recorder);
         }
         if let Some(capture) = &mut self.capture
             && self.result.is_ok()

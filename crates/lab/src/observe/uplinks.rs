@@ -77,7 +77,7 @@ impl Uplinks {
 }
 
 /// The distance in links of each node from the nearest host; 0 for hosts.
-fn tiers(topology: &Topology) -> Vec<u32> {
+pub(crate) fn tiers(topology: &Topology) -> Vec<u32> {
     let mut tiers = vec![u32::MAX; topology.node_count()];
     let mut next: VecDeque<NodeId> = topology.hosts().collect();
     for host in &next {

@@ -172,6 +172,16 @@ const FEATURES: &[Feature] = &[
         },
     },
     Feature {
+        key: "record.series",
+        is_asked: |prepared| prepared.experiment.record.series,
+        lacks: Lacks {
+            flow: Some("the flow engine has no queues"),
+            lockstep: Some("the lockstep engine does not sample queues"),
+            live: Some("live runs do not sample queues"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
         key: "record.imbalance",
         is_asked: |prepared| prepared.experiment.record.imbalance.is_some(),
         lacks: Lacks { flow: Some("the flow engine does not sample links"), ..Lacks::NOBODY },

@@ -21,6 +21,7 @@ use crate::experiment::EngineKind;
 use crate::observe::capture::Capture;
 use crate::observe::gather::{Gather, Sampled};
 use crate::observe::queue_lengths::QueueLengths;
+use crate::observe::series::{QueueSeries, Series};
 use crate::observe::throughput::Throughput;
 use crate::observe::uplinks::Uplinks;
 use crate::observe::{lossless, ranks};
@@ -35,8 +36,8 @@ use raddle_live::lockstep::Lockstep;
 use raddle_live::rack::Fidelity;
 use raddle_packet_sim::{QueueDepths, Reached, Simulation, Threads};
 use raddle_records::{
-    Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, QueueLengthRecord, QueueRecord,
-    RankRecord, Recorder, ThroughputRecord, TotalsRecord,
+    Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, PathRecord, QueueLengthRecord,
+    QueueRecord, RankRecord, Recorder, SeriesRecord, ThroughputRecord, TotalsRecord,
 };
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
@@ -97,6 +98,10 @@ pub struct Outcome {
     pub imbalance: Vec<ImbalanceRecord>,
     /// Throughput of each flow in each interval, if the experiment asks for these records.
     pub throughput: Vec<ThroughputRecord>,
+    /// Traffic and queue of each link in each interval, if the experiment asks for series.
+    pub series: Vec<SeriesRecord>,
+    /// The links that the slowest flows crossed, if the experiment asks for series.
+    pub paths: Vec<PathRecord>,
     /// One row per directed link with flow control.
     pub flow_control: Vec<FlowControlRecord>,
     /// One row per rank, if the workload is a program.
@@ -140,11 +145,14 @@ impl Outcome {
         } = *self;
         let (links, queues, imbalance) = (Vec::new(), Vec::new(), Vec::new());
         let (throughput, flow_control, ranks) = (Vec::new(), Vec::new(), Vec::new());
+        let (series, paths) = (Vec::new(), Vec::new());
         Self {
             links,
             queues,
             imbalance,
             throughput,
+            series,
+            paths,
             flow_control,
             ranks,
             totals,
@@ -208,11 +216,13 @@ pub(crate) fn run_with(
     let ideals = prepared.ideals();
     let record = &prepared.experiment.record;
     let topology = &prepared.topology;
+    let begin = prepared.flows.iter().next().map_or(Time::ZERO, |flow| flow.start);
     let gather = Gather {
         recorder: Recorder::new(&prepared.flows, move |flow| ideals.of(flow)),
         digest: Digest::default(),
         uplinks: record.imbalance.and_then(|interval| Uplinks::of(topology, interval)),
         throughput: record.throughput.map(|interval| Throughput::of(topology, interval)),
+        series: record.series.then(|| Series::of(topology, begin)),
         capture,
         flow,
         last_delivery: None,
@@ -222,12 +232,14 @@ pub(crate) fn run_with(
     let queue_lengths = record.queue_lengths.as_ref();
     let queue_lengths =
         queue_lengths.map(|asked| QueueLengths::of(topology, looked_at, asked.interval, queue_length));
+    let queue_series = record.series.then(|| QueueSeries::of(topology, begin));
+    let samples = Samples { queue_lengths, queue_series };
     let mut watch = Watch::new(control, &prepared);
     let ended = match prepared.experiment.engine.kind {
         EngineKind::Packet if gather.hears_packets() => {
-            run_packets(&mut prepared, Sampled(gather), queue_lengths, &mut watch)?
+            run_packets(&mut prepared, Sampled(gather), samples, &mut watch)?
         }
-        EngineKind::Packet => run_packets(&mut prepared, gather, queue_lengths, &mut watch)?,
+        EngineKind::Packet => run_packets(&mut prepared, gather, samples, &mut watch)?,
         EngineKind::Flow => flow_engine::run(&mut prepared, gather, &mut watch),
         EngineKind::Lockstep => run_lockstep(&mut prepared, gather, &mut watch)?,
         EngineKind::Live => live_engine::run(&mut prepared, gather, &mut watch)?,
@@ -241,6 +253,7 @@ pub(crate) struct Ended<'a> {
     pub(crate) totals: Totals,
     pub(crate) links: Vec<LinkStats>,
     pub(crate) queues: Vec<QueueRecord>,
+    pub(crate) queue_series: Option<QueueSeries>,
     pub(crate) flow_control: Vec<FlowControlRecord>,
     pub(crate) now: Time,
     pub(crate) complete: bool,
@@ -268,6 +281,7 @@ impl<'a> Ended<'a> {
             now,
             complete,
             queues: Vec::new(),
+            queue_series: None,
             flow_control: Vec::new(),
             waiting: Vec::new(),
             retransmissions: Vec::new(),
@@ -318,7 +332,7 @@ pub(crate) fn simulation<O: Observer>(
 fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     prepared: &mut Prepared,
     observer: O,
-    queue_lengths: Option<QueueLengths<'_>>,
+    mut samples: Samples<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Ended<'a>, Error> {
     let topology = Arc::clone(&prepared.topology);
@@ -329,7 +343,7 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     let controlled = prepared.experiment.scheme.flow_control.is_some();
     let every = prepared.experiment.engine.watchdog.unwrap_or(lossless::WATCHDOG);
     let watchdog = controlled.then_some(every);
-    let complete = advance(&mut simulation, &topology, queue_lengths, watchdog, watch)?;
+    let complete = advance(&mut simulation, &topology, &mut samples, watchdog, watch)?;
     let totals = simulation.totals();
     refuse_imbalance(&totals, simulation.packets_inside() as u64)?;
     let (now, links) = (simulation.now(), simulation.link_stats());
@@ -340,7 +354,8 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     lossless::refuse_losses(&flow_control, &links, &totals.drops, &topology)?;
     let gather = simulation.into_observer().into();
     let ended = Ended::new(gather, totals, links, now, complete);
-    Ok(Ended { queues, flow_control, waiting, retransmissions, ..ended })
+    let queue_series = samples.queue_series;
+    Ok(Ended { queues, queue_series, flow_control, waiting, retransmissions, ..ended })
 }
 
 /// Refuses a run that lost or created packets or application bytes. `inside` is the number of packets still inside the
@@ -362,19 +377,49 @@ fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
     Ok(())
 }
 
+/// The samples of queues that a run takes.
+struct Samples<'a> {
+    queue_lengths: Option<QueueLengths<'a>>,
+    queue_series: Option<QueueSeries>,
+}
+
+impl Samples<'_> {
+    /// The time of the next sample; `None` if no samples are taken.
+    fn next(&self) -> Option<Time> {
+        let next = (
+            self.queue_lengths.as_ref().map(QueueLengths::next),
+            self.queue_series.as_ref().map(QueueSeries::next),
+        );
+        next.0.into_iter().chain(next.1).min()
+    }
+
+    /// Takes the samples that are due at `now`.
+    fn look<O: Observer>(
+        &mut self,
+        now: Time,
+        simulation: &mut Simulation<O>,
+        topology: &Topology,
+    ) -> Result<(), Error> {
+        if let Some(queue_series) = self.queue_series.as_mut().filter(|series| series.next() == now) {
+            queue_series.look(simulation, topology);
+        }
+        let due = self.queue_lengths.as_mut().filter(|lengths| lengths.next() == now);
+        due.map_or(Ok(()), |lengths| lengths.look(simulation))
+    }
+}
+
 /// Runs a simulation to its end, with stops to sample queues and to look for deadlocks. Returns whether the run reached
 /// its end.
 fn advance<O: Observer>(
     simulation: &mut Simulation<O>,
     topology: &Topology,
-    mut queue_lengths: Option<QueueLengths<'_>>,
+    samples: &mut Samples<'_>,
     watchdog: Option<Duration>,
     watch: &mut Watch<'_>,
 ) -> Result<bool, Error> {
     let mut next_watch = watchdog.map(|every| Time::ZERO + every);
     loop {
-        let look = queue_lengths.as_ref().map(QueueLengths::next);
-        let until = look.into_iter().chain(next_watch).min().unwrap_or(Time::NEVER);
+        let until = samples.next().into_iter().chain(next_watch).min().unwrap_or(Time::NEVER);
         let reached = simulation.run_until(until, |progress| watch.look(*progress));
         match reached {
             Reached::End => return Ok(true),
@@ -387,9 +432,7 @@ fn advance<O: Observer>(
         if watch.look(Progress { now: until, packet_hops, flows_delivered }).is_break() {
             return Ok(false);
         }
-        if let Some(queue_lengths) = queue_lengths.as_mut().filter(|_| look == Some(until)) {
-            queue_lengths.look(simulation)?;
-        }
+        samples.look(until, simulation, topology)?;
         if next_watch == Some(until) {
             if let Some(cycle) = simulation.pause_cycle() {
                 return Err(lossless::deadlock(&cycle, topology, until));
@@ -453,7 +496,7 @@ fn run_lockstep<'a>(
 
 fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {
     let Ended { mut gather, totals, links, queues, flow_control, now, complete, .. } = ended;
-    let Ended { waiting, retransmissions, fidelity, .. } = ended;
+    let Ended { waiting, retransmissions, fidelity, queue_series, .. } = ended;
     if complete && watch.limit.is_none_or(|limit| now < limit) {
         refuse_waiting(&waiting, &prepared.changes, &links, &prepared.topology, now)?;
     }
@@ -472,6 +515,8 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
     let (begun, unmatched) = (gather.recorder.begun(), gather.recorder.unmatched());
     let imbalance = gather.uplinks.map_or_else(Vec::new, |uplinks| uplinks.imbalance(now));
     let throughput = gather.throughput.map_or_else(Vec::new, |throughput| throughput.records(now));
+    let series = gather.series.zip(queue_series).map(|(series, queues)| series.records(queues, now));
+    let (series, paths) = series.unwrap_or_default();
     let totals = TotalsRecord::new(&totals, now);
     let undelivered =
         (complete && delivered == 0).then(|| Undelivered::of(&rest, &totals, prepared, now)).flatten();
@@ -504,6 +549,8 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
         queues,
         imbalance,
         throughput,
+        series,
+        paths,
         flow_control,
         ranks,
         totals,

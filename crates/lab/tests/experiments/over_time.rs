@@ -134,3 +134,47 @@ fn what_arrives_of_a_flow_is_counted_whatever_its_transport() {
         assert_eq!(arrived.iter().sum::<u64>(), 30_000, "{transport}");
     }
 }
+
+#[test]
+fn series_hold_all_bytes_of_every_link_and_change_no_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let [plain, one, three] = ["plain", "one", "three"].map(|name| folder.path().join(name));
+    let digest = |summary: &str| {
+        let line = summary.lines().find(|line| line.starts_with("digest")).unwrap();
+        line.to_owned()
+    };
+    let without = digest(&run(&plain, &[], 1));
+    let series = ["record.series=true"];
+    assert_eq!(digest(&run(&one, &series, 1)), without);
+    assert_eq!(digest(&run(&three, &series, 3)), without);
+    assert!(!plain.join("series.parquet").exists());
+
+    let [froms, links, bytes, queues] =
+        ["from_ps", "link", "bytes", "queue_bytes"].map(|name| column(&one, "series.parquet", name));
+    let [ids, data, control, peaks] = ["link", "data_bytes", "control_bytes", "peak_queue_bytes"]
+        .map(|name| column(&one, "links.parquet", name));
+    for (i, id) in ids.iter().enumerate() {
+        let rows: Vec<usize> = (0..links.len()).filter(|&row| links[row] == *id).collect();
+        let sum: u64 = rows.iter().map(|&row| bytes[row]).sum();
+        assert_eq!(sum, data[i] + control[i], "link {id}");
+        assert!(rows.iter().all(|&row| queues[row] <= peaks[i]), "link {id}");
+    }
+    assert!(queues.iter().any(|&queue| queue > 0));
+    assert_eq!(column(&one, "series.parquet", "delivered_bytes").iter().sum::<u64>(), 1_800_000);
+    let intervals: std::collections::BTreeSet<u64> = froms.into_iter().collect();
+    assert!((128..=256).contains(&intervals.len()), "{} intervals", intervals.len());
+
+    for table in ["series.parquet", "paths.parquet"] {
+        let [one, three] = [&one, &three].map(|run| Table::read(&run.join(table)).unwrap());
+        assert_eq!(one.columns, three.columns, "{table}");
+    }
+    // Each of the three flows crosses its host's link and the link of its destination.
+    let [flows, path] = ["flow", "link"].map(|name| column(&one, "paths.parquet", name));
+    let from: Vec<u64> = column(&one, "links.parquet", "from");
+    for (flow, host) in [(0, 0), (1, 2), (2, 4)] {
+        let own = flows.iter().zip(&path).filter(|(other, _)| **other == flow);
+        let is_host =
+            own.filter(|(_, link)| ids.iter().zip(&from).any(|(id, from)| id == *link && *from == host));
+        assert_eq!(is_host.count(), 1, "flow {flow}");
+    }
+}

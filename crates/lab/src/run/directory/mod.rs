@@ -9,6 +9,8 @@
 //! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
 //! | `throughput.parquet` | with `record.throughput`: packets and bytes received of each flow in each interval |
 //! | `queue_lengths.parquet` | with `record.queue_lengths`: samples of the backlog at ports |
+//! | `series.parquet` | with `record.series`: traffic and queue of each link in each interval |
+//! | `paths.parquet` | with `record.series`: the links that the slowest flows crossed |
 //! | `flow_control.parquet` | if links have flow control: one row per directed link |
 //! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
 //! | `ranks.parquet` | if the workload is a program: one row per rank |
@@ -77,6 +79,12 @@ pub(crate) const THROUGHPUT: &str = "throughput.parquet";
 /// File name of the samples of queue lengths.
 pub(crate) const QUEUE_LENGTHS: &str = "queue_lengths.parquet";
 
+/// File name of the time series of links.
+pub(crate) const SERIES: &str = "series.parquet";
+
+/// File name of the paths of the slowest flows.
+pub(crate) const PATHS: &str = "paths.parquet";
+
 /// File name of the packet capture.
 pub(crate) const PACKETS: &str = "packets.pcapng";
 
@@ -144,6 +152,8 @@ pub fn run_into<'a>(
     table.write("queues.parquet", !outcome.queues.is_empty(), &outcome.queues)?;
     table.write(IMBALANCE, record.imbalance.is_some(), &outcome.imbalance)?;
     table.write(THROUGHPUT, record.throughput.is_some(), &outcome.throughput)?;
+    table.write(SERIES, record.series, &outcome.series)?;
+    table.write(PATHS, record.series, &outcome.paths)?;
     table.write(FLOW_CONTROL, !outcome.flow_control.is_empty(), &outcome.flow_control)?;
     table.write(RANKS, !outcome.ranks.is_empty(), &outcome.ranks)?;
     let mut summary = summarizer.finish(title, seed, &topology, workload, &outcome, &part.file(FLOWS))?;

@@ -9,6 +9,8 @@ use std::path::Path;
 /// A directed link and its results.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LinkRow {
+    /// Number of the link.
+    pub(crate) link: u64,
     /// The nodes at the link's ends: from, to.
     pub(crate) ends: (u64, u64),
     /// Bytes of packets with application bytes, headers included.
@@ -17,6 +19,8 @@ pub(crate) struct LinkRow {
     pub(crate) control_bytes: f64,
     /// Largest number of bytes in the link's egress queue, the packet in service included.
     pub(crate) peak_queue_bytes: f64,
+    /// Packets lost at the link's egress port or on the link.
+    pub(crate) drops: u64,
     /// The share of the run in which the link's port was paused; `None` without flow control.
     pub(crate) paused: Option<f64>,
 }
@@ -30,12 +34,14 @@ pub(super) fn links(directory: &Path) -> Result<Vec<LinkRow>, Error> {
     };
     let (links, froms, tos) = (column("link")?, column("from")?, column("to")?);
     let (data, control) = (column("data_bytes")?, column("control_bytes")?);
-    let queues = column("peak_queue_bytes")?;
+    let (queues, drops) = (column("peak_queue_bytes")?, column("drops")?);
     let link = |row: usize| LinkRow {
+        link: links[row],
         ends: (froms[row], tos[row]),
         data_bytes: data[row] as f64,
         control_bytes: control[row] as f64,
         peak_queue_bytes: queues[row] as f64,
+        drops: drops[row],
         paused: paused.get(&links[row]).copied(),
     };
     Ok((0..table.rows).map(link).collect())

@@ -1,0 +1,141 @@
+//! Values in intervals of equal length, in bounded memory. When a run outgrows the intervals, they are merged in pairs
+//! and their length doubles.
+
+use raddle_core::{Duration, Time};
+
+/// A value that two intervals can share.
+pub(crate) trait Merge: Copy + Default {
+    /// The value of both intervals together.
+    fn merge(self, other: Self) -> Self;
+}
+
+/// A row of values for each interval since a time. There are at most `most` intervals.
+#[derive(Debug)]
+pub(crate) struct Intervals<T> {
+    begin: Time,
+    length: Duration,
+    most: usize,
+    columns: usize,
+    rows: Vec<Box<[T]>>,
+}
+
+impl<T: Merge> Intervals<T> {
+    /// Intervals of this length from `begin` on, with `columns` values each. `most` must be even.
+    pub(crate) fn new(begin: Time, length: Duration, most: usize, columns: usize) -> Self {
+        assert!(most > 0 && most.is_multiple_of(2), "{most} intervals cannot be merged in pairs");
+        Self { begin, length, most, columns, rows: Vec::new() }
+    }
+
+    /// The length of an interval now.
+    pub(crate) fn length(&self) -> Duration {
+        self.length
+    }
+
+    /// The values of the interval that holds `at`. A time before the first interval counts in the first.
+    #[allow(clippy::cast_possible_truncation, reason = "the interval is below `most`")]
+    pub(crate) fn at(&mut self, at: Time) -> &mut [T] {
+        let since = at.max(self.begin).since(self.begin).as_ps();
+        while since / self.length.as_ps() >= self.most as u64 {
+            self.double();
+        }
+        let interval = (since / self.length.as_ps()) as usize;
+        while self.rows.len() <= interval {
+            self.rows.push(vec![T::default(); self.columns].into());
+        }
+        &mut self.rows[interval]
+    }
+
+    /// Merges intervals until they are at least as long as `length`.
+    pub(crate) fn coarsen(&mut self, length: Duration) {
+        while self.length < length {
+            self.double();
+        }
+    }
+
+    /// Number of intervals up to the last one that was asked for.
+    pub(crate) fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The start of interval `i`.
+    pub(crate) fn start(&self, i: usize) -> Time {
+        self.begin + self.length * i as u64
+    }
+
+    /// A value of interval `i`; the default after the last interval.
+    pub(crate) fn value(&self, i: usize, column: usize) -> T {
+        self.rows.get(i).map_or_else(T::default, |row| row[column])
+    }
+
+    fn double(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        let mut rows = rows.into_iter();
+        while let Some(mut first) = rows.next() {
+            let second = rows.next();
+            for (value, other) in first.iter_mut().zip(second.iter().flatten()) {
+                *value = value.merge(*other);
+            }
+            self.rows.push(first);
+        }
+        self.length = self.length + self.length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Clone, Copy, Default, PartialEq)]
+    struct Sum(u64);
+
+    impl Merge for Sum {
+        fn merge(self, other: Self) -> Self {
+            Self(self.0 + other.0)
+        }
+    }
+
+    const BEGIN: Time = Time::from_ps(700);
+    const LENGTH: Duration = Duration::from_ps(10);
+
+    /// Pseudo-random numbers below `below`.
+    fn draw(state: &mut u64, below: u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) % below
+    }
+
+    #[test]
+    fn sums_are_kept_and_intervals_bounded_however_long_the_run() {
+        let mut state = 1;
+        for span in [1, 79, 80, 81, 1_000, 123_457, 10_000_000] {
+            let mut intervals = Intervals::<Sum>::new(BEGIN, LENGTH, 8, 3);
+            let (mut sums, mut latest) = ([0; 3], 0);
+            for _ in 0..500 {
+                let (at, column, value) =
+                    (draw(&mut state, span), draw(&mut state, 3) as usize, draw(&mut state, 1_000));
+                intervals.at(BEGIN + Duration::from_ps(at))[column].0 += value;
+                sums[column] += value;
+                latest = latest.max(at);
+            }
+            let kept = |column| (0..intervals.count()).map(|i| intervals.value(i, column).0).sum::<u64>();
+            assert_eq!([kept(0), kept(1), kept(2)], sums, "{span}");
+            let (count, length) = (intervals.count() as u64, intervals.length().as_ps());
+            assert!(count <= 8 && count == latest / length + 1, "{count} intervals of {length} ps, {span}");
+            assert!(length == 10 || latest >= 4 * length, "{length} ps is longer than {span} needs");
+        }
+    }
+
+    #[test]
+    fn a_value_stays_in_the_interval_that_holds_its_time() {
+        let mut intervals = Intervals::<Sum>::new(BEGIN, LENGTH, 4, 1);
+        for at in [0, 9, 10, 35, 39, 41] {
+            intervals.at(BEGIN + Duration::from_ps(at))[0].0 += 1;
+        }
+        let rows = |intervals: &Intervals<Sum>| {
+            let row = |i| (intervals.start(i).as_ps(), intervals.value(i, 0).0);
+            (0..intervals.count()).map(row).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(&intervals), [(700, 3), (720, 2), (740, 1)]);
+        intervals.coarsen(Duration::from_ps(21));
+        assert_eq!(rows(&intervals), [(700, 5), (740, 1)]);
+    }
+}

@@ -1,0 +1,174 @@
+//! The time series of a run for its report: the bytes and the queue of each link in intervals, and the links that the
+//! slowest flows crossed.
+//!
+//! Memory does not grow with the length of the run: [`Intervals`] merge, and only the paths of live flows and of the
+//! slowest finished flows are kept. A run takes some 32 bytes for each link and interval, 100 MB for 10,000 hosts.
+
+use crate::observe::intervals::{Intervals, Merge};
+use raddle_core::{Duration, LinkId, NodeId, Observer, Packet, Time};
+use raddle_packet_sim::Simulation;
+use raddle_records::{FlowRecord, PathRecord, Recorder, SeriesRecord};
+use raddle_topology::Topology;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Number of flows whose paths are kept: unfinished flows, then those with the greatest slowdown.
+pub(crate) const SLOW_FLOWS: usize = 500;
+
+/// Length of the intervals at the beginning of a run.
+const FIRST_LENGTH: Duration = Duration::from_us(2);
+
+/// Number of samples of a queue in an interval.
+const SAMPLES: u64 = 8;
+
+/// Number of intervals by which a small fabric is recorded, and the least number for a large one.
+const MOST: usize = 256;
+const LEAST: usize = 64;
+
+/// Number of values, over all links and intervals, above which a fabric has fewer intervals.
+const CELLS: usize = 1 << 21;
+
+/// The traffic of a link in an interval.
+#[derive(Debug, Clone, Copy, Default)]
+struct Traffic {
+    bytes: u64,
+    delivered: u64,
+}
+
+impl Merge for Traffic {
+    fn merge(self, other: Self) -> Self {
+        Self { bytes: self.bytes + other.bytes, delivered: self.delivered + other.delivered }
+    }
+}
+
+/// The longest sampled queue of a link in an interval, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Longest(u64);
+
+impl Merge for Longest {
+    fn merge(self, other: Self) -> Self {
+        self.max(other)
+    }
+}
+
+impl Longest {
+    fn max(self, other: Self) -> Self {
+        Self(self.0.max(other.0))
+    }
+}
+
+/// Intervals of a fabric's links from `begin` on.
+fn intervals<T: Merge>(topology: &Topology, begin: Time) -> Intervals<T> {
+    let links = topology.link_slots();
+    let most = (CELLS / links.max(1)).clamp(LEAST, MOST) & !1;
+    Intervals::new(begin, FIRST_LENGTH, most, links)
+}
+
+/// Counts packets on links.
+pub(crate) struct Series {
+    traffic: Intervals<Traffic>,
+    /// The node at the receiving end of each link; indexed by link.
+    ends: Vec<Option<NodeId>>,
+    /// For each live flow, the number of its packets on each link.
+    live: FxHashMap<u32, BTreeMap<LinkId, u64>>,
+    /// The same for the slowest flows, by the bits of the slowdown and the flow. Bits of positive doubles are in the
+    /// order of the doubles.
+    slowest: BTreeMap<(u64, u32), BTreeMap<LinkId, u64>>,
+}
+
+impl Series {
+    /// The series of a run whose first flow starts at `begin`.
+    pub(crate) fn of(topology: &Topology, begin: Time) -> Self {
+        let slots = (0..topology.link_slots()).map(LinkId::of);
+        Self {
+            traffic: intervals(topology, begin),
+            ends: slots.map(|id| topology.link(id).map(|link| link.to)).collect(),
+            live: FxHashMap::default(),
+            slowest: BTreeMap::new(),
+        }
+    }
+
+    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` gives the packet's flow.
+    pub(crate) fn count(&mut self, sent: Time, link: LinkId, packet: &Packet, recorder: &Recorder) {
+        let traffic = &mut self.traffic.at(sent)[link.index()];
+        traffic.bytes += u64::from(packet.size);
+        let Some(range) = packet.range() else { return };
+        if self.ends[link.index()] == Some(packet.dst()) {
+            traffic.delivered += u64::from(packet.payload());
+        }
+        if let Some(&FlowRecord { id, .. }) = recorder.record_of(range.key) {
+            *self.live.entry(id).or_default().entry(link).or_default() += 1;
+        }
+    }
+
+    /// Called when the record of a flow is complete.
+    pub(crate) fn ended(&mut self, flow: &FlowRecord) {
+        let Some(path) = self.live.remove(&flow.id) else { return };
+        let slowdown = flow.slowdown().unwrap_or(f64::INFINITY);
+        self.slowest.insert((slowdown.to_bits(), flow.id), path);
+        if self.slowest.len() > SLOW_FLOWS {
+            self.slowest.pop_first();
+        }
+    }
+
+    /// The rows of a run that ended at `end`: intervals in order of time, and paths in order of flows.
+    pub(crate) fn records(mut self, queues: QueueSeries, end: Time) -> (Vec<SeriesRecord>, Vec<PathRecord>) {
+        let mut queues = queues.longest;
+        let length = queues.length().max(self.traffic.length());
+        queues.coarsen(length);
+        self.traffic.coarsen(length);
+        let mut rows = Vec::new();
+        for i in 0..self.traffic.count().max(queues.count()) {
+            let (from, to) = (self.traffic.start(i), end.min(self.traffic.start(i + 1)));
+            for link in (0..self.ends.len()).take_while(|_| from < end) {
+                let Traffic { bytes, delivered } = self.traffic.value(i, link);
+                let Longest(queue_bytes) = queues.value(i, link);
+                if bytes > 0 || queue_bytes > 0 {
+                    rows.push(SeriesRecord {
+                        from_ps: from.as_ps(),
+                        to_ps: to.as_ps(),
+                        link: LinkId::of(link).0,
+                        bytes,
+                        delivered_bytes: delivered,
+                        queue_bytes,
+                    });
+                }
+            }
+        }
+        let of_flow = |(&(_, flow), path): (&(u64, u32), &BTreeMap<LinkId, u64>)| {
+            path.iter().map(|(link, &packets)| PathRecord { flow, link: link.0, packets }).collect::<Vec<_>>()
+        };
+        let mut paths: Vec<PathRecord> = self.slowest.iter().flat_map(of_flow).collect();
+        paths.sort_by_key(|path| (path.flow, path.link));
+        (rows, paths)
+    }
+}
+
+/// Samples the queues of all links, several times in an interval.
+pub(crate) struct QueueSeries {
+    longest: Intervals<Longest>,
+    next: Time,
+}
+
+impl QueueSeries {
+    /// The series of a run whose first flow starts at `begin`.
+    pub(crate) fn of(topology: &Topology, begin: Time) -> Self {
+        let longest = intervals(topology, begin);
+        Self { next: begin + longest.length() / SAMPLES, longest }
+    }
+
+    /// The time of the next sample.
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Samples the queues of a simulation that has run until the time of the next sample.
+    pub(crate) fn look<O: Observer>(&mut self, simulation: &mut Simulation<O>, topology: &Topology) {
+        let longest = self.longest.at(self.next);
+        for (id, _) in topology.links() {
+            let here = &mut longest[id.index()];
+            *here = here.max(Longest(simulation.queued(id)));
+        }
+        self.next += self.longest.length() / SAMPLES;
+    }
+}

@@ -1,0 +1,149 @@
+//! `raddle report`: finished runs as one HTML page that needs no network.
+//!
+//! The page is a template with its style and scripts, which are part of the program, and the data as one JSON document.
+//! The scripts draw the charts.
+
+mod definitions;
+mod fabric;
+mod run;
+mod series;
+
+use crate::run::directory::SUMMARY;
+use crate::run::kept_summary::not_a_run;
+use crate::{Comparison, Error};
+use raddle_records::write_file;
+use raddle_schemes::registry::Registry;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The page, with a mark for each part.
+const PAGE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+/// The scripts, in the order in which they run.
+const SCRIPTS: [&str; 4] = [
+    include_str!("page/chart.js"),
+    include_str!("page/fabric.js"),
+    include_str!("page/tables.js"),
+    include_str!("page/page.js"),
+];
+
+/// The file of a figure's claims.
+const CLAIMS: &str = "claims.json";
+
+/// The report on finished runs.
+pub struct Report {
+    data: Value,
+    runs: usize,
+}
+
+impl Report {
+    /// Reads run directories, and directories that hold such directories: those of sweeps and figures. Experiments may
+    /// name schemes and topologies of `registry`.
+    ///
+    /// # Errors
+    /// If a directory holds neither a run nor a figure, or if a file in it cannot be read.
+    pub fn read(directories: &[&Path], registry: &Arc<Registry>) -> Result<Self, Error> {
+        let mut found = Found::default();
+        for directory in directories {
+            let before = found.count();
+            found.search(directory)?;
+            if found.count() == before {
+                return Err(not_a_run(directory, "the directory holds neither a run nor a figure"));
+            }
+        }
+        let paths: Vec<&Path> = found.runs.iter().map(PathBuf::as_path).collect();
+        let comparison = Comparison::read(&paths)?.json();
+        let runs = paths.iter().map(|path| run::read(path, registry)).collect::<Result<Vec<_>, _>>()?;
+        let data = json!({
+            "version": crate::VERSION,
+            "comparison": comparison,
+            "runs": runs,
+            "figures": found.figures,
+            "definitions": definitions::all(),
+        });
+        Ok(Self { data, runs: runs.len() })
+    }
+
+    /// Number of runs in the report.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.runs
+    }
+
+    /// The page.
+    #[must_use]
+    pub fn html(&self) -> String {
+        // `</script>` in the data would end the element that holds the data.
+        let data = self.data.to_string().replace('<', "\\u003c");
+        let (head, rest) = PAGE.split_once("/*STYLE*/").expect("the page has a place for its style");
+        let (body, rest) = rest.split_once("/*DATA*/").expect("the page has a place for its data");
+        let (middle, end) = rest.split_once("/*SCRIPT*/").expect("the page has a place for its scripts");
+        [head, STYLE, body, &data, middle, &SCRIPTS.join("\n"), end].concat()
+    }
+
+    /// Writes the page. An earlier file is replaced in one step.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        Ok(write_file(path, self.html().as_bytes())?)
+    }
+}
+
+/// The runs and figures in the directories of the user.
+#[derive(Default)]
+struct Found {
+    runs: Vec<PathBuf>,
+    /// The contents of the figures' [`CLAIMS`].
+    figures: Vec<Value>,
+}
+
+impl Found {
+    fn count(&self) -> usize {
+        self.runs.len() + self.figures.len()
+    }
+
+    /// Adds the run or the figure in a directory, and otherwise those in its folders.
+    fn search(&mut self, directory: &Path) -> Result<(), Error> {
+        if directory.join(SUMMARY).exists() {
+            self.runs.push(directory.to_owned());
+            return Ok(());
+        }
+        let claims = directory.join(CLAIMS);
+        if claims.exists() {
+            let text = fs::read_to_string(&claims).map_err(Error::io("read", &claims))?;
+            let figure = serde_json::from_str(&text).map_err(|error| not_a_run(&claims, error))?;
+            self.figures.push(figure);
+        }
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(directory).map_err(|error| not_a_run(directory, error))? {
+            let entry = entry.map_err(Error::io("read", directory))?;
+            if entry.path().is_dir() && !entry.file_name().as_encoded_bytes().starts_with(b".") {
+                folders.push(entry.path());
+            }
+        }
+        folders.sort();
+        folders.iter().try_for_each(|folder| self.search(folder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_cannot_end_its_element() {
+        let report = Report { data: json!({ "name": "</script><script>alert(1)" }), runs: 0 };
+        assert!(report.html().contains(r"\u003c/script>\u003cscript>alert(1)"));
+        assert_eq!(report.html().matches("</script>").count(), 2);
+    }
+
+    #[test]
+    fn a_folder_without_runs_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let read = Report::read(&[folder.path()], &Registry::builtin().into());
+        assert!(read.is_err_and(|error| error.to_string().contains("neither a run nor a figure")));
+    }
+}

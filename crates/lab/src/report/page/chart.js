@@ -1,0 +1,183 @@
+"use strict";
+// Elements, numbers, and charts in SVG. A chart has a name for screen readers and a table of its numbers.
+
+const NAMESPACE = "http://www.w3.org/2000/svg";
+const COLOURS = 8;
+
+/** An element with attributes and children. A child that is a string becomes text. */
+function element(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+/** Like `element`, for SVG. */
+function shape(name, attributes = {}, ...children) {
+  return fill(document.createElementNS(NAMESPACE, name), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(key, value);
+    else if (value !== undefined && value !== null) node.setAttribute(key, value);
+  }
+  node.append(...children.filter(child => child !== null && child !== undefined));
+  return node;
+}
+
+/** A number for people: at most four significant digits, and a dash for no number. */
+function shown(value) {
+  if (value === null || value === undefined) return "–";
+  if (typeof value !== "number") return String(value);
+  if (value === 0 || Number.isInteger(value)) return value.toLocaleString("en-US");
+  const size = Math.abs(value);
+  if (size >= 1e4) return Math.round(value).toLocaleString("en-US");
+  if (size < 1e-3) return value.toExponential(2);
+  return String(Number(value.toPrecision(4)));
+}
+
+/** A number for an axis: 20k, 3M. */
+function brief(value) {
+  for (const [unit, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+    if (Math.abs(value) >= unit) return Number((value / unit).toPrecision(3)) + letter;
+  }
+  return String(Number(value.toPrecision(3)));
+}
+
+const percent = share => shown(100 * share) + "%";
+
+/** The positions of ticks between two values. */
+function ticks(low, high, isLog) {
+  const found = [];
+  if (isLog) {
+    const decades = Math.log10(high / low);
+    const steps = decades > 3 ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 3, 5, 7];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+      for (const step of steps) found.push(step * 10 ** power);
+    }
+    const every = decades > 8 ? 2 : 1;
+    return found.filter((tick, i) => tick >= low * 0.999 && tick <= high * 1.001 && i % every === 0);
+  }
+  const rough = (high - low) / 5 || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map(factor => factor * power).find(step => step >= rough);
+  for (let i = Math.ceil(low / step); i * step <= high * 1.0001; i++) found.push(i * step);
+  return found;
+}
+
+/** A scale from values to pixels. */
+function scale(values, isLog, from, to) {
+  const usable = values.filter(value => Number.isFinite(value) && (!isLog || value > 0));
+  let low = isLog ? Infinity : 0, high = -Infinity;
+  for (const value of usable) { low = Math.min(low, value); high = Math.max(high, value); }
+  if (usable.length === 0) [low, high] = [1, 10];
+  if (low === high) [low, high] = isLog ? [low / 2, high * 2] : [low, low + 1];
+  const place = isLog ? Math.log10 : value => value;
+  const at = value => from + (place(value) - place(low)) / (place(high) - place(low)) * (to - from);
+  return { at, low, high, ticks: ticks(low, high, isLog), isUsable: value => !isLog || value > 0 };
+}
+
+const colourOf = i => `var(--series-${i % COLOURS})`;
+const dashOf = i => ["", "7 4", "2 3", "9 3 2 3"][Math.floor(i / COLOURS) % 4];
+
+/** A chart of curves. `series` are `{ name, points: [[x, y], …] }`; empty series are left out. */
+function chart({ title, note, x, y, logX, logY, steps, series, from }) {
+  const numbered = series.map((curve, i) => ({ ...curve, i })).filter(curve => curve.points.length > 0);
+  const [width, height, left, right, top, bottom] = [640, 330, 62, 16, 12, 46];
+  const every = which => numbered.flatMap(curve => curve.points.map(point => point[which]));
+  const xs = every(0);
+  const across = scale(from === undefined ? xs : [...xs], logX, left, width - right);
+  if (!logX && xs.length > 0) {
+    const low = xs.reduce((a, b) => Math.min(a, b));
+    const span = across.high - low || 1;
+    if (low > span / 4) Object.assign(across, {
+      at: value => left + (value - low) / span * (width - right - left), ticks: ticks(low, across.high, false),
+    });
+  }
+  const up = scale(every(1), logY, height - bottom, top);
+  const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": described() });
+  const [axes, curves] = [shape("g", { class: "axes" }), shape("g", { class: "curves" })];
+  for (const tick of across.ticks) {
+    const at = across.at(tick);
+    axes.append(shape("line", { x1: at, x2: at, y1: top, y2: height - bottom }),
+      shape("text", { x: at, y: height - bottom + 17, "text-anchor": "middle" }, brief(tick)));
+  }
+  for (const tick of up.ticks) {
+    const at = up.at(tick);
+    axes.append(shape("line", { x1: left, x2: width - right, y1: at, y2: at }),
+      shape("text", { x: left - 7, y: at + 4, "text-anchor": "end" }, brief(tick)));
+  }
+  axes.append(
+    shape("text", { x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle", class: "label" }, x),
+    shape("text", { transform: `translate(14 ${(top + height - bottom) / 2}) rotate(-90)`, "text-anchor": "middle", class: "label" }, y));
+  const dots = [];
+  for (const curve of numbered) {
+    let path = "", before = null;
+    for (const [px, py] of curve.points) {
+      if (py === null || !across.isUsable(px) || !up.isUsable(py)) { before = null; continue; }
+      const at = [across.at(px), up.at(py)];
+      if (before === null) path += `M${at[0].toFixed(1)} ${at[1].toFixed(1)}`;
+      else path += (steps ? `H${at[0].toFixed(1)}V${at[1].toFixed(1)}` : `L${at[0].toFixed(1)} ${at[1].toFixed(1)}`);
+      before = at;
+      dots.push({ at, text: `${curve.name}: ${x} ${shown(px)}, ${y} ${shown(py)}` });
+    }
+    curves.append(shape("path", { d: path, stroke: colourOf(curve.i), "stroke-dasharray": dashOf(curve.i) }));
+    if (curve.points.length === 1) {
+      const [[px, py]] = curve.points;
+      curves.append(shape("circle", { cx: across.at(px), cy: up.at(py), r: 3, fill: colourOf(curve.i) }));
+    }
+  }
+  const marker = shape("circle", { r: 4, class: "marker", visibility: "hidden" });
+  picture.append(axes, curves, marker);
+  const readout = element("p", { class: "readout" }, "\u00a0");
+  picture.addEventListener("pointermove", event => {
+    const box = picture.getBoundingClientRect();
+    const at = [(event.clientX - box.left) * width / box.width, (event.clientY - box.top) * height / box.height];
+    const far = dot => Math.hypot(dot.at[0] - at[0], dot.at[1] - at[1]);
+    const nearest = dots.reduce((best, dot) => best === null || far(dot) < far(best) ? dot : best, null);
+    if (nearest === null) return;
+    fill(marker, { cx: nearest.at[0], cy: nearest.at[1], visibility: "visible" }, []);
+    readout.textContent = nearest.text;
+  });
+
+  function described() {
+    if (numbered.length === 0) return `${title}: no data`;
+    const parts = numbered.map(({ name, points }) => {
+      const most = points.reduce((best, point) => point[1] !== null && point[1] > best[1] ? point : best, points[0]);
+      return `${name}: ${points.length} points, greatest ${shown(most[1])} at ${shown(most[0])}`;
+    });
+    return `${title}. Across: ${x}. Up: ${y}. ${parts.join("; ")}.`;
+  }
+
+  const legend = element("ul", { class: "legend" }, ...numbered.map(curve => element("li", {},
+    shape("svg", { viewBox: "0 0 26 8", "aria-hidden": "true" },
+      shape("line", { x1: 1, x2: 25, y1: 4, y2: 4, stroke: colourOf(curve.i), "stroke-dasharray": dashOf(curve.i) })),
+    curve.name)));
+  return element("figure", { class: "chart" },
+    element("figcaption", {}, element("h3", {}, title), note ? element("p", {}, note) : null),
+    numbered.length === 0 ? element("p", { class: "empty" }, "There are no data for this chart.") : picture,
+    legend, readout, numbersOf(numbered, x, y));
+}
+
+/** A table of a chart's numbers, made when it is opened. Long curves are thinned. */
+function numbersOf(series, x, y) {
+  const most = 40;
+  const details = element("details", {}, element("summary", {}, "Numbers"));
+  details.addEventListener("toggle", () => {
+    if (details.childElementCount > 1) return;
+    for (const { name, points } of series) {
+      const every = Math.ceil(points.length / most);
+      const kept = points.filter((_, i) => i % every === 0 || i === points.length - 1);
+      details.append(table(name, [x, y], kept));
+    }
+  });
+  return details;
+}
+
+/** A table. Cells are numbers, strings or elements; a cell of the first column heads its row. */
+function table(caption, heads, rows) {
+  const cell = (value, i) => element(i === 0 ? "th" : "td", { ...(i === 0 ? { scope: "row" } : {}),
+    ...(typeof value === "number" ? { class: "number" } : {}) }, value instanceof Node ? value : shown(value));
+  return element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    element("table", {}, element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, ...heads.map(head => element("th", { scope: "col" }, head)))),
+      element("tbody", {}, ...rows.map(row => element("tr", {}, ...row.map(cell))))));
+}

@@ -1,0 +1,205 @@
+//! The data of one run in the report.
+
+use super::fabric::Fabric;
+use super::series;
+use crate::SizeClass;
+use crate::analysis::compare::{by_size, fcts};
+use crate::experiment::Document;
+use crate::figure::draw::Point;
+use crate::observe::series::SLOW_FLOWS;
+use crate::run::directory::{EXPERIMENT, PATHS, RANKS, SERIES};
+use crate::run::kept_summary;
+use crate::run::records::{FlowRow, LinkRow, Records};
+use crate::{Error, experiment};
+use raddle_core::LinkId;
+use raddle_records::Table;
+use raddle_schemes::registry::Registry;
+use raddle_topology::Topology;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Number of links in the table of hot links.
+const HOT_LINKS: usize = 24;
+
+/// Number of times at which the active flows are counted.
+const TIMES: usize = 240;
+
+/// The data of the run in a directory.
+pub(super) fn read(directory: &Path, registry: &Arc<Registry>) -> Result<Value, Error> {
+    let summary = kept_summary::read(directory)?;
+    let records = Records::read(directory, 0.0)?;
+    let document = Document::load(&directory.join(EXPERIMENT))?.with_registry(registry);
+    let topology = document.topology()?;
+    let fabric = Fabric::of(&topology);
+    let seconds = summary["last_event_ps"].as_f64().unwrap_or(0.0) / 1e12;
+    let loads = loads(&topology, &records.links, seconds);
+    let hot = hot_links(&topology, &records.links, &loads);
+    let hot_numbers: Vec<u64> = hot.iter().map(|row| row.link).collect();
+    let classes: Vec<Value> = SizeClass::WITH_ALL
+        .iter()
+        .map(|&class| json!({ "class": class.name, "points": points(&fcts(&records, class)) }))
+        .collect();
+    Ok(json!({
+        "directory": directory.display().to_string(),
+        "scheme": scheme(&document),
+        "nodes": topology.node_count(),
+        "hosts": topology.hosts().count(),
+        "slowdown": { "p50": points(&by_size(&records, 50.0)), "p99": points(&by_size(&records, 99.0)) },
+        "fct": classes,
+        "active": active(&records.flows, seconds * 1e6),
+        "links": hot.iter().map(|row| hot_link(&topology, row, &loads)).collect::<Vec<_>>(),
+        "flows": flows(&records.flows),
+        "flow_count": records.flows.len(),
+        "fabric": fabric.json(),
+        "load": fabric.busiest(|link| loads[link.index()]).map(short).collect::<Vec<_>>(),
+        "series": series::json(&directory.join(SERIES), &topology, &fabric, &hot_numbers)?,
+        "paths": series::paths(&directory.join(PATHS), &fabric)?,
+        "ranks": ranks(&directory.join(RANKS))?,
+    }))
+}
+
+/// `[scheme]` of the experiment in one line.
+fn scheme(document: &Document) -> String {
+    let Some(table) = experiment::table_in(&document.root, &["scheme"]) else { return String::new() };
+    let word = |key: &str| match &table.get(key)?.value {
+        experiment::Value::String(word) => Some(word.clone()),
+        _ => None,
+    };
+    ["transport", "routing", "flow_control"].into_iter().filter_map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// For each link, the share of its capacity that its traffic took over the run.
+fn loads(topology: &Topology, rows: &[LinkRow], seconds: f64) -> Vec<f64> {
+    let mut loads = vec![0.0; topology.link_slots()];
+    for row in rows {
+        let Some((id, link)) = link(topology, row.link) else { continue };
+        let capacity = link.rate.as_bps_f64() * seconds;
+        loads[id.index()] = (row.data_bytes + row.control_bytes) * 8.0 / capacity.max(1.0);
+    }
+    loads
+}
+
+/// The link of this number, if the topology has it.
+pub(super) fn link(topology: &Topology, number: u64) -> Option<(LinkId, &raddle_topology::Link)> {
+    let id = u32::try_from(number).ok().map(LinkId).filter(|id| id.index() < topology.link_slots())?;
+    Some((id, topology.link(id)?))
+}
+
+/// The links with the greatest load, and those with the longest queues if they are others.
+fn hot_links<'a>(topology: &Topology, rows: &'a [LinkRow], loads: &[f64]) -> Vec<&'a LinkRow> {
+    let mut by_load: Vec<&LinkRow> = rows.iter().collect();
+    by_load.sort_by(|a, b| load(topology, b, loads).total_cmp(&load(topology, a, loads)));
+    let mut by_queue = by_load.clone();
+    by_queue.sort_by(|a, b| b.peak_queue_bytes.total_cmp(&a.peak_queue_bytes));
+    let mut hot: Vec<&LinkRow> = by_load.into_iter().take(HOT_LINKS / 2).collect();
+    for row in by_queue {
+        if hot.len() < HOT_LINKS && !hot.iter().any(|other| other.link == row.link) {
+            hot.push(row);
+        }
+    }
+    hot
+}
+
+fn load(topology: &Topology, row: &LinkRow, loads: &[f64]) -> f64 {
+    link(topology, row.link).map_or(0.0, |(id, _)| loads[id.index()])
+}
+
+fn hot_link(topology: &Topology, row: &LinkRow, loads: &[f64]) -> Value {
+    let rate = link(topology, row.link).map(|(_, link)| link.rate.as_bps_f64() / 1e9);
+    json!({
+        "link": row.link, "from": row.ends.0, "to": row.ends.1, "rate_gbps": rate,
+        "load": short(load(topology, row, loads)), "peak_queue_bytes": row.peak_queue_bytes,
+        "drops": row.drops, "paused": row.paused,
+    })
+}
+
+/// Unfinished flows, then the finished ones with the greatest slowdown.
+fn flows(rows: &[FlowRow]) -> Vec<Value> {
+    let mut worst: Vec<&FlowRow> = rows.iter().collect();
+    let badness = |flow: &FlowRow| flow.slowdown.unwrap_or(f64::INFINITY);
+    worst.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
+    let json = |flow: &FlowRow| {
+        json!([
+            flow.id,
+            flow.src,
+            flow.dst,
+            flow.size,
+            flow.start_us,
+            flow.fct_us.map(short),
+            flow.slowdown.map(short),
+        ])
+    };
+    worst.into_iter().take(SLOW_FLOWS).map(json).collect()
+}
+
+/// The number of active flows at equal steps of time, each as [us, flows].
+fn active(flows: &[FlowRow], end_us: f64) -> Vec<[f64; 2]> {
+    let sorted = |mut times: Vec<f64>| {
+        raddle_records::stats::sort(&mut times);
+        times
+    };
+    let starts = sorted(flows.iter().map(|flow| flow.start_us).collect());
+    let ends = sorted(flows.iter().filter_map(|flow| Some(flow.start_us + flow.fct_us?)).collect());
+    let (Some(&first), true) = (starts.first(), end_us > 0.0) else { return Vec::new() };
+    let at = |step: usize| {
+        let at = first + (end_us - first) * step as f64 / TIMES as f64;
+        let by = |times: &[f64]| times.partition_point(|&time| time <= at) as f64;
+        [short(at), by(&starts) - by(&ends)]
+    };
+    (0..=TIMES).map(at).collect()
+}
+
+/// The ranks of a program: number, node, end in us, computing time in us, messages and bytes.
+fn ranks(file: &Path) -> Result<Vec<Value>, Error> {
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let table = Table::read(file)?;
+    let columns = ["rank", "node", "finished_ps", "computed_ps", "sent_messages", "sent_bytes"];
+    let [ranks, nodes, ends, computed, messages, bytes] = columns.map(|name| table.integers(name));
+    let (ranks, nodes, ends) = (ranks?, nodes?, ends?);
+    let (computed, messages, bytes) = (computed?, messages?, bytes?);
+    let us = |ps: Option<u64>| ps.map(|ps| short(ps as f64 / 1e6));
+    let row = |i: usize| json!([ranks[i], nodes[i], us(ends[i]), us(computed[i]), messages[i], bytes[i]]);
+    Ok((0..table.rows).map(row).collect())
+}
+
+fn points(points: &[Point]) -> Vec<[f64; 2]> {
+    points.iter().map(|point| [short(point.x), short(point.y)]).collect()
+}
+
+/// The number with five significant digits, more than a chart can show.
+pub(super) fn short(number: f64) -> f64 {
+    format!("{number:.4e}").parse().unwrap_or(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(id: u64, start_us: f64, fct_us: Option<f64>) -> FlowRow {
+        FlowRow { id, start_us, fct_us, slowdown: fct_us.map(|fct| fct / 10.0), ..FlowRow::default() }
+    }
+
+    #[test]
+    fn a_flow_is_active_from_its_start_until_its_end() {
+        let flows = [flow(0, 10.0, Some(20.0)), flow(1, 20.0, Some(80.0)), flow(2, 50.0, None)];
+        let active = active(&flows, 130.0);
+        let at = |us: f64| active.iter().rfind(|point| point[0] <= us).expect("a time")[1];
+        assert_eq!([10.0, 25.0, 40.0, 60.0, 120.0].map(at), [1.0, 2.0, 1.0, 2.0, 1.0]);
+        assert_eq!((active[0][0], active[TIMES][0]), (10.0, 130.0));
+    }
+
+    #[test]
+    fn unfinished_and_slow_flows_come_first() {
+        let rows = [flow(0, 0.0, Some(20.0)), flow(1, 0.0, Some(90.0)), flow(2, 0.0, None)];
+        let ids: Vec<_> = flows(&rows).iter().map(|flow| flow[0].clone()).collect();
+        assert_eq!(ids, [2, 1, 0]);
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!([short(123_456.7), short(0.0), short(0.001_234_567)], [123_460.0, 0.0, 0.001_234_6]);
+    }
+}

@@ -1,0 +1,161 @@
+//! The time series of a run and the paths of its slowest flows, as the page needs them.
+
+use super::fabric::Fabric;
+use super::run::{link, short};
+use crate::Error;
+use raddle_core::LinkId;
+use raddle_records::{Table, stats};
+use raddle_topology::Topology;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// A link in an interval.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    /// The share of the link's capacity that its traffic took.
+    load: f64,
+    queue_bytes: f64,
+}
+
+/// The cells of a run: a row of links for each interval.
+struct Series {
+    begin_us: f64,
+    interval_us: f64,
+    /// Application bytes that reached their hosts in each interval, in Gbit/s.
+    throughput_gbps: Vec<f64>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Series {
+    /// Reads the table; `None` if it has no rows.
+    #[allow(clippy::cast_possible_truncation, reason = "a run has few intervals")]
+    fn read(file: &Path, topology: &Topology) -> Result<Option<Self>, Error> {
+        let table = Table::read(file)?;
+        let column = |name: &str| -> Result<Vec<u64>, Error> {
+            Ok(table.integers(name)?.iter().map(|value| value.unwrap_or(0)).collect())
+        };
+        let (froms, tos, links) = (column("from_ps")?, column("to_ps")?, column("link")?);
+        let (bytes, delivered, queues) =
+            (column("bytes")?, column("delivered_bytes")?, column("queue_bytes")?);
+        let (Some(&begin), Some(&last)) = (froms.iter().min(), froms.iter().max()) else { return Ok(None) };
+        let length = froms.iter().zip(&tos).map(|(from, to)| to - from).max().unwrap_or(0).max(1);
+        let count = ((last - begin) / length + 1) as usize;
+        let mut series = Self {
+            begin_us: begin as f64 / 1e6,
+            interval_us: length as f64 / 1e6,
+            throughput_gbps: vec![0.0; count],
+            rows: vec![vec![Cell::default(); topology.link_slots()]; count],
+        };
+        for i in 0..table.rows {
+            let Some((id, link)) = link(topology, links[i]) else { continue };
+            let interval = ((froms[i] - begin) / length) as usize;
+            let seconds = (tos[i] - froms[i]).max(1) as f64 / 1e12;
+            series.throughput_gbps[interval] += delivered[i] as f64 * 8.0 / seconds / 1e9;
+            let load = bytes[i] as f64 * 8.0 / (link.rate.as_bps_f64() * seconds);
+            series.rows[interval][id.index()] = Cell { load, queue_bytes: queues[i] as f64 };
+        }
+        Ok(Some(series))
+    }
+}
+
+/// The series in `file` as JSON, with those of the `hot` links one by one. `None` if the run did not record any.
+pub(super) fn json(
+    file: &Path,
+    topology: &Topology,
+    fabric: &Fabric,
+    hot: &[u64],
+) -> Result<Option<Value>, Error> {
+    if !file.exists() {
+        return Ok(None);
+    }
+    let Some(series) = Series::read(file, topology)? else { return Ok(None) };
+    let ids: Vec<LinkId> = topology.links().map(|(id, _)| id).collect();
+    let sorted = |row: &[Cell], of: fn(&Cell) -> f64| {
+        let mut values: Vec<f64> = ids.iter().map(|id| of(&row[id.index()])).collect();
+        stats::sort(&mut values);
+        values
+    };
+    let each = |value: &dyn Fn(&[Cell]) -> f64| -> Vec<f64> {
+        series.rows.iter().map(|row| short(value(row))).collect()
+    };
+    let load = |cell: &Cell| cell.load;
+    let queue = |cell: &Cell| cell.queue_bytes;
+    let longest = series.rows.iter().flatten().map(queue).fold(0.0, f64::max);
+    let of_link = |number: &u64| {
+        let (id, _) = link(topology, *number)?;
+        let curve = |of: fn(&Cell) -> f64| each(&|row| of(&row[id.index()]));
+        Some((number.to_string(), json!({ "load": curve(load), "queue": curve(queue) })))
+    };
+    let p = |of: fn(&Cell) -> f64, p: f64| each(&|row| stats::percentile(&sorted(row, of), p).unwrap_or(0.0));
+    Ok(Some(json!({
+        "begin_us": short(series.begin_us),
+        "interval_us": series.interval_us,
+        "count": series.rows.len(),
+        "throughput_gbps": series.throughput_gbps.iter().copied().map(short).collect::<Vec<_>>(),
+        "load_mean": each(&|row| stats::mean(&sorted(row, load)).unwrap_or(0.0)),
+        "load_max": p(load, 100.0),
+        "queue_max_bytes": p(queue, 100.0),
+        "queue_p99_bytes": p(queue, 99.0),
+        "queue_scale_bytes": longest,
+        "edge_load": heat(&series, fabric, |cell| cell.load),
+        "edge_queue": heat(&series, fabric, |cell| cell.queue_bytes / longest.max(1.0)),
+        "links": hot.iter().filter_map(of_link).collect::<Map<_, _>>(),
+    })))
+}
+
+/// A byte for each interval and edge, 255 for a value of 1 or more, in base64.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the value is from 0 to 255")]
+fn heat(series: &Series, fabric: &Fabric, of: impl Fn(&Cell) -> f64) -> String {
+    let byte = |value: f64| (value.clamp(0.0, 1.0) * 255.0).round() as u8;
+    let row = |row: &Vec<Cell>| -> Vec<u8> { fabric.busiest(|id| of(&row[id.index()])).map(byte).collect() };
+    base64(&series.rows.iter().flat_map(row).collect::<Vec<u8>>())
+}
+
+/// The path of each recorded flow, as pairs of a drawn edge and the number of the flow's packets on it. `None` if the
+/// run did not record any.
+pub(super) fn paths(file: &Path, fabric: &Fabric) -> Result<Option<Value>, Error> {
+    if !file.exists() {
+        return Ok(None);
+    }
+    let table = Table::read(file)?;
+    let edges = fabric.edge_of_links();
+    let (flows, links) = (table.integers("flow")?, table.integers("link")?);
+    let packets = table.integers("packets")?;
+    let mut paths: Map<String, Value> = Map::new();
+    for ((flow, link), packets) in flows.iter().zip(links).zip(packets) {
+        let (Some(flow), Some(link), Some(packets)) = (flow, link, packets) else { continue };
+        let Some(edge) = u32::try_from(*link).ok().and_then(|link| edges.get(&LinkId(link))) else {
+            continue;
+        };
+        let path = paths.entry(flow.to_string()).or_insert_with(|| json!([]));
+        path.as_array_mut().expect("paths are arrays").push(json!([edge, packets]));
+    }
+    Ok(Some(paths.into()))
+}
+
+/// Base64 of RFC 4648 §4.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(three.get(i).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for i in 0..4 {
+            let letter = char::from(LETTERS[(bits >> (18 - 6 * i) & 63) as usize]);
+            text.push(if i <= three.len() { letter } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_rfc_4648() {
+        let encoded = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
+        assert_eq!(encoded, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+        assert_eq!(base64(&[0xff, 0xfe]), "//4=");
+    }
+}
