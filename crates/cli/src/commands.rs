@@ -74,17 +74,7 @@ pub(crate) fn execute(
             compare(directories, plot.as_deref(), output)?;
             Ok(Ended::Done)
         }
-        Command::Report { directories, out } => {
-            let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
-            let report = Report::read(&directories, registry)?;
-            report.write(out)?;
-            let (written, runs) = (out.display().to_string(), report.runs());
-            output.print(
-                || format!("{written}: a report on {runs} run{}", if runs == 1 { "" } else { "s" }),
-                || json!({ "written": written, "runs": runs }),
-            )?;
-            Ok(Ended::Done)
-        }
+        Command::Report { directories, out } => session.report(directories, out),
         Command::Explain { name } => {
             let (text, json) = catalogue::explain(&name.join(" "), registry)?;
             output.print(|| text, || json)?;
@@ -173,6 +163,19 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// Writes a report on runs.
+    fn report(self, directories: &[PathBuf], out: &Path) -> Result<Ended, Error> {
+        let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
+        let report = Report::read(&directories, self.registry)?;
+        report.write(out)?;
+        let (written, runs) = (out.display().to_string(), report.runs());
+        self.output.print(
+            || format!("{written}: a report on {runs} run{}", if runs == 1 { "" } else { "s" }),
+            || json!({ "written": written, "runs": runs }),
+        )?;
+        Ok(Ended::Done)
+    }
+
     /// Runs random experiments.
     fn torture(self, which: &Torture) -> Result<Ended, Error> {
         let Torture { seed, count, minutes, ref out } = *which;

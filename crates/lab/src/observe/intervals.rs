@@ -110,8 +110,8 @@ mod tests {
             let mut intervals = Intervals::<Sum>::new(BEGIN, LENGTH, 8, 3);
             let (mut sums, mut latest) = ([0; 3], 0);
             for _ in 0..500 {
-                let (at, column, value) =
-                    (draw(&mut state, span), draw(&mut state, 3) as usize, draw(&mut state, 1_000));
+                let (at, value) = (draw(&mut state, span), draw(&mut state, 1_000));
+                let column = usize::try_from(draw(&mut state, 3)).expect("a column");
                 intervals.at(BEGIN + Duration::from_ps(at))[column].0 += value;
                 sums[column] += value;
                 latest = latest.max(at);

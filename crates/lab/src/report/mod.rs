@@ -77,10 +77,10 @@ impl Report {
     pub fn html(&self) -> String {
         // `</script>` in the data would end the element that holds the data.
         let data = self.data.to_string().replace('<', "\\u003c");
-        let (head, rest) = PAGE.split_once("/*STYLE*/").expect("the page has a place for its style");
-        let (body, rest) = rest.split_once("/*DATA*/").expect("the page has a place for its data");
-        let (middle, end) = rest.split_once("/*SCRIPT*/").expect("the page has a place for its scripts");
-        [head, STYLE, body, &data, middle, &SCRIPTS.join("\n"), end].concat()
+        // The data comes last, because a name in the data may look like a mark.
+        PAGE.replacen("/*STYLE*/", STYLE, 1)
+            .replacen("/*SCRIPT*/", &SCRIPTS.join("\n"), 1)
+            .replacen("/*DATA*/", &data, 1)
     }
 
     /// Writes the page. An earlier file is replaced in one step.
