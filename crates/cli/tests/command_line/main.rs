@@ -11,4 +11,5 @@ mod memory;
 mod namespaces;
 mod output;
 mod party;
+mod report;
 mod shell;

@@ -31,7 +31,7 @@ function shown(value) {
   const size = Math.abs(value);
   if (size >= 1e4) return Math.round(value).toLocaleString("en-US");
   if (size < 1e-3) return value.toExponential(2);
-  return String(Number(value.toPrecision(4)));
+  return Number(value.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 6 });
 }
 
 /** A number for an axis: 20k, 3M. */
