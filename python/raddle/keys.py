@@ -1479,6 +1479,9 @@ class Record(TypedDict, total=False):
     queues: bool
     """A histogram of the queue of each port. (default: `false`)"""
 
+    series: bool
+    """Time series of the traffic and the queue of each link, and the paths of the slowest flows, for `raddle report`. If left out, there are none."""
+
     throughput: str
     """Length of the intervals in which the bytes that hosts receive are counted, for each flow."""
 
@@ -2200,7 +2203,7 @@ class SchemeSwitchAr(TypedDict, total=False):
     """how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once (default: "100 us")"""
 
     keep_used: bool
-    """drop a notice that made frames change their port, so that hosts see only notices that steered nothing (default: false)"""
+    """drop a notice that made frames change their port, so that hosts see only notices that moved no frames (default: false)"""
 
     local: Literal["lock", "alike", "ignore"]
     """how notices of the switch's own queues are treated: they exclude notices of other switches, count like notices of other switches, or are ignored (default: "lock")"""
