@@ -509,7 +509,7 @@ impl Prepared {
         (self.parts.agent)(link).or_else(|| self.ports.agent.as_mut()?(link))
     }
 
-    /// The link's flow control, at the port at its start.
+    /// The flow control of the port at the start of this link.
     pub(crate) fn flow_control(&mut self, link: LinkId) -> Option<Box<dyn LinkFlowControl>> {
         self.ports.flow_control.as_mut().and_then(|control| control(link))
     }

@@ -105,7 +105,7 @@ impl Torus {
     /// Calls `lead` for each port that leads closer to `to`, with the number of hops in that direction.
     #[inline]
     fn leading(&self, at: NodeId, to: NodeId, mut lead: impl FnMut(usize, u8)) {
-        let steps = |hops: u32| u8::try_from(hops).expect("at most half of 256");
+        let steps = |hops: u32| u8::try_from(hops).expect("the hops in a dimension are at most 128");
         for (i, (k, up)) in self.ups(at, to).enumerate() {
             if up > 0 && 2 * up <= k {
                 lead(2 * i, steps(up));

@@ -96,7 +96,7 @@ impl Multipliers {
         scaling: Scaling,
     ) -> Self {
         let above = |port| {
-            let aggregation = topology.link_at(edge, PortId(port)).expect("an uplink is a link").to;
+            let aggregation = topology.link_at(edge, PortId(port)).expect("every uplink port has a link").to;
             let links = next.clone().map(|port| topology.link_id(aggregation, PortId(port)));
             links
                 .map(|id| both_ways(topology, id))

@@ -61,7 +61,7 @@ pub(crate) struct Wcmp {
 }
 
 impl Wcmp {
-    /// The forwarder of `node`, whose groups have at most `table` entries.
+    /// The forwarder of `node`. A group has at most `table` entries, or one per next hop if it has more next hops.
     #[must_use]
     pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, table: usize, seed: u64) -> Self {
         Self {
