@@ -10,6 +10,7 @@ use raddle_packet_sim::Simulation;
 use raddle_records::{FlowRecord, PathRecord, Recorder, SeriesRecord};
 use raddle_topology::Topology;
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Number of flows whose paths are kept: unfinished flows, then those with the greatest slowdown.
@@ -47,12 +48,6 @@ struct Longest(u64);
 
 impl Merge for Longest {
     fn merge(self, other: Self) -> Self {
-        self.max(other)
-    }
-}
-
-impl Longest {
-    fn max(self, other: Self) -> Self {
         Self(self.0.max(other.0))
     }
 }
@@ -72,8 +67,8 @@ pub(crate) struct Series {
     /// For each live flow, the number of its packets on each link.
     live: FxHashMap<u32, BTreeMap<LinkId, u64>>,
     /// The same for the slowest flows, by the bits of the slowdown and the flow. Bits of positive doubles are in the
-    /// order of the doubles.
-    slowest: BTreeMap<(u64, u32), BTreeMap<LinkId, u64>>,
+    /// order of the doubles. Of flows with the same slowdown, the earlier ones are kept, as in the table of the report.
+    slowest: BTreeMap<(u64, Reverse<u32>), BTreeMap<LinkId, u64>>,
 }
 
 impl Series {
@@ -105,7 +100,7 @@ impl Series {
     pub(crate) fn ended(&mut self, flow: &FlowRecord) {
         let Some(path) = self.live.remove(&flow.id) else { return };
         let slowdown = flow.slowdown().unwrap_or(f64::INFINITY);
-        self.slowest.insert((slowdown.to_bits(), flow.id), path);
+        self.slowest.insert((slowdown.to_bits(), Reverse(flow.id)), path);
         if self.slowest.len() > SLOW_FLOWS {
             self.slowest.pop_first();
         }
@@ -135,7 +130,7 @@ impl Series {
                 }
             }
         }
-        let of_flow = |(&(_, flow), path): (&(u64, u32), &BTreeMap<LinkId, u64>)| {
+        let of_flow = |(&(_, Reverse(flow)), path): (&(u64, Reverse<u32>), &BTreeMap<LinkId, u64>)| {
             path.iter().map(|(link, &packets)| PathRecord { flow, link: link.0, packets }).collect::<Vec<_>>()
         };
         let mut paths: Vec<PathRecord> = self.slowest.iter().flat_map(of_flow).collect();
@@ -147,6 +142,7 @@ impl Series {
 /// Samples the queues of all links, several times in an interval.
 pub(crate) struct QueueSeries {
     longest: Intervals<Longest>,
+    begin: Time,
     next: Time,
 }
 
@@ -154,7 +150,7 @@ impl QueueSeries {
     /// The series of a run whose first flow starts at `begin`.
     pub(crate) fn of(topology: &Topology, begin: Time) -> Self {
         let longest = intervals(topology, begin);
-        Self { next: begin + longest.length() / SAMPLES, longest }
+        Self { begin, next: begin + longest.length() / SAMPLES, longest }
     }
 
     /// The time of the next sample.
@@ -164,11 +160,38 @@ impl QueueSeries {
 
     /// Samples the queues of a simulation that has run until the time of the next sample.
     pub(crate) fn look<O: Observer>(&mut self, simulation: &mut Simulation<O>, topology: &Topology) {
-        let longest = self.longest.at(self.next);
         for (id, _) in topology.links() {
-            let here = &mut longest[id.index()];
-            *here = here.max(Longest(simulation.queued(id)));
+            let queued = simulation.queued(id);
+            // Timers can go on long after the last packet. Empty queues must not lengthen the intervals.
+            if queued > 0 {
+                let here = &mut self.longest.at(self.next)[id.index()];
+                *here = here.merge(Longest(queued));
+            }
         }
-        self.next += self.longest.length() / SAMPLES;
+        // While the queues are empty, the samples become rarer, so that their number stays small.
+        let least = self.next.since(self.begin) / (SAMPLES * MOST as u64);
+        self.next += least.max(self.longest.length() / SAMPLES);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Bytes, Flow, FlowId, Rate};
+    use raddle_topology::builders::single_switch;
+
+    #[test]
+    fn of_equally_slow_flows_the_paths_of_the_earlier_ones_are_kept() {
+        let topology = single_switch(2, Rate::from_gbps(10), Duration::from_us(1)).expect("a topology");
+        let mut series = Series::of(&topology, Time::ZERO);
+        let count = u32::try_from(SLOW_FLOWS).expect("a small number");
+        for id in 0..2 * count {
+            series.live.insert(id, BTreeMap::from([(LinkId(0), 1)]));
+            let flow = Flow::new(FlowId(id), NodeId(0), NodeId(1), Bytes(1), Time::ZERO);
+            series.ended(&FlowRecord::unfinished(&flow, 1, 2));
+        }
+        let (_, paths) = series.records(QueueSeries::of(&topology, Time::ZERO), Time::ZERO);
+        let flows: Vec<u32> = paths.iter().map(|path| path.flow).collect();
+        assert_eq!(flows, (0..count).collect::<Vec<_>>());
     }
 }

@@ -32,8 +32,8 @@ pub(super) fn read(directory: &Path, registry: &Arc<Registry>) -> Result<Value, 
     let document = Document::load(&directory.join(EXPERIMENT))?.with_registry(registry);
     let topology = document.topology()?;
     let fabric = Fabric::of(&topology);
-    let seconds = summary["last_event_ps"].as_f64().unwrap_or(0.0) / 1e12;
-    let loads = loads(&topology, &records.links, seconds);
+    let (begin_us, end_us) = span(&summary, &records.flows);
+    let loads = loads(&topology, &records.links, (end_us - begin_us) / 1e6);
     let hot = hot_links(&topology, &records.links, &loads);
     let hot_numbers: Vec<u64> = hot.iter().map(|row| row.link).collect();
     let classes: Vec<Value> = SizeClass::WITH_ALL
@@ -47,7 +47,7 @@ pub(super) fn read(directory: &Path, registry: &Arc<Registry>) -> Result<Value, 
         "hosts": topology.hosts().count(),
         "slowdown": { "p50": points(&by_size(&records, 50.0)), "p99": points(&by_size(&records, 99.0)) },
         "fct": classes,
-        "active": active(&records.flows, seconds * 1e6),
+        "active": active(&records.flows, end_us),
         "links": hot.iter().map(|row| hot_link(&topology, row, &loads)).collect::<Vec<_>>(),
         "flows": flows(&records.flows),
         "flow_count": records.flows.len(),
@@ -69,7 +69,17 @@ fn scheme(document: &Document) -> String {
     ["transport", "routing", "flow_control"].into_iter().filter_map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// For each link, the share of its capacity that its traffic took over the run.
+/// The span of a run, in us: from the start of the first flow to the last delivery. A run with unfinished flows lasts
+/// until its last event. Timers may go on after the last delivery, without traffic.
+fn span(summary: &Value, flows: &[FlowRow]) -> (f64, f64) {
+    let begin = flows.iter().map(|flow| flow.start_us).fold(f64::INFINITY, f64::min);
+    let is_finished = flows.iter().all(|flow| flow.fct_us.is_some());
+    let end = if is_finished { &summary["last_delivery_ps"] } else { &summary["last_event_ps"] };
+    let end = end.as_f64().unwrap_or(0.0) / 1e6;
+    (begin.min(end), end)
+}
+
+/// For each link, the share of its capacity that its traffic took over `seconds`.
 fn loads(topology: &Topology, rows: &[LinkRow], seconds: f64) -> Vec<f64> {
     let mut loads = vec![0.0; topology.link_slots()];
     for row in rows {
@@ -191,6 +201,16 @@ mod tests {
             assert!((at(us) - flows).abs() < 1e-9, "{} active flows at {us} us", at(us));
         }
         assert!((active[0][0] - 10.0).abs() + (active[TIMES][0] - 130.0).abs() < 1e-9, "{active:?}");
+    }
+
+    #[test]
+    fn the_time_after_the_last_delivery_does_not_count_unless_a_flow_is_unfinished() {
+        let summary = json!({ "last_delivery_ps": 100_000_000, "last_event_ps": 900_000_000 });
+        let finished = [flow(0, 20.0, Some(80.0)), flow(1, 30.0, Some(40.0))];
+        assert_eq!(span(&summary, &finished), (20.0, 100.0));
+        let unfinished = [flow(0, 20.0, Some(80.0)), flow(1, 30.0, None)];
+        assert_eq!(span(&summary, &unfinished), (20.0, 900.0));
+        assert_eq!(span(&summary, &[]), (100.0, 100.0));
     }
 
     #[test]

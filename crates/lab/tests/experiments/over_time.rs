@@ -162,10 +162,7 @@ fn series_hold_all_bytes_of_every_link_and_change_no_result() {
     assert!(queues.iter().any(|&queue| queue > 0));
     assert_eq!(column(&one, "series.parquet", "delivered_bytes").iter().sum::<u64>(), 1_800_000);
     let intervals: std::collections::BTreeSet<u64> = froms.iter().copied().collect();
-    // Intervals without traffic have no rows.
-    assert!(intervals.len() <= 256, "{} intervals", intervals.len());
-    let length = column(&one, "series.parquet", "to_ps")[0] - froms[0];
-    assert!(length.is_multiple_of(2_000_000) && (length / 2_000_000).is_power_of_two(), "{length} ps");
+    assert!((128..=256).contains(&intervals.len()), "{} intervals", intervals.len());
 
     for table in ["series.parquet", "paths.parquet"] {
         let [one, three] = [&one, &three].map(|run| Table::read(&run.join(table)).unwrap());
