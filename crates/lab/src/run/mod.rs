@@ -9,6 +9,8 @@ pub(crate) mod graceful;
 pub(crate) mod ideal;
 pub(crate) mod kept_summary;
 pub(crate) mod live_engine;
+mod lockstep_engine;
+pub(crate) mod packet_engine;
 pub(crate) mod prepare;
 pub(crate) mod records;
 pub(crate) mod summary;
@@ -21,27 +23,24 @@ use crate::experiment::EngineKind;
 use crate::observe::capture::Capture;
 use crate::observe::gather::{Gather, Sampled};
 use crate::observe::queue_lengths::QueueLengths;
+use crate::observe::ranks;
 use crate::observe::series::{QueueSeries, Series};
 use crate::observe::throughput::Throughput;
 use crate::observe::uplinks::Uplinks;
-use crate::observe::{lossless, ranks};
 use crate::run::graceful::Graceful;
+use crate::run::packet_engine::Samples;
 use crate::run::prepare::Prepared;
 use crate::run::undelivered::Undelivered;
 use crate::run::waiting::refuse_waiting;
-use raddle_core::{
-    Application, Duration, FlowKey, Host, LinkId, LinkStats, NodeId, Observer, Progress, Time, Totals,
-};
-use raddle_live::lockstep::Lockstep;
+use raddle_core::{Application, FlowKey, Host, LinkStats, NodeId, Progress, Time, Totals};
 use raddle_live::rack::Fidelity;
-use raddle_packet_sim::{QueueDepths, Reached, Simulation, Threads};
+use raddle_packet_sim::Threads;
 use raddle_records::{
     Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, PathRecord, QueueLengthRecord,
     QueueRecord, RankRecord, Recorder, SeriesRecord, ThroughputRecord, TotalsRecord,
 };
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -237,11 +236,11 @@ pub(crate) fn run_with(
     let mut watch = Watch::new(control, &prepared);
     let ended = match prepared.experiment.engine.kind {
         EngineKind::Packet if gather.hears_packets() => {
-            run_packets(&mut prepared, Sampled(gather), samples, &mut watch)?
+            packet_engine::run(&mut prepared, Sampled(gather), samples, &mut watch)?
         }
-        EngineKind::Packet => run_packets(&mut prepared, gather, samples, &mut watch)?,
+        EngineKind::Packet => packet_engine::run(&mut prepared, gather, samples, &mut watch)?,
         EngineKind::Flow => flow_engine::run(&mut prepared, gather, &mut watch),
-        EngineKind::Lockstep => run_lockstep(&mut prepared, gather, &mut watch)?,
+        EngineKind::Lockstep => lockstep_engine::run(&mut prepared, gather, &mut watch)?,
         EngineKind::Live => live_engine::run(&mut prepared, gather, &mut watch)?,
     };
     finish(&prepared, ended, &watch)
@@ -310,54 +309,6 @@ pub(crate) fn retransmissions<'h>(
     topology.nodes().flat_map(of_host).collect()
 }
 
-/// The packet engine with a prepared experiment, before its first flow. Calls `go_on` now and then; returns `None` once
-/// it returns `false`.
-pub(crate) fn simulation<O: Observer>(
-    prepared: &mut Prepared,
-    threads: Threads,
-    observer: O,
-    go_on: impl Fn() -> bool,
-) -> Option<Simulation<O>> {
-    let (topology, config) = (Arc::clone(&prepared.topology), prepared.config(threads));
-    let links = (0..topology.link_slots()).map_while(|link| go_on().then(|| prepared.port(LinkId::of(link))));
-    let mut setups: Vec<_> = links.collect();
-    if setups.len() < topology.link_slots() {
-        return None;
-    }
-    let node = |id| (prepared.parts.node)(id);
-    let port = |link: LinkId| std::mem::take(&mut setups[link.index()]);
-    Simulation::set_up(&topology, node, port, prepared.flows.clone(), config, observer, go_on)
-}
-
-fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
-    prepared: &mut Prepared,
-    observer: O,
-    mut samples: Samples<'_>,
-    watch: &mut Watch<'_>,
-) -> Result<Ended<'a>, Error> {
-    let topology = Arc::clone(&prepared.topology);
-    let stop = watch.control.stop;
-    let go_on = || !stop.load(Ordering::Relaxed);
-    let simulation = simulation(prepared, watch.control.threads, observer, go_on);
-    let mut simulation = simulation.ok_or(Error::Interrupted)?;
-    let controlled = prepared.experiment.scheme.flow_control.is_some();
-    let every = prepared.experiment.engine.watchdog.unwrap_or(lossless::WATCHDOG);
-    let watchdog = controlled.then_some(every);
-    let complete = advance(&mut simulation, &topology, &mut samples, watchdog, watch)?;
-    let totals = simulation.totals();
-    refuse_imbalance(&totals, simulation.packets_inside() as u64)?;
-    let (now, links) = (simulation.now(), simulation.link_stats());
-    let queues = queues(&simulation.queue_depths());
-    let flow_control = lossless::records(&simulation.flow_control(), &topology, now);
-    let waiting = waiting(&topology, |node| simulation.application(node));
-    let retransmissions = retransmissions(&topology, |node| simulation.host(node));
-    lossless::refuse_losses(&flow_control, &links, &totals.drops, &topology)?;
-    let gather = simulation.into_observer().into();
-    let ended = Ended::new(gather, totals, links, now, complete);
-    let queue_series = samples.queue_series;
-    Ok(Ended { queues, queue_series, flow_control, waiting, retransmissions, ..ended })
-}
-
 /// Refuses a run that lost or created packets or application bytes. `inside` is the number of packets still inside the
 /// fabric.
 fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
@@ -375,123 +326,6 @@ fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
         return Err(Error::Run(format!("bytes are not conserved: {totals:?}, {inside} packets inside")));
     }
     Ok(())
-}
-
-/// The samples of queues that a run takes.
-struct Samples<'a> {
-    queue_lengths: Option<QueueLengths<'a>>,
-    queue_series: Option<QueueSeries>,
-}
-
-impl Samples<'_> {
-    /// The time of the next sample; `None` if no samples are taken.
-    fn next(&self) -> Option<Time> {
-        let next = (
-            self.queue_lengths.as_ref().map(QueueLengths::next),
-            self.queue_series.as_ref().map(QueueSeries::next),
-        );
-        next.0.into_iter().chain(next.1).min()
-    }
-
-    /// Takes the samples that are due at `now`.
-    fn look<O: Observer>(
-        &mut self,
-        now: Time,
-        simulation: &mut Simulation<O>,
-        topology: &Topology,
-    ) -> Result<(), Error> {
-        if let Some(queue_series) = self.queue_series.as_mut().filter(|series| series.next() == now) {
-            queue_series.look(simulation, topology);
-        }
-        let due = self.queue_lengths.as_mut().filter(|lengths| lengths.next() == now);
-        due.map_or(Ok(()), |lengths| lengths.look(simulation))
-    }
-}
-
-/// Runs a simulation to its end, with stops to sample queues and to look for deadlocks. Returns whether the run reached
-/// its end.
-fn advance<O: Observer>(
-    simulation: &mut Simulation<O>,
-    topology: &Topology,
-    samples: &mut Samples<'_>,
-    watchdog: Option<Duration>,
-    watch: &mut Watch<'_>,
-) -> Result<bool, Error> {
-    let mut next_watch = watchdog.map(|every| Time::ZERO + every);
-    loop {
-        let until = samples.next().into_iter().chain(next_watch).min().unwrap_or(Time::NEVER);
-        let reached = simulation.run_until(until, |progress| watch.look(*progress));
-        match reached {
-            Reached::End => return Ok(true),
-            Reached::Stopped => return Ok(false),
-            Reached::Until => {}
-        }
-        // The engine calls `watch` only once in many events, and there may be few events between two stops. So `watch`
-        // is also called at each stop.
-        let Totals { packet_hops, flows_delivered, .. } = simulation.totals();
-        if watch.look(Progress { now: until, packet_hops, flows_delivered }).is_break() {
-            return Ok(false);
-        }
-        samples.look(until, simulation, topology)?;
-        if next_watch == Some(until) {
-            if let Some(cycle) = simulation.pause_cycle() {
-                return Err(lossless::deadlock(&cycle, topology, until));
-            }
-            next_watch = watchdog.map(|every| until + every);
-        }
-    }
-}
-
-/// One row for each non-empty bin of the histograms.
-fn queues(depths: &[(LinkId, QueueDepths)]) -> Vec<QueueRecord> {
-    let bins = |&(link, depths): &(LinkId, QueueDepths)| {
-        let counted = (0_u32..).zip(depths.0).filter(|&(_, packets)| packets > 0);
-        counted.map(move |(bin, packets)| QueueRecord { link: link.0, below_bytes: 1_u64 << bin, packets })
-    };
-    depths.iter().flat_map(bins).collect()
-}
-
-/// Simulated time between two progress checks of a lockstep run.
-const LOCKSTEP_SLICE: raddle_core::Duration = raddle_core::Duration::from_us(100);
-
-fn run_lockstep<'a>(
-    prepared: &mut Prepared,
-    gather: Gather<'a>,
-    watch: &mut Watch<'_>,
-) -> Result<Ended<'a>, Error> {
-    let topology = Arc::clone(&prepared.topology);
-    let node = |id| (prepared.parts.node)(id);
-    let runtime = Lockstep::new(&topology, node, prepared.flows.clone(), Sampled(gather))
-        .with_decoders(prepared.errors.decoders.clone());
-    let runtime = runtime.with_limits(prepared.limits());
-    let runtime = runtime.with_queues(|link| prepared.queue(link));
-    let runtime = runtime.with_agents(|link| prepared.agent(link));
-    let runtime = runtime.with_flow_control(|link| prepared.flow_control(link));
-    let mut runtime = runtime.with_errors(&prepared.errors);
-    let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER);
-    let mut complete = true;
-    let mut until = Time::ZERO;
-    while until < limit {
-        until = limit.min(until + LOCKSTEP_SLICE);
-        let rest = runtime.run(until);
-        if rest {
-            break;
-        }
-        let Totals { packet_hops, flows_delivered, .. } = *runtime.totals();
-        if watch.look(Progress { now: runtime.now(), packet_hops, flows_delivered }).is_break() {
-            complete = false;
-            break;
-        }
-    }
-    let (now, totals, links) = (runtime.now(), *runtime.totals(), runtime.link_stats().to_vec());
-    refuse_imbalance(&totals, runtime.packets_inside() as u64)?;
-    let waiting = waiting(&topology, |node| runtime.application(node));
-    let retransmissions = retransmissions(&topology, |node| runtime.host(node));
-    let flow_control = lossless::records(&runtime.flow_control(), &topology, now);
-    lossless::refuse_losses(&flow_control, &links, &totals.drops, &topology)?;
-    let gather = runtime.into_observer().into();
-    let ended = Ended::new(gather, totals, links, now, complete);
-    Ok(Ended { flow_control, waiting, retransmissions, ..ended })
 }
 
 fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {

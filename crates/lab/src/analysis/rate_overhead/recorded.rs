@@ -1,7 +1,7 @@
 //! The time of rate computations in R2C2's own nodes, which receive the packets recorded in a packet simulation.
 
+use crate::run::packet_engine::simulation;
 use crate::run::prepare::Prepared;
-use crate::run::simulation;
 use raddle_core::{
     Bytes, Duration, Header, Host, Input, NodeId, Output, Packet, Parts, PortState, Ports, Progress, Time,
 };
