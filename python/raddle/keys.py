@@ -136,1071 +136,6 @@ class Claim(TypedDict, total=False):
     """Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a wider interval is not measured."""
 
 
-class ComputeCasesFlows(TypedDict, total=False):
-    """A flow of an example."""
-
-    label: str
-    """Label of the flow."""
-
-    split: Any
-    """Links that the flow crosses, each with the share of the flow that crosses it."""
-
-    weight: float
-    """Weight of the flow. (default: `1.0`)"""
-
-
-class ComputeCases(TypedDict, total=False):
-    """An example: flows that share the links."""
-
-    flows: list[ComputeCasesFlows]
-    """Flows of the example."""
-
-    label: str
-    """Label of the example."""
-
-
-class ComputeFabrics(TypedDict, total=False):
-    """A torus or a mesh with a label."""
-
-    dims: list[int]
-    """Number of nodes in each dimension."""
-
-    fabric: Literal["torus", "mesh"]
-    """The kind of fabric."""
-
-    label: str
-    """Label of the fabric."""
-
-    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
-    """The routing of data. If left out, shortest paths."""
-
-
-class ComputeFabrics2TopologySlowRandom(TypedDict, total=False):
-    """Links of a tree that the seed chooses."""
-
-    level: int
-    """Level of the switches. The switches of hosts have level 1."""
-
-    links: int
-    """Number of links."""
-
-
-ComputeFabrics2TopologySlow = TypedDict(
-    "ComputeFabrics2TopologySlow",
-    {
-        # If true, the links in the opposite direction are slowed in the same way. (default: `false`)
-        "both": bool,
-        # The node from which the links lead.
-        "from": int,
-        # Links of a tree that the seed chooses.
-        "random": ComputeFabrics2TopologySlowRandom,
-        # Rate of the links.
-        "rate": str,
-        # Rate of the links as a share of their unreduced rate, in place of `rate`.
-        "share": float | str,
-        # The node to which the links lead.
-        "to": int,
-    },
-    total=False,
-)
-
-
-class ComputeFabrics2Topology(TypedDict, total=False):
-    """The fabric."""
-
-    aggregations_per_pod: int
-    """Number of aggregation switches of each pod."""
-
-    bottleneck_rate: str
-    """Rate of the link between the two switches. (default: `link_rate`)"""
-
-    children: list[int]
-    """Number of children of a switch: one number for each level of switches, the lowest level first."""
-
-    core_rate: str
-    """"""
-
-    cores_per_plane: int
-    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
-
-    dimensions: int
-    """Number of dimensions: the fabric has 2^n nodes."""
-
-    dims: list[int]
-    """"""
-
-    edges_per_pod: int
-    """Number of edge switches of each pod."""
-
-    file: str
-    """The file of the graph, relative to the experiment's file."""
-
-    format: Literal["graphml", "node_link", "hpcc"]
-    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
-
-    framing: Literal["none", "ethernet"]
-    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
-
-    hosts: int
-    """Number of hosts of the switch."""
-
-    hosts_per_edge: int
-    """Number of hosts of each edge switch."""
-
-    hosts_per_leaf: int
-    """Number of hosts of each leaf."""
-
-    k: int
-    """"""
-
-    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
-    """The kind of fabric."""
-
-    leaves: int
-    """Number of leaves."""
-
-    left: int
-    """Number of hosts of the first switch."""
-
-    link_delay: str
-    """Propagation delay of each link. Required for every kind except `file`."""
-
-    link_rate: str
-    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`."""
-
-    n: int
-    """"""
-
-    network_ports: int
-    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
-
-    parents: list[int]
-    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
-
-    pods: int
-    """Number of pods."""
-
-    ports: int
-    """Number of ports of each switch."""
-
-    right: int
-    """Number of hosts of the second switch."""
-
-    slow: list[ComputeFabrics2TopologySlow]
-    """Links with a reduced rate."""
-
-    spines: int
-    """Number of spines. Each leaf has a link to each spine."""
-
-    switches: int
-    """Number of switches."""
-
-    uplink_rate: str
-    """"""
-
-
-class ComputeFabrics2(TypedDict, total=False):
-    """A fabric with a label."""
-
-    label: str
-    """Label of the fabric."""
-
-    seed: int
-    """Seed of the fabric. (default: `1`)"""
-
-    topology: ComputeFabrics2Topology
-    """The fabric."""
-
-
-class ComputeFabrics3TopologySlowRandom(TypedDict, total=False):
-    """Links of a tree that the seed chooses."""
-
-    level: int
-    """Level of the switches. The switches of hosts have level 1."""
-
-    links: int
-    """Number of links."""
-
-
-ComputeFabrics3TopologySlow = TypedDict(
-    "ComputeFabrics3TopologySlow",
-    {
-        # If true, the links in the opposite direction are slowed in the same way. (default: `false`)
-        "both": bool,
-        # The node from which the links lead.
-        "from": int,
-        # Links of a tree that the seed chooses.
-        "random": ComputeFabrics3TopologySlowRandom,
-        # Rate of the links.
-        "rate": str,
-        # Rate of the links as a share of their unreduced rate, in place of `rate`.
-        "share": float | str,
-        # The node to which the links lead.
-        "to": int,
-    },
-    total=False,
-)
-
-
-class ComputeFabrics3Topology(TypedDict, total=False):
-    """The fabric."""
-
-    aggregations_per_pod: int
-    """Number of aggregation switches of each pod."""
-
-    bottleneck_rate: str
-    """Rate of the link between the two switches. (default: `link_rate`)"""
-
-    children: list[int]
-    """Number of children of a switch: one number for each level of switches, the lowest level first."""
-
-    core_rate: str
-    """"""
-
-    cores_per_plane: int
-    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
-
-    dimensions: int
-    """Number of dimensions: the fabric has 2^n nodes."""
-
-    dims: list[int]
-    """"""
-
-    edges_per_pod: int
-    """Number of edge switches of each pod."""
-
-    file: str
-    """The file of the graph, relative to the experiment's file."""
-
-    format: Literal["graphml", "node_link", "hpcc"]
-    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
-
-    framing: Literal["none", "ethernet"]
-    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
-
-    hosts: int
-    """Number of hosts of the switch."""
-
-    hosts_per_edge: int
-    """Number of hosts of each edge switch."""
-
-    hosts_per_leaf: int
-    """Number of hosts of each leaf."""
-
-    k: int
-    """"""
-
-    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
-    """The kind of fabric."""
-
-    leaves: int
-    """Number of leaves."""
-
-    left: int
-    """Number of hosts of the first switch."""
-
-    link_delay: str
-    """Propagation delay of each link. Required for every kind except `file`."""
-
-    link_rate: str
-    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`."""
-
-    n: int
-    """"""
-
-    network_ports: int
-    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
-
-    parents: list[int]
-    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
-
-    pods: int
-    """Number of pods."""
-
-    ports: int
-    """Number of ports of each switch."""
-
-    right: int
-    """Number of hosts of the second switch."""
-
-    slow: list[ComputeFabrics3TopologySlow]
-    """Links with a reduced rate."""
-
-    spines: int
-    """Number of spines. Each leaf has a link to each spine."""
-
-    switches: int
-    """Number of switches."""
-
-    uplink_rate: str
-    """"""
-
-
-class ComputeFabrics3(TypedDict, total=False):
-    """A fabric with a label."""
-
-    label: str
-    """Label of the fabric."""
-
-    seed: int
-    """Seed of the fabric. (default: `1`)"""
-
-    topology: ComputeFabrics3Topology
-    """The fabric."""
-
-
-class ComputeFabrics4TopologySlowRandom(TypedDict, total=False):
-    """Links of a tree that the seed chooses."""
-
-    level: int
-    """Level of the switches. The switches of hosts have level 1."""
-
-    links: int
-    """Number of links."""
-
-
-ComputeFabrics4TopologySlow = TypedDict(
-    "ComputeFabrics4TopologySlow",
-    {
-        # If true, the links in the opposite direction are slowed in the same way. (default: `false`)
-        "both": bool,
-        # The node from which the links lead.
-        "from": int,
-        # Links of a tree that the seed chooses.
-        "random": ComputeFabrics4TopologySlowRandom,
-        # Rate of the links.
-        "rate": str,
-        # Rate of the links as a share of their unreduced rate, in place of `rate`.
-        "share": float | str,
-        # The node to which the links lead.
-        "to": int,
-    },
-    total=False,
-)
-
-
-class ComputeFabrics4Topology(TypedDict, total=False):
-    """The fabric."""
-
-    aggregations_per_pod: int
-    """Number of aggregation switches of each pod."""
-
-    bottleneck_rate: str
-    """Rate of the link between the two switches. (default: `link_rate`)"""
-
-    children: list[int]
-    """Number of children of a switch: one number for each level of switches, the lowest level first."""
-
-    core_rate: str
-    """"""
-
-    cores_per_plane: int
-    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
-
-    dimensions: int
-    """Number of dimensions: the fabric has 2^n nodes."""
-
-    dims: list[int]
-    """"""
-
-    edges_per_pod: int
-    """Number of edge switches of each pod."""
-
-    file: str
-    """The file of the graph, relative to the experiment's file."""
-
-    format: Literal["graphml", "node_link", "hpcc"]
-    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
-
-    framing: Literal["none", "ethernet"]
-    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
-
-    hosts: int
-    """Number of hosts of the switch."""
-
-    hosts_per_edge: int
-    """Number of hosts of each edge switch."""
-
-    hosts_per_leaf: int
-    """Number of hosts of each leaf."""
-
-    k: int
-    """"""
-
-    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
-    """The kind of fabric."""
-
-    leaves: int
-    """Number of leaves."""
-
-    left: int
-    """Number of hosts of the first switch."""
-
-    link_delay: str
-    """Propagation delay of each link. Required for every kind except `file`."""
-
-    link_rate: str
-    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`."""
-
-    n: int
-    """"""
-
-    network_ports: int
-    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
-
-    parents: list[int]
-    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
-
-    pods: int
-    """Number of pods."""
-
-    ports: int
-    """Number of ports of each switch."""
-
-    right: int
-    """Number of hosts of the second switch."""
-
-    slow: list[ComputeFabrics4TopologySlow]
-    """Links with a reduced rate."""
-
-    spines: int
-    """Number of spines. Each leaf has a link to each spine."""
-
-    switches: int
-    """Number of switches."""
-
-    uplink_rate: str
-    """"""
-
-
-class ComputeFabrics4(TypedDict, total=False):
-    """A fabric with a label."""
-
-    label: str
-    """Label of the fabric."""
-
-    seed: int
-    """Seed of the fabric. (default: `1`)"""
-
-    topology: ComputeFabrics4Topology
-    """The fabric."""
-
-
-class ComputeLinks(TypedDict, total=False):
-    """A link of an example."""
-
-    capacity: float
-    """Capacity of the link."""
-
-    label: str
-    """Label of the link."""
-
-
-class ComputePatterns(TypedDict, total=False):
-    """A traffic pattern with a label."""
-
-    label: str
-    """Label of the pattern."""
-
-    pattern: Literal["nearest-neighbour", "uniform", "bit-complement", "transpose", "tornado", "worst-case"]
-    """The pattern."""
-
-
-ComputePrograms = TypedDict(
-    "ComputePrograms",
-    {
-        # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
-        "class": Literal["S", "W", "A", "B", "C", "D"],
-        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
-        "compute": str,
-        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
-        "corners": bool,
-        # Sizes of the grid of `halo`: one to three numbers.
-        "grid": list[int],
-        # Number of iterations of a skeleton or a collective operation. (default: the program's own)
-        "iterations": int,
-        # Label of the program.
-        "label": str,
-        # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
-        "ranks": int,
-        # Messages of at least this size, before scaling, count as three in `mean with requests`: the sender's request, the receiver's answer, and the message.
-        "rendezvous": str,
-        # The sizes of messages are multiplied by this factor. (default: `1`)
-        "scale": int,
-        # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
-        "scaled": bool,
-        # Message sizes of `halo`: one size for each exchange in an iteration.
-        "sizes": list[str],
-        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
-        "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
-        # If true, the grid of `halo` wraps around. (default: `false`)
-        "wraps": bool,
-    },
-    total=False,
-)
-
-
-class ComputeSchemes(TypedDict, total=False):
-    """A routing protocol with a label."""
-
-    label: str
-    """Label of the protocol."""
-
-    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
-    """The protocol."""
-
-
-class ComputeSchemes2(TypedDict, total=False):
-    """A routing protocol with a label."""
-
-    label: str
-    """Label of the protocol."""
-
-    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
-    """The protocol."""
-
-
-class ComputeSchemes3(TypedDict, total=False):
-    """A routing protocol with a label."""
-
-    label: str
-    """Label of the protocol."""
-
-    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
-    """The protocol."""
-
-
-class ComputeSchemes4(TypedDict, total=False):
-    """A routing protocol with a label."""
-
-    label: str
-    """Label of the protocol."""
-
-    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
-    """The protocol."""
-
-
-class ComputeTopologySlowRandom(TypedDict, total=False):
-    """Links of a tree that the seed chooses."""
-
-    level: int
-    """Level of the switches. The switches of hosts have level 1."""
-
-    links: int
-    """Number of links."""
-
-
-ComputeTopologySlow = TypedDict(
-    "ComputeTopologySlow",
-    {
-        # If true, the links in the opposite direction are slowed in the same way. (default: `false`)
-        "both": bool,
-        # The node from which the links lead.
-        "from": int,
-        # Links of a tree that the seed chooses.
-        "random": ComputeTopologySlowRandom,
-        # Rate of the links.
-        "rate": str,
-        # Rate of the links as a share of their unreduced rate, in place of `rate`.
-        "share": float | str,
-        # The node to which the links lead.
-        "to": int,
-    },
-    total=False,
-)
-
-
-class ComputeTopology(TypedDict, total=False):
-    """The fabric."""
-
-    aggregations_per_pod: int
-    """Number of aggregation switches of each pod."""
-
-    bottleneck_rate: str
-    """Rate of the link between the two switches. (default: `link_rate`)"""
-
-    children: list[int]
-    """Number of children of a switch: one number for each level of switches, the lowest level first."""
-
-    core_rate: str
-    """"""
-
-    cores_per_plane: int
-    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
-
-    dimensions: int
-    """Number of dimensions: the fabric has 2^n nodes."""
-
-    dims: list[int]
-    """"""
-
-    edges_per_pod: int
-    """Number of edge switches of each pod."""
-
-    file: str
-    """The file of the graph, relative to the experiment's file."""
-
-    format: Literal["graphml", "node_link", "hpcc"]
-    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
-
-    framing: Literal["none", "ethernet"]
-    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
-
-    hosts: int
-    """Number of hosts of the switch."""
-
-    hosts_per_edge: int
-    """Number of hosts of each edge switch."""
-
-    hosts_per_leaf: int
-    """Number of hosts of each leaf."""
-
-    k: int
-    """"""
-
-    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
-    """The kind of fabric."""
-
-    leaves: int
-    """Number of leaves."""
-
-    left: int
-    """Number of hosts of the first switch."""
-
-    link_delay: str
-    """Propagation delay of each link. Required for every kind except `file`."""
-
-    link_rate: str
-    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`."""
-
-    n: int
-    """"""
-
-    network_ports: int
-    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
-
-    parents: list[int]
-    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
-
-    pods: int
-    """Number of pods."""
-
-    ports: int
-    """Number of ports of each switch."""
-
-    right: int
-    """Number of hosts of the second switch."""
-
-    slow: list[ComputeTopologySlow]
-    """Links with a reduced rate."""
-
-    spines: int
-    """Number of spines. Each leaf has a link to each spine."""
-
-    switches: int
-    """Number of switches."""
-
-    uplink_rate: str
-    """"""
-
-
-class ComputeTracesWorkloadArrivals2(TypedDict, total=False):
-    """Starts of drawn flows. A string stands for a table with that `kind` and no other keys."""
-
-    burst: int
-    """"""
-
-    exact: bool
-    """If true, the gaps between starts are scaled so that the drawn flows offer exactly the load. (default: `false`)"""
-
-    frame: str
-    """"""
-
-    gap: str
-    """Time between the starts of two flows."""
-
-    jitter: str
-    """Each flow starts at a random time between 0 and this time. (default: `"0 ns"`)"""
-
-    kind: Literal["poisson", "fixed", "all_at_once", "cbr", "bernoulli", "on_off", "bursty"]
-    """The kind of arrivals."""
-
-    load: float
-    """"""
-
-    mean_gap: str
-    """Mean time between the starts of two flows, over the whole fabric."""
-
-    mean_size: str
-    """Mean flow size that converts the load into a mean time between starts. (default: the mean of `sizes`)"""
-
-    rate: str
-    """Mean number of flows that start per unit of time, in place of `mean_gap`."""
-
-
-class ComputeTracesWorkloadDeadlines2(TypedDict, total=False):
-    """Deadlines of drawn flows. A string stands for a table with that `kind` and no other keys."""
-
-    below: str
-    """"""
-
-    deadline: str
-    """Time after the start of each flow by which the flow should be complete."""
-
-    kind: Literal["none", "fixed", "exponential"]
-    """The kind of deadlines."""
-
-    mean: str
-    """Mean time after the start of a flow by which the flow should be complete."""
-
-    min: str
-    """Shortest deadline: shorter drawn deadlines are raised to it. (default: `"0 ns"`)"""
-
-
-class ComputeTracesWorkloadHotspotVictims(TypedDict, total=False):
-    """A flow that shares links with a hotspot."""
-
-    dst: int
-    """Destination of the victim flow."""
-
-    load: float
-    """Rate of the victim flow, as a share of the rate of its sender's link."""
-
-    src: int
-    """Source of the victim flow."""
-
-
-class ComputeTracesWorkloadHotspot(TypedDict, total=False):
-    """Many hosts that send to the same host, alone or in addition to the flows of `pairs`."""
-
-    degree: int | float | str
-    """Number or share of hosts that send, in place of `sources`. (default: depends on `type`)"""
-
-    destination: int
-    """The host to which the sources send. (default: depends on `type`)"""
-
-    duration: str
-    """Time for which the sources send. (default: depends on `type`)"""
-
-    severity: float
-    """Sum of the sources' rates, divided by the rate of the destination's link. (default: depends on `type`)"""
-
-    sources: list[int]
-    """The hosts that send."""
-
-    start: str
-    """Time at which the sources begin. (default: depends on `type`)"""
-
-    type: Literal["input", "output"]
-    """The type of hotspot: `input` if hosts send more than the destination's link can carry, or `output` if links of the topology are slow. The type sets the defaults of the other keys. (default: `"input"`)"""
-
-    victims: list[ComputeTracesWorkloadHotspotVictims]
-    """Flows that share links with the hotspot. (default: depends on `type`)"""
-
-
-class ComputeTracesWorkloadListProcess2(TypedDict, total=False):
-    """Process that determines when an application produces frames. A string stands for a table with that `kind` and no other keys."""
-
-    burst: int
-    """Mean number of frames in a burst."""
-
-    kind: Literal["constant", "poisson", "bernoulli", "on_off"]
-    """The kind of process."""
-
-
-class ComputeTracesWorkloadList(TypedDict, total=False):
-    """One flow."""
-
-    app_rate: str
-    """Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start."""
-
-    deadline: str
-    """Time after the start by which the flow should be complete. If left out, there is no deadline."""
-
-    dst: int
-    """The destination."""
-
-    priority: int
-    """Priority of each flow; 0 is served first. (default: `0`)"""
-
-    process: Literal["constant", "poisson", "bernoulli", "on_off"] | ComputeTracesWorkloadListProcess2
-    """Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)"""
-
-    size: str
-    """The size."""
-
-    src: int
-    """The source."""
-
-    start: str
-    """The start. (default: `"0 ns"`)"""
-
-    weight: int
-    """Weight of each flow in the allocation of rates. (default: `1`)"""
-
-
-class ComputeTracesWorkloadPairs2(TypedDict, total=False):
-    """Pairs of sources and destinations. A string stands for a table with that `kind` and no other keys."""
-
-    by: int
-    """"""
-
-    edge: float | str
-    """Probability that the destination is in the source's rack."""
-
-    fraction: float | str
-    """Share of the hosts that take part. (default: `1.0`)"""
-
-    kind: Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"]
-    """The kind of pairs."""
-
-    pod: float | str
-    """Probability that the destination is in the source's pod, but not in its rack."""
-
-    pods: list[int]
-    """The pods between which flows run. If left out, all pods."""
-
-    radix: int
-    """"""
-
-    receiver: int
-    """The receiver. If left out, the receiver is drawn."""
-
-    senders: int
-    """Number of senders."""
-
-    times: int
-    """Number of permutations. (default: `1`)"""
-
-
-class ComputeTracesWorkloadProcess2(TypedDict, total=False):
-    """Process that determines when an application produces frames. A string stands for a table with that `kind` and no other keys."""
-
-    burst: int
-    """Mean number of frames in a burst."""
-
-    kind: Literal["constant", "poisson", "bernoulli", "on_off"]
-    """The kind of process."""
-
-
-class ComputeTracesWorkloadSizes2(TypedDict, total=False):
-    """Sizes of drawn flows. A string stands for a table with that `kind` and no other keys."""
-
-    file: str
-    """A file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative percentage."""
-
-    kind: Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"]
-    """The kind of sizes, or the name of a published distribution."""
-
-    max: str
-    """Largest size."""
-
-    mean: str
-    """"""
-
-    min: str
-    """Smallest size."""
-
-    shape: float
-    """Shape of the Pareto distribution."""
-
-    size: str
-    """Size of each flow."""
-
-    truncate: float | str
-    """Share of the flows that is left out of the distribution. The largest flows are left out."""
-
-    unit: str
-    """Size of a packet, for published distributions that give sizes in packets. (default: the published value)"""
-
-
-ComputeTracesWorkload = TypedDict(
-    "ComputeTracesWorkload",
-    {
-        # Algorithm of the collective operation. (default: the operation's first algorithm)
-        "algorithm": Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "ring", "ring", "bruck", "recursive_doubling", "pairwise", "bruck"],
-        # Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start.
-        "app_rate": str,
-        # Starts of drawn flows.
-        "arrivals": Literal["poisson", "fixed", "all_at_once", "cbr", "bernoulli", "on_off", "bursty"] | ComputeTracesWorkloadArrivals2,
-        # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
-        "class": Literal["S", "W", "A", "B", "C", "D"],
-        # A collective operation of all ranks.
-        "collective": Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"],
-        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
-        "compute": str,
-        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
-        "corners": bool,
-        # Deadlines of drawn flows. If left out, flows have no deadlines.
-        "deadlines": Literal["none", "fixed", "exponential"] | ComputeTracesWorkloadDeadlines2,
-        # Drawn flows start until this time. Long flows and hotspots send until this time.
-        "duration": str,
-        # Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)
-        "eager": str,
-        # A file of flows, relative to the experiment's file.
-        "file": str,
-        # Number of drawn flows. Give `flows`, `duration` or `once`.
-        "flows": int,
-        # Format of the file. If left out, it follows from the file's ending: `.txt` or `.cm`.
-        "format": Literal["hpcc", "htsim"],
-        # A GOAL file, which may be compressed (`.zst`): a program whose ranks send messages.
-        "goal": str,
-        # Sizes of the grid of `halo`: one to three numbers.
-        "grid": list[int],
-        # Many hosts that send to the same host, alone or in addition to the flows of `pairs`.
-        "hotspot": ComputeTracesWorkloadHotspot,
-        # Number of iterations of a skeleton or a collective operation. (default: the program's own)
-        "iterations": int,
-        # A list of single flows.
-        "list": list[ComputeTracesWorkloadList],
-        # One long flow per pair sends at this share of the sender's link rate from time 0 on.
-        "load": float,
-        # Number of statements of a GOAL file that each rank reads ahead. (default: `4096`)
-        "lookahead": int,
-        # If true, each pair has one flow. (default: `false`)
-        "once": bool,
-        # Sources and destinations of drawn flows and of long flows.
-        "pairs": Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"] | ComputeTracesWorkloadPairs2,
-        # The rule that assigns ranks to hosts. (default: `"random"`)
-        "placement": Literal["random", "in_order"],
-        # Priority of each flow; 0 is served first. (default: `0`)
-        "priority": int,
-        # Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)
-        "process": Literal["constant", "poisson", "bernoulli", "on_off"] | ComputeTracesWorkloadProcess2,
-        # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
-        "ranks": int,
-        # The sizes of messages are multiplied by this factor. (default: `1`)
-        "scale": int,
-        # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
-        "scaled": bool,
-        # Bytes of a collective operation.
-        "size": str,
-        # Sizes of drawn flows.
-        "sizes": Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | ComputeTracesWorkloadSizes2 | list[str],
-        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
-        "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
-        # Weight of each flow in the allocation of rates. (default: `1`)
-        "weight": int,
-        # If true, the grid of `halo` wraps around. (default: `false`)
-        "wraps": bool,
-    },
-    total=False,
-)
-
-
-class ComputeTraces(TypedDict, total=False):
-    """A trace of flows."""
-
-    label: str
-    """Label of the trace."""
-
-    reference_ticks: int
-    """Number of computations of the slow reference algorithms. (default: `ticks`)"""
-
-    workload: ComputeTracesWorkload
-    """The workload that generates the flows."""
-
-
-class Compute(TypedDict, total=False):
-    """A computation whose results a figure shows in place of the results of runs."""
-
-    cases: list[ComputeCases]
-    """The examples."""
-
-    dims: list[int]
-    """"""
-
-    dst: int
-    """The destination of the flow."""
-
-    fabrics: list[ComputeFabrics] | list[ComputeFabrics2] | list[ComputeFabrics3] | list[ComputeFabrics4]
-    """"""
-
-    flows: list[int]
-    """Numbers of flows that each node sends."""
-
-    fractions: list[float | str]
-    """Shares of the nodes that take part in a permutation."""
-
-    generations: int
-    """Number of generations of the genetic search. (default: `60`)"""
-
-    header: str
-    """Size of a controller's message without its rates."""
-
-    headroom: float | str
-    """"""
-
-    instances: int
-    """Number of permutations of each share."""
-
-    interval: str
-    """Time between two messages of the controller."""
-
-    intervals: list[str]
-    """"""
-
-    kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "rate-replay", "forwarding-cost", "selection", "header-limits", "paths", "routes", "link-weights", "messages"]
-    """The kind of computation."""
-
-    large: str
-    """Size of large flows."""
-
-    links: list[ComputeLinks]
-    """The links."""
-
-    mean_gap: str
-    """Mean time between the starts of two flows."""
-
-    nodes: int
-    """Number of nodes whose computations are replayed. (default: `1`)"""
-
-    packet: str
-    """Bytes of an announcement packet. (default: `"1500 B"`)"""
-
-    patterns: list[ComputePatterns]
-    """The traffic patterns."""
-
-    programs: list[ComputePrograms]
-    """The programs."""
-
-    rate: str
-    """Size of one rate in a controller's message."""
-
-    routings: list[str]
-    """The routings."""
-
-    schemes: list[ComputeSchemes] | list[ComputeSchemes2] | list[ComputeSchemes3] | list[ComputeSchemes4]
-    """"""
-
-    seed: int
-    """"""
-
-    shares: list[float | str]
-    """Shares of the bytes that are in small flows."""
-
-    slow: int
-    """Factor by which the slow core is slower than this machine's core. (default: `20`)"""
-
-    small: str
-    """Size of small flows."""
-
-    src: int
-    """The source of the flow."""
-
-    switch: int
-    """The switch whose decisions are timed."""
-
-    ticks: int
-    """Number of rate computations."""
-
-    topology: ComputeTopology
-    """The fabric."""
-
-    traces: list[ComputeTraces]
-    """The traces."""
-
-
 class EngineHosts2(TypedDict, total=False):
     """The hosts of a live run. A string stands for a table with that `kind` and no other keys: `hosts = "namespaces"`."""
 
@@ -1774,7 +709,7 @@ class SchemeExpeditus(TypedDict, total=False):
     """when an uplink counts a packet: when the packet is queued, or when the first bit of the packet leaves (default: "enqueue")"""
 
     mode: Literal["paper", "authsim"]
-    """the paper's protocol, or that of the authors' simulation code: loads travel in SYN and SYN-ACK, and a connection selects its path once (alpha is 0.3 there, and the transport needs a handshake) (default: "paper")"""
+    """the paper's protocol, or that of the authors' simulation code. In their code loads travel in SYN and SYN-ACK, and a connection selects its path once; it needs a transport with a handshake. Their alpha of 0.3 must be set by `alpha` (default: "paper")"""
 
     multipliers: Literal["auto", "literal", "prescale", "off"]
     """how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before rounding (prescale), or as suits the multiplier (default: "auto")"""
@@ -1993,7 +928,7 @@ class SchemeQcn(TypedDict, total=False):
     """increase of the target rate per cycle of active increase (default: "5 Mbps")"""
 
     r_hai: str
-    """increase of the target rate in a cycle of hyper-active increase, multiplied by the cycle's number (default: "50 Mbps")"""
+    """in cycle i of hyper-active increase, the target rate grows by i times this rate (default: "50 Mbps")"""
 
     sample: str
     """number of bytes between samples without congestion (default: "150 KB")"""
@@ -2545,7 +1480,6 @@ class Topology(TypedDict, total=False):
     """Number of children of a switch: one number for each level of switches, the lowest level first."""
 
     core_rate: str
-    """"""
 
     cores_per_plane: int
     """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
@@ -2554,7 +1488,6 @@ class Topology(TypedDict, total=False):
     """Number of dimensions: the fabric has 2^n nodes."""
 
     dims: list[int]
-    """"""
 
     edges_per_pod: int
     """Number of edge switches of each pod."""
@@ -2578,7 +1511,6 @@ class Topology(TypedDict, total=False):
     """Number of hosts of each leaf."""
 
     k: int
-    """"""
 
     kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
     """The kind of fabric."""
@@ -2596,7 +1528,6 @@ class Topology(TypedDict, total=False):
     """Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`."""
 
     n: int
-    """"""
 
     network_ports: int
     """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
@@ -2623,20 +1554,17 @@ class Topology(TypedDict, total=False):
     """Number of switches."""
 
     uplink_rate: str
-    """"""
 
 
 class WorkloadArrivals2(TypedDict, total=False):
     """Starts of drawn flows. A string stands for a table with that `kind` and no other keys."""
 
     burst: int
-    """"""
 
     exact: bool
     """If true, the gaps between starts are scaled so that the drawn flows offer exactly the load. (default: `false`)"""
 
     frame: str
-    """"""
 
     gap: str
     """Time between the starts of two flows."""
@@ -2648,7 +1576,6 @@ class WorkloadArrivals2(TypedDict, total=False):
     """The kind of arrivals."""
 
     load: float
-    """"""
 
     mean_gap: str
     """Mean time between the starts of two flows, over the whole fabric."""
@@ -2664,7 +1591,6 @@ class WorkloadDeadlines2(TypedDict, total=False):
     """Deadlines of drawn flows. A string stands for a table with that `kind` and no other keys."""
 
     below: str
-    """"""
 
     deadline: str
     """Time after the start of each flow by which the flow should be complete."""
@@ -2765,7 +1691,6 @@ class WorkloadPairs2(TypedDict, total=False):
     """Pairs of sources and destinations. A string stands for a table with that `kind` and no other keys."""
 
     by: int
-    """"""
 
     edge: float | str
     """Probability that the destination is in the source's rack."""
@@ -2783,7 +1708,6 @@ class WorkloadPairs2(TypedDict, total=False):
     """The pods between which flows run. If left out, all pods."""
 
     radix: int
-    """"""
 
     receiver: int
     """The receiver. If left out, the receiver is drawn."""
@@ -2793,16 +1717,6 @@ class WorkloadPairs2(TypedDict, total=False):
 
     times: int
     """Number of permutations. (default: `1`)"""
-
-
-class WorkloadProcess2(TypedDict, total=False):
-    """Process that determines when an application produces frames. A string stands for a table with that `kind` and no other keys."""
-
-    burst: int
-    """Mean number of frames in a burst."""
-
-    kind: Literal["constant", "poisson", "bernoulli", "on_off"]
-    """The kind of process."""
 
 
 class WorkloadSizes2(TypedDict, total=False):
@@ -2818,7 +1732,6 @@ class WorkloadSizes2(TypedDict, total=False):
     """Largest size."""
 
     mean: str
-    """"""
 
     min: str
     """Smallest size."""
@@ -2839,7 +1752,7 @@ class WorkloadSizes2(TypedDict, total=False):
 Workload = TypedDict(
     "Workload",
     {
-        # Algorithm of the collective operation. (default: the operation's first algorithm)
+        # Algorithm of the collective operation. (default: the first algorithm that is listed for the operation)
         "algorithm": Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "ring", "ring", "bruck", "recursive_doubling", "pairwise", "bruck"],
         # Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start.
         "app_rate": str,
@@ -2849,8 +1762,6 @@ Workload = TypedDict(
         "class": Literal["S", "W", "A", "B", "C", "D"],
         # A collective operation of all ranks.
         "collective": Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"],
-        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
-        "compute": str,
         # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
         "corners": bool,
         # Deadlines of drawn flows. If left out, flows have no deadlines.
@@ -2888,7 +1799,7 @@ Workload = TypedDict(
         # Priority of each flow; 0 is served first. (default: `0`)
         "priority": int,
         # Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)
-        "process": Literal["constant", "poisson", "bernoulli", "on_off"] | WorkloadProcess2,
+        "process": Literal["constant", "poisson", "bernoulli", "on_off"] | WorkloadListProcess2,
         # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
         "ranks": int,
         # The sizes of messages are multiplied by this factor. (default: `1`)
@@ -2905,9 +1816,234 @@ Workload = TypedDict(
         "weight": int,
         # If true, the grid of `halo` wraps around. (default: `false`)
         "wraps": bool,
+        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
+        "compute": str,
     },
     total=False,
 )
+
+
+class ComputeCasesFlows(TypedDict, total=False):
+    """A flow of an example."""
+
+    label: str
+    """Label of the flow."""
+
+    split: Any
+    """Links that the flow crosses, each with the share of the flow that crosses it."""
+
+    weight: float
+    """Weight of the flow. (default: `1.0`)"""
+
+
+class ComputeCases(TypedDict, total=False):
+    """An example: flows that share the links."""
+
+    flows: list[ComputeCasesFlows]
+    """Flows of the example."""
+
+    label: str
+    """Label of the example."""
+
+
+class ComputeFabrics(TypedDict, total=False):
+    """A torus or a mesh with a label."""
+
+    dims: list[int]
+    """Number of nodes in each dimension."""
+
+    fabric: Literal["torus", "mesh"]
+    """The kind of fabric."""
+
+    label: str
+    """Label of the fabric."""
+
+    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
+    """The routing of data. If left out, shortest paths."""
+
+
+class ComputeFabrics2(TypedDict, total=False):
+    """A fabric with a label."""
+
+    label: str
+    """Label of the fabric."""
+
+    seed: int
+    """Seed of the fabric. (default: `1`)"""
+
+    topology: Topology
+    """The fabric."""
+
+
+class ComputeLinks(TypedDict, total=False):
+    """A link of an example."""
+
+    capacity: float
+    """Capacity of the link."""
+
+    label: str
+    """Label of the link."""
+
+
+class ComputePatterns(TypedDict, total=False):
+    """A traffic pattern with a label."""
+
+    label: str
+    """Label of the pattern."""
+
+    pattern: Literal["nearest-neighbour", "uniform", "bit-complement", "transpose", "tornado", "worst-case"]
+    """The pattern."""
+
+
+ComputePrograms = TypedDict(
+    "ComputePrograms",
+    {
+        # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
+        "class": Literal["S", "W", "A", "B", "C", "D"],
+        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
+        "corners": bool,
+        # Sizes of the grid of `halo`: one to three numbers.
+        "grid": list[int],
+        # Number of iterations of a skeleton or a collective operation. (default: the program's own)
+        "iterations": int,
+        # Label of the program.
+        "label": str,
+        # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
+        "ranks": int,
+        # Messages of at least this size, before scaling, count as three in `mean with requests`: the sender's request, the receiver's answer, and the message.
+        "rendezvous": str,
+        # The sizes of messages are multiplied by this factor. (default: `1`)
+        "scale": int,
+        # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
+        "scaled": bool,
+        # Message sizes of `halo`: one size for each exchange in an iteration.
+        "sizes": list[str],
+        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
+        # If true, the grid of `halo` wraps around. (default: `false`)
+        "wraps": bool,
+        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
+        "compute": str,
+    },
+    total=False,
+)
+
+
+class ComputeSchemes(TypedDict, total=False):
+    """A routing protocol with a label."""
+
+    label: str
+    """Label of the protocol."""
+
+    protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
+    """The protocol."""
+
+
+class ComputeTraces(TypedDict, total=False):
+    """A trace of flows."""
+
+    label: str
+    """Label of the trace."""
+
+    reference_ticks: int
+    """Number of computations of the slow reference algorithms. (default: `ticks`)"""
+
+    workload: Workload
+    """The workload that generates the flows."""
+
+
+class Compute(TypedDict, total=False):
+    """A computation whose results a figure shows in place of the results of runs."""
+
+    cases: list[ComputeCases]
+    """The examples."""
+
+    dims: list[int]
+
+    dst: int
+    """The destination of the flow."""
+
+    fabrics: list[ComputeFabrics] | list[ComputeFabrics2]
+
+    flows: list[int]
+    """Numbers of flows that each node sends."""
+
+    fractions: list[float | str]
+    """Shares of the nodes that take part in a permutation."""
+
+    generations: int
+    """Number of generations of the genetic search. (default: `60`)"""
+
+    header: str
+    """Size of a controller's message without its rates."""
+
+    headroom: float | str
+
+    instances: int
+    """Number of permutations of each share."""
+
+    interval: str
+    """Time between two messages of the controller."""
+
+    intervals: list[str]
+
+    kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "rate-replay", "forwarding-cost", "selection", "header-limits", "paths", "routes", "link-weights", "messages"]
+    """The kind of computation."""
+
+    large: str
+    """Size of large flows."""
+
+    links: list[ComputeLinks]
+    """The links."""
+
+    mean_gap: str
+    """Mean time between the starts of two flows."""
+
+    nodes: int
+    """Number of nodes whose computations are replayed. (default: `1`)"""
+
+    packet: str
+    """Bytes of an announcement packet. (default: `"1500 B"`)"""
+
+    patterns: list[ComputePatterns]
+    """The traffic patterns."""
+
+    programs: list[ComputePrograms]
+    """The programs."""
+
+    rate: str
+    """Size of one rate in a controller's message."""
+
+    routings: list[str]
+    """The routings."""
+
+    schemes: list[ComputeSchemes]
+
+    seed: int
+
+    shares: list[float | str]
+    """Shares of the bytes that are in small flows."""
+
+    slow: int
+    """Factor by which the slow core is slower than this machine's core. (default: `20`)"""
+
+    small: str
+    """Size of small flows."""
+
+    src: int
+    """The source of the flow."""
+
+    switch: int
+    """The switch whose decisions are timed."""
+
+    ticks: int
+    """Number of rate computations."""
+
+    topology: Topology
+    """The fabric."""
+
+    traces: list[ComputeTraces]
+    """The traces."""
 
 
 class Root(TypedDict, total=False):
@@ -2918,9 +2054,6 @@ class Root(TypedDict, total=False):
 
     claim: list[Claim]
     """The claims of a figure."""
-
-    compute: Compute
-    """A computation whose results a figure shows in place of the results of runs."""
 
     engine: Engine
     """How the experiment runs."""
@@ -2960,3 +2093,6 @@ class Root(TypedDict, total=False):
 
     workload: Workload
     """The flows."""
+
+    compute: Compute
+    """A computation whose results a figure shows in place of the results of runs."""

@@ -97,7 +97,8 @@ pub(crate) enum Command {
         /// The seed, as with `--set engine.seed=N`.
         #[arg(long)]
         seed: Option<u64>,
-        /// The utility to maximise: aggregate, minimum, or tenant.
+        /// The utility to maximise: aggregate (sum of all rates), minimum (lowest rate of a flow relative to its weight), or
+        /// tenant (sum of the square roots of the rates of all tenants).
         #[arg(long, default_value = "aggregate")]
         utility: String,
         /// The search method: genetic, hill-climbing, log-linear, annealing, random, or exhaustive.
@@ -188,8 +189,8 @@ pub(crate) enum Command {
         name: Vec<String>,
     },
     /// Run small random experiments over all schemes, and check properties that hold for every experiment: no panic,
-    /// packets are conserved, results do not depend on threads or lockstep. A failing experiment is reduced and
-    /// written to a file, and the exit code is 1.
+    /// packets are conserved, results do not depend on the number of threads and are the same in lockstep runs. A failing
+    /// experiment is shrunk to a smaller one that still fails and written to a file, and the exit code is 1.
     Torture(Torture),
     /// Report what this machine can run.
     Doctor,
@@ -243,8 +244,8 @@ pub(crate) struct Run {
     /// that Raddle did not write, or files that were changed, it is renamed to `DIR.old-…` instead.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Limit of a run's estimated memory, such as `8 GB`; by default the memory of the machine or of its control
-    /// group.
+    /// Limit of a run's estimated memory, such as `8 GB`; by default the memory of the machine, or the
+    /// limit of this process's control group.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<Bytes>,
     /// Check the experiment and print it with all defaults and its estimated memory; run nothing.

@@ -106,8 +106,9 @@ impl LinkNoise {
         bytes[bit / 8] ^= 0x80 >> (bit % 8);
     }
 
-    /// The packet that the receiver reads from a damaged packet. Not every bit is covered by a checksum: a flipped bit in
-    /// an uncovered payload goes unnoticed, and a flipped bit in a field that relays change is read as a valid value.
+    /// Flips one bit of `packet`, and returns the packet that the receiver then reads. Checksums do not cover every bit.
+    /// A flipped bit in an uncovered payload goes unnoticed. Fields that relays modify are not covered either: their
+    /// damaged value is read as valid.
     ///
     /// # Errors
     /// [`raddle_wire::Error`], if the bytes are no longer a valid packet.

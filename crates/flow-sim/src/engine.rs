@@ -14,9 +14,9 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Splits a flow over links. The function gets the flow and the number of flows that cross each link slot now. It fills
-/// the row with the links that the flow's packets cross, each with the mean number of times that a packet crosses the
-/// link. The function is called once per flow, in order of start, with an empty row.
+/// Splits a flow over links. The arguments are the flow, the number of flows that now cross each link (indexed by link
+/// slot), and an empty row. The function fills the row with the links that the flow's packets cross, each with the mean
+/// number of times that a packet crosses the link. It is called once per flow, in order of start.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
 /// Costs of packets, which are not simulated individually, and the time limit.

@@ -107,7 +107,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     }
 
     /// Offers a packet to the port's queue, and executes the queue's decision. The port's agent has already seen the
-    /// packet. Returns true if a packet was lost, so that the caller must poll the node's host.
+    /// packet. Returns true if a packet was lost; the caller must then poll the node's host.
     fn join(&mut self, node: &mut Node<Self>, link: LinkId, queued: Queued<Self::Slot>) -> bool {
         let out = Some(self.port_of(link));
         let mut due = false;

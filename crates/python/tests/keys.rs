@@ -4,6 +4,7 @@
 use raddle_lab::experiment::keys::schema;
 use raddle_schemes::registry::Registry;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -22,19 +23,23 @@ const KEYWORDS: [&str; 7] = ["as", "class", "for", "from", "if", "in", "is"];
 
 #[test]
 fn types_of_tables_are_those_of_the_declared_keys() {
-    let mut types = Types(HEAD.to_owned());
+    let mut types = Types { text: HEAD.to_owned(), names: HashMap::new() };
     let root = types.of("Root", &schema(&Registry::builtin()));
     assert_eq!(root, "Root");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/raddle/keys.py");
     if std::env::var_os("RADDLE_WRITE").is_some() {
-        std::fs::write(&path, &types.0).expect("the file can be written");
+        std::fs::write(&path, &types.text).expect("the file can be written");
     }
     let kept = std::fs::read_to_string(&path).expect("the file exists");
-    assert!(kept == types.0, "keys.py is old; write it with RADDLE_WRITE=1");
+    assert!(kept == types.text, "keys.py is old; write it with RADDLE_WRITE=1");
 }
 
-/// The text of the module so far. A table stands after the tables inside it.
-struct Types(String);
+/// The module so far. A table stands after the tables inside it.
+struct Types {
+    text: String,
+    /// The class of each table, by the table's words and keys: the same table can stand in several places.
+    names: HashMap<String, String>,
+}
 
 impl Types {
     /// The type of values with this schema. A table becomes a class called `name`.
@@ -84,8 +89,11 @@ impl Types {
 
     fn table(&mut self, name: &str, schema: &Value, keys: &Map<String, Value>) -> String {
         let inner = |key: &str| if name == "Root" { camel(key) } else { format!("{name}{}", camel(key)) };
+        // Computations reuse tables of experiments, whose names are the better ones, so these come first.
+        let mut keys: Vec<_> = keys.iter().collect();
+        keys.sort_by_key(|(key, _)| *key == "compute");
         let keys: Vec<(&String, String, &Value)> = keys
-            .iter()
+            .into_iter()
             .map(|(key, schema)| (key, self.of(&inner(key), schema), &schema["description"]))
             .collect();
         let words = schema["description"].as_str().unwrap_or("The tables of an experiment.");
@@ -95,24 +103,31 @@ impl Types {
                 && keys.iter().all(|(key, ..)| !KEYWORDS.contains(&key.as_str()));
         let mut text = String::new();
         if is_class {
-            let _ = write!(
-                text,
-                "\n\nclass {name}(TypedDict, total=False):\n    \"\"\"{}\"\"\"\n",
-                escaped(words)
-            );
+            let _ = write!(text, "(TypedDict, total=False):\n    \"\"\"{}\"\"\"\n", escaped(words));
             for (key, kind, words) in keys {
-                let words = escaped(words.as_str().unwrap_or_default());
-                let _ = write!(text, "\n    {key}: {kind}\n    \"\"\"{words}\"\"\"\n");
+                let _ = write!(text, "\n    {key}: {kind}\n");
+                if let Some(words) = words.as_str().filter(|words| !words.is_empty()) {
+                    let _ = writeln!(text, "    \"\"\"{}\"\"\"", escaped(words));
+                }
             }
         } else {
-            let _ = write!(text, "\n\n{name} = TypedDict(\n    \"{name}\",\n    {{\n");
+            text.push_str("    {\n");
             for (key, kind, words) in keys {
                 let words = words.as_str().unwrap_or_default().replace('\n', " ");
                 let _ = write!(text, "        # {words}\n        \"{key}\": {kind},\n");
             }
             let _ = write!(text, "    }},\n    total=False,\n)\n");
         }
-        self.0.push_str(&text);
+        if let Some(same) = self.names.get(&text) {
+            return same.clone();
+        }
+        let head = if is_class {
+            format!("\n\nclass {name}")
+        } else {
+            format!("\n\n{name} = TypedDict(\n    \"{name}\",\n")
+        };
+        self.text.extend([head.as_str(), &text]);
+        self.names.insert(text, name.to_owned());
         name.to_owned()
     }
 }

@@ -109,7 +109,7 @@ impl Notice {
     /// [`Error`] if the bytes are not a notice about a frame between hosts, if the notice is incomplete, or if bytes of
     /// the sampled frame follow the notice.
     #[allow(clippy::cast_possible_truncation, reason = "the field is at most `MOST_FEEDBACK`")]
-    #[expect(clippy::verbose_bit_mask, reason = "the bits of a field")]
+    #[expect(clippy::verbose_bit_mask, reason = "the mask selects the bits of a field")]
     pub fn decode(bytes: &[u8]) -> Result<(Self, Tags), Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         frame::verify(bytes)?;

@@ -135,7 +135,7 @@ impl Segment {
     /// # Panics
     /// If a field exceeds its bits, or if a packet that is not data has a payload.
     pub(crate) fn encode(&self, scheme: Scheme, own: &[u8; OWN], payload: &[u8], out: &mut Vec<u8>) {
-        debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
+        debug_assert!(payload.len() <= self.plen.into(), "the payload must not be longer than plen");
         assert!(self.plen == 0 || self.may_bring_payload(), "only data packets have a payload");
         assert!(
             self.hop < 1 << 4 && self.path < 1 << 12,

@@ -418,7 +418,7 @@ pub(crate) mod tests {
     const REFUSAL: Packet =
         Packet { kind: Kind::Acknowledgement { expected: 5, refused: true }, ..NOTIFICATION };
 
-    /// Compares the encoding with bytes written from the tables of the formats. The IPv4 checksum and the invariant CRC
+    /// Compares the encoding with bytes written by hand from the tables of the formats. The IPv4 checksum and the invariant CRC
     /// were computed independently.
     #[test]
     fn known_bytes() {

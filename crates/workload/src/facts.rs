@@ -19,9 +19,9 @@ pub struct Facts {
     /// Bits offered per second of the span, divided by the sum over all hosts of the rate of the host's
     /// fastest link.
     pub host_load: Option<f64>,
-    /// `host_load` times the [oversubscription](raddle_topology::Oversubscription::total) of a Clos network.
-    /// If all hosts may send, this is the measure of a given [load](crate::Arrivals::Load). `None` for other
-    /// networks.
+    /// `host_load` times the [oversubscription](raddle_topology::Oversubscription::total) of a Clos network; `None` for
+    /// other networks. If all hosts may send, it is defined like the [load](crate::Arrivals::Load) that an experiment
+    /// asks for, so the two can be compared.
     pub network_load: Option<f64>,
     /// Mean load of all directed links: the sum over all flows of bits times hops, divided by the span and by
     /// the sum of the links' rates.

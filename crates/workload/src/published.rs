@@ -379,8 +379,8 @@ mod tests {
             ("edu1_substitute", 1, 86_760),
         ];
         for (name, unit, mean) in means {
-            // The specification computed the mean of this table from probabilities with more digits than it
-            // lists.
+            // For `web_search_opera`, the mean in the specification was computed from probabilities with more digits
+            // than the specification lists.
             let within = if name == "web_search_opera" { 600.0 } else { 0.5 };
             near(sizes(name, unit).mean(), f64::from(mean), within, name);
         }

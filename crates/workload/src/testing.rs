@@ -1,4 +1,4 @@
-//! Topologies for tests, built by hand.
+//! Topologies for tests.
 
 use raddle_core::{Duration, NodeId, PortId, Rate};
 use raddle_topology::builders::{ClosRates, clos as build};

@@ -64,8 +64,8 @@ impl Generation {
         }
     }
 
-    /// Adds an individual. If the generation already has an equal individual, random genes are changed until
-    /// it differs. The generation must have room.
+    /// Adds an individual. If the generation already has an equal individual, random genes of the
+    /// new individual are changed until it differs from all members. The generation must have room.
     fn add_other(&mut self, objective: &mut Objective<'_>, mut genes: Assignment, stream: &mut Stream) {
         let protocols = objective.problem().protocols().len();
         while self.has(&genes) {
@@ -103,8 +103,8 @@ impl Search for Genetic {
 
 impl Genetic {
     /// Creates the first generation: the present assignment, the uniform assignments, and random
-    /// assignments. For each random assignment, first the probability that a bit of a gene is 1 is drawn,
-    /// and then the bits.
+    /// assignments. Each random assignment first draws a probability, and then sets each bit of its genes to 1
+    /// with this probability.
     #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn first_generation(
         &self,

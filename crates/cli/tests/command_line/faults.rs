@@ -117,7 +117,7 @@ fn random(state: &mut u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// Returns true if the variable is set, and then prints that the test is skipped.
+/// Returns true if the environment variable is set. In this case, first prints that the test is skipped.
 fn left_out(variable: &str) -> bool {
     let set = std::env::var_os(variable).is_some();
     if set {

@@ -12,7 +12,7 @@ pub(super) struct Program {
     end: End,
 }
 
-/// State of a program's end.
+/// Whether a program has ended, and whether its end has been reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     ToCome,

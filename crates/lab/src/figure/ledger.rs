@@ -119,7 +119,7 @@ impl Entry {
         moved.extend(left.iter().map(|gone| format!("{name}/{} no longer exists", gone.id)));
         if moved.is_empty() && repeats && self.digest != now.digest {
             moved.push(format!(
-                "{name} has the digest {}, was {}; its claims have not changed",
+                "the digest of {name} is {}, and was {}; its claims have not changed",
                 now.digest, self.digest
             ));
         }

@@ -122,8 +122,11 @@ keys! {
     }
 }
 
+/// The files of a figure's plots.
+const PICTURES: [&str; 2] = ["figure.svg", "figure.png"];
+
 /// Draws the plots of a sweep into `figure.svg` and `figure.png` in `folder`. The cells of the sweep have run in
-/// `directories`. Nothing is drawn if the document has no plots.
+/// `directories`. Nothing is drawn if the document has no plots. Returns the names of the files.
 ///
 /// # Errors
 /// If a plot is wrong, or a file cannot be read or written.
@@ -132,10 +135,10 @@ pub(crate) fn draw_plots(
     cells: &[Cell],
     directories: &[PathBuf],
     folder: &Path,
-) -> Result<(), Error> {
+) -> Result<&'static [&'static str], Error> {
     let plots = read_plots(document)?;
     if plots.is_empty() {
-        return Ok(());
+        return Ok(&[]);
     }
     let figure = table_in(&document.root, &["figure"]).map(|table| Section::new(table, &FIGURE));
     let warm_up =
@@ -145,10 +148,10 @@ pub(crate) fn draw_plots(
     };
     let runs = cells.iter().zip(directories).map(run).collect::<Result<Vec<_>, _>>()?;
     let charts: Vec<_> = plots.iter().map(|plot| plot.chart(&runs)).collect();
-    for name in ["figure.svg", "figure.png"] {
+    for name in PICTURES {
         draw::draw(&charts, &folder.join(name))?;
     }
-    Ok(())
+    Ok(&PICTURES)
 }
 
 /// The plots of a document.

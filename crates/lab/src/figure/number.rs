@@ -63,7 +63,7 @@ pub(in crate::figure) enum Take {
 }
 
 impl Named for Take {
-    const WHAT: &'static str = "rule that combines stops";
+    const WHAT: &'static str = "rule that combines the numbers at the stops of a sweep";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("least", Self::Least, "the least"),
         ("most", Self::Most, "the greatest"),

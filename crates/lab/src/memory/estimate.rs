@@ -254,8 +254,8 @@ pub fn show(bytes: u64) -> String {
     format!("{number:.digits$} {unit}")
 }
 
-/// The estimate of a fabric. `a_link` and `a_node` are the bytes of a link and of a node in an engine. `parts` makes
-/// the parts of a node, and their memory is measured.
+/// Estimates the memory of a fabric. `a_link` and `a_node` are the bytes of a link and of a node in an engine. `parts`
+/// makes the parts of a node, whose memory is measured.
 pub(crate) fn fabric<T>(
     topology: &Topology,
     [a_link, a_node]: [usize; 2],

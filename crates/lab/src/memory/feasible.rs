@@ -1,7 +1,7 @@
-//! The largest well-known fabrics whose runs fit the memory of a machine.
+//! For each well-known family of fabrics, the largest fabric whose run fits a machine's memory.
 //!
-//! A fabric that fills a machine takes too long to build only to learn its size. Each family of fabrics has the same
-//! number of links per host at every size, so the memory per host of a small fabric is taken for all sizes.
+//! To build a fabric that fills the memory, only to measure it, would take too long. Each family has about the same
+//! number of links per host at every size, so the memory per host is estimated on a small fabric and used for all sizes.
 
 use super::estimate::show;
 use crate::experiment::{Document, Problem};
@@ -53,7 +53,7 @@ struct Family {
     step: u64,
 }
 
-/// What the estimates assume of a run, for the reader of a list of feasible fabrics.
+/// The assumptions of the estimates, in words for the user.
 pub const ASSUMED: &str = "packet engine, TCP NewReno, one flow of 1 MB from each host at a time; scaled by hosts from \
                            the estimate of a small fabric";
 

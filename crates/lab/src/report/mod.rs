@@ -1,7 +1,7 @@
 //! `raddle report`: finished runs as one HTML page that needs no network.
 //!
-//! The page is a template with its style and scripts, which are part of the program, and the data as one JSON document.
-//! The scripts draw the charts.
+//! The page consists of a template with style and scripts, and of the data as one JSON document. The template is part of
+//! the program. The scripts draw the charts.
 
 mod definitions;
 mod fabric;
@@ -105,11 +105,11 @@ impl Found {
         self.runs.len() + self.figures.len()
     }
 
-    /// Adds the run or the figure in a directory, and otherwise those in its folders.
+    /// Adds the run or the figure in a directory, and those in its folders. A sweep can have been written into the
+    /// folder of a run.
     fn search(&mut self, directory: &Path) -> Result<(), Error> {
         if directory.join(SUMMARY).exists() {
             self.runs.push(directory.to_owned());
-            return Ok(());
         }
         let claims = directory.join(CLAIMS);
         if claims.exists() {
@@ -138,6 +138,19 @@ mod tests {
         let report = Report { data: json!({ "name": "</script><script>alert(1)" }), runs: 0 };
         assert!(report.html().contains(r"\u003c/script>\u003cscript>alert(1)"));
         assert_eq!(report.html().matches("</script>").count(), 2);
+    }
+
+    #[test]
+    fn runs_in_the_folder_of_a_run_are_found_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inside = folder.path().join("ecmp");
+        fs::create_dir(&inside).expect("a folder in the folder");
+        for directory in [folder.path(), &inside] {
+            fs::write(directory.join(SUMMARY), "{}").expect("a file");
+        }
+        let mut found = Found::default();
+        found.search(folder.path()).expect("two runs");
+        assert_eq!(found.runs, [folder.path(), &inside]);
     }
 
     #[test]

@@ -409,7 +409,7 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Starts to watch now.
+    /// Starts to watch a run. The elapsed time counts from this call.
     pub(crate) fn new(control: Control<'a>, prepared: &Prepared) -> Self {
         let (flows, limit) = (prepared.flows.len() as u64, prepared.experiment.engine.time_limit);
         Self { control, started: wall_clock(), flows, limit }

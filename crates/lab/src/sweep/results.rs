@@ -55,6 +55,8 @@ pub struct Results {
     rows: Vec<Row>,
     /// The folder of the table and the plots.
     folder: PathBuf,
+    /// The names of the pictures in the folder, if the document has plots.
+    pictures: &'static [&'static str],
     failures: Vec<(String, Value)>,
 }
 
@@ -98,11 +100,11 @@ impl Results {
         }
         let folder = out.path.join(FOLDER);
         let part = Part::create(Out { path: &folder, ..out }, origin()?)?;
-        let results = Self { rows, folder: folder.clone(), failures };
+        let mut results = Self { rows, folder: folder.clone(), pictures: &[], failures };
         let wide = results.wide(out.path);
         wide.write_csv(&part.file("sweep.csv"))?;
         wide.write_parquet(&part.file("sweep.parquet"), "sweep")?;
-        figure::draw_plots(document, cells, directories, part.path())?;
+        results.pictures = figure::draw_plots(document, cells, directories, part.path())?;
         part.finish(true)?;
         Ok(results)
     }
@@ -217,6 +219,9 @@ impl fmt::Display for Results {
         }
         writeln!(f, "{}{DEFINITIONS}", table(&rows))?;
         write!(f, "all numbers of all runs: {}", self.folder.join("sweep.csv").display())?;
+        for picture in self.pictures {
+            write!(f, "\npicture: {}", self.folder.join(picture).display())?;
+        }
         for (name, error) in &self.failures {
             write!(f, "\n{name} failed: {}", error["message"].as_str().unwrap_or_default())?;
         }
@@ -311,7 +316,12 @@ mod tests {
     fn results() -> Results {
         let rows =
             vec![row("ecmp", 1, 10.0), row("ecmp", 2, 12.0), row("drill", 1, 5.0), row("drill", 2, 5.0)];
-        Results { rows, folder: PathBuf::from("out/sweep_results"), failures: Vec::new() }
+        Results {
+            rows,
+            folder: PathBuf::from("out/sweep_results"),
+            pictures: &["figure.svg"],
+            failures: Vec::new(),
+        }
     }
 
     #[test]

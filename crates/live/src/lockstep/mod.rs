@@ -161,7 +161,7 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// The flow control accounts so far of all links that have flow control.
+    /// The current flow-control account of each link that has flow control.
     pub fn flow_control(&self) -> Vec<(LinkId, FlowControlAccount)> {
         let served = (0..).map(LinkId::of).zip(&self.fabric.served);
         let account = |(link, served): (_, &Option<Served<_>>)| {

@@ -91,7 +91,7 @@ impl Layout {
         region.words(begin..begin + words)
     }
 
-    /// The word that counts the real time for which virtual time was held.
+    /// The shared-memory word that counts, in ns, the real time for which virtual time was held.
     pub(super) fn held(&self, region: &Arc<Region>) -> Words {
         self.piece(region, Kind::Held, 0)
     }

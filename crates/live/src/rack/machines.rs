@@ -164,8 +164,9 @@ pub(super) fn cross(
                 topology.links().nth(place as usize).expect("the topology has the link");
             let process = process_of(if sends { to } else { from });
             let offer = by_end.get(&(place, !sends)).filter(|offer| offer.process == process);
-            let offer = offer
-                .ok_or_else(|| party.lost(process, "the process sent no offer for its end of a link"))?;
+            let offer = offer.ok_or_else(|| {
+                party.lost(process, "the process did not send the memory address of its end of a link")
+            })?;
             let malformed = |why: fabric::Error| party.lost(process, why);
             let peer = Peer { process, is_gone: false };
             let words = layout.link(region, place as usize);

@@ -85,7 +85,8 @@ impl Rack {
             for (thread, (worker, standing)) in workers.iter_mut().zip(&standings).enumerate() {
                 worker.fabric.clock.clone_from(&clock);
                 worker.fabric.meter = Meter::new();
-                // In a party, the host's observer may ask for every forwarded packet.
+                // Every forwarded packet is reported if the observer asks for this. In a party, only the observer of the
+                // host process can ask.
                 worker.fabric.teller.of_packets = O::FORWARDED;
                 let stop = &stop;
                 polling.push(scope.spawn(move || {

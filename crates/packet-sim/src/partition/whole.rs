@@ -16,7 +16,7 @@ use raddle_core::{
 };
 use std::sync::Arc;
 
-/// A link between two events.
+/// The complete state of a link at a moment between two events.
 pub(super) struct Whole {
     pub(super) class: Class,
     pub(super) state: PortState,

@@ -82,14 +82,14 @@ impl Host for Echo {
 struct Wander {
     node: NodeId,
     stream: Stream,
-    /// True if the forwarder holds some packets until a neighbour has sent other packets on.
+    /// True if the forwarder holds some packets until a credit from a neighbour frees them.
     holds: bool,
     /// Time at which the forwarder originates a packet.
     tick: Time,
     sends: bool,
 }
 
-/// Keys under which packets are held.
+/// Number of different keys under which packets are held.
 const KEYS: u64 = 3;
 
 impl Forwarder for Wander {

@@ -264,7 +264,8 @@ impl Receiver {
         self.ring.read(into);
     }
 
-    /// Copies the packet that [`peek`](Self::peek) returned into words. Zeros fill the rest of the last word.
+    /// Copies the packet that [`peek`](Self::peek) returned into the words of `into`. Zeros fill the rest of the packet's
+    /// last word.
     ///
     /// # Panics
     /// If no packet was peeked, or `into` is too short for the packet.

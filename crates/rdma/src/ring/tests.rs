@@ -39,8 +39,8 @@ enum Order {
 }
 
 /// A simulated wire between the memories of the two ends. The test decides when each byte is delivered. The order has
-/// one restriction: if two writes cover the same byte and the earlier write is complete, the wire delivers the byte of
-/// the earlier write first.
+/// one restriction: if two writes of one end cover the same byte, and the earlier write has been reported as complete,
+/// the wire delivers the byte of the earlier write first.
 struct Net {
     memories: [Words; 2],
     order: Order,

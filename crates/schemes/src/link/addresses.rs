@@ -48,7 +48,7 @@ impl Addresses {
         let named = match &tree {
             Some(tree) => {
                 let widest = (1..=tree.levels()).map(|level| tree.nodes_of(level).len()).max();
-                (widest.unwrap_or(0), MOST_OF_A_LEVEL, "switches of a level")
+                (widest.unwrap_or(0), MOST_OF_A_LEVEL, "switches on one level")
             }
             None => (topology.node_count(), MOST_NODES, "hosts and switches"),
         };
@@ -123,6 +123,6 @@ mod tests {
         assert_eq!(lowest.len(), 1 << 16, "each has its own");
         let unfit = Addresses::of(&tree(257)).expect_err("too many");
         assert_eq!(unfit.key, "topology");
-        assert!(unfit.problem.contains("65792 switches of a level"), "{}", unfit.problem);
+        assert!(unfit.problem.contains("65792 switches on one level"), "{}", unfit.problem);
     }
 }

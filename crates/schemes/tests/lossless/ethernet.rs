@@ -126,7 +126,7 @@ pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64) -> Flow {
     Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO)
 }
 
-/// A flow size that no run completes.
+/// Size in bytes of a flow that no run completes.
 pub(crate) const ENDLESS: u64 = 1 << 40;
 
 /// An endless flow of frames at `percent` percent of a link's rate.

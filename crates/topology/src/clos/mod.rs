@@ -317,7 +317,8 @@ impl Clos {
             return 1.0;
         }
         let level = self.level(from);
-        // All closer ports of a side have the same number of paths.
+        // The ports of one side (down or up) that lead closer to `to` are on the same number of shortest paths, so one
+        // port of each side is enough.
         let sides = self.ways(from, to).into_iter().filter(|side| !side.is_empty());
         sides.map(|side| side.len() as f64 * self.paths(self.neighbour(from, level, side.start), to)).sum()
     }

@@ -38,7 +38,7 @@ pub enum PathsError {
     /// The fabric is not a BCube, so its nodes have no digits.
     #[error("routing by parallel paths needs the topology BCube")]
     NoBcube,
-    /// Some paths have more links than fit in packet headers.
+    /// Some paths have more links than packet headers can represent.
     #[error("the longest path has {longest} links, and packet headers have room for at most {most}")]
     TooLong {
         /// Number of links of the longest path.

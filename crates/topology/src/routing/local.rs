@@ -47,7 +47,7 @@ impl LocalRouting {
         }
     }
 
-    /// Writes the ports that lead one hop closer to `to` to `out`, as [`Routing::productive`] does. Clears `out` first.
+    /// Clears `out`, and writes into it the ports that lead one hop closer to `to`, as [`Routing::productive`] does.
     #[inline]
     pub fn productive(&self, to: NodeId, out: &mut Vec<PortId>) {
         match &self.below {

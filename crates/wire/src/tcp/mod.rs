@@ -57,9 +57,9 @@ const OPTION_NOP: u8 = 1;
 const OPTION_SACK: u8 = 5;
 
 impl Segment {
-    /// Bytes on the wire without SACK blocks.
+    /// Header bytes on the wire without SACK blocks.
     pub const MIN_LEN: usize = ipv4::LEN + TCP;
-    /// Bytes on the wire with three SACK blocks.
+    /// Header bytes on the wire with three SACK blocks.
     pub const MAX_LEN: usize = Self::MIN_LEN + 4 + 3 * 8;
 
     /// Returns the SACK blocks in use.

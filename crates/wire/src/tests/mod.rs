@@ -396,7 +396,8 @@ fn every_prefix_of_a_packet_is_truncated() {
     }
 }
 
-/// Sets one byte of a valid packet and corrects the checksum, so that the decoder can refuse only the field itself.
+/// Sets one byte of a valid packet, corrects the checksum, and returns the decoder's error, which can concern only this
+/// field.
 fn refused_field(mut bytes: Vec<u8>, at: usize, value: u8, checksum_at: usize) -> Error {
     bytes[at] = value;
     bytes[checksum_at..checksum_at + 2].fill(0);

@@ -103,7 +103,7 @@ impl Subflows {
             let mut subflows = std::mem::take(&mut flow.subflows);
             let done =
                 |of: usize| self.schedule.remaining_bits(now, of) <= self.schedule.rate_bps(of) * DONE_S;
-            // The flow's last subflow is not removed here: it ends together with the flow.
+            // One subflow always stays: the only remaining subflow ends together with the flow.
             let last = subflows.iter().copied().find(|&of| !done(of)).unwrap_or(subflows[0]);
             let gone: Vec<usize> = subflows.iter().copied().filter(|&of| of != last && done(of)).collect();
             subflows.retain(|of| !gone.contains(of));

@@ -57,7 +57,7 @@ impl HeaderInfo for Note {
     }
 }
 
-/// The size of a trimmed packet is the size that its header charges: here 2 bytes more than the header's fields take.
+/// A trimmed packet keeps the bytes that its size counts for the header: here 7 bytes, 2 more than the encoded header.
 #[test]
 fn a_cut_packet_keeps_only_its_header() {
     let mut packet = Packet::new(1_007, Header::from(Note { plen: 1_000 }));

@@ -62,7 +62,7 @@ key! {
     /// Rate of the links between aggregation switches and cores.
     pub(super) CORE_RATE: Rate = Key::new("core_rate").computed("`uplink_rate`").above_zero();
     /// Number of ports of each switch. The fat-tree has k^3 / 4 hosts.
-    pub(super) PORTS_K: u32 = nodes("k").example("8").such("an even number from 2 to 2^24", |&k| {
+    pub(super) PORTS_K: u32 = nodes("k").example("8").such("an even number from 2 to 2^24 - 2", |&k| {
         k > 0 && k.is_multiple_of(2) && u64::from(k) < MOST_NODES
     });
     /// Number of pods.
@@ -158,7 +158,7 @@ pub(super) static KINDS: &[Kind] = &[
     },
     Kind {
         name: "jellyfish",
-        words: "random regular graph of switches, drawn by the seed",
+        words: "random regular graph of switches, determined by the seed",
         keys: &[&SWITCHES, &PORTS, &NETWORK_PORTS],
     },
     Kind {

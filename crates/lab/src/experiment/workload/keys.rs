@@ -49,7 +49,7 @@ keys! {
         COLLECTIVE: Name = Key::new("collective").example("\"allreduce\"").registered("collective operation", collectives);
         /// Algorithm of the collective operation.
         ALGORITHM: Name = Key::new("algorithm")
-            .computed("the operation's first algorithm")
+            .computed("the first algorithm that is listed for the operation")
             .example("\"ring\"")
             .registered("algorithm", algorithms);
         /// Bytes of a collective operation.
@@ -335,7 +335,7 @@ static PAIRS_KINDS: &[Kind] = &[
     },
     Kind {
         name: "bijection",
-        words: "Clos: each host sends to one host of another pod and receives from one",
+        words: "Clos: each host sends to one host of another pod and receives from one host of another pod",
         keys: &[],
     },
     Kind {

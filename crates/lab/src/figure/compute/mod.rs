@@ -37,8 +37,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The inputs of a computation, besides its section.
 struct Context<'a> {
-    /// The document of the computation. The document gives the folder of the files that the computation names, and the
-    /// registry of schemes.
+    /// The TOML document that contains the computation. It knows the schemes, and the folder of the files that the
+    /// computation names.
     document: &'a Document,
     /// Number of threads that may share the work.
     threads: usize,

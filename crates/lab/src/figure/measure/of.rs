@@ -13,7 +13,8 @@ pub(in crate::figure) enum Of {
     Met,
     /// FCT divided by the FCT of the flow alone in the network: the papers' normalised FCT.
     Slowdown,
-    /// 1 for each flow that never finished. All other quantities leave out such flows.
+    /// 1 for each flow that never finished. Most other quantities of flows leave out such flows, see
+    /// [`Of::is_of_finished_flows`].
     Unfinished,
     Goodput,
     /// Mean rate of a flow, for flows to which a rate was assigned.

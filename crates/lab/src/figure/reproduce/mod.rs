@@ -4,7 +4,7 @@ use super::claim::Outcome;
 use super::ledger::Ledger;
 use super::papers::{File, select};
 use super::runs::{Data, Run};
-use super::{Figure, compute::compute};
+use super::{Figure, PICTURES, compute::compute};
 use crate::experiment::{Cell, Document, Problem, Value, list};
 use crate::figure::draw::draw;
 use crate::lint::Warning;
@@ -290,7 +290,7 @@ impl Session<'_> {
         let outcomes: Vec<Outcome> =
             figure.claims.iter().map(|claim| claim.judge(&current.name, &runs)).collect();
         let charts: Vec<_> = figure.plots.iter().map(|plot| plot.chart(&runs)).collect();
-        for name in ["figure.svg", "figure.png"] {
+        for name in PICTURES {
             draw(&charts, &part.join(name))?;
         }
         let scale = self.options.scale.name();

@@ -150,7 +150,7 @@ function fabricView(run) {
         for (const [from, to] of lines(order[next][1], places)) { pen.moveTo(from[0], from[1]); pen.lineTo(to[0], to[1]); }
       }
       pen.strokeStyle = mixed(palette, value);
-      pen.globalAlpha = view.path.size > 0 ? 0.35 : count > 3000 ? 0.35 + 0.65 * value : 1;
+      pen.globalAlpha = view.path.size > 0 ? 0.6 : count > 3000 ? 0.35 + 0.65 * value : 1;
       pen.lineWidth = (0.8 + 3.2 * value) * thin * ratio;
       pen.stroke();
     }

@@ -131,7 +131,7 @@ function ranksView(run) {
     shape("rect", { width: 26, height: 8, fill: colourOf(i) })), text);
   const rows = run.ranks.slice(0, 1000);
   return element("div", {},
-    element("figure", { class: "chart" }, element("figcaption", {}, element("h3", {}, "Ranks until their end"),
+    element("figure", { class: "chart ranks" }, element("figcaption", {}, element("h3", {}, "Ranks until their end"),
       element("p", {}, "The computing time of a rank is drawn first, although it may be spread over its time."
         + (every > 1 ? ` One of ${every} ranks is drawn.` : ""))),
       picture, element("ul", { class: "legend" }, key(1, "computing"), key(0, "sending, receiving and waiting"))),

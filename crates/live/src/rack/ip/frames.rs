@@ -39,7 +39,7 @@ pub enum NoFrameHost {
     #[error("node {0} is not a host of this process")]
     NoHost(NodeId),
     /// The node already has a host of its scheme.
-    #[error("node {0} already has a host of its scheme, which would receive the frames")]
+    #[error("node {0} already runs the scheme's own host, which would receive the frames of the Linux host")]
     Taken(NodeId),
     /// The namespace could not be made.
     #[error(transparent)]
@@ -130,7 +130,7 @@ pub(in crate::rack) struct Interfaces {
     looks_at: Time,
     /// The time of the last event.
     last_event: Time,
-    /// The real time, in ns, before which the thread must not wait.
+    /// The thread polls without sleeping until this real time, in ns.
     waits_from_ns: u64,
     /// True if the thread has a core of its own, so that it can poll without pauses.
     has_own_core: bool,

@@ -98,7 +98,7 @@ pub enum NoParty {
         /// The error of its connection.
         why: Broken,
     },
-    /// The host is gone.
+    /// The host process is gone.
     #[error("lost the host process: {0}")]
     Gone(Broken),
     /// The caller's `look` stopped the wait.

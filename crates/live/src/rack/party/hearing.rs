@@ -44,8 +44,8 @@ impl Hearing {
         self.last[own] = Some((began_ns, count));
     }
 
-    /// Adds a message with new events of another process. The last message of a look also updates the process's
-    /// progress.
+    /// Adds a message with new events of another process. A [`Look`] can take several messages; its last message also
+    /// updates the process's progress.
     pub(crate) fn add(&mut self, process: usize, heard: Heard) {
         let Heard { began_ns, count, goes_on, .. } = heard;
         self.kept.extend(heard.words(&self.rack));

@@ -57,7 +57,7 @@ parameters! {
         /// increase of the target rate per cycle of active increase
         r_ai: Rate = Rate::from_bps(5_000_000);
         // In the standard: rpgHaiRate.
-        /// increase of the target rate in a cycle of hyper-active increase, multiplied by the cycle's number
+        /// in cycle i of hyper-active increase, the target rate grows by i times this rate
         r_hai: Rate = Rate::from_bps(50_000_000);
         // In the standard: rpgMinRate.
         /// lowest rate of a rate limiter

@@ -48,7 +48,9 @@ impl Params {
     pub(crate) fn new(classes: [u8; COUNT], shares: [u8; COUNT], packet_bytes: u32) -> Result<Self, String> {
         let all: u32 = shares.iter().copied().map(u32::from).sum();
         if all != 100 && all != 0 {
-            return Err(format!("the `shares` must add up to 100 (got {all})"));
+            return Err(format!(
+                "the `shares` must add up to 100%, or all be 0 if every class is strict (got {all}%)"
+            ));
         }
         let least = shares.into_iter().filter(|&share| share > 0).min().unwrap_or(1);
         let bytes_a_percent = u64::from(packet_bytes).div_ceil(least.into());

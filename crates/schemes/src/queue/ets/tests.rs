@@ -84,7 +84,7 @@ fn priorities_of_a_class_share_a_queue_as_far_as_pauses_allow() {
 fn shares_must_add_up_to_100() {
     assert_eq!(
         Params::new(OWN, [99, 0, 0, 0, 0, 0, 0, 0], 1_500),
-        Err("the `shares` must add up to 100 (got 99)".to_owned())
+        Err("the `shares` must add up to 100%, or all be 0 if every class is strict (got 99%)".to_owned())
     );
     assert!(Params::new(OWN, [0; 8], 1_500).is_ok(), "all strict");
     assert!(

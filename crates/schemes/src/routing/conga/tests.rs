@@ -68,7 +68,8 @@ fn overlay(packet: &Packet) -> Overlay {
     }
 }
 
-/// Sets the loads of a leaf's uplinks, and the loads behind them towards the leaf of hosts 2 and 3.
+/// Sets the load of each uplink of a leaf (`local`), and the congestion metric of the path through each uplink to the
+/// leaf of hosts 2 and 3 (`remote`).
 fn load(leaf: &mut Leaf, now: Time, local: [u8; 3], remote: [u8; 3]) {
     for (tag, (&local, &metric)) in local.iter().zip(&remote).enumerate() {
         leaf.uplinks.count(
@@ -150,8 +151,8 @@ fn oracle_6_3_feedback_returns() {
     assert_eq!(taken(&mut a, 10_004, 3), UPLINKS.into(), "10 ms after it was told");
 }
 
-/// specifications/expeditus.md §6.3, computed by hand: a new flow takes the uplink with the least metric. The metric is
-/// the greater of the local and the remote load, or only the remote load.
+/// specifications/expeditus.md §6.3, computed by hand: a new flow takes the uplink with the least metric. Two metrics
+/// are tested: the greater of the local and the remote load, and the remote load alone.
 #[test]
 fn oracle_6_3_decisions() {
     for (local, remote, by_max, by_remote) in [

@@ -70,8 +70,9 @@ choices! {
 parameters! {
     /// Expeditus's parameters.
     pub(crate) struct Parameters {
-        /// the paper's protocol, or that of the authors' simulation code: loads travel in SYN and SYN-ACK, and a
-        /// connection selects its path once (alpha is 0.3 there, and the transport needs a handshake)
+        /// the paper's protocol, or that of the authors' simulation code. In their code loads travel in SYN and SYN-ACK,
+        /// and a connection selects its path once; it needs a transport with a handshake. Their alpha of 0.3 must be set
+        /// by `alpha`
         mode: Mode;
         t_dre: Duration = T_DRE;
         alpha: f64 = ALPHA;

@@ -46,7 +46,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 }
 
 /// The first frame of flow `number` of a host, with only the fields that switches read.
-#[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+#[allow(clippy::cast_possible_truncation, reason = "a host has fewer than 2^32 flows")]
 fn first_frame(flow: &Flow, number: u64) -> Packet {
     let frame = Frame { src: flow.src.0, dst: flow.dst.0, flow: number as u32, plen: 1, ..Frame::default() };
     Packet::new(frame.wire_len() as u32, Header::Cee(frame))

@@ -48,7 +48,7 @@ pub(crate) const PROFILES: [Profile; 3] = [
     Profile {
         name: "dcqcn-400g",
         summary: "dcqcn-100g scaled in proportion to the link rate, at 400 Gb/s",
-        source: "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019; the authors' ns-3 run script, per 25 Gb/s",
+        source: "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019; the authors' ns-3 run script, with its values per 25 Gb/s of link rate",
         transport: "dcqcn",
         rate: Rate::from_gbps(400),
         values: &of_hpcc::<16>(),

@@ -141,7 +141,7 @@ impl<P: Protocol> ExplicitHost<P> {
         let cut = Cut { packets, subflows, limit, limit_of_all };
         let outgoing = Outgoing::new(&mut self.protocol, flow, number, path, cut);
         if outgoing.is_doomed(now, &self.protocol) {
-            return; // no packet of the flow has been sent
+            return; // the flow is given up before its first packet
         }
         self.outgoing.insert(number, outgoing);
         self.arm(now, number);

@@ -68,7 +68,7 @@ impl Ledger {
     }
 
     /// Resends the credits that are at least two ticks old and still unacknowledged. If there are no such credits,
-    /// sends an acknowledgement if this end owes one to the neighbour.
+    /// or if the neighbour is presumed gone, sends the acknowledgement that this end owes to the neighbour, if any.
     #[allow(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32")]
     pub(super) fn tick(&mut self, mut say: impl FnMut(Credit)) {
         self.silent = (self.silent + 1).min(PATIENCE);

@@ -62,7 +62,7 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Envelope {
     /// Sequence number among the messages from this sender to this receiver. Messages are matched in the
-    /// order in which they were sent, in any order of arrival.
+    /// order in which they were sent, even if they arrive in another order.
     number: u64,
     tag: Option<u32>,
 }

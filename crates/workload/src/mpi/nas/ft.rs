@@ -45,7 +45,7 @@ impl Ft {
             return Err(WorkloadError::parameter(
                 "number of ranks",
                 &ranks,
-                "at most the number of FT's lines, ny x nz",
+                "at most the number of lines of the class's grid, ny x nz",
             ));
         }
         Ok(Self { class, planes, lines })

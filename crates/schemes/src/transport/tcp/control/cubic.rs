@@ -32,7 +32,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
 
 /// Coefficient of the cubic function, in segments per cubic second.
 const C: f64 = 0.4;
-/// Factor by which a loss reduces the window.
+/// Factor by which the window is multiplied after a loss.
 const BETA: f64 = 0.7;
 /// Growth of `W_est` in segments per round trip. With this growth, a sender that multiplies its window by [`BETA`]
 /// after a loss has the same throughput as a Reno sender, which halves its window (§4.3).

@@ -74,7 +74,7 @@ impl Pair {
 }
 
 impl<C: control::CongestionControl> Pair<C> {
-    /// Creates the pair of [`new`](Pair::new) with congestion control `C`.
+    /// Creates a pair as [`new`](Pair::new) does, but with congestion control `C`.
     pub(super) fn controlled(params: Params) -> Self {
         Self {
             now: Time::ZERO,
