@@ -28,7 +28,7 @@ class Experiment:
     the use of ``source``::
 
         Experiment("rack.toml")
-        Experiment(topology={"kind": "torus", "sides": [4, 4]}, workload={...}, scheme={"transport": "r2c2"})
+        Experiment(topology={"kind": "torus", "dims": [4, 4]}, workload={...}, scheme={"transport": "r2c2"})
 
     Quantities carry their units: ``"10 Gbps"``, ``"500 ns"``, ``"9 KB"``. Paths in a file are relative to the file, and
     all other paths to the current folder. The constructor checks the whole experiment, and raises the
@@ -203,11 +203,11 @@ def _directory(out: str | os.PathLike[str] | None) -> tuple[Path, object]:
 def from_networkx(graph: Any, file: str | os.PathLike[str]) -> Topology:
     """Writes a ``networkx`` graph into ``file`` (``.json``), and returns the table ``[topology]`` that names the file.
 
-    Nodes are numbered from 0 and have the attribute ``kind`` (``host`` or ``switch``); edges have ``rate_bps`` and
-    ``delay_ps``.
+    An existing file is replaced. Nodes are numbered from 0 and have the attribute ``kind`` (``host`` or ``switch``);
+    edges have ``rate_bps`` and ``delay_ps``.
     """
     import networkx
 
     path = Path(file).absolute()
-    path.write_text(json.dumps(networkx.node_link_data(graph, edges="edges")))
+    _raddle.write_text(path, json.dumps(networkx.node_link_data(graph, edges="edges")))
     return {"kind": "file", "file": str(path)}

@@ -8,7 +8,8 @@ import raddle
 def test_lists_name_what_experiments_accept() -> None:
     schemes = {(entry.list, entry.name) for entry in raddle.list()}
     assert {("transports", "r2c2"), ("routings", "expeditus")} <= schemes
-    assert "r2c2/fig10" in {entry.name for entry in raddle.list("figures")}
+    figures = {entry.name: entry.summary for entry in raddle.list("figures")}
+    assert figures["pdq/fig6a"] == "Five flows one after another"
 
 
 def test_explanations_are_texts_and_data() -> None:

@@ -26,7 +26,7 @@ pub use analysis::compare::Comparison;
 pub use digest::loaded_from;
 pub use error::Error;
 pub use raddle_packet_sim::Threads;
-pub use run::directory::{Out, Warned, run_into};
+pub use run::directory::{Out, Warned, run_into, told_renamed};
 pub use run::graceful::finished_work;
 pub use run::live_engine::{Share, Shared, join};
 pub use run::prepare::Prepared;

@@ -3,23 +3,20 @@
 use crate::error::exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use raddle_lab::catalogue;
 use raddle_lab::experiment::keys;
-use raddle_lab::{catalogue, figure};
 use raddle_schemes::registry::Registry;
 
 /// The names of one kind, or of all kinds. The text has an object for each list: its title and its entries.
 #[pyfunction]
-pub(crate) fn names(what: &str) -> PyResult<String> {
+pub(crate) fn names(py: Python<'_>, what: &str) -> PyResult<String> {
     let registry = Registry::builtin();
     let parts = match what {
         "schemes" => catalogue::schemes(&registry),
         "topologies" => vec![catalogue::topologies(&registry)],
         "workloads" => vec![catalogue::workloads()],
         "keys" => vec![catalogue::keys()],
-        "figures" => {
-            let names = figure::names().into_iter().map(|name| (name, String::new()));
-            vec![catalogue::Part::new("figures", names)]
-        }
+        "figures" => vec![catalogue::figures().map_err(|error| exception(py, &error))?],
         _ => return Err(PyValueError::new_err(format!("there is no list of `{what}`"))),
     };
     Ok(catalogue::json(&parts).to_string())

@@ -10,6 +10,7 @@ use raddle_lab::experiment::{self, Cell};
 use raddle_lab::lint::Warning;
 use raddle_lab::sweep::{self, CellRun, Results, Shard};
 use raddle_lab::{Control, Error, Out, RunState, Threads, run_into};
+use raddle_records::write_file;
 use raddle_topology::io::write_node_link;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -185,11 +186,7 @@ impl Notes {
     }
 
     fn renamed(&self, from: &Path, to: &Path) {
-        self.add(format!(
-            "the directory {} was renamed to {}: it held files that Raddle did not write, or that were changed",
-            from.display(),
-            to.display()
-        ));
+        self.add(raddle_lab::told_renamed(from, to));
     }
 
     fn warned(&self) -> impl Fn(&str, &[Warning]) -> Result<(), Error> + Sync {
@@ -214,6 +211,12 @@ impl Notes {
 pub(crate) fn read_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let document = experiment::Document::load(&path).map_err(|problem| of_problem(py, problem))?;
     Ok(document.root.at.source.text.clone())
+}
+
+/// Writes a text into a file. An earlier file is replaced in one step.
+#[pyfunction]
+pub(crate) fn write_text(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<()> {
+    write_file(&path, text.as_bytes()).map_err(|error| exception(py, &error.into()))
 }
 
 /// Tables of an experiment as TOML.

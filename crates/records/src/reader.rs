@@ -1,7 +1,7 @@
 //! Reads tables from Parquet files, either whole or one row group at a time.
 //!
-//! Only columns of 64-bit integers, doubles, booleans and texts are read. Other columns are skipped. Files rewritten by other
-//! programs can be read if they are uncompressed or use Snappy, gzip, LZ4 or zstd.
+//! Only columns of 64-bit integers, doubles, booleans and texts are read. Other columns are skipped. Files rewritten by
+//! other programs can be read if they are uncompressed or use Snappy, gzip, LZ4 or zstd.
 
 use crate::RecordsError;
 use crate::parquet::{SCHEMA_NOTE, SCHEMA_VERSION};

@@ -20,7 +20,7 @@ use raddle_lab::sweep::{CellRun, Results};
 use raddle_lab::torture::{self, Tally};
 use raddle_lab::{
     Comparison, Control, Error, Out, Prepared, RunState, Share, Shared, catalogue, figure, run_into, sweep,
-    topo,
+    told_renamed, topo,
 };
 use raddle_live::rack::Meeting;
 use raddle_schemes::registry::Registry;
@@ -545,12 +545,7 @@ struct Renamed(Mutex<Vec<String>>);
 
 impl Renamed {
     fn add(&self, from: &Path, to: &Path) {
-        let told = format!(
-            "the directory {} was renamed to {}: it held files that Raddle did not write, or that were changed",
-            from.display(),
-            to.display()
-        );
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(told_renamed(from, to));
     }
 
     fn tell(&self) {

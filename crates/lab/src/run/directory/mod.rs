@@ -45,7 +45,7 @@ mod place;
 pub(crate) use lock::Lock;
 pub(crate) use manifest::{Manifest, Origin};
 pub(crate) use part::Part;
-pub use place::{Out, Warned};
+pub use place::{Out, Warned, told_renamed};
 
 use crate::Error;
 use crate::observe::capture::Capture;

@@ -28,6 +28,16 @@ pub struct Out<'a> {
     pub warned: &'a Warned<'a>,
 }
 
+/// Tells a user of a directory that was renamed ([`Out::renamed`]).
+#[must_use]
+pub fn told_renamed(from: &Path, to: &Path) -> String {
+    format!(
+        "the directory {} was renamed to {}: it held files that Raddle did not write, or that were changed",
+        from.display(),
+        to.display()
+    )
+}
+
 impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Out<'a> {
     fn from(path: &'a P) -> Self {
         Self { path: path.as_ref(), force: false, renamed: &|_, _| {}, warned: &|_, _| Ok(()) }
