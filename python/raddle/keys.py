@@ -49,9 +49,9 @@ ClaimMeasure = TypedDict(
         "at": Any,
         # Labels of another run. The statistic of that run is subtracted.
         "beyond": Any,
-        # The sweep along which runs are contrasted. (default: `"scheme"`)
+        # The sweep whose labels the contrast compares. (default: `"scheme"`)
         "by": str,
-        # Labels. The number at a stop is the absolute difference between its contrast and the contrast at these labels.
+        # Labels. The number at a point is the absolute difference between the contrast there and the contrast at these labels.
         "difference_to": Any,
         # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
         "distance_to": Any,
@@ -61,7 +61,7 @@ ClaimMeasure = TypedDict(
         "lead": list[str],
         # Lower bound of the share that `stat = "share"` measures.
         "least": float,
-        # Lists of labels. Every number in the contrast is the mean over these labels.
+        # Lists of labels. Every number in the contrast is the mean over the runs with these labels.
         "mean_over": Any,
         # Upper bound of the share that `stat = "share"` measures.
         "most": float,
@@ -69,7 +69,7 @@ ClaimMeasure = TypedDict(
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
         # Labels in falling order of their numbers: the smallest ratio of a number to the number after it.
         "order": list[str],
-        # Lists of labels: the stops at which the contrast is taken.
+        # Lists of labels: the points of other sweeps at which the contrast is computed.
         "over": Any,
         # Two labels: the number of the first label divided by the number of the second label.
         "ratio": list[str],
@@ -85,7 +85,7 @@ ClaimMeasure = TypedDict(
         "share_of": str,
         # The statistic of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
-        # The rule that turns the contrasts at several stops into one number. (default: `"least"`)
+        # The rule that turns the contrasts at several points into one number. (default: `"least"`)
         "take": Literal["least", "most", "mean", "median", "rise", "fall"],
         # End of the window of simulated time that is measured. Required if the quantity is a rate. (default: the end of the run)
         "to": str,
@@ -162,7 +162,7 @@ class Engine(TypedDict, total=False):
     """Ratio of real time to virtual time in a live run. (default: 1)"""
 
     discovery: Literal["oracle", "hello"]
-    """How nodes learn of failed links: with `oracle`, every node is told; with `hello`, nodes exchange hello messages. (default: `"oracle"`)"""
+    """How nodes learn of failed links: with `oracle`, the engine informs every node; with `hello`, nodes exchange hello messages. (default: `"oracle"`)"""
 
     grid: str
     """The flow engine computes rates only at multiples of this time. If left out, it computes them at every event."""
@@ -234,7 +234,7 @@ class Failure(TypedDict, total=False):
     """Time of the failure."""
 
     discovery: str
-    """Time that topology discovery takes to tell every node. (default: `"1 ms"`)"""
+    """Time that topology discovery takes to inform every node of a failure. (default: `"1 ms"`)"""
 
     link: list[int]
     """The two nodes between which all links fail, in both directions."""
@@ -253,7 +253,7 @@ class Faults(TypedDict, total=False):
     """Failures at random times."""
 
     discovery: str
-    """Time that topology discovery takes to tell every node. (default: `"1 ms"`)"""
+    """Time that topology discovery takes to inform every node of a failure. (default: `"1 ms"`)"""
 
     link_failures: str
     """Mean frequency at which one working link fails. (default: `"0 / s"`)"""
@@ -1562,7 +1562,7 @@ class WorkloadArrivals2(TypedDict, total=False):
     burst: int
 
     exact: bool
-    """If true, the gaps between starts are scaled so that the drawn flows offer exactly the load. (default: `false`)"""
+    """If true, the gaps between starts are scaled so that the offered load of the drawn flows is exactly `load`. (default: `false`)"""
 
     frame: str
 
@@ -1696,7 +1696,7 @@ class WorkloadPairs2(TypedDict, total=False):
     """Probability that the destination is in the source's rack."""
 
     fraction: float | str
-    """Share of the hosts that take part. (default: `1.0`)"""
+    """Share of the hosts that send and receive flows. (default: `1.0`)"""
 
     kind: Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"]
     """The kind of pairs."""

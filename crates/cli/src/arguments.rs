@@ -141,7 +141,7 @@ pub(crate) enum Command {
     },
     /// List schemes, topologies, workloads, figures, keys and other names.
     List {
-        /// The part of the list; by default all of it.
+        /// The part of the list; by default schemes, topologies and workloads.
         #[arg(value_enum)]
         what: Option<Listed>,
     },
@@ -288,11 +288,11 @@ fn shard(text: &str) -> Result<Shard, String> {
 pub(crate) enum Act {
     /// Run a program of this machine at a host of a live run whose hosts are network namespaces.
     Exec(Exec),
-    /// Give an order to a live run, such as to take a link down.
+    /// Change a live run, for example take a link down.
     Ctl(Ctl),
 }
 
-/// An order for a live run.
+/// The arguments of `raddle live ctl`: the live run, and the change to make in it.
 #[derive(Debug, Args)]
 pub(crate) struct Ctl {
     /// The process id of the live run; needed only if there are several live runs on this machine.
@@ -302,7 +302,7 @@ pub(crate) struct Ctl {
     pub(crate) order: Order,
 }
 
-/// The action that is ordered.
+/// The change to make in a live run.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Order {
     /// Take the link between two nodes down, or bring the link up again.
@@ -326,7 +326,7 @@ pub(crate) enum LinkState {
     Up,
 }
 
-/// A program at a host.
+/// The arguments of `raddle live exec`: the program, and the host at which it runs.
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
     /// The node number of the host.

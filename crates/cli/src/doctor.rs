@@ -1,4 +1,4 @@
-//! `raddle doctor`: what this machine can run.
+//! `raddle doctor`: reports which engines, fabric sizes and live runs this machine supports.
 
 use raddle_lab::memory::{self, Feasible, Limit};
 use raddle_lab::{Error, disk};

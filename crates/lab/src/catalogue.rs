@@ -223,7 +223,7 @@ fn explain_parameters(name: &str, registry: &Registry) -> Option<(String, Value)
     (!entries.is_empty()).then(|| (text, json!({ "parameters": entries })))
 }
 
-/// The description of a parameter, with its choices and with the way in which its default grows.
+/// The description of a parameter, its choices, and the growth of its default with link rates and link delays.
 fn described(parameter: &Parameter) -> String {
     let mut doc = parameter.doc.to_owned();
     if !parameter.choices.is_empty() {

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 impl Session<'_> {
-    /// Reproduces figures. `check` compares them with the ledger, and `record` names a ledger that takes them.
+    /// Reproduces figures. If `check` is set, compares their results with Raddle's ledger. `record` is the path of a
+    /// ledger file in which the results are recorded.
     pub(super) fn reproduce(
         self,
         options: &figure::Options,

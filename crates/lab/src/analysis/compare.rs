@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Whether the comparison shows the ratio of this number between two runs.
+/// Whether the table also shows the value divided by the value of the first run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A result, such as a time, a rate or a count of drops: the ratio is shown.
+    /// A result, such as a time, a rate or a count of drops: the quotient is shown.
     Measured,
-    /// A number that identifies the run or its amount of work, such as the seed: no ratio is shown.
+    /// A number that identifies the run or its amount of work, such as the seed: no quotient is shown.
     Given,
 }
 
-/// Rows above the rows of the size classes: the JSON pointer in `summary.json`, and the row's name.
+/// Rows above the rows of the size classes: JSON pointer in `summary.json`, name of the row, kind of the value.
 const RUN: [(&str, &str, Kind); 3] = [
     ("/seed", "seed", Kind::Given),
     ("/flows", "flows", Kind::Given),
     ("/delivered", "delivered", Kind::Given),
 ];
 
-/// Rows for each size class: the key in the class's entry, and the row's name.
+/// Rows for each size class: key in the class's entry of `summary.json`, name of the row, kind of the value.
 const CLASS: [(&str, &str, Kind); 11] = [
     ("flows", "finished", Kind::Given),
     ("unfinished", "unfinished", Kind::Given),
@@ -42,7 +42,7 @@ const CLASS: [(&str, &str, Kind); 11] = [
     ("goodput_mean_gbps", "goodput mean Gbps", Kind::Measured),
 ];
 
-/// Rows below the rows of the size classes: the JSON pointer in `summary.json`, and the row's name.
+/// Rows below the rows of the size classes: JSON pointer in `summary.json`, name of the row, kind of the value.
 const FABRIC: [(&str, &str, Kind); 5] = [
     ("/peak_queue_p99_bytes", "peak queue p99 B", Kind::Measured),
     ("/peak_queue_max_bytes", "peak queue max B", Kind::Measured),
@@ -92,8 +92,7 @@ pub struct Comparison {
 impl Comparison {
     /// Reads run directories. Every other run is compared with the first run.
     ///
-    /// # Errors
-    /// If one of them is not a run directory.
+    /// # Errors If one of the directories is not a run directory.
     pub fn read(directories: &[&Path]) -> Result<Self, Error> {
         let summaries =
             directories.iter().map(|path| kept_summary::read(path)).collect::<Result<Vec<_>, _>>()?;
@@ -288,7 +287,7 @@ fn names(directories: &[&Path]) -> Vec<String> {
     if twice { directories.iter().map(|path| path.display().to_string()).collect() } else { names }
 }
 
-/// The summary's mean imbalance of a tier of switches. Null if the tier has no choice of uplinks.
+/// The summary's mean imbalance of a tier of switches. Null if the summary has no imbalance for this tier.
 fn imbalance(summary: &Value, tier: u64) -> Value {
     let tiers = summary["imbalance"].as_array().map_or(&[][..], Vec::as_slice);
     let of_tier = tiers.iter().find(|entry| entry["tier"] == tier);
@@ -303,7 +302,7 @@ fn fabric(directory: &Path) -> Result<Option<toml::Value>, Error> {
     Ok(experiment.get("topology").cloned())
 }
 
-/// The number, source, destination, size and start of each flow that started, sorted.
+/// The number, source, destination, size (bytes) and start (ps) of each flow that started, sorted by number.
 fn flows(directory: &Path) -> Result<Vec<[u64; 5]>, Error> {
     let table = Table::read(&directory.join(directory::FLOWS))?;
     let columns = ["flow", "src", "dst", "size_bytes", "start_ps"].map(|name| table.integers(name));
@@ -315,7 +314,7 @@ fn flows(directory: &Path) -> Result<Vec<[u64; 5]>, Error> {
     Ok(flows)
 }
 
-/// True if two runs had the same flows, up to the end of the shorter run.
+/// True if the flows of one run are the first flows of the other run, or the runs have equal flows.
 fn same_flows(a: &[[u64; 5]], b: &[[u64; 5]]) -> bool {
     a.iter().zip(b).all(|(a, b)| a == b)
 }

@@ -40,8 +40,8 @@ const UTILITIES: [(&str, Utility, &str); 3] = [
     ("tenant", Utility::PerTenant, "sum over sources of the root of their Gbps"),
 ];
 
-/// Limit in bytes on the link weights, one for each flow and link. An experiment may list more flows than could ever be
-/// active at once.
+/// Largest memory of the link weights (one for each flow and link), in bytes. All flows of the experiment count as
+/// active at once, so there may be many.
 const MOST_BYTES: usize = 4 << 30;
 
 fn named<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> Result<(&'static str, T), Error> {
@@ -163,7 +163,8 @@ impl Selection {
         (0..).zip(PROTOCOLS).map(move |(place, protocol)| (protocol, count(place)))
     }
 
-    /// True if the assignment that the search found is enough better than RPS for all flows to justify a change.
+    /// True if the utility of the found assignment exceeds the utility of RPS for all flows by enough to justify a
+    /// change.
     fn is_significant(&self) -> bool {
         is_significant(self.baselines[0].1, self.found.utility)
     }
@@ -186,8 +187,7 @@ impl Selection {
     /// Writes a CSV line for each flow: number, source, destination, protocol, and rate under the assignment that the
     /// search found. The file appears under its name only when it is complete.
     ///
-    /// # Errors
-    /// If it cannot be written.
+    /// # Errors If the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let mut text = "flow,src,dst,protocol,rate_bps\n".to_owned();
         let rows = self.flows.iter().zip(&self.found.assignment).zip(&self.rates).enumerate();

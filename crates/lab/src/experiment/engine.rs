@@ -51,8 +51,8 @@ pub struct Engine {
     pub time_limit: Option<Time>,
     /// The flow engine computes rates only at multiples of this time; `None` to compute them at every event.
     pub grid: Option<Duration>,
-    /// Time between two hello messages. Nodes detect failed links by missing hello messages. `None` if the simulator
-    /// tells nodes of failures.
+    /// Time between two hello messages. Nodes detect failed links by missing hello messages. `None` if the engine
+    /// informs nodes of failures.
     pub hellos: Option<Duration>,
     /// The hosts of a live run if they are network namespaces; `None` for the hosts of the scheme.
     pub hosts: Option<Namespaces>,
@@ -85,8 +85,8 @@ keys! {
         TIME_LIMIT: Duration = Key::new("time_limit").above_zero().example("\"10 ms\"");
         /// The flow engine computes rates only at multiples of this time. If left out, it computes them at every event.
         GRID: Duration = Key::new("grid").above_zero().example("\"1 ms\"");
-        /// How nodes learn of failed links: with `oracle`, every node is told; with `hello`, nodes exchange hello
-        /// messages.
+        /// How nodes learn of failed links: with `oracle`, the engine informs every node; with `hello`, nodes exchange
+        /// hello messages.
         DISCOVERY: Discoverer = Key::new("discovery").or("\"oracle\"");
         /// Time between two hello messages. Only with `discovery = "hello"`.
         HELLO_PERIOD: Duration = Key::new("hello_period").computed("1 ms").above_zero().example("\"1 ms\"");
@@ -116,7 +116,7 @@ impl Named for EngineKind {
     ];
 }
 
-/// The source from which nodes learn of failed links: the simulator, or hello messages.
+/// The source from which nodes learn of failed links: the engine, or hello messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Discoverer {
     Oracle,
@@ -129,7 +129,7 @@ impl Named for Discoverer {
         (
             "oracle",
             Self::Oracle,
-            "every node is told of every failure, after the `discovery` time of the failure",
+            "the engine informs every node of a failure after the `discovery` time of the failure",
         ),
         ("hello", Self::Hello, "nodes exchange hello messages and announce links without hellos"),
     ];

@@ -127,7 +127,7 @@ impl Document {
         Ok(Self { registry: Registry::builtin().into(), root, folder, memory: None })
     }
 
-    /// The same document, with the schemes of `registry` in place of the built-in ones.
+    /// The same document, with the schemes of `registry` in place of the built-in schemes.
     #[must_use]
     pub fn with_registry(mut self, registry: &Arc<Registry>) -> Self {
         self.registry = Arc::clone(registry);

@@ -195,7 +195,7 @@ fn meant(name: &str, known: &[String]) -> Option<String> {
     }
 }
 
-/// A hint that lists the tables, except `section`, in which `key` is a key.
+/// A hint that lists the tables, except `section`, that have a key named `key`.
 fn elsewhere(key: &str, section: &str) -> Option<String> {
     /// Maximum number of tables that a hint lists.
     const NAMED: usize = 3;
@@ -250,7 +250,7 @@ impl Problem {
         Self { cause: Box::new(cause), at: at.clone(), text }
     }
 
-    /// The problem that a file cannot be read. The message shows no text of the file.
+    /// The problem that a file cannot be read. The message shows no line of the file.
     #[must_use]
     pub fn unreadable(path: &Path, error: &std::io::Error) -> Self {
         let file = path.display().to_string();
@@ -274,7 +274,7 @@ impl Diagnostic for Problem {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         if self.at.source.text.is_empty() {
-            return None; // There is no text to correct.
+            return None; // The hint would correct a text, and there is no text.
         }
         self.cause.hint().map(|hint| Box::new(hint) as Box<dyn fmt::Display>)
     }

@@ -123,7 +123,7 @@ pub enum QuantityError {
         /// The known units.
         units: Vec<&'static str>,
     },
-    /// The unit is not one of this type.
+    /// The unit does not belong to the expected type.
     #[error("unknown unit `{unit}`")]
     UnknownUnit {
         /// The number before the unit.

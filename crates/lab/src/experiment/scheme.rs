@@ -14,19 +14,18 @@ use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline, Transport, View};
 use raddle_topology::Topology;
 
-/// The limits of the queue of an egress port. In a port with an agent (congestion points, D3, RCP), the limits do not
-/// count the packet in service. There is no limit at a port of a host that waits for the departure of each packet
-/// (CEE).
+/// The limits of the queue of an egress port. They count the packet in service, except at ports with an agent
+/// (congestion points, D3, RCP). A port has no limit if its host waits for the departure of each packet (CEE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {
-    /// Maximum number of bytes, including the packet in service.
+    /// Maximum number of bytes in the queue; `None` for no limit.
     pub bytes: Option<Bytes>,
-    /// Maximum number of packets, including the packet in service.
+    /// Maximum number of packets in the queue; `None` for no limit.
     pub packets: Option<u32>,
     /// ECN threshold in bytes. An arriving packet is marked if the queue, including this packet, is longer than the
     /// threshold.
     pub mark: Option<Bytes>,
-    /// ECN threshold in packets. The arriving packet counts as part of the queue.
+    /// ECN threshold in packets. An arriving packet is marked if the queue, including this packet, holds more packets.
     pub mark_packets: Option<u32>,
 }
 
@@ -129,7 +128,7 @@ keys! {
     }
 }
 
-/// Short names of TCP variants. Plain TCP is NewReno, as in textbooks.
+/// Short names of TCP variants. `tcp` stands for NewReno, as in textbooks.
 const TCPS: &[(&str, &str)] =
     &[("tcp", "tcp-newreno"), ("reno", "tcp-reno"), ("newreno", "tcp-newreno"), ("cubic", "tcp-cubic")];
 

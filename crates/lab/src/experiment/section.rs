@@ -278,7 +278,7 @@ impl<'a> Section<'a> {
         self.table.get(name).map_or(&self.table.at, |item| &item.at)
     }
 
-    /// The value of `key`, unread. The caller writes the resolved value by [`resolve`](Self::resolve).
+    /// The value of `key`, not yet parsed. The caller writes the resolved value by [`resolve`](Self::resolve).
     pub fn item(&mut self, key: &dyn Declared) -> Option<&'a Item> {
         debug_assert!(
             self.keys.is_none_or(|keys| keys.find(key.name()).is_some()),
@@ -328,7 +328,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of `key`; `default` if the key is missing. For defaults that depend on other keys.
+    /// The value of `key`; `default` if the key is missing. This method is for defaults that depend on other keys.
     ///
     /// # Errors
     /// If the value has another type, or the key does not allow it.

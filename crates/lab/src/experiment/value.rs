@@ -42,7 +42,7 @@ impl At {
         Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
     }
 
-    /// A part of this range. `range` is in bytes from the start of the range.
+    /// The position of a part of this text. `range` counts bytes from the start of this position.
     #[must_use]
     pub fn within(&self, range: Range<usize>) -> Self {
         let start = self.span.start;

@@ -88,7 +88,8 @@ impl Entry {
         }
     }
 
-    /// The differences between these results and the newer results `now`, one sentence for each.
+    /// The differences between these results and the newer results `now`, one sentence for each. Measured numbers and
+    /// digests are compared only if `repeats` is true, that is, if the figure's results are reproducible.
     fn moved_to(&self, now: &Self, repeats: bool) -> Vec<String> {
         let name = &self.figure;
         let mut moved = Vec::new();

@@ -1,5 +1,5 @@
-//! The number that a claim judges. A measure is compared between labels of one sweep (the contrast), and the contrasts
-//! at several points of other sweeps (the stops) are combined.
+//! The number that a claim judges. A measure is compared between labels of one sweep: the contrast. The contrasts at
+//! several points of the other sweeps are then combined.
 
 use super::measure::{MEASURE, Measure};
 use super::runs::{Labels, Run, Seeds, read_labels, read_points, spread};
@@ -12,13 +12,13 @@ use raddle_records::stats;
 pub(super) struct Number {
     measure: Measure,
     contrast: Contrast,
-    /// Lists of labels. Each number in the contrast is the mean over these lists. By default, there is a single empty
-    /// list.
+    /// Lists of labels. Each number in the contrast is the mean over the runs with these labels. By default, there is a
+    /// single empty list.
     mean_over: Vec<Labels>,
-    /// The stops at which the contrast is taken; one stop by default.
+    /// Labels of the points in other sweeps at which the contrast is computed; one point by default.
     stops: Vec<Labels>,
-    /// If not empty, the number at a stop is the absolute difference between two contrasts: the contrast at the stop,
-    /// and the contrast with these labels in place of the stop's labels.
+    /// If not empty, the number at a point is the absolute difference between two contrasts: the contrast at the point,
+    /// and the contrast with these labels in place of the point's labels.
     difference_to: Labels,
     take: Take,
 }
@@ -48,7 +48,7 @@ enum Kind {
     Lead,
 }
 
-/// The rule that turns the contrasts at several stops into the number that is judged.
+/// The rule that turns the contrasts at several points into the number that is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::figure) enum Take {
     Least,
@@ -56,21 +56,21 @@ pub(in crate::figure) enum Take {
     Mean,
     /// The median. For an even number of contrasts, the larger of the two middle contrasts.
     Median,
-    /// The least increase from a stop to the next stop. The trend holds if the increase is at least 0.
+    /// The least increase from a point to the next point. The trend holds if the increase is at least 0.
     Rise,
-    /// The least decrease from a stop to the next stop. The trend holds if the decrease is at least 0.
+    /// The least decrease from a point to the next point. The trend holds if the decrease is at least 0.
     Fall,
 }
 
 impl Named for Take {
-    const WHAT: &'static str = "rule that combines the numbers at the stops of a sweep";
+    const WHAT: &'static str = "rule that combines the numbers at the points of a sweep";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("least", Self::Least, "the least"),
         ("most", Self::Most, "the greatest"),
         ("mean", Self::Mean, "the mean"),
         ("median", Self::Median, "the median"),
-        ("rise", Self::Rise, "the smallest rise from a stop to the next stop"),
-        ("fall", Self::Fall, "the smallest fall from a stop to the next stop"),
+        ("rise", Self::Rise, "the smallest rise from a point to the next point"),
+        ("fall", Self::Fall, "the smallest fall from a point to the next point"),
     ];
 }
 
@@ -98,10 +98,10 @@ fn least(numbers: impl Iterator<Item = f64>) -> f64 {
 }
 
 keys! {
-    /// The number that a claim judges. A measure is contrasted along one sweep, and the contrasts at several stops of
-    /// other sweeps are combined.
+    /// The number that a claim judges. A measure is compared between labels of one sweep: the contrast. The contrasts
+    /// at several points of the other sweeps are then combined.
     pub(in crate::figure) NUMBER = "claim.measure" {
-        /// The sweep along which runs are contrasted.
+        /// The sweep whose labels the contrast compares.
         BY: String = Key::new("by").or("\"scheme\"");
         /// Two labels: the number of the first label divided by the number of the second label.
         RATIO: Vec<String> = Key::new("ratio").example("[\"TCP\", \"R2C2\"]").such("two labels", |labels: &Vec<String>| labels.len() == 2);
@@ -113,14 +113,14 @@ keys! {
         LEAD: Vec<String> = Key::new("lead").example("[\"R2C2\", \"TCP\"]").such("at least two labels", |labels: &Vec<String>| labels.len() >= 2);
         /// Labels of the runs.
         AT: Any = Key::new("at").example("{ load = \"0.6\" }");
-        /// Lists of labels. Every number in the contrast is the mean over these labels.
+        /// Lists of labels. Every number in the contrast is the mean over the runs with these labels.
         MEAN_OVER: Any = Key::new("mean_over").example("{ load = [\"0.4\", \"0.6\"] }");
-        /// Lists of labels: the stops at which the contrast is taken.
+        /// Lists of labels: the points of other sweeps at which the contrast is computed.
         OVER: Any = Key::new("over").example("{ load = [\"0.4\", \"0.6\"] }");
-        /// Labels. The number at a stop is the absolute difference between its contrast and the contrast at these
-        /// labels.
+        /// Labels. The number at a point is the absolute difference between the contrast there and the contrast at
+        /// these labels.
         DIFFERENCE_TO: Any = Key::new("difference_to").example("{ load = \"0.4\" }");
-        /// The rule that turns the contrasts at several stops into one number.
+        /// The rule that turns the contrasts at several points into one number.
         TAKE: Take = Key::new("take").or("\"least\"");
         ..&MEASURE;
     }
@@ -146,7 +146,7 @@ impl Contrast {
         Ok(contrast)
     }
 
-    /// The points of the grid whose numbers the contrast needs.
+    /// The cells of the grid whose numbers the contrast at `at` needs.
     fn points(&self, at: &Labels) -> Vec<Labels> {
         let with = |label: &String| at.iter().cloned().chain([(self.sweep.clone(), label.clone())]).collect();
         if self.labels.is_empty() { vec![at.clone()] } else { self.labels.iter().map(with).collect() }
@@ -184,12 +184,12 @@ impl Number {
         let difference_to = read_labels(section.item(&DIFFERENCE_TO))?;
         let take = section.read(&TAKE)?;
         let told = over.is_none() || section.has(&TAKE);
-        let what = "`over` needs `take`, the rule that combines the numbers of its stops";
+        let what = "`over` needs `take`, the rule that combines the numbers at its points";
         section.ensure(told, &OVER, what, "for example: take = \"least\"")?;
         if matches!(take, Take::Rise | Take::Fall) {
             let along_one = stops.len() >= 2 && stops[0].len() == 1;
             let hint = "for example: over = { load = [\"0.4\", \"0.6\"] }";
-            section.ensure(along_one, &TAKE, "a trend needs at least two stops of a single sweep", hint)?;
+            section.ensure(along_one, &TAKE, "a trend needs at least two points of a single sweep", hint)?;
         }
         section.finish()?;
         stops.iter_mut().for_each(|stop| stop.extend_from_slice(&at));
@@ -212,7 +212,7 @@ impl Number {
         Some(self.take.of(&numbers))
     }
 
-    /// The largest half width of the 95% confidence intervals over seeds at the stops; `None` if a stop has no
+    /// The largest half width of the 95% confidence intervals over seeds, among all points; `None` if a point has no
     /// interval.
     pub(super) fn widest_margin(&self, runs: &[Run]) -> Option<f64> {
         let margin = |stop: &Labels| spread(runs, |seeds| self.at(stop, runs, seeds))?.margin;
@@ -220,14 +220,14 @@ impl Number {
         Some(Take::Most.of(&margins))
     }
 
-    /// The number at one stop.
+    /// The number at one point.
     fn at(&self, stop: &Labels, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
         let here = self.contrasted(stop, runs, seeds)?;
         let Some(base) = self.base(stop) else { return Some(here) };
         Some((here - self.contrasted(&base, runs, seeds)?).abs())
     }
 
-    /// The stop whose contrast is subtracted from the contrast at `stop`; `None` without `difference_to`.
+    /// The point whose contrast is subtracted from the contrast at `stop`; `None` without `difference_to`.
     fn base(&self, stop: &Labels) -> Option<Labels> {
         let replaced = |sweep: &String| self.difference_to.iter().any(|(other, _)| other == sweep);
         let kept = stop.iter().filter(|(sweep, _)| !replaced(sweep)).chain(&self.difference_to);

@@ -47,8 +47,8 @@ impl Default for Window {
 }
 
 impl Window {
-    /// Reads the keys `from`, `to` and `share_of` of a section. `rate` is true if the quantity is a rate, `timed` if it
-    /// is measured over time.
+    /// Reads the keys `from`, `to` and `share_of` of a section. `rate` is true if the quantity is a rate, and `timed`
+    /// is true if the quantity is measured over time.
     pub(super) fn read(section: &mut Section<'_>, rate: bool, timed: bool) -> Result<Self, Problem> {
         let (from, to) = (section.get(&FROM)?, section.get(&TO)?);
         let share_of = section.get(&SHARE_OF)?;
@@ -121,7 +121,7 @@ impl Window {
         sums.into_iter().filter_map(value).collect()
     }
 
-    /// The sum over the flows for each interval, with the start of the interval in picoseconds.
+    /// For each interval: its start in picoseconds, and the quantity `received` of all `flows` together.
     pub(super) fn series<'a>(
         &self,
         received: Received,
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     /// Records of two flows in intervals of 1 us. One flow receives 1,250 bytes (10 Gbps) in the first and in the third
-    /// interval, the other flow 600 bytes in the second. Half of the bytes arrive out of order.
+    /// interval. The other flow receives 600 bytes in the second interval. Half of the bytes arrive out of order.
     fn records() -> Records {
         let interval = |flow, us: u64, bytes| Interval {
             flow,
@@ -224,7 +224,7 @@ mod tests {
             all.of_flows(Received::PortChanges, &records, flows.iter()),
             [(0, 6.0), (1, 3.0), (2, 0.0)]
         );
-        // The delays of two packets change by 5 us in total.
+        // The delays of two packets change by 5 us in total, so the mean is 2.5 us.
         assert_eq!(all.of_flows(Received::Jitter, &records, flows.iter()), [(0, 2.5), (1, 2.5)]);
     }
 

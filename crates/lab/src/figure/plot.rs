@@ -211,7 +211,7 @@ impl Plot {
     }
 
     /// True if the sweep of the curves is also the sweep of the x axis. Then the names on the axis replace the legend,
-    /// and each bar stands alone.
+    /// and each name has a single bar.
     fn is_along_its_curves(&self) -> bool {
         matches!(&self.kind, Kind::Along { sweep, .. } if *sweep == self.by)
     }

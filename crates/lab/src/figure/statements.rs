@@ -26,7 +26,7 @@ pub struct Inventory {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// The section and a few words; unique within the inventory.
+    /// The statement's name: its section and a few words. Unique within the inventory.
     pub id: String,
     /// Section of the paper.
     pub section: String,

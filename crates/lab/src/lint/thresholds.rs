@@ -92,7 +92,7 @@ fn marks_after_pauses(
     })
 }
 
-/// Finds marking thresholds of plain queues that are above the queue limit, or below DCTCP's minimum.
+/// Finds a marking threshold of FIFO queues that is not below the queue limit, or is below DCTCP's minimum.
 fn marks_of_queue(subject: &Subject<'_>) -> Option<Finding> {
     let (scheme, packet) = (&subject.prepared.experiment.scheme, subject.packet());
     let limits = scheme.queue;

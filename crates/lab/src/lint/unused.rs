@@ -44,9 +44,9 @@ const CHOICES: [&str; 6] = [
     "scheme.congestion_points",
 ];
 
-/// True if another run of the sweep may choose the scheme `name`. A table that varies the experiment, such as
-/// `[[sweep]]`, may contain the name as a value. Or the table sets a key that selects a scheme; runs in which the key
-/// is not set use the original scheme.
+/// True if another run of the sweep may choose the scheme `name`. Either a table that varies the experiment, such as
+/// `[[sweep]]`, contains the name as a value. Or such a table sets a key that selects a scheme: another run, in which
+/// that key is not set, may then use `name`.
 fn is_for_others(root: &Table, name: &str) -> bool {
     let variations = ["sweep", "search", "scale", "compute"];
     variations.iter().filter_map(|key| root.get(key)).any(|item| names(item, name) || chooses(item))

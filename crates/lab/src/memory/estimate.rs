@@ -37,9 +37,9 @@ const ANY_RUN: u64 = 1 << 20;
 /// when its sender's and its receiver's link are free, and lasts for its size divided by the sender's rate.
 #[derive(Debug)]
 pub(crate) struct Peak {
-    /// Indexed by node: the time at which the node's link has sent all flows so far.
+    /// Indexed by node: the time at which the node's link will have sent all flows that were added.
     sent: Vec<Time>,
-    /// Indexed by node: the time at which the node's link has received all flows so far.
+    /// Indexed by node: the time at which the node's link will have received all flows that were added.
     received: Vec<Time>,
     /// For each live flow: its end, and the largest number of its bytes in the network.
     live: BinaryHeap<Reverse<(Time, u64)>>,
@@ -52,14 +52,14 @@ pub(crate) struct Peak {
 /// The largest load at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Load {
-    /// Number of live flows.
+    /// Largest number of live flows at one time.
     pub(crate) flows: u64,
-    /// Bytes of these flows in the network.
+    /// Largest number of bytes in the network at one time.
     pub(crate) bytes: u64,
 }
 
 impl Load {
-    /// A load of `flows` flows at one time, with `bytes` bytes each.
+    /// The load of `flows` flows of `bytes` bytes at one time. At most [`WINDOW`] bytes of a flow are in the network.
     pub(crate) fn at_once(flows: u64, bytes: u64) -> Self {
         Self { flows, bytes: flows.saturating_mul(bytes.min(WINDOW)) }
     }
@@ -79,7 +79,7 @@ pub(crate) struct Each {
 }
 
 impl Default for Each {
-    /// The memory of a flow in the packet engine. The flow has no packets.
+    /// The memory of a live flow in the packet engine. Packets are not counted.
     fn default() -> Self {
         Self { flow: A_FLOW, packet: 0, payload: 1, room: 0 }
     }
@@ -316,7 +316,7 @@ mod tests {
             }
             peak.load()
         };
-        // A flow takes a microsecond.
+        // A flow of 1,000 bytes takes 1 us at 8 Gbps. Flows start 1 us apart, then all at once.
         assert_eq!(peak(1), Load { flows: 1, bytes: 1_000 });
         assert_eq!(peak(0), Load { flows: 100, bytes: 100_000 });
         assert_eq!(Load::at_once(3, 1 << 40), Load { flows: 3, bytes: 3 << 20 });

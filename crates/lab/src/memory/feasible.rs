@@ -81,8 +81,8 @@ const FAMILIES: [Family; 3] = [
     },
 ];
 
-/// Number of hosts and switches that addresses can distinguish. A feasible fabric has fewer hosts than half of this, so
-/// its switches have addresses too.
+/// Largest number of hosts of a feasible fabric: half of the 2^24 nodes that addresses can distinguish, so that
+/// switches have addresses too.
 const MOST_HOSTS: u64 = 1 << 23;
 
 impl Family {

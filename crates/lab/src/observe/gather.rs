@@ -17,7 +17,7 @@ pub(crate) struct Gather<'a> {
     pub(crate) series: Option<Series>,
     pub(crate) capture: Option<Capture>,
     pub(crate) flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
-    /// Time of the latest complete delivery of a flow so far.
+    /// Time of the latest complete delivery of a flow.
     pub(crate) last_delivery: Option<Time>,
     /// The first error from `flow` or from the packet capture.
     pub(crate) result: Result<(), Error>,

@@ -3,13 +3,14 @@
 
 use raddle_core::{Duration, Time};
 
-/// A value that two intervals can share.
+/// A value of an interval. The values of two adjacent intervals can be merged into one value.
 pub(crate) trait Merge: Copy + Default {
-    /// The value of both intervals together.
+    /// The value of the interval that covers both intervals.
     fn merge(self, other: Self) -> Self;
 }
 
-/// A row of values for each interval since a time. There are at most `most` intervals.
+/// Values of successive intervals from `begin` on. Each interval has a row of `columns` values, and there are at most
+/// `most` intervals.
 #[derive(Debug)]
 pub(crate) struct Intervals<T> {
     begin: Time,
@@ -26,7 +27,7 @@ impl<T: Merge> Intervals<T> {
         Self { begin, length, most, columns, rows: Vec::new() }
     }
 
-    /// The length of an interval now.
+    /// The present length of an interval, which doubles whenever intervals are merged.
     pub(crate) fn length(&self) -> Duration {
         self.length
     }
@@ -52,7 +53,7 @@ impl<T: Merge> Intervals<T> {
         }
     }
 
-    /// Number of intervals up to the last one that was asked for.
+    /// Number of intervals up to the latest interval that [`Self::at`] returned.
     pub(crate) fn count(&self) -> usize {
         self.rows.len()
     }

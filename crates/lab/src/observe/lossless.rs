@@ -12,7 +12,7 @@ use std::fmt;
 /// Default simulated time between two deadlock checks. It is much longer than any pause that is not part of a deadlock.
 pub(crate) const WATCHDOG: Duration = Duration::from_ms(10);
 
-/// A row for each link with flow control, of a run that ended at `now`.
+/// The record of each link with flow control, for a run that ended at `now`.
 pub(crate) fn records(
     accounts: &[(LinkId, FlowControlAccount)],
     topology: &Topology,

@@ -22,11 +22,11 @@ const FIRST_LENGTH: Duration = Duration::from_us(2);
 /// Number of samples of a queue in an interval.
 const SAMPLES: u64 = 8;
 
-/// Number of intervals by which a small fabric is recorded, and the least number for a large one.
+/// Maximum number of intervals. A large fabric has fewer intervals, but at least `LEAST`.
 const MOST: usize = 256;
 const LEAST: usize = 64;
 
-/// Number of values, over all links and intervals, above which a fabric has fewer intervals.
+/// Number of values, links times intervals, above which a fabric has fewer than `MOST` intervals.
 const CELLS: usize = 1 << 21;
 
 /// The traffic of a link in an interval.
@@ -66,8 +66,9 @@ pub(crate) struct Series {
     ends: Vec<Option<NodeId>>,
     /// For each live flow, the number of its packets on each link.
     live: FxHashMap<u32, BTreeMap<LinkId, u64>>,
-    /// The same for the slowest flows, by the bits of the slowdown and the flow. Bits of positive doubles are in the
-    /// order of the doubles. Of flows with the same slowdown, the earlier ones are kept, as in the table of the report.
+    /// For each of the slowest finished flows, the number of its packets on each link. The key is the slowdown and the
+    /// flow number. The slowdown is kept as the bits of a positive double, which have the same order as the doubles. Of
+    /// flows with equal slowdown, earlier flows are kept, as in the table of the report.
     slowest: BTreeMap<(u64, Reverse<u32>), BTreeMap<LinkId, u64>>,
 }
 

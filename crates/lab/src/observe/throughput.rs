@@ -13,9 +13,9 @@ use std::sync::Arc;
 pub(crate) struct Throughput {
     interval: Duration,
     topology: Arc<Topology>,
-    /// Indexed by flow.
+    /// The state of each live flow, by flow number.
     live: FxHashMap<u32, Live>,
-    /// Indexed by interval and flow.
+    /// The counts of each flow in each interval, by the numbers of the interval and of the flow.
     bins: BTreeMap<(u64, u32), Bin>,
 }
 
@@ -88,8 +88,8 @@ impl Throughput {
                 let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
                 let live = self.live.entry(flow).or_default();
                 let told = std::mem::replace(&mut live.told, Told { at: now, in_order, late });
-                // A report describes the interval of the previous report: the receiver sends it with the first packet
-                // of the next interval.
+                // The receiver reports an interval with the first packet of the next interval. So this report describes
+                // the interval that contains the time of the previous report.
                 let bin = self.bin(told.at, flow);
                 bin.in_order = Some(in_order - told.in_order);
                 bin.late = Some(u64::from(late - told.late));

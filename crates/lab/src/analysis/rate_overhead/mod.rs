@@ -127,9 +127,9 @@ struct Ticks<'a> {
     trace: &'a [Lifetime],
     now: Time,
     rho: Duration,
-    /// Number of flows of the trace that had started by the previous tick. `counted` lists the started flows that have
-    /// not ended.
+    /// Number of flows of the trace that had started by the previous tick.
     seen: usize,
+    /// The started flows that have not ended, as indices into the trace.
     counted: Vec<u32>,
 }
 

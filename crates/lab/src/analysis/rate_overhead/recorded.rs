@@ -107,7 +107,8 @@ impl Recorded {
         let params = Params { rho, only_lasting: true, computes_idle: true, ..self.params };
         let fabric = Fabric::new(&self.topology, params);
         let host = |id| Timed { node: R2c2Node::new(&fabric, id, self.seed), times: Vec::new() };
-        // The fabric drops its cache of routing weights when no node uses it, so one node is kept for all replays.
+        // The fabric drops its cache of routing weights when no node uses the cache. `keeper` keeps the cache for all
+        // replays.
         let keeper = host(NodeId(0));
         keeper.node.precompute_weights();
         let mut measured = Measured::default();

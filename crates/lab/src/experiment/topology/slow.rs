@@ -253,8 +253,8 @@ mod tests {
             assert_eq!((back, rate), ((high, low, rate), 3_300));
         }
         assert_eq!(chosen[7], slow(random, 7));
-        // There are eight links to choose from. With probability 96%, each of them is chosen by at least one of forty
-        // seeds.
+        // Each of the 40 seeds chooses one of 8 links. Random choices miss none of the 8 links with probability 96%,
+        // and these 40 seeds miss none.
         let mut different = chosen.clone();
         different.sort_unstable();
         different.dedup();

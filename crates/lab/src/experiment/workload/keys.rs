@@ -223,7 +223,7 @@ key! {
     pub(super) ARRIVALS_LOAD: f64 = Key::new("load").above_zero().example("0.5");
     /// Mean flow size that converts the load into a mean time between starts.
     pub(super) MEAN_SIZE: Bytes = Key::new("mean_size").computed("the mean of `sizes`").above_zero().example("\"100 KB\"");
-    /// If true, the gaps between starts are scaled so that the drawn flows offer exactly the load.
+    /// If true, the gaps between starts are scaled so that the offered load of the drawn flows is exactly `load`.
     pub(super) EXACT: bool = Key::new("exact").or("false");
     /// Time between the starts of two flows.
     pub(super) GAP: Duration = Key::new("gap").required().above_zero().example("\"1 us\"");
@@ -251,7 +251,7 @@ key! {
     pub(super) MAX: Bytes = Key::new("max").required().example("\"198 KB\"");
     /// A file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative percentage.
     pub(super) CDF: String = Key::new("file").required().example("\"web.cdf\"");
-    /// Share of the hosts that take part.
+    /// Share of the hosts that send and receive flows.
     pub(super) FRACTION: Fraction = Key::new("fraction").or("1.0").such("above 0", |share: &Fraction| share.0 > 0.0);
     /// Number of permutations.
     pub(super) TIMES: u32 = Key::new("times").or("1").above_zero();

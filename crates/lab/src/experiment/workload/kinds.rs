@@ -9,7 +9,7 @@ use raddle_workload::mpi::collectives::{ALGORITHMS, Algorithm};
 use raddle_workload::mpi::{KNOWN, Known};
 use raddle_workload::{PUBLISHED, Published};
 
-/// The keys that choose a kind, each with the word for its kinds in `raddle list`.
+/// The keys that choose a kind, each with the word under which `raddle list` shows the kinds.
 static ROLES: [(&str, &Key<Name>); 5] = [
     ("arrivals", &ARRIVALS_KIND),
     ("sizes", &SIZES_KIND),
@@ -18,7 +18,7 @@ static ROLES: [(&str, &Key<Name>); 5] = [
     ("deadlines", &DEADLINES_KIND),
 ];
 
-/// The names of the kinds for which `raddle list` has the word `role`.
+/// The names of the kinds that `raddle list` shows under the word `role`.
 pub(crate) fn names(role: &str) -> impl Iterator<Item = &'static str> {
     let keys = ROLES.iter().filter(move |(other, _)| *other == role);
     keys.flat_map(|(_, key)| key.own_kinds()).map(|kind| kind.name)

@@ -14,7 +14,7 @@ use raddle_workload::mpi::collectives::{ALGORITHMS, Collective};
 use raddle_workload::mpi::nas::Class;
 use raddle_workload::mpi::{Halo, KNOWN, Known, Skeleton};
 
-/// The name of the skeleton for which the user gives all numbers.
+/// The name of the skeleton for which the user gives all parameters.
 pub(super) const HALO: &str = "halo";
 
 /// Reads the skeleton that the key `skeleton` names. The second result is the published factor of its message sizes, if

@@ -1,6 +1,6 @@
-//! Figures that are computed without an experiment: throughput of oblivious routing, allocations of small examples,
-//! bytes of control traffic, limits of headers, paths, routes and link weights of topologies, messages of programs,
-//! processor time of rate computations and forwarding decisions, and the assignments that routing selection finds.
+//! `[compute]`: figures that show the numbers of a computation in place of the results of runs. Each submodule has one
+//! or more of the kinds of computation, and this file has the throughput of oblivious routing and the allocation of
+//! rates.
 
 mod broadcast;
 mod controller;
@@ -37,8 +37,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The inputs of a computation, besides its section.
 struct Context<'a> {
-    /// The TOML document that contains the computation. It knows the schemes, and the folder of the files that the
-    /// computation names.
+    /// The TOML document that contains the computation. It contains the registry of schemes, and the folder of the
+    /// files that the computation names.
     document: &'a Document,
     /// Number of threads that may share the work.
     threads: usize,
@@ -88,8 +88,8 @@ const COMPUTATIONS: [(&str, Computation); 14] = [
     ("messages", Computation::alone(|section, _| messages::measure(section))),
 ];
 
-/// Computes the numbers of a figure with `[compute]`, one run for each; `None` if the figure has no `[compute]`.
-/// `threads` is the number of threads that share the work. The work ends early if `stop` is set.
+/// Computes the numbers of a figure with `[compute]`, and returns a run for each number; `None` if the figure has no
+/// `[compute]`. `threads` is the number of threads that share the work. The work ends early if `stop` is set.
 pub(super) fn compute(
     document: &Document,
     threads: usize,

@@ -88,13 +88,12 @@ fabrics = [
             let of = numbers.iter().filter(|(labels, _)| labels[0].1 == quantity);
             of.map(|&(_, number)| number).collect()
         };
-        // The results of RPS, VLB and WLB on the torus, then of RPS and VLB on the mesh. WLB is not defined on the
-        // mesh.
+        // The order is RPS, VLB and WLB on the torus, then RPS and VLB on the mesh, for which WLB is not defined.
         assert_eq!(of("longest"), [4.0, 8.0, 6.0, 2.0, 4.0]);
         let means = of("mean");
         assert!((means[0] - 32.0 / 15.0).abs() < 1e-6 && (means[3] - 4.0 / 3.0).abs() < 1e-6, "{means:?}");
         assert!(means[1] > means[2] && means[2] > means[0], "VLB is longest, RPS shortest: {means:?}");
-        // Under VLB, a flow uses all 64 links: 15 rows of 64 weights, 4 bytes each.
+        // Under VLB, each of a node's 15 flows uses all 64 links. Each flow and link has a weight of 4 bytes.
         assert_eq!(of("weights").get(1), Some(&(15.0 * 64.0 * 4.0)));
     }
 }

@@ -16,7 +16,8 @@ use of::Of;
 use raddle_core::{Duration, Rate};
 use raddle_records::stats;
 
-/// Smallest number of samples for a p99.9 that differs from the maximum. With fewer samples, a remark warns of this.
+/// Smallest number of samples for which the p99.9, by nearest rank, differs from the maximum. A remark warns of smaller
+/// samples.
 const ENOUGH_FOR_P999: usize = 1_000;
 
 /// The way in which a value of a flow or link is compared with its value in another run.
@@ -78,8 +79,7 @@ pub(crate) struct Measure {
 }
 
 keys! {
-    /// The number that is measured for each run. Its keys stand in `[[plot]]`, in the `measure` of a claim, and in
-    /// `[search]`.
+    /// The number that is measured for each run. `[[plot]]`, the `measure` of a claim, and `[search]` have these keys.
     pub(crate) MEASURE = "claim.measure" {
         /// The quantity.
         OF: Name = Key::new("of").or("\"value\"").example("\"fct\"").registered("measure", |_| {
@@ -168,7 +168,7 @@ impl Measure {
         })
     }
 
-    /// The labels of the runs with which runs are compared, each with its sweep.
+    /// The labels that select the runs for comparison, each with its sweep.
     pub(crate) fn bases(&self) -> impl Iterator<Item = &(String, String)> {
         self.against.iter().chain(&self.beyond).chain(&self.relative).chain(&self.distance_to)
     }
@@ -214,7 +214,7 @@ impl Measure {
         Ok(Some(wanted))
     }
 
-    /// The same measure of the flows or links that the key `where` of a section selects.
+    /// This measure, for the flows or links that the key `where` of a section selects.
     pub(super) fn read_of_those(&self, section: &mut Section<'_>) -> Result<Self, Problem> {
         Ok(Self { wanted: Self::read_where(section, &WHERE, self.of)?, ..self.clone() })
     }
@@ -230,7 +230,7 @@ impl Measure {
         )
     }
 
-    /// The same measure with another statistic.
+    /// This measure with the statistic `stat`.
     pub(super) fn with(&self, stat: Stat) -> Self {
         Self { stat, ..self.clone() }
     }
@@ -454,7 +454,8 @@ mod tests {
                 &[(1, Some(8.0)), (2, Some(7.0)), (3, Some(6.0)), (4, Some(1.0)), (5, Some(0.0))],
             ),
         ];
-        // In one run, flow 2 has no assigned rate and flow 4 is missing.
+        // In the run with `rho` = 0, flow 2 has no assigned rate and flow 4 is missing, so only flows 1, 3 and 5 are
+        // compared.
         assert_eq!(against("0", None).sample(&runs[2], &runs), [0.0, 0.2, 0.5]);
         assert_eq!(against("0", None).of_run(&runs[2], &runs), Some(0.2));
         assert_eq!(

@@ -42,8 +42,8 @@ impl Kept {
         self.0.insert(origin.inputs.clone(), run);
     }
 
-    /// Copies the run of that origin to `place`, and returns the seconds that the run took. Returns `None`, and copies
-    /// nothing, if there is no such run, if its files have changed, or if `place` exists.
+    /// Copies the run whose origin is `origin` to `place`, and returns the seconds that the run took. Returns `None`,
+    /// and copies nothing, if there is no such run, if its files have changed, or if `place` exists.
     ///
     /// # Errors
     /// If a file cannot be read or written.

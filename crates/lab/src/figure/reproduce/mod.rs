@@ -137,8 +137,8 @@ pub struct Reproduced {
     pub seconds: f64,
 }
 
-/// The unfinished flows of a run. Flows of the warm-up are left out. Only a count of unfinished flows includes these
-/// flows; all other measures leave them out.
+/// The unfinished flows of a run, without flows of the warm-up. All measures leave out unfinished flows, except the
+/// count of unfinished flows.
 #[derive(Debug, Clone)]
 pub struct Unfinished {
     /// Paper and figure, followed by the run's labels.
@@ -204,7 +204,8 @@ fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
     Ok((files, left_out))
 }
 
-/// The inputs of a figure: its file, at a scale. Plots and claims are computed anew from the records of runs.
+/// The inputs of a figure: the scale, and the figure's file without plots and claims. Plots and claims are always
+/// computed anew from the records of runs.
 fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
     document(file, options)?;
     let mut table: toml::Table =
@@ -213,7 +214,7 @@ fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
     Origin::new("figure", &format!("{}\n{table}", options.scale.name()), &[])
 }
 
-/// The figure's document at the scale asked for.
+/// The figure's document at the scale of `options`.
 fn document(file: &File, options: &Options) -> Result<Document, Problem> {
     let folder = file.path.parent().filter(|_| file.is_own()).unwrap_or(Path::new(""));
     let name = file.path.display().to_string();
@@ -325,7 +326,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Runs the search in each cell. Each run of the result has the number that the search found.
+    /// Runs the search in each cell, and returns a run for each cell with the number that the search found.
     fn search(&mut self, current: &Current<'_>) -> Result<Vec<Run>, Error> {
         let cells = current.document.cells()?;
         let names: Vec<String> = cells.iter().map(Cell::name).collect();
@@ -363,7 +364,7 @@ impl Session<'_> {
         self.watch.begin(&current.name, &names);
         let progress = |run: usize, progress: &RunState| self.watch.progress(run, progress);
         let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
-        // The folder may hold runs of an earlier version of the figure. These runs may be replaced.
+        // The folder may hold runs of an earlier version of the figure, which `force` replaces.
         let warned = |run: &str, warnings: &[Warning]| {
             self.watch.warned(run, warnings);
             Ok(())

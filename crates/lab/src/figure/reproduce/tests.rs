@@ -270,7 +270,7 @@ fn flows_that_never_finished_are_told_by_class() {
     assert!(Unfinished::of("a run".to_owned(), &finished).is_none());
 }
 
-/// Four paths whose links have 25, 10, 10 and 50% of the link rate. The source offers 90% of the link rate.
+/// Four paths whose links have 25, 10, 10 and 50% of the link rate. The source sends at 90% of the link rate.
 const SLOW_ROOTS: &str = r#"
 [topology]
 kind = "k_ary_n_tree"

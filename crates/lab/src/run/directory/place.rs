@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Called with the title of a run and its warnings. An error refuses the run.
 pub type Warned<'a> = dyn Fn(&str, &[Warning]) -> Result<(), Error> + Sync + 'a;
 
-/// Where a command puts its results.
+/// The directory for the results of a command, and the treatment of existing results.
 #[derive(Clone, Copy)]
 pub struct Out<'a> {
     /// The directory.
@@ -28,7 +28,7 @@ pub struct Out<'a> {
     pub warned: &'a Warned<'a>,
 }
 
-/// Tells a user of a directory that was renamed ([`Out::renamed`]).
+/// The message for the user that a directory was renamed ([`Out::renamed`]).
 #[must_use]
 pub fn told_renamed(from: &Path, to: &Path) -> String {
     format!(
