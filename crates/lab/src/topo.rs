@@ -19,7 +19,7 @@ pub struct Facts {
     links: BTreeMap<Rate, usize>,
     /// Number of ports of the node with the most ports.
     most_ports: usize,
-    /// Number of connected parts of the fabric.
+    /// Number of connected components of the fabric.
     parts: usize,
     /// Largest and mean number of hops between two distinct hosts, over pairs that are connected.
     hops: Option<(usize, f64)>,

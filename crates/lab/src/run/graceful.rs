@@ -29,7 +29,7 @@ impl Drop for Graceful {
     }
 }
 
-/// The number of pieces of work that have ended so far; `None` while one is under way.
+/// The number of pieces of graceful work that have ended; `None` while a piece is under way.
 #[must_use]
 pub fn finished_work() -> Option<u64> {
     let ended = ENDED.load(Ordering::SeqCst);

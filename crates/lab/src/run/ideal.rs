@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(crate) struct Ideals {
     routing: Routing,
     framing: Framing,
-    /// Bytes of a packet that a node must receive before it can forward it; `None` for the whole packet.
+    /// Bytes of a packet that a node must receive before the node can forward the packet; `None` for the whole packet.
     lookahead: Option<Bytes>,
     /// True if the flow starts with a handshake: one packet without payload in each direction.
     handshake: bool,

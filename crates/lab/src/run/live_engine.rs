@@ -1,5 +1,5 @@
-//! Runs experiments on the live rack. The whole rack runs in this process, or this process runs a share of it and other
-//! processes the rest.
+//! Runs experiments on the live rack. Either the whole rack runs in this process, or several processes each run a share
+//! of the rack.
 
 use crate::Error;
 use crate::experiment::{Namespaces, Scheme};
@@ -24,7 +24,7 @@ pub struct Share {
     pub nodes: Range<u32>,
     /// The address at which the processes connect to each other.
     pub meeting: Meeting,
-    /// True if this is the host process. The other processes connect to the host process, and it keeps all results.
+    /// True if this is the host process, to which the other processes connect and which keeps all results.
     pub is_host: bool,
     /// A secret shared by all processes. It may be empty if the processes connect at a Unix socket.
     pub secret: Vec<u8>,

@@ -53,7 +53,7 @@ pub struct RunState {
     pub flows: u64,
     /// The simulated time limit of the run.
     pub limit: Option<Time>,
-    /// Wall-clock duration of the run so far, in seconds.
+    /// Wall-clock time since the run began, in seconds.
     pub seconds: f64,
 }
 
@@ -82,7 +82,7 @@ pub struct Control<'a> {
     pub stop: &'a AtomicBool,
     /// Called now and then with the state of the run.
     pub progress: &'a mut dyn FnMut(&RunState),
-    /// Number of threads for the run. The results do not depend on it.
+    /// Number of threads for the run. The results do not depend on this number.
     pub threads: Threads,
 }
 
@@ -107,7 +107,7 @@ pub struct Outcome {
     pub ranks: Vec<RankRecord>,
     /// Packets by kind, and drops by reason.
     pub totals: TotalsRecord,
-    /// The digest of all rows.
+    /// The digest of all records.
     pub digest: Digest,
     /// Number of flows: flows of the workload, and flows that programs began.
     pub flows: u64,
@@ -128,7 +128,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// A copy without the rows, with the numbers alone.
+    /// A copy without the lists of records.
     pub(crate) fn without_rows(&self) -> Self {
         let Self {
             totals,
@@ -181,7 +181,7 @@ pub(crate) fn wall_clock() -> Instant {
     Instant::now()
 }
 
-/// Receivers of rows and packets during a run.
+/// Receivers of records and packets during a run.
 pub(crate) struct Sinks<'a> {
     /// Receives each flow's record as soon as the flow is done, and the records of unfinished flows at the end.
     pub(crate) flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
@@ -256,9 +256,9 @@ pub(crate) struct Ended<'a> {
     pub(crate) flow_control: Vec<FlowControlRecord>,
     pub(crate) now: Time,
     pub(crate) complete: bool,
-    /// A text for each host that still waits for something.
+    /// For each host whose program still waits: a text that names the event for which the program waits.
     pub(crate) waiting: Vec<String>,
-    /// Number of retransmissions of flows still open at the end: the host, the flow's key and the number.
+    /// For each flow that is unfinished at the end: its host, its key, and its number of retransmissions.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
     /// Measured fidelity of a live run.
     pub(crate) fidelity: Option<Fidelity>,

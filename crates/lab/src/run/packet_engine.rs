@@ -14,8 +14,8 @@ use raddle_topology::Topology;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The packet engine with a prepared experiment, before its first flow. Calls `go_on` now and then; returns `None` once
-/// it returns `false`.
+/// The packet engine with a prepared experiment, before its first flow. Calls `go_on` repeatedly, and returns `None`
+/// once `go_on` returns `false`.
 pub(crate) fn simulation<O: Observer>(
     prepared: &mut Prepared,
     threads: Threads,

@@ -48,7 +48,7 @@ pub struct Prepared {
     pub(crate) ports: PortParts,
     pub(crate) changes: Vec<Change>,
     pub(crate) errors: LinkErrors,
-    /// The scheme for the flow engine, if that engine runs it.
+    /// The scheme for the flow engine, if the flow engine runs the experiment.
     pub(crate) fluid: Option<FluidScheme>,
     /// Links whose packets are captured.
     pub(crate) captured: BTreeSet<LinkId>,
@@ -132,8 +132,8 @@ impl Document {
         let memory = self.memory.map(Limit::of_user).or_else(Limit::of_system);
         let topology = experiment.topology.build(experiment.engine.seed)?;
         experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
-        // Flows are drawn and surveyed one by one, which takes long if there are many. What needs too much memory
-        // without them is refused before.
+        // To draw and survey many flows takes long. So an experiment that needs too much memory even without them is
+        // refused first.
         let fabric = memory::fabric(&topology, engine_bytes(experiment.engine.kind), |_| ());
         let flows = experiment.workload.at_once().unwrap_or(0);
         let ranks = experiment.workload.program().unwrap_or_default().ranks;
@@ -228,8 +228,8 @@ impl Document {
         Ok(prepared)
     }
 
-    /// Estimates the memory of a run. For this it builds the parts of some nodes, with a scheme that is built only for
-    /// the estimate.
+    /// Estimates the memory of a run. Measures the parts of some nodes, with a scheme that is built only for the
+    /// estimate.
     fn estimate(
         &self,
         experiment: &Experiment,
@@ -480,7 +480,7 @@ impl Prepared {
         }
     }
 
-    /// Bytes of a packet that a node must receive before it can forward it; `None` for the whole packet.
+    /// Bytes of a packet that a node must receive before the node can forward the packet; `None` for the whole packet.
     pub(crate) fn lookahead(&self) -> Option<Bytes> {
         let engine = &self.experiment.engine;
         // If headers are part of the payload, a switch waits for the minimum Ethernet frame.
@@ -497,7 +497,8 @@ impl Prepared {
         self.parts.hear_of_departures && self.topology.link(link).is_some_and(of_host)
     }
 
-    /// The special queue of the port at the start of this link; `None` for a plain queue.
+    /// The queue of the port at the start of this link, if the transport or the experiment provides a queue; `None` for
+    /// a FIFO.
     pub(crate) fn queue(&mut self, link: LinkId) -> Option<Box<dyn Queue>> {
         (self.parts.queue)(link)
             .or_else(|| Some(self.ports.queue.as_mut()?(link)))
@@ -514,7 +515,7 @@ impl Prepared {
         self.ports.flow_control.as_mut().and_then(|control| control(link))
     }
 
-    /// The limits of plain queues, for the runtimes that move bytes.
+    /// The limits of FIFO queues.
     pub(crate) fn limits(&self) -> Limits {
         let limits = self.experiment.scheme.queue;
         Limits {

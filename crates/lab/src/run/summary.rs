@@ -296,7 +296,7 @@ pub struct Summary {
     pauses: Option<Pauses>,
     /// Present if the workload is a program.
     ranks: Option<Ranks>,
-    /// The outcome without its rows.
+    /// The outcome without its lists of records.
     outcome: Outcome,
     /// The digest of the run's inputs.
     pub(crate) inputs: String,

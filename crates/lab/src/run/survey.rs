@@ -62,7 +62,8 @@ impl Survey {
             if checked.is_ok() && flow.start <= end {
                 peak.add(&flow, topology);
             }
-            // The run is refused for its memory if the flows so far exceed it, so the others are not drawn.
+            // If the flows drawn until now already exceed the memory, the run is refused, so no further flows are
+            // drawn.
             (checked.is_ok() && !peak.is_over()).then_some(flow)
         });
         let facts = Facts::of(sound, topology, |src, dst| routing.distance(src, dst).unwrap_or(0));

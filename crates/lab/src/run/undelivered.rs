@@ -1,4 +1,4 @@
-//! Runs that reach their end without delivering any flow: whether that is a failure, and the reasons.
+//! Runs that reach their end without delivering any flow: decides whether the run failed, and finds the reasons.
 
 use crate::Error;
 use crate::run::prepare::Prepared;
@@ -6,7 +6,7 @@ use raddle_core::{Bytes, Time};
 use raddle_records::{FlowRecord, TotalsRecord};
 use std::fmt;
 
-/// Why a run delivered none of its flows.
+/// The reasons why a run delivered none of its flows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undelivered {
     /// Number of flows that had started.

@@ -3,8 +3,9 @@
 //! A flow that gets its fair share, or its turn, always has a link on its path whose whole rate is in use. So the
 //! flow's FCT is at most the sum of two times. The first is the time that the links of its path need for all their
 //! traffic, one link after the other. The second is the time that the flow's application needs to produce its bytes.
-//! The bound doubles this, because of headroom and of rates that are updated with a delay. It also allows for the ideal
-//! FCT, and for crossing the path three times (a handshake and the data), since the path need not be a shortest one.
+//! The bound is twice this sum, because of headroom and of rates that are updated with a delay. It also allows for the
+//! ideal FCT, and for crossing the path three times (a handshake and the data), since the path need not be a shortest
+//! one.
 
 use super::invariants::Seen;
 use super::ran::Ran;

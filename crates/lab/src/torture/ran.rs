@@ -14,7 +14,7 @@ const MOST_SECONDS: f64 = 30.0;
 /// The results of a run.
 pub(super) struct Ran {
     pub(super) outcome: Outcome,
-    /// Sorted by flow number.
+    /// The records of the flows, sorted by flow number.
     pub(super) flows: Vec<FlowRecord>,
     pub(super) queue_lengths: Vec<QueueLengthRecord>,
 }

@@ -64,7 +64,8 @@ fn trial(experiment: &Table, registry: &Arc<Registry>, bench: &Bench) -> Result<
     for threads in others {
         // This run uses the resolved experiment, which must be equivalent to the drawn experiment.
         let other = ran::run(&again, threads);
-        // A run is stopped only when it checks the number of events, and these points depend on the number of threads.
+        // A run checks its number of events only at some instants, which depend on the number of threads. So the runs
+        // may stop at different events.
         if other.as_ref().is_ok_and(|ran| !ran.outcome.complete) {
             return Ok(Trial::CutShort);
         }

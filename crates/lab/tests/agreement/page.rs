@@ -21,14 +21,13 @@ fails if the page is not current. `cargo test -p raddle-lab --test agreement NAM
 |---|---|---|---|---|---|---|
 ";
 
-/// Formats a number: with four significant digits if it is between 0.001 and 10,000, as an integer if it is
-/// larger.
+/// Formats a number with four significant digits, at most four decimals, and all digits before the decimal point.
 fn number(number: f64) -> String {
     let digits = [1_000.0, 100.0, 10.0, 1.0].iter().filter(|&&power| number.abs() < power).count();
     format!("{number:.digits$}")
 }
 
-/// Formats a fraction in percent. A difference below a ten-thousandth of a percent is a rounding error and is
+/// Formats a fraction in percent. A difference below half a ten-thousandth of a percent is a rounding error and is
 /// shown as 0.
 fn percent(share: f64) -> String {
     let percent = (share * 1e6).round() / 1e4;

@@ -54,7 +54,7 @@ impl Host for Injector {
     }
 }
 
-/// Returns the destination of the packet with number `packet` of the node `src`.
+/// Returns the destination of packet number `packet` that node `src` sends.
 type Pattern = fn(src: u32, packet: u32) -> u32;
 
 fn at(x: u32, y: u32) -> u32 {

@@ -65,8 +65,8 @@ impl Dumbbell {
         self.simulation.run_until(until, |_| ControlFlow::Continue(()));
     }
 
-    /// Returns the mean number of packets that the bottleneck link sends per round trip. Round trips have no
-    /// queueing delay here. The mean is over `round_trips` round trips.
+    /// Returns the mean number of packets that the bottleneck link sends per round trip. A round trip is the time
+    /// without queueing delay, and the mean is over `round_trips` of these times.
     fn packets_a_round_trip(&mut self, round_trips: u64) -> f64 {
         let sent = |of: &Self| of.simulation.link_stats()[of.bottleneck.index()].data_packets;
         let (before, start) = (sent(self), self.simulation.now());
@@ -193,8 +193,8 @@ fn with_losses(period: u32, mss: u64) -> f64 {
     dumbbell.packets_a_round_trip(100 * window as u64)
 }
 
-/// Computes the mean number of packets per round trip from the rounds of a cycle: W/2 + 1 rounds send W/2 to
-/// W packets, and one more round of fast recovery sends W/2 packets.
+/// Computes the mean number of packets per round trip between two losses. The window grows from W/2 to W packets in W/2
+/// + 1 round trips. One more round trip of fast recovery sends W/2 packets.
 fn by_rounds(period: u32) -> f64 {
     let window = ((1.25_f64 * 1.25 + 1.5 * f64::from(period)).sqrt() - 1.25) / 0.75;
     f64::from(period) / (window / 2.0 + 2.0)

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 pub(crate) struct Witness {
     /// The quantity that is compared.
     pub(crate) quantity: &'static str,
-    /// The closed form, the bound or the program that gives the witness's results, and its source.
+    /// The closed form, the bound or the linear program that gives the witness's results, and its source.
     pub(crate) form: &'static str,
     /// The experiment that gives Raddle's results, described in a sentence or two.
     pub(crate) experiment: &'static str,

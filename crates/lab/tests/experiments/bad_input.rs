@@ -49,7 +49,7 @@ transport = "r2c2"
 /// The flows of [`LISTED`].
 const LIST: &str = "list = [{ src = 0, dst = 5, size = \"1 MB\" }]";
 
-/// (mistake, old text, new text): single edits of [`GOOD`].
+/// Mistakes that a single edit of [`GOOD`] makes: (mistake, old text, new text).
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("invalid TOML", "dims = [4, 4]", "dims = [4, 4"),
     ("key given twice", "kind = \"torus\"", "kind = \"torus\"\nkind = \"mesh\""),
@@ -320,7 +320,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// (mistake, edits of [`GOOD`]). The edits make settings that contradict each other.
+/// Edits of [`GOOD`] that make settings contradict each other: (mistake, edits).
 const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     (
         "routing that the topology does not support",
@@ -503,7 +503,7 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// (mistake, old text, new text): single edits of [`LISTED`].
+/// Mistakes that a single edit of [`LISTED`] makes: (mistake, old text, new text).
 const LISTED_MISTAKES: &[(&str, &str, &str)] = &[
     ("flow to itself", "dst = 5", "dst = 0"),
     ("unreachable pair", "[scheme]", "[[failure]]\nat = \"0 ns\"\nnode = 5\n\n[scheme]"),
@@ -538,7 +538,7 @@ const LISTED_MISTAKES: &[(&str, &str, &str)] = &[
     ("empty list", "{ src = 0, dst = 5, size = \"1 MB\" }", ""),
 ];
 
-/// (mistake, override of [`GOOD`]).
+/// Wrong overrides of [`GOOD`]: (mistake, override).
 const OVERRIDES: &[(&str, &str)] = &[
     ("override without value", "scheme.transport"),
     ("override of an unknown key", "topology.radius=3"),

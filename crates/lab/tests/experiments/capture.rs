@@ -1,5 +1,5 @@
-//! Tests the contents and the packet order of captures. A capture is the same with any number of threads and
-//! on both engines.
+//! Tests the contents and the packet order of captures. A capture is the same with any number of threads, and the same
+//! on the packet engine and in lockstep.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
@@ -96,7 +96,8 @@ fn a_capture_has_every_packet_of_its_links_when_it_leaves() {
             names[link]
         );
         for pair in captured.windows(2) {
-            // The serialization delay separates two packets of a link. Both times are rounded to ns.
+            // Two packets of a link are at least one serialization delay apart, at 10 Gbps, without the 14 bytes of
+            // Ethernet header that the capture adds. Times are rounded to ns.
             assert!((pair[1].ns + 1 - pair[0].ns) * 10 >= (pair[1].len - 14) * 8, "{pair:?}");
         }
     }

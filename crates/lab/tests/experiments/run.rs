@@ -275,8 +275,8 @@ fn a_node_knows_its_own_dead_link_before_it_sends() {
     assert_eq!((flows.len(), drops.link_down + drops.no_route), (1, 0));
 }
 
-/// Hosts of these transports wait for the departure of each frame before they send the next frame. A plain FIFO port
-/// does not report departures, so hosts use a queue that reports them.
+/// Hosts of these transports wait for the departure of each frame before they send the next frame. A port with a FIFO
+/// does not report departures, so the ports of these hosts have a queue that reports departures.
 #[test]
 fn hosts_of_lossless_ethernet_need_no_flow_control_to_send() {
     let fabric = "topology={ kind = \"folded_clos\", leaves = 2, spines = 2, hosts_per_leaf = 4, link_rate = \"10 Gbps\", link_delay = \"100 ns\" }";
@@ -383,7 +383,7 @@ fn sweeps_span_a_grid_whose_last_dimension_varies_fastest() {
 fn a_resolved_experiment_resolves_to_itself() {
     let of_transports = raddle_testkit::registry().transports().iter().map(|transport| transport.info.name);
     let of_transports = of_transports.map(|name| format!("scheme.transport={name}"));
-    // The factors of PDQ may exceed 1.
+    // A fraction may be a percentage, and PDQ's factor `k` may exceed 1.
     let others =
         ["scheme.r2c2.headroom=10%".to_owned(), "scheme={ transport = \"pdq\", pdq = { k = 3 } }".to_owned()];
     for set in of_transports.chain(others) {
@@ -525,8 +525,8 @@ fn slowdown_is_over_a_flow_alone_with_its_handshake_and_frames() {
         "scheme.tcp-newreno.initial_window=1000",
     ];
     let (_, flows) = outcome(&document("", &[TREE, &[list], &more].concat()));
-    // The path has six links of 1 us. The handshake sends 84 B in each direction, and 685 packets follow. The last
-    // packet is smaller than a full packet, and waits behind a full packet at each hop.
+    // The path has six links of 1 us and 10 Gbps. The handshake sends 84 B (67.2 ns) in each direction. Then follow 684
+    // packets of 1,538 B (1,230.4 ns) and one packet of 1,438 B, which waits behind a full packet at each of five hops.
     let ns = 2.0 * (6_000.0 + 6.0 * 67.2) + 6_000.0 + (684.0 + 5.0) * 1_230.4 + 1_438.0 * 0.8;
     assert_eq!(flows[0].ideal_fct_ps, (ns * 1e3_f64).round() as u64);
     // The whole flow fits in the initial window, so it needs no second round trip.

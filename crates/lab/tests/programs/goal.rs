@@ -34,7 +34,7 @@ const UDP: &str = "transport = \"udp\"\nudp = { payload = \"1456 B\" }\n[engine]
 const CEE: &str =
     "transport = \"cee\"\nflow_control = \"pfc\"\n[engine]\ncut_through = true\nheader = \"64 B\"\n";
 
-/// An experiment in a temporary folder that also holds its program.
+/// An experiment, and a temporary folder with the file of the experiment's program.
 struct Experiment {
     folder: TempDir,
     text: String,

@@ -28,7 +28,7 @@ fn flows(workload: &str) -> Vec<Flow> {
     flows
 }
 
-/// Returns the load that 32 hosts offer during `window`, as a share of the total rate of their links.
+/// Returns the offered load of 32 hosts during `window`, as a share of the total rate of their links.
 fn load(flows: &[Flow], window: Duration) -> f64 {
     let bytes: Bytes = flows.iter().map(|flow| flow.size).sum();
     bytes.0 as f64 * 8.0 / window.as_secs_f64() / 32.0 / 10e9
@@ -72,8 +72,8 @@ fn a_load_is_one_long_flow_a_pair() {
     }
 }
 
-/// specifications/cee.md §6.3: a hotspot with all keys set to their defaults gives the same flows as `hotspot
-/// = {}`.
+/// specifications/cee.md §6.3: a hotspot with all keys set to their default values gives the same flows as
+/// `hotspot = {}`.
 #[test]
 fn oracle_6_3_the_hotspot_written_in_full_is_the_default() {
     let default = flows("hotspot = {}");

@@ -33,7 +33,7 @@ pub(crate) struct FlowRow {
     pub(crate) met: Option<bool>,
     /// FCT divided by the FCT of the flow alone.
     pub(crate) slowdown: Option<f64>,
-    /// Largest number of the flow's packets that waited for an earlier packet.
+    /// Largest number of the flow's packets that waited at the receiver for an earlier packet.
     pub(crate) reorder: f64,
     /// Mean assigned rate over the flow's lifetime; `None` if no rate was ever assigned.
     pub(crate) assigned_gbps: Option<f64>,

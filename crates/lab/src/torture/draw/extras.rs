@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 const US: Duration = Duration::from_us(1);
 
-/// The properties of the experiment so far that affect optional parts.
+/// The properties of the unfinished experiment that affect its optional parts.
 pub(super) struct Around<'a> {
     pub(super) registry: &'a Registry,
     /// The links of the fabric, as pairs of nodes.
@@ -63,7 +63,7 @@ fn parameters(dice: &mut Dice, around: &Around<'_>, experiment: &mut Table) {
     }
 }
 
-/// Limits and thresholds of plain queues.
+/// Limits and thresholds of FIFO queues.
 fn limits(dice: &mut Dice, _: &Around<'_>, experiment: &mut Table) {
     let mut queue = table([("kind", "fifo".into())]);
     let drawn = [
