@@ -189,7 +189,7 @@ class Engine(TypedDict, total=False):
     """Seed from which all random streams derive. (default: `1`)"""
 
     time_limit: str
-    """Simulated time at which the run stops although flows are left. If left out, the run ends with its last flow."""
+    """Simulated time at which the run stops even if flows are unfinished. If left out, the run ends with its last flow."""
 
     watchdog: str
     """Simulated time between two searches for links that wait for each other in a cycle. Only with `flow_control`."""

@@ -189,8 +189,9 @@ pub(crate) enum Command {
         name: Vec<String>,
     },
     /// Run small random experiments over all schemes, and check properties that hold for every experiment: no panic,
-    /// packets are conserved, results do not depend on the number of threads and are the same in lockstep runs. A failing
-    /// experiment is shrunk to a smaller one that still fails and written to a file, and the exit code is 1.
+    /// packets are conserved, results do not depend on the number of threads and are the same in lockstep runs. A
+    /// failing experiment is shrunk to a smaller experiment that still fails. The smaller experiment is written to a
+    /// file, and the exit code is 1.
     Torture(Torture),
     /// Report what this machine can run.
     Doctor,
@@ -261,8 +262,8 @@ pub(crate) struct Run {
 pub(crate) struct Sweep {
     #[command(flatten)]
     pub(crate) run: Run,
-    /// Run each cell with this number of seeds, from the experiment's seed on. Tables then show means and 95%
-    /// confidence intervals.
+    /// Run each cell with this number of successive seeds; the first is the experiment's seed. Tables then show means
+    /// and 95% confidence intervals.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seeds: u64,
     /// Run only every N-th cell, starting with the I-th cell, as in `2/4`. The other shards run elsewhere and write
@@ -364,7 +365,7 @@ pub(crate) struct Live {
 #[derive(Debug, Args)]
 #[group(id = "meeting", multiple = false, requires = "nodes")]
 pub(crate) struct Place {
-    /// Be the host process, which waits for the other processes and collects their results. The place is the path of a
+    /// Be the host process, which waits for the other processes and collects their results. The value is the path of a
     /// Unix socket, for processes of this machine, or an address of this machine such as `127.0.0.1:7000`, for
     /// processes of any machine.
     #[arg(long, value_name = "SOCKET|ADDRESS", value_parser = meeting)]

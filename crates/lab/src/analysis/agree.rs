@@ -17,7 +17,7 @@ pub const ENGINES: [&str; 2] = ["packet", "flow"];
 
 keys! {
     /// Largest allowed distances between the results of the packet engine and the flow engine (`raddle agree`). A
-    /// distance without a key is not limited.
+    /// distance whose key is left out has no limit.
     pub(crate) AGREE = "agree" {
         /// relative difference of the flow engine's mean FCT from the mean FCT of the packet engine.
         FCT_MEAN: Fraction = Key::new("fct_mean");

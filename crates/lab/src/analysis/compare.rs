@@ -92,7 +92,8 @@ pub struct Comparison {
 impl Comparison {
     /// Reads run directories. Every other run is compared with the first run.
     ///
-    /// # Errors If one of the directories is not a run directory.
+    /// # Errors
+    /// If one of the directories is not a run directory.
     pub fn read(directories: &[&Path]) -> Result<Self, Error> {
         let summaries =
             directories.iter().map(|path| kept_summary::read(path)).collect::<Result<Vec<_>, _>>()?;

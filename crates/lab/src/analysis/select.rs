@@ -187,7 +187,8 @@ impl Selection {
     /// Writes a CSV line for each flow: number, source, destination, protocol, and rate under the assignment that the
     /// search found. The file appears under its name only when it is complete.
     ///
-    /// # Errors If the file cannot be written.
+    /// # Errors
+    /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let mut text = "flow,src,dst,protocol,rate_bps\n".to_owned();
         let rows = self.flows.iter().zip(&self.found.assignment).zip(&self.rates).enumerate();

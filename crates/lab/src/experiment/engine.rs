@@ -47,7 +47,7 @@ pub struct Engine {
     /// Number of bytes of a packet that must have arrived before a node forwards the packet; `None` for the length of
     /// the transport's headers.
     pub header: Option<Bytes>,
-    /// Simulated time at which the run stops although flows are left.
+    /// Simulated time at which the run stops even if flows are unfinished.
     pub time_limit: Option<Time>,
     /// The flow engine computes rates only at multiples of this time; `None` to compute them at every event.
     pub grid: Option<Duration>,
@@ -81,7 +81,8 @@ keys! {
         HEADER: Bytes = Key::new("header").example("\"64 B\"").such("from 1 B to 4 GiB", |header: &Bytes| {
             *header > Bytes(0) && u32::try_from(header.0).is_ok()
         });
-        /// Simulated time at which the run stops although flows are left. If left out, the run ends with its last flow.
+        /// Simulated time at which the run stops even if flows are unfinished. If left out, the run ends with its last
+        /// flow.
         TIME_LIMIT: Duration = Key::new("time_limit").above_zero().example("\"10 ms\"");
         /// The flow engine computes rates only at multiples of this time. If left out, it computes them at every event.
         GRID: Duration = Key::new("grid").above_zero().example("\"1 ms\"");

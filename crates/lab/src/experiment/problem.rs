@@ -274,7 +274,7 @@ impl Diagnostic for Problem {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         if self.at.source.text.is_empty() {
-            return None; // The hint would correct a text, and there is no text.
+            return None; // A hint corrects the text, and the text is empty.
         }
         self.cause.hint().map(|hint| Box::new(hint) as Box<dyn fmt::Display>)
     }

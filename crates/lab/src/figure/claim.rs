@@ -16,7 +16,7 @@ pub(super) struct Claim {
     number: Number,
     accept: (f64, f64),
     /// The claim is considered not measured if the half width of the 95% confidence interval over seeds is larger than
-    /// this.
+    /// this number.
     widest: Option<f64>,
     why: String,
     deviation: Option<Deviation>,
@@ -362,8 +362,8 @@ mod tests {
     use crate::figure::runs::{Data, SEED};
     use crate::run::records::{FlowRow, Records};
 
-    /// A claim about the reduction of the mean FCT at two loads. `keys` are further keys of the claim, and `measure` is
-    /// further keys of its measure.
+    /// A claim about the reduction of the mean FCT at two loads. `keys` and `measure` are further keys of the claim and
+    /// of its measure.
     fn claim(measure: &str, keys: &str) -> Claim {
         let text = format!(
             "[claim]\nid = \"a\"\nsection = \"1\"\nsays = \"\"\nwhy = \"\"\naccept = [0, 0.5]\n{keys}\n\

@@ -16,8 +16,8 @@ const BUILTIN: &str = include_str!("../../../../papers/ledger.json");
 /// The version of the format. A ledger of any other version is refused.
 const SCHEMA: u32 = 1;
 
-/// Numbers whose difference is below this share of the larger one are equal. Writing a number in decimals and reading
-/// it again may cause such a difference.
+/// Numbers whose difference is below this share of the larger number are equal. Writing a number in decimals and
+/// reading it again may cause such a difference.
 const SAME: f64 = 1e-12;
 
 /// Results of figures. Entries for the same figure and scale are in the order in which they were made.

@@ -32,8 +32,8 @@ impl File {
         format!("{}/{}", self.paper, self.figure)
     }
 
-    /// True if there is a figure of this name. The name is an embedded figure or, if this is a file of the user, a file
-    /// in the same folder.
+    /// True if there is a figure of this name: an embedded figure or, if this file is the user's own, a file in the
+    /// same folder.
     pub(super) fn knows(&self, figure: &str) -> bool {
         let beside = self.path.parent().unwrap_or(Path::new("")).join(figure);
         files().any(|file| file.name() == figure) || (self.is_own() && beside.is_file())

@@ -173,8 +173,8 @@ impl<'a> Computations<'a> {
         }
     }
 
-    /// Computes the rates of the flows at these indices of the trace, and returns the seconds that each algorithm took.
-    /// `None` for the reference algorithm unless `with_reference` is set.
+    /// Computes the rates of the flows at the indices `places` of the trace, and returns the seconds that each
+    /// algorithm took. `None` for the reference algorithm unless `with_reference` is set.
     fn tick(&mut self, trace: &[Lifetime], places: &[u32], with_reference: bool) -> [Option<f64>; 3] {
         let Self { replay, flows, row, water_fill, table, rates: [slow, fast, kept] } = self;
         let Replay { routing, protocol, usable } = *replay;

@@ -253,8 +253,8 @@ mod tests {
             assert_eq!((back, rate), ((high, low, rate), 3_300));
         }
         assert_eq!(chosen[7], slow(random, 7));
-        // Each of the 40 seeds chooses one of 8 links. Random choices miss none of the 8 links with probability 96%,
-        // and these 40 seeds miss none.
+        // Each of the 40 seeds chooses one of 8 links. With a probability of 96%, 40 random choices include all 8
+        // links, and these seeds do.
         let mut different = chosen.clone();
         different.sort_unstable();
         different.dedup();

@@ -363,8 +363,8 @@ impl Measure {
         }
     }
 
-    /// The statistic at a point of the grid: the point of the first of `runs` with these labels. The statistic is
-    /// computed for each seed and averaged over `seeds`. `None` if nothing was measured.
+    /// The statistic of the [`replicas`] with these labels: computed for each seed, and then averaged over `seeds`.
+    /// `None` if nothing was measured.
     pub(crate) fn number(&self, runs: &[Run], labels: &[(String, String)], seeds: Seeds<'_>) -> Option<f64> {
         let wanted = replicas(runs, labels).filter(|run| seeds.hold(run));
         let numbers = wanted.map(|run| self.of_run(run, runs));

@@ -137,8 +137,7 @@ pub struct Reproduced {
     pub seconds: f64,
 }
 
-/// The unfinished flows of a run, without flows of the warm-up. All measures leave out unfinished flows, except the
-/// count of unfinished flows.
+/// The unfinished flows of a run, without flows of the warm-up. Most measures of flows leave out unfinished flows.
 #[derive(Debug, Clone)]
 pub struct Unfinished {
     /// Paper and figure, followed by the run's labels.
