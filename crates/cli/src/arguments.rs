@@ -281,7 +281,7 @@ fn shard(text: &str) -> Result<Shard, String> {
     let parts =
         text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
     let shard = parts.and_then(|(index, count)| Shard::new(index, count));
-    shard.ok_or_else(|| format!("`{text}` is not a shard such as `2/4`, the second of four"))
+    shard.ok_or_else(|| format!("`{text}` is not a shard such as `2/4`, the second of four shards"))
 }
 
 /// An action in a live run.

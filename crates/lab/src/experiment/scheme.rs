@@ -338,7 +338,7 @@ fn read_queue(
     queue.ensure(
         !heeds || discipline.is_some(),
         &QUEUE_KIND,
-        "with flow control, the queue must respect pauses, and a plain FIFO does not",
+        "with flow control, the queue must respect pauses, and a FIFO does not",
         hint,
     )?;
     if discipline.is_some() {

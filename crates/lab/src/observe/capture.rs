@@ -125,7 +125,8 @@ impl Capture {
         if self.interfaces[link.index()].is_none() {
             return Ok(());
         }
-        // A packet accepted from now on cannot leave before now.
+        // No packet that is accepted later leaves before `now`, so all packets that leave before `now` can be written
+        // in order.
         self.write(|leaves| leaves < now)?;
         let waiting = Waiting { packet: packet.clone(), bytes: bytes.map(<[u8]>::to_vec) };
         self.waiting.insert((sent, link, self.accepted), waiting);

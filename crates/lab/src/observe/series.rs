@@ -163,7 +163,7 @@ impl QueueSeries {
     pub(crate) fn look<O: Observer>(&mut self, simulation: &mut Simulation<O>, topology: &Topology) {
         for (id, _) in topology.links() {
             let queued = simulation.queued(id);
-            // Timers can go on long after the last packet. Empty queues must not lengthen the intervals.
+            // Timers can go on long after the last packet, and samples of empty queues must not lengthen the intervals.
             if queued > 0 {
                 let here = &mut self.longest.at(self.next)[id.index()];
                 *here = here.merge(Longest(queued));

@@ -131,7 +131,7 @@ mod tests {
         uplinks.count(at(999), right, 100);
         uplinks.count(at(500), down.expect("a link to a host"), 1_000);
         uplinks.count(at(2_000), right, 100);
-        // This interval is not complete.
+        // The interval from 3 to 4 us is not complete at 3.999 us.
         uplinks.count(at(3_000), right, 100);
         let expected = [(1_000_000, 400.0 / 300.0), (3_000_000, 2.0)];
         let sample = |(at_ps, imbalance)| ImbalanceRecord { switch: node.0, tier: 1, at_ps, imbalance };

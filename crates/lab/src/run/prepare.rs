@@ -456,7 +456,7 @@ impl Prepared {
         self.sends_frames() && !self.experiment.workload.is_of_programs()
     }
 
-    /// The configuration of the packet engine. It uses several threads only if the scheme allows it.
+    /// The configuration of the packet engine. The engine uses several threads only if the scheme allows them.
     pub(crate) fn config(&self, threads: Threads) -> Config {
         let engine = &self.experiment.engine;
         let switching = match self.lookahead() {

@@ -162,7 +162,7 @@ fn capacities(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     }
     let end = ran.outcome.totals.simulated_ps;
     for ((_, link), row) in prepared.topology.links().zip(&ran.outcome.links) {
-        // The flow engine rounds its bytes.
+        // The flow engine rounds the bytes of a link, so one byte is left out.
         let bits = u128::from(row.data_bytes.saturating_sub(1)) * 8;
         if bits * 1_000_000_000_000 > u128::from(link.rate.as_bps()) * u128::from(end) {
             return Err((PROPERTY, format!("{row:?} at {} in {end} ps", link.rate)));

@@ -385,7 +385,7 @@ static PAIRS_KINDS: &[Kind] = &[
     Kind { name: "exchange", words: "host i sends to host i xor by", keys: &[&BY] },
     Kind {
         name: "random_permutation",
-        words: "a random permutation of the hosts; a host that is mapped to itself is silent",
+        words: "a random permutation of the hosts; a host that is mapped to itself sends nothing",
         keys: &[],
     },
     Kind { name: "incast", words: "several hosts send to one host", keys: &[&SENDERS, &RECEIVER] },

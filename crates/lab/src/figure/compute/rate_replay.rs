@@ -19,8 +19,8 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     section.ensure(
         are_there,
         &NODES,
-        "the topology has fewer nodes",
-        "give 1 to the number of hosts of the topology",
+        "`nodes` must be at least 1 and at most the number of hosts",
+        "give a smaller number, or a larger topology",
     )?;
     let experiment = &prepared.experiment;
     if experiment.scheme.transport.info.name != "r2c2" || experiment.engine.kind != EngineKind::Packet {
