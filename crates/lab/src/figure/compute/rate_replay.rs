@@ -113,7 +113,7 @@ kind = "rate-replay"
         };
         assert!(refused("tcp-newreno", "intervals = [\"50 us\"]").contains("needs the flow events of R2C2"));
         assert!(refused("r2c2", "intervals = [\"0 us\"]").contains("greater than 0"));
-        assert!(refused("r2c2", "intervals = []\nnodes = 10").contains("fewer nodes"));
+        assert!(refused("r2c2", "intervals = []\nnodes = 10").contains("the number of hosts"));
         assert!(refused("r2c2", "intervals = []\nslow = 0").contains("`slow` must be greater than 0"));
         assert!(refused("r2c2", "").contains("intervals"));
         assert!(refused("r2c2", errors).contains("does not support failures"), "{}", refused("r2c2", errors));
