@@ -21,7 +21,7 @@ pub(crate) fn exec(exec: &Exec) -> Error {
     Error::Run(format!("cannot start `{}` at host {host}: {why}", program.display()))
 }
 
-/// Gives an order to a live run. Returns a description of the effect.
+/// Sends a request to a live run. Returns a description of the effect.
 pub(crate) fn order(ctl: &Ctl) -> Result<String, Error> {
     let process = run_of(ctl.run, &control::running())?;
     let Order::Link { state, a, b } = ctl.order;

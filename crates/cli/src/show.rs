@@ -117,7 +117,7 @@ fn spread(spread: Spread) -> String {
     format!("{margin} ({} to {}, {} seeds)", figures(spread.least), figures(spread.most), spread.seeds)
 }
 
-/// A number with four significant digits.
+/// A number with four significant digits, without zeros at the end of the decimals.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn figures(number: f64) -> String {
     let digits = if number == 0.0 { 0 } else { (3 - number.abs().log10().floor() as i32).clamp(0, 6) };

@@ -93,7 +93,7 @@ pub fn workloads() -> Part {
     Part::new("workloads", workload_kinds())
 }
 
-/// Lists as text.
+/// Formats lists as text.
 #[must_use]
 pub fn text(parts: &[Part]) -> String {
     let mut text = String::new();
@@ -108,7 +108,7 @@ pub fn text(parts: &[Part]) -> String {
     text
 }
 
-/// Lists as a JSON document.
+/// Formats lists as a JSON document.
 #[must_use]
 pub fn json(parts: &[Part]) -> Value {
     let items = |part: &Part| {

@@ -161,7 +161,7 @@ impl Window {
     }
 }
 
-/// The number of bytes, packets or port changes of a flow in an interval.
+/// The amount of `received` of a flow in an interval: bytes, packets, port changes, or picoseconds of delay changes.
 fn amount(received: Received, interval: &Interval) -> u64 {
     match received {
         Received::Throughput => interval.bytes,

@@ -346,7 +346,7 @@ impl Plot {
         self.plane((sweep.to_owned(), y_label), ticks, mark, series)
     }
 
-    /// The title of the plot. Without a title, the name of the quantity.
+    /// The title of the plot; the quantity with its unit if the plot has no title.
     fn title(&self) -> String {
         self.title.clone().unwrap_or_else(|| self.measure.label())
     }

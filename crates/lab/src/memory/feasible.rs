@@ -99,7 +99,7 @@ impl Family {
         Ok(document.with_memory(Some(Bytes(u64::MAX))).prepare()?.estimate.total())
     }
 
-    /// The largest fabric whose run takes at most `limit`; `None` if not even the smallest fits.
+    /// The largest fabric whose run takes at most `limit`; `None` if not even the smallest fabric fits.
     fn largest(&self, limit: Bytes) -> Result<Option<Feasible>, Problem> {
         let (sample, hosts) = (self.estimate(self.sample)?.0, (self.hosts)(self.sample));
         let memory = |n: u64| (self.hosts)(n).saturating_mul(sample).div_ceil(hosts);

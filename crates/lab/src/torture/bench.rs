@@ -32,8 +32,7 @@ impl Bench {
 
 /// Runs `work` on a new thread.
 ///
-/// # Errors
-/// If it panics, or does not end within the time limit.
+/// # Errors If `work` panics, or does not end within the time limit.
 pub(super) fn guarded<T: Send + 'static>(
     work: impl FnOnce(&Bench) -> T + Send + 'static,
 ) -> Result<T, Violation> {

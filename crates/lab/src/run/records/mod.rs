@@ -77,7 +77,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Reads a run directory, without the first `warm_up` share of arrivals.
+    /// Reads a run directory, without the flows that arrive first: the share `warm_up` of all flows.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn read(directory: &Path, warm_up: f64) -> Result<Self, Error> {
         let table = Table::read(&directory.join(directory::FLOWS))?;
