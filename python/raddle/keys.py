@@ -12,7 +12,7 @@ class Agree(TypedDict, total=False):
     """Largest allowed distances between the results of the packet engine and the flow engine (`raddle agree`)."""
 
     fct_distance: float | str
-    """Wasserstein-1 distance between the FCTs of both engines, divided by their mean."""
+    """Wasserstein-1 distance between the FCTs of both engines, divided by the packet engine's mean FCT."""
 
     fct_mean: float | str
     """relative difference of the flow engine's mean FCT from the mean FCT of the packet engine."""
@@ -27,7 +27,7 @@ class Agree(TypedDict, total=False):
     """relative difference of the flow engine's FCT p99 from the FCT p99 of the packet engine."""
 
     link_load: float | str
-    """sum over links of the difference in data bytes between the engines, divided by all data bytes."""
+    """sum over links of the difference in data bytes between the engines, divided by the packet engine's data bytes."""
 
 
 class ClaimDeviates(TypedDict, total=False):

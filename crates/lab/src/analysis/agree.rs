@@ -27,9 +27,10 @@ keys! {
         FCT_P90: Fraction = Key::new("fct_p90");
         /// relative difference of the flow engine's FCT p99 from the FCT p99 of the packet engine.
         FCT_P99: Fraction = Key::new("fct_p99");
-        /// Wasserstein-1 distance between the FCTs of both engines, divided by their mean.
+        /// Wasserstein-1 distance between the FCTs of both engines, divided by the packet engine's mean FCT.
         FCT_DISTANCE: Fraction = Key::new("fct_distance");
-        /// sum over links of the difference in data bytes between the engines, divided by all data bytes.
+        /// sum over links of the difference in data bytes between the engines, divided by the packet engine's data
+        /// bytes.
         LINK_LOAD: Fraction = Key::new("link_load");
     }
 }

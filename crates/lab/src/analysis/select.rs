@@ -23,7 +23,7 @@ const PROTOCOLS: [Protocol; 2] = [Protocol::Rps, Protocol::Vlb];
 /// Makes a search with its default parameters.
 type NewSearch = fn() -> Box<dyn Search>;
 
-/// Searches by name. The first search is the one that R2C2's paper proposes.
+/// Searches by name. R2C2's paper proposes the first search.
 const SEARCHES: [(&str, NewSearch); 6] = [
     ("genetic", || Box::new(Genetic::default())),
     ("hill-climbing", || Box::new(HillClimbing)),
@@ -41,7 +41,7 @@ const UTILITIES: [(&str, Utility, &str); 3] = [
 ];
 
 /// Largest memory of the link weights (one for each flow and link), in bytes. All flows of the experiment count as
-/// active at once, so there may be many.
+/// active at once, so there may be many weights.
 const MOST_BYTES: usize = 4 << 30;
 
 fn named<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> Result<(&'static str, T), Error> {

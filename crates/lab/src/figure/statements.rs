@@ -53,7 +53,7 @@ pub struct Statement {
 pub enum Kind {
     /// A value, a ratio or a bound.
     Number,
-    /// One thing is better than another, in each case.
+    /// A comparison: one scheme or setting is better than another in each case.
     Ordering,
     /// A trend: growth, decline or a crossing.
     Shape,

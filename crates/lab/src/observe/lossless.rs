@@ -224,7 +224,7 @@ mod tests {
     use raddle_core::Rate;
     use raddle_topology::{XgftSize, builders};
 
-    /// Two hosts at one switch, node 2.
+    /// One switch, which is node 2, with two hosts.
     fn star() -> Topology {
         builders::single_switch(2, Rate::from_gbps(10), Duration::ZERO).expect("a star")
     }

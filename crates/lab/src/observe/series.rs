@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Number of flows whose paths are kept: unfinished flows, then those with the greatest slowdown.
+/// Number of flows whose paths are kept: unfinished flows, then flows with the greatest slowdown.
 pub(crate) const SLOW_FLOWS: usize = 500;
 
 /// Length of the intervals at the beginning of a run.

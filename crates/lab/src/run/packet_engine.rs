@@ -79,7 +79,7 @@ impl Samples<'_> {
         next.0.into_iter().chain(next.1).min()
     }
 
-    /// Takes the samples that are due at `now`.
+    /// Takes the samples whose time is `now`.
     fn look<O: Observer>(
         &mut self,
         now: Time,

@@ -117,7 +117,7 @@ fn the_example_over_udp_takes_what_it_does_by_hand() {
     // until 2,250 + 2,505.6 ns. The last bit arrives 50 ns later, and rank 1 then computes for 500 ns.
     let example = |more| Experiment::crossbar(EXAMPLE, 2, &format!("placement = \"in_order\"\n{more}"), UDP);
     assert_eq!(example("").makespan_ps(), 5_305_600);
-    // With 6,000 bytes, four packets have a payload of 1,456 bytes and one has a payload of 176 bytes.
+    // With 6,000 bytes, four packets have a payload of 1,456 bytes and one packet has a payload of 176 bytes.
     assert_eq!(example("scale = 2").makespan_ps(), 2_250_000 + 4_976_000 + 50_000 + 500_000);
     let (outcome, flows) = example("").run();
     let rank = |rank, finished, computed, sent: (u64, u64)| RankRecord {

@@ -47,8 +47,8 @@ fn every_program_runs_to_its_end() {
     }
 }
 
-/// Four ranks in a row exchange data with their neighbours twice in each of 3 iterations. The ranks compute
-/// before each exchange.
+/// Four ranks on a line exchange data with their neighbours twice in each of 3 iterations. The ranks compute before
+/// each exchange.
 #[test]
 fn a_halo_is_what_its_numbers_say() {
     let halo = "skeleton = \"halo\"\ngrid = [4]\nsizes = [\"1 KB\", \"2 KB\"]\niterations = 3\n";

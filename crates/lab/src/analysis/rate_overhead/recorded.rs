@@ -164,7 +164,7 @@ fn add_up(mut sums: Vec<(Time, f64)>, times: Vec<(Time, f64)>) -> Vec<(Time, f64
 /// A node that measures the time of each of its computations.
 struct Timed {
     node: R2c2Node,
-    /// For each computation, the time at which it was due and the processor seconds that it took.
+    /// For each computation: the time at which it should start, and the processor seconds that it took.
     times: Vec<(Time, f64)>,
 }
 

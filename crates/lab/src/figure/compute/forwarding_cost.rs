@@ -14,7 +14,7 @@ use raddle_live::timed::{Times, time};
 use raddle_packet_sim::Threads;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-/// Maximum number of runs with a routing. The results are those of the first faithful run, or of the last run if no run
+/// Maximum number of runs with a routing. The results come from the first faithful run, or from the last run if no run
 /// is faithful.
 const TRIES: u32 = 5;
 

@@ -30,7 +30,7 @@
 //!   and again before it replaces anything. With `--force` other results are replaced too; a directory with a file that
 //!   Raddle did not write, or with a changed file, is renamed to `NAME.old-RANDOM`. If new results cannot get the name
 //!   when they are done, they are kept as `NAME.new-RANDOM`. This includes partial results that would replace complete
-//!   ones.
+//!   results.
 //! - **Only one process writes a directory at a time.** It holds a lock (`.NAME.raddle-lock`), which the kernel
 //!   releases however the process ends; another process is refused. A killed process leaves a temporary directory,
 //!   recognized by its name and the file `.raddle-part`. The next process that has the lock removes it.

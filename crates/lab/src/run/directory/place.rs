@@ -145,9 +145,9 @@ impl Place {
 
     /// The contents of the directory; `None` if it does not exist.
     ///
-    /// The caller need not hold the lock. Another process can then replace the directory while this one reads it, and
-    /// the manifest of one result would be compared with the files of another. In that case the directory is read
-    /// again.
+    /// The caller need not hold the lock. Another process can then replace the directory while this process reads it.
+    /// The manifest of one result would then be compared with the files of another result. In that case the directory
+    /// is read again.
     fn contents(&self) -> Result<Option<Contents>, Error> {
         let path = self.path();
         loop {
