@@ -1,7 +1,8 @@
 //! For each well-known family of fabrics, the largest fabric whose run fits a machine's memory.
 //!
-//! To build a fabric that fills the memory, only to measure it, would take too long. Each family has about the same
-//! number of links per host at every size, so the memory per host is estimated on a small fabric and used for all sizes.
+//! It would take too long to build a fabric that fills the memory and then to measure it. Each family has about the
+//! same number of links per host at every size, so the memory per host is estimated on a small fabric and used for all
+//! sizes.
 
 use super::estimate::show;
 use crate::experiment::{Document, Problem};

@@ -32,7 +32,8 @@ impl Bench {
 
 /// Runs `work` on a new thread.
 ///
-/// # Errors If `work` panics, or does not end within the time limit.
+/// # Errors
+/// If `work` panics, or does not end within the time limit.
 pub(super) fn guarded<T: Send + 'static>(
     work: impl FnOnce(&Bench) -> T + Send + 'static,
 ) -> Result<T, Violation> {

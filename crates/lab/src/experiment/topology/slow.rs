@@ -132,7 +132,8 @@ impl SlowRate {
 /// The topology with reduced rates on the links of `slow`. Each entry with random links has a random stream of its own.
 ///
 /// # Errors
-/// If the topology lacks a link that `slow` names, or the reduced rate would be 0 or greater than the link's unreduced rate.
+/// If the topology lacks a link that `slow` names, or the reduced rate would be 0 or greater than the link's unreduced
+/// rate.
 pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result<Topology, Problem> {
     for (number, slow) in (0..).zip(slow) {
         let mut links = match slow.which {

@@ -1,5 +1,5 @@
-//! `[compute]`: figures that show the numbers of a computation in place of the results of runs. Each submodule has one
-//! or more of the kinds of computation, and this file has the throughput of oblivious routing and the allocation of
+//! `[compute]`: figures that show the numbers of a computation in place of the results of runs. Most submodules
+//! implement a kind of computation. This file implements the throughput of oblivious routing and the allocation of
 //! rates.
 
 mod broadcast;
