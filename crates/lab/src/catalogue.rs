@@ -1,6 +1,7 @@
 //! Lists the available schemes, topologies and workloads, as text and as JSON.
 
 use crate::Error;
+use crate::definitions;
 use crate::experiment::keys::{self, default_of};
 use crate::experiment::{nearest, topology_kinds, workload_kinds};
 use crate::figure::{self, Described};
@@ -120,12 +121,24 @@ pub fn json(parts: &[Part]) -> Value {
     Value::Object(parts.iter().map(|part| (part.title.to_owned(), items(part))).collect())
 }
 
-/// Explains a name of the lists, as text and as JSON. For a name of two words, such as `sizes web_search`, the second
-/// word suffices if it is unique.
+/// Explains a name of the lists, or a number of results, as text and as JSON. For a name of two words, such as
+/// `sizes web_search`, the second word suffices if it is unique.
 ///
 /// # Errors
-/// If no entry has that name.
+/// If nothing has that name.
 pub fn explain(name: &str, registry: &Registry) -> Result<(String, Value), Error> {
+    match (explain_listed(name, registry), definitions::explain(name)) {
+        (Ok((mut text, mut json)), Some((meaning, number))) => {
+            write!(text, "\n{meaning}").expect("writing to a string never fails");
+            json["number"] = number;
+            Ok((text, json))
+        }
+        (Err(Error::Usage { .. }), Some((meaning, number))) => Ok((meaning, json!({ "number": number }))),
+        (listed, _) => listed,
+    }
+}
+
+fn explain_listed(name: &str, registry: &Registry) -> Result<(String, Value), Error> {
     if let Some(info) = registry.schemes().find(|info| info.name == name) {
         return Ok(explain_scheme(info, registry));
     }
@@ -159,7 +172,9 @@ pub fn explain(name: &str, registry: &Registry) -> Result<(String, Value), Error
     let schemes = registry.schemes().map(|info| info.name);
     let keys = keys::names();
     let keys = keys.iter().map(|(name, _)| name.as_str());
-    let hint = match nearest(name, schemes.chain(all().map(|(_, (name, _))| name.as_str())).chain(keys)) {
+    let numbers = definitions::names();
+    let listed = schemes.chain(all().map(|(_, (name, _))| name.as_str())).chain(keys);
+    let hint = match nearest(name, listed.chain(numbers.iter().map(String::as_str))) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`raddle list`, `raddle list figures` and `raddle list keys` print all names".to_owned(),
     };

@@ -7,6 +7,7 @@
 
 pub mod analysis;
 pub mod catalogue;
+mod definitions;
 mod digest;
 pub mod disk;
 mod error;

@@ -29,6 +29,7 @@ pub(crate) use runs::SEED;
 
 pub(crate) use claim::CLAIM;
 pub(crate) use compute::COMPUTE;
+pub(crate) use measure::quantities;
 pub(crate) use plot::PLOT;
 
 use crate::Error;

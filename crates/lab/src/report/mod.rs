@@ -3,11 +3,11 @@
 //! The page consists of a template with style and scripts, and of the data as one JSON document. The template is part of
 //! the program. The scripts draw the charts.
 
-mod definitions;
 mod fabric;
 mod run;
 mod series;
 
+use crate::definitions;
 use crate::run::directory::SUMMARY;
 use crate::run::kept_summary::not_a_run;
 use crate::{Comparison, Error};

@@ -78,12 +78,20 @@ pub(crate) struct Measure {
     relative_where: Option<Where>,
 }
 
+/// The quantities that can be measured: name, words and unit.
+pub(crate) fn quantities() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    Of::NAMES.into_iter().map(|(name, of)| {
+        let (words, unit) = of.words();
+        (name, words, unit)
+    })
+}
+
 keys! {
     /// The number that is measured for each run. `[[plot]]`, the `measure` of a claim, and `[search]` have these keys.
     pub(crate) MEASURE = "claim.measure" {
         /// The quantity.
         OF: Name = Key::new("of").or("\"value\"").example("\"fct\"").registered("measure", |_| {
-            Of::NAMES.iter().map(|&(name, of)| (name.to_owned(), of.words().0)).collect()
+            quantities().map(|(name, words, _)| (name.to_owned(), words)).collect()
         });
         /// The statistic of flows, links or samples.
         STAT: Name = Key::new("stat").or("\"mean\"").example("\"p99\"").registered("statistic", |_| {

@@ -1,0 +1,197 @@
+//! What each number means: the definitions of the book's page, the columns of the tables, and the quantities of
+//! figures. The report, `raddle explain` and the book therefore say the same.
+
+use crate::figure::quantities;
+use raddle_records::{
+    Column, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, PathRecord, QueueLengthRecord,
+    QueueRecord, RankRecord, Row, SeriesRecord, ThroughputRecord, TotalsRecord,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+const PAGE: &str = include_str!("../../../docs/src/definitions.md");
+
+/// A term and its meaning.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Definition {
+    term: String,
+    meaning: String,
+    /// True if a colon follows the term at once; otherwise `meaning` continues the words of the term.
+    #[serde(skip)]
+    ends_with_colon: bool,
+}
+
+impl Definition {
+    /// The names by which users ask for the term: `Queue`; `Finished` and `unfinished`; and what stands in parentheses
+    /// before the colon, such as `assigned_rate`.
+    fn names(&self) -> impl Iterator<Item = String> {
+        let before_colon = self.meaning.split_once(':').map_or("", |(before, _)| before);
+        let in_parentheses = before_colon.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+        let others = in_parentheses.map_or("", |(names, _)| names);
+        self.term
+            .split([',', '(', ')'])
+            .chain(others.split([',', ';']))
+            .map(as_name)
+            .filter(|name| !name.is_empty())
+    }
+}
+
+/// A name as users type it: lower case, with `_` between words.
+fn as_name(words: &str) -> String {
+    words.trim().to_lowercase().replace(' ', "_")
+}
+
+/// The columns of all tables of records, each with its table.
+fn columns() -> impl Iterator<Item = (&'static str, &'static Column)> {
+    fn of<R: Row>() -> impl Iterator<Item = (&'static str, &'static Column)> {
+        R::COLUMNS.iter().map(|column| (R::TABLE, column))
+    }
+    of::<FlowRecord>()
+        .chain(of::<LinkRecord>())
+        .chain(of::<QueueRecord>())
+        .chain(of::<FlowControlRecord>())
+        .chain(of::<QueueLengthRecord>())
+        .chain(of::<ImbalanceRecord>())
+        .chain(of::<ThroughputRecord>())
+        .chain(of::<RankRecord>())
+        .chain(of::<SeriesRecord>())
+        .chain(of::<PathRecord>())
+        .chain(of::<TotalsRecord>())
+}
+
+/// All names that [`explain`] knows.
+pub(crate) fn names() -> Vec<String> {
+    let terms = all().into_iter().flat_map(|definition| definition.names().collect::<Vec<_>>());
+    let columns = columns().map(|(_, column)| column.name.to_owned());
+    terms.chain(columns).chain(quantities().map(|(name, ..)| name.to_owned())).collect()
+}
+
+/// What a number means, as text and as JSON: its definition, the columns of that name, and the quantity of figures of
+/// that name. `None` if no number has the name.
+pub(crate) fn explain(name: &str) -> Option<(String, Value)> {
+    let name = as_name(name);
+    let defined: Vec<_> =
+        all().into_iter().filter(|definition| definition.names().any(|one| one == name)).collect();
+    let columns: Vec<_> = columns().filter(|(_, column)| column.name == name).collect();
+    let quantity = quantities().find(|&(known, ..)| known == name);
+    let mut lines: Vec<String> = Vec::new();
+    for Definition { term, meaning, ends_with_colon } in &defined {
+        let gap = if *ends_with_colon { ": " } else { " " };
+        lines.push(format!("{term}{gap}{meaning}"));
+    }
+    for (table, column) in &columns {
+        lines.push(format!("column `{}` of {table}.parquet: {}", column.name, column.definition));
+    }
+    if let Some((name, words, unit)) = quantity {
+        let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+        lines.push(format!("in figures `of = \"{name}\"`: {words}{unit}"));
+    }
+    let quantity = quantity.map(|(name, words, unit)| json!({ "of": name, "summary": words, "unit": unit }));
+    let columns: Vec<_> = columns
+        .iter()
+        .map(
+            |(table, column)| json!({ "table": table, "name": column.name, "definition": column.definition }),
+        )
+        .collect();
+    let json = json!({ "definitions": defined, "columns": columns, "quantity": quantity });
+    (!lines.is_empty()).then(|| (format!("{name}\n{}\n", lines.join("\n\n")), json))
+}
+
+/// The definitions in the order of the page. A definition is a list item that begins with a bold term.
+pub(crate) fn all() -> Vec<Definition> {
+    let mut found: Vec<Definition> = Vec::new();
+    let mut is_open = false;
+    for line in PAGE.lines() {
+        if let Some((term, meaning)) = line.strip_prefix("- **").and_then(|rest| rest.split_once("**")) {
+            let ends_with_colon = meaning.starts_with(": ");
+            let meaning = plain(meaning.trim_start_matches(": "));
+            found.push(Definition { term: plain(term), meaning, ends_with_colon });
+            is_open = true;
+        } else if let (Some(last), true) = (found.last_mut(), is_open && line.starts_with("  ")) {
+            last.meaning.push(' ');
+            last.meaning.push_str(&plain(line.trim().trim_start_matches("- ")));
+        } else {
+            is_open = false;
+        }
+    }
+    found
+}
+
+/// Markdown without its marks: the text of links, and no asterisks and backticks.
+fn plain(markdown: &str) -> String {
+    let mut text = String::new();
+    let mut rest = markdown;
+    while let Some((before, link)) = rest.split_once('[') {
+        let Some((words, (_, after))) =
+            link.split_once("](").and_then(|(words, to)| Some((words, to.split_once(')')?)))
+        else {
+            // A bracket that begins no link, such as that of `[record]`.
+            text.extend([before, "["]);
+            rest = link;
+            continue;
+        };
+        text.push_str(before);
+        text.push_str(words);
+        rest = after;
+    }
+    text.push_str(rest);
+    text.replace(['*', '`'], "").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terms_of_the_report_are_defined() {
+        let all = all();
+        for term in ["FCT", "Ideal FCT", "Slowdown", "Goodput", "Queue", "Drops", "Digest", "Makespan"] {
+            assert!(all.iter().any(|definition| definition.term == term), "{term}");
+        }
+        assert!(
+            all.iter()
+                .all(|Definition { term, meaning, .. }| !format!("{term}{meaning}").contains(['*', '`'])
+                    && !meaning.contains("]("))
+        );
+    }
+
+    #[test]
+    fn a_definition_has_all_its_lines() {
+        let all = all();
+        let ideal = all.iter().find(|definition| definition.term == "Ideal FCT").expect("a definition");
+        assert!(ideal.meaning.starts_with("the FCT of the flow alone on one shortest path."));
+        assert!(ideal.meaning.ends_with("their frames count."), "{}", ideal.meaning);
+    }
+
+    #[test]
+    fn every_name_of_a_number_is_explained() {
+        let names = names();
+        for name in ["slowdown", "fct_ps", "peak_queue", "jitter"] {
+            assert!(names.iter().any(|known| known == name), "{name}");
+        }
+        for name in names {
+            assert!(explain(&name).is_some(), "{name}");
+        }
+        assert_eq!(explain("speed"), None);
+    }
+
+    #[test]
+    fn a_number_is_explained_by_its_definition_its_columns_and_its_quantity() {
+        let (text, json) = explain("Slowdown").expect("a known number");
+        assert!(
+            text.starts_with("slowdown\nSlowdown (normalised FCT, NFCT; no unit): FCT / ideal FCT."),
+            "{text}"
+        );
+        assert!(
+            text.contains("column `slowdown` of flows.parquet: fct_ps / ideal_fct_ps, not clamped"),
+            "{text}"
+        );
+        assert!(text.ends_with("in figures `of = \"slowdown\"`: slowdown\n"), "{text}");
+        assert_eq!(json["columns"][0]["table"], "flows");
+        assert!(
+            explain("nfct").is_some()
+                && explain("assigned_rate").is_some()
+                && explain("unfinished").is_some()
+        );
+    }
+}
