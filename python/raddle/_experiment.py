@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _raddle
 from ._progress import Progress
-from ._results import Agreement, Run, Sweep
+from ._results import Agreement, Run, Sweep, new_directory
 from .errors import Interrupted
 
 if TYPE_CHECKING:
@@ -101,9 +100,9 @@ class Experiment:
 
         Ctrl-C stops the run and raises :class:`~raddle.errors.Interrupted`, whose ``result`` is the partial run.
         """
-        directory, owner = _directory(out)
+        directory, owner = new_directory(out)
         title = Path(self._name).stem
-        shown = Progress([title], progress)
+        shown = Progress(title, 1, progress)
         try:
             interrupted = self._native.run(directory, title, force, threads, shown.watch)
         finally:
@@ -119,7 +118,7 @@ class Experiment:
 
         Ctrl-C raises :class:`~raddle.errors.Interrupted`, whose ``result`` compares what the engines had delivered.
         """
-        shown = Progress(["packet", "flow"], progress)
+        shown = Progress("", 2, progress)
         try:
             text, data, holds, interrupted = self._native.agree(threads, shown.watch)
         finally:
@@ -162,7 +161,7 @@ class Experiment:
 
         Ctrl-C stops the sweep and raises :class:`~raddle.errors.Interrupted`, whose ``result`` has the finished runs.
         """
-        directory, owner = _directory(out)
+        directory, owner = new_directory(out)
         if on == "ray":
             if shard is not None or fail_fast or force or threads is not None or progress is not None:
                 raise TypeError("with on='ray', only `out` and `seeds` can be given")
@@ -173,7 +172,7 @@ class Experiment:
         if shard is not None:
             index, count = shard
             names = names[index - 1 :: count]
-        shown = Progress(names, progress)
+        shown = Progress("", len(names), progress)
         try:
             folders, results, interrupted = self._native.sweep(
                 directory, seeds, shard, fail_fast, force, threads, shown.watch
@@ -190,14 +189,6 @@ class Experiment:
 
     def __repr__(self) -> str:
         return f"<raddle.Experiment {self._name}>"
-
-
-def _directory(out: str | os.PathLike[str] | None) -> tuple[Path, object]:
-    """The directory for results, and the object that removes it if it is temporary."""
-    if out is not None:
-        return Path(out), None
-    owner = tempfile.TemporaryDirectory(prefix="raddle-")
-    return Path(owner.name) / "results", owner
 
 
 def from_networkx(graph: Any, file: str | os.PathLike[str]) -> Topology:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,11 @@ class Sweep:
 
     def __repr__(self) -> str:
         return f"<raddle.Sweep of {len(self.runs)} runs in {self.directory}>"
+
+
+def new_directory(out: str | os.PathLike[str] | None) -> tuple[Path, object]:
+    """The directory for results, and the object that removes it if it is temporary."""
+    if out is not None:
+        return Path(out), None
+    owner = tempfile.TemporaryDirectory(prefix="raddle-")
+    return Path(owner.name) / "results", owner

@@ -2,18 +2,17 @@
 
 use crate::attend::attend;
 use crate::error::{exception, of_problem};
+use crate::notes::Notes;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyMapping, PyString};
 use raddle_lab::analysis::agree;
 use raddle_lab::experiment::{self, Cell};
-use raddle_lab::lint::Warning;
 use raddle_lab::sweep::{self, CellRun, Results, Shard};
 use raddle_lab::{Control, Error, Out, RunState, Threads, run_into};
 use raddle_records::write_file;
 use raddle_topology::io::write_node_link;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// The text of an experiment with overrides.
 #[pyclass(frozen, module = "raddle._raddle")]
@@ -173,39 +172,6 @@ impl Document {
     }
 }
 
-/// Warnings of runs, each once, for Python's `warnings`.
-#[derive(Default)]
-struct Notes(Mutex<Vec<String>>);
-
-impl Notes {
-    fn add(&self, note: String) {
-        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-
-    fn renamed(&self, from: &Path, to: &Path) {
-        self.add(raddle_lab::told_renamed(from, to));
-    }
-
-    fn warned(&self) -> impl Fn(&str, &[Warning]) -> Result<(), Error> + Sync {
-        |_: &str, warnings: &[Warning]| {
-            warnings.iter().for_each(|warning| self.add(warning.to_string()));
-            Ok(())
-        }
-    }
-
-    fn tell(&self, py: Python<'_>) -> PyResult<()> {
-        let category = py.import("raddle.errors")?.getattr("RaddleWarning")?;
-        let warn = py.import("warnings")?.getattr("warn")?;
-        for note in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            warn.call1((note, &category, 4))?;
-        }
-        Ok(())
-    }
-}
-
 /// Reads the text of an experiment's file, and checks that it is TOML.
 #[pyfunction]
 pub(crate) fn read_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
@@ -268,6 +234,6 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
     )))
 }
 
-fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

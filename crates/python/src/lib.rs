@@ -10,6 +10,8 @@ mod attend;
 mod catalogue;
 mod document;
 mod error;
+mod figures;
+mod notes;
 mod table;
 
 use pyo3::prelude::*;
@@ -26,6 +28,7 @@ fn _raddle(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(document::read_text, module)?,
         wrap_pyfunction!(document::write_text, module)?,
         wrap_pyfunction!(table::read_table, module)?,
+        wrap_pyfunction!(figures::reproduce, module)?,
         wrap_pyfunction!(catalogue::names, module)?,
         wrap_pyfunction!(catalogue::explain, module)?,
         wrap_pyfunction!(catalogue::schema, module)?,

@@ -125,8 +125,9 @@ pub(crate) fn execute(
                 out: out.clone(),
                 force: *force,
                 threads: threads.unwrap_or_else(cores),
+                check: *check,
             };
-            session.reproduce(&options, *check, record.as_deref())
+            session.reproduce(&options, record.as_deref())
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reproduces figures: runs the experiments, judges the claims, draws the plots, and keeps the results.
 
 use super::claim::Outcome;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Moved};
 use super::papers::{File, select};
 use super::runs::{Data, Run};
 use super::{Figure, PICTURES, compute::compute};
@@ -24,9 +24,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// The scale of a figure's runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Small runs, of about a minute.
+    #[default]
     Quick,
     /// Runs of the paper's size.
     Full,
@@ -61,6 +62,8 @@ pub struct Options {
     pub force: bool,
     /// Maximum number of simultaneous runs.
     pub threads: usize,
+    /// True if the results are compared with the [ledger](super::Ledger).
+    pub check: bool,
 }
 
 impl Options {
@@ -82,6 +85,8 @@ pub trait Watch: Sync {
     fn begin(&self, figure: &str, runs: &[String]);
     /// A run of the figure has progressed.
     fn progress(&self, run: usize, progress: &RunState);
+    /// A run of the figure has ended.
+    fn ended(&self, _run: usize) {}
     /// The runs of the figure have ended.
     fn end(&self);
     /// The figure was interrupted. Its finished runs are in this folder, from which the next reproduction resumes.
@@ -99,9 +104,19 @@ pub trait Watch: Sync {
     fn warned(&self, _run: &str, _warnings: &[Warning]) {}
 }
 
+/// Tells a user where the finished runs of an interrupted figure are ([`Watch::kept`]).
+#[must_use]
+pub fn told_kept(folder: &Path) -> String {
+    format!("finished runs are kept in {}; repeat the command to continue", folder.display())
+}
+
 /// The results of a reproduction.
 #[derive(Debug, Clone, Default)]
 pub struct Reproduction {
+    /// The size of the runs.
+    pub scale: Scale,
+    /// True if all figures were made; false if the reproduction was stopped.
+    pub is_complete: bool,
     /// The figures, in the order in which they were made.
     pub figures: Vec<Reproduced>,
     /// Digest of all results: the digests of runs, and computed numbers.
@@ -110,12 +125,24 @@ pub struct Reproduction {
     pub left_out: Vec<String>,
     /// Runs with flows that never finished, in figures whose measures leave out such flows.
     pub unfinished: Vec<Unfinished>,
+    /// The differences from the ledger, if the results were compared with it.
+    pub moved: Option<Moved>,
 }
 
 impl Reproduction {
     /// Every claim, in the order of the figures.
     pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
         self.figures.iter().flat_map(|figure| &figure.outcomes)
+    }
+
+    /// True if the results are as expected. If they were compared with the ledger: no result has changed. Otherwise: no
+    /// claim fails without a known deviation.
+    #[must_use]
+    pub fn is_expected(&self) -> bool {
+        match &self.moved {
+            Some(moved) => moved.results.is_empty(),
+            None => !self.outcomes().any(Outcome::is_unexpected),
+        }
     }
 }
 
@@ -124,6 +151,8 @@ impl Reproduction {
 pub struct Reproduced {
     /// Paper and figure: `r2c2/fig10`.
     pub name: String,
+    /// The figure's title.
+    pub title: String,
     /// The figure's folder.
     pub folder: PathBuf,
     /// The outcomes of the figure's claims.
@@ -156,14 +185,16 @@ impl Unfinished {
     }
 }
 
-/// Runs, draws and judges figures. The folder of a figure appears only when the figure is complete.
+/// Runs, draws and judges figures. The folder of a figure appears only when the figure is complete. If `stop` is set, the
+/// result has the figures that were complete.
 ///
 /// # Errors
 /// If a selector names no figure, a figure's file is wrong, the contents of a figure's folder may not be replaced, or a
-/// run fails or is stopped.
+/// run fails.
 pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Result<Reproduction, Error> {
     let kept = if options.force { Kept::default() } else { Kept::earlier(&options.out)? };
-    let mut session = Session { options, stop, watch, kept, done: Reproduction::default(), digest: 0 };
+    let done = Reproduction { scale: options.scale, ..Reproduction::default() };
+    let mut session = Session { options, stop, watch, kept, done, digest: 0 };
     let renamed = |from: &Path, to: &Path| watch.renamed(from, to);
     let out = Out { path: &options.out, force: options.force, renamed: &renamed, warned: &|_, _| Ok(()) };
     let (files, left_out) = chosen(options)?;
@@ -174,7 +205,10 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
     for file in files {
         let folder = options.folder(&file);
         let part = Part::create(Out { path: &folder, ..out }, origin(&file, options)?)?;
-        let mut done = session.reproduce(&file, part.path())?;
+        let mut done = match session.reproduce(&file, part.path()) {
+            Err(Error::Interrupted) => return Ok(session.done),
+            done => done?,
+        };
         let temporary = part.path().to_owned();
         part.finish(true)?;
         session.kept.moved(&temporary, &folder);
@@ -182,6 +216,10 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
         watch.reproduced(&done)?;
         session.done.figures.push(done);
     }
+    if options.check {
+        session.done.moved = Some(Ledger::builtin()?.check(&session.done.figures, options.scale));
+    }
+    session.done.is_complete = true;
     Ok(session.done)
 }
 
@@ -301,6 +339,7 @@ impl Session<'_> {
         let is_measured = |run: &Run| matches!(run.data, Data::Timings(_)) || run.verdict().is_some();
         Ok(Reproduced {
             name: current.name,
+            title: figure.title.clone(),
             folder: part.to_owned(),
             outcomes,
             digest: self.digest,
@@ -375,7 +414,7 @@ impl Session<'_> {
             fail_fast: false,
             shard: None,
             progress: &progress,
-            ended: &|_, _| (),
+            ended: &|run, _| self.watch.ended(run),
         };
         let swept = sweep(&missing, out, &control);
         self.watch.end();
@@ -426,5 +465,6 @@ fn digest(text: &str) -> Option<u128> {
 }
 
 mod kept;
+mod shown;
 #[cfg(test)]
 mod tests;
