@@ -6,9 +6,10 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from . import _raddle
+from ._on import On, spread_on
 from ._progress import Progress
 from ._results import Agreement, Run, Sweep, new_directory
 from .errors import Interrupted
@@ -148,7 +149,7 @@ class Experiment:
         force: bool = False,
         threads: int | None = None,
         progress: bool | None = None,
-        on: Literal["here", "ray"] = "here",
+        on: On = "here",
     ) -> Sweep:
         """Runs the cells that the ``[[sweep]]`` tables span into subfolders of ``out``.
 
@@ -157,17 +158,11 @@ class Experiment:
         (from 1). ``fail_fast`` begins no further cell after one has failed. Other arguments are those of :meth:`run`.
 
         ``on="ray"`` spreads the cells over the Ray cluster to which the program is connected, one CPU each; see
-        :mod:`raddle.cluster`. ``shard``, ``fail_fast``, ``force``, ``threads`` and ``progress`` are then not allowed.
+        :mod:`raddle.cluster`.
 
         Ctrl-C stops the sweep and raises :class:`~raddle.errors.Interrupted`, whose ``result`` has the finished runs.
         """
         directory, owner = new_directory(out)
-        if on == "ray":
-            if shard is not None or fail_fast or force or threads is not None or progress is not None:
-                raise TypeError("with on='ray', only `out` and `seeds` can be given")
-            from . import cluster
-
-            cluster.run_cells(self, directory, seeds)
         names = self.cells(seeds)
         if shard is not None:
             index, count = shard
@@ -175,7 +170,7 @@ class Experiment:
         shown = Progress("", len(names), progress)
         try:
             folders, results, interrupted = self._native.sweep(
-                directory, seeds, shard, fail_fast, force, threads, shown.watch
+                directory, seeds, shard, fail_fast, force, threads, spread_on(on), shown.watch
             )
         finally:
             shown.clear()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from . import _raddle
+from ._on import On, spread_on
 from ._progress import Progress
 from ._results import Run, new_directory
 from .errors import Interrupted
@@ -150,6 +151,7 @@ def reproduce(
     force: bool = False,
     threads: int | None = None,
     progress: bool | None = None,
+    on: On = "here",
 ) -> Reproduction:
     """Runs the experiments of figures, draws the figures, and judges their claims, as ``raddle reproduce`` does.
 
@@ -161,6 +163,9 @@ def reproduce(
     ``check`` compares the results with Raddle's ledger. ``within`` leaves out figures that took more seconds when they
     were recorded. ``record`` adds the results to the ledger in this file. Up to ``threads`` runs go on at a time (one for
     each core if ``None``), and ``progress`` shows a line of progress; ``None`` shows it on terminals and in notebooks.
+
+    ``on="ray"`` spreads the runs of all figures over the Ray cluster to which the program is connected, one CPU each; see
+    :mod:`raddle.cluster`. Searches, computations and live runs stay on this machine.
 
     Ctrl-C stops the runs and raises :class:`~raddle.errors.Interrupted`, whose ``result`` has the finished figures.
     """
@@ -177,7 +182,7 @@ def reproduce(
     shown = Progress("", 0, progress)
     try:
         text, data = _raddle.reproduce(
-            chosen, directory, scale == "full", check, within, record, force, threads, shown.watch
+            chosen, directory, scale == "full", check, within, record, force, threads, spread_on(on), shown.watch
         )
     finally:
         shown.clear()

@@ -2,18 +2,19 @@
 
 use crate::attend::{News, attend};
 use crate::document::cores;
-use crate::error::exception;
 use crate::notes::Notes;
+use crate::spread::Spread;
 use pyo3::prelude::*;
 use raddle_lab::figure::{self, Options, Record, Reproduced, Reproduction, Scale, Watch};
 use raddle_lab::lint::Warning;
+use raddle_lab::sweep::Elsewhere;
 use raddle_lab::{Error, RunState};
 use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Reproduces figures into `out`. Returns the results as a text and a JSON text. They are not complete if Ctrl-C stopped
-/// the reproduction.
+/// Reproduces figures into `out`. `spread` does the runs in other processes ([`Spread`]). Returns the results as a text and
+/// a JSON text. They are not complete if Ctrl-C stopped the reproduction.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn reproduce(
@@ -26,9 +27,11 @@ pub(crate) fn reproduce(
     record: Option<PathBuf>,
     force: bool,
     threads: Option<usize>,
+    spread: Option<Py<PyAny>>,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<(String, String)> {
     let notes = Notes::default();
+    let spread = spread.map(Spread::new);
     let options = Options {
         registry: Registry::builtin().into(),
         selectors: names,
@@ -42,10 +45,11 @@ pub(crate) fn reproduce(
     let (done, _) = attend(py, watch.as_ref(), |stop, news| {
         // An invalid ledger is refused before the runs, which can take hours.
         let record = record.map(|path| Record::begin(&path, options.scale)).transpose()?;
-        figure::reproduce(&options, stop, &Heard { news, notes: &notes, record })
+        let elsewhere = spread.as_ref().map(|spread| spread as &dyn Elsewhere);
+        figure::reproduce(&options, elsewhere, stop, &Heard { news, notes: &notes, record })
     })?;
     notes.tell(py)?;
-    let done = done.map_err(|error: Error| exception(py, &error))?;
+    let done = done.map_err(|error: Error| Spread::exception(spread.as_ref(), py, &error))?;
     Ok((done.to_string(), json(&done).to_string()))
 }
 

@@ -2,23 +2,39 @@
 
 use super::{Renamed, Session, Warned};
 use crate::Ended;
+use crate::cluster::Cluster;
 use crate::show::{self, Bars};
 use raddle_lab::figure::Record;
 use raddle_lab::lint::Warning;
+use raddle_lab::sweep::Elsewhere;
 use raddle_lab::{Error, RunState, figure};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 impl Session<'_> {
-    /// Reproduces figures. `record` names a ledger that takes them.
-    pub(super) fn reproduce(self, options: &figure::Options, record: Option<&Path>) -> Result<Ended, Error> {
+    /// Reproduces figures. `record` names a ledger that takes them, and `cluster` is the address of a Ray cluster that does
+    /// the runs.
+    pub(super) fn reproduce(
+        self,
+        options: &figure::Options,
+        record: Option<&Path>,
+        cluster: Option<String>,
+    ) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
         // An invalid ledger is refused before the runs, which can take hours.
         let record = record.map(|path| Record::begin(path, options.scale)).transpose()?;
         let warned = Warned::new(output, false);
-        let bars = Mutex::default();
-        let watch = FigureBars { bars, renamed: Renamed::default(), warned, record, quiet: output.quiet };
-        let done = figure::reproduce(options, stop, &watch);
+        let cluster = cluster.map(Cluster::new);
+        let watch = FigureBars {
+            bars: Mutex::default(),
+            renamed: Renamed::default(),
+            warned,
+            record,
+            quiet: output.quiet,
+            is_spread: cluster.is_some(),
+        };
+        let elsewhere = cluster.as_ref().map(|cluster| cluster as &dyn Elsewhere);
+        let done = figure::reproduce(options, elsewhere, stop, &watch);
         watch.renamed.tell();
         let done = done?;
         if !done.is_complete {
@@ -37,6 +53,8 @@ struct FigureBars {
     warned: Warned,
     record: Option<Record>,
     quiet: bool,
+    /// True if a cluster does the runs, of which each is then reported.
+    is_spread: bool,
 }
 
 impl FigureBars {
@@ -55,6 +73,12 @@ impl figure::Watch for FigureBars {
 
     fn progress(&self, run: usize, progress: &RunState) {
         self.with(|bars| bars.update(run, progress));
+    }
+
+    fn ended(&self, run: usize) {
+        if self.is_spread {
+            self.with(|bars| bars.end(run, false));
+        }
     }
 
     fn end(&self) {

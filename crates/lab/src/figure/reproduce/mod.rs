@@ -8,15 +8,16 @@ use super::{Figure, PICTURES, compute::compute};
 use crate::experiment::{Cell, Document, Problem, Value, list};
 use crate::figure::draw::draw;
 use crate::lint::Warning;
-use crate::run::directory::{Origin, Out, Part};
+use crate::run::directory::{Lock, Origin, Out, Part};
 use crate::run::records::Records;
 use crate::run::{directory, kept_summary};
 use crate::sweep::search::{self, Found};
-use crate::sweep::{self, directories, replicated, slug, sweep};
+use crate::sweep::{self, Elsewhere, Job, can_leave, directories, replicated, slug, spread, sweep};
 use crate::{Error, RunState, SizeClass};
 use kept::Kept;
 use raddle_records::write_file;
 use raddle_schemes::registry::Registry;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,6 +79,9 @@ impl Options {
         self.out.join(&file.paper).join(format!("{}.{}.unfinished", file.figure, self.scale.name()))
     }
 }
+
+/// The name under which [`Watch::begin`] hears of the runs of all figures that other processes do.
+const ELSEWHERE: &str = "on the cluster";
 
 /// An observer of a reproduction.
 pub trait Watch: Sync {
@@ -186,12 +190,18 @@ impl Unfinished {
 }
 
 /// Runs, draws and judges figures. The folder of a figure appears only when the figure is complete. If `stop` is set, the
-/// result has the figures that were complete.
+/// result has the figures that were complete. With `elsewhere`, other processes do the runs of all figures first; searches,
+/// computations and live runs stay in this process.
 ///
 /// # Errors
 /// If a selector names no figure, a figure's file is wrong, the contents of a figure's folder may not be replaced, or a
 /// run fails.
-pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Result<Reproduction, Error> {
+pub fn reproduce(
+    options: &Options,
+    elsewhere: Option<&dyn Elsewhere>,
+    stop: &AtomicBool,
+    watch: &dyn Watch,
+) -> Result<Reproduction, Error> {
     let kept = if options.force { Kept::default() } else { Kept::earlier(&options.out)? };
     let done = Reproduction { scale: options.scale, ..Reproduction::default() };
     let mut session = Session { options, stop, watch, kept, done, digest: 0 };
@@ -202,7 +212,17 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
     for file in &files {
         Out { path: &options.folder(file), ..out }.check(&origin(file, options)?)?;
     }
+    if let Some(elsewhere) = elsewhere {
+        let spread = session.spread(&files, elsewhere);
+        if spread.is_err() || stop.load(Ordering::Relaxed) {
+            watch.kept(&options.out);
+        }
+        spread?;
+    }
     for file in files {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(session.done);
+        }
         let folder = options.folder(&file);
         let part = Part::create(Out { path: &folder, ..out }, origin(&file, options)?)?;
         let mut done = match session.reproduce(&file, part.path()) {
@@ -294,6 +314,48 @@ struct Current<'a> {
 }
 
 impl Session<'_> {
+    /// Has other processes do the missing runs of all figures, each run once. The runs go into the folders of unfinished
+    /// figures, where the figures find them.
+    fn spread(&mut self, files: &[File], elsewhere: &dyn Elsewhere) -> Result<(), Error> {
+        let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
+        let (mut runs, mut names, mut locks) = (Vec::new(), Vec::new(), Vec::new());
+        let mut seen = BTreeSet::new();
+        for file in files {
+            let document = document(file, self.options)?;
+            let figure = Figure::read(&document)?;
+            if ["compute", "search"].iter().any(|table| document.root.get(table).is_some()) {
+                continue;
+            }
+            let folder = self.options.unfinished(file);
+            let cells = replicated(document.cells()?, figure.seeds)?;
+            let before = runs.len();
+            for (cell, place) in cells.iter().zip(directories(&cells, &folder)?) {
+                let origin = cell.document.prepare()?.origin()?;
+                let is_missing = can_leave(cell)? && self.kept.finished(&origin)?.is_none();
+                if is_missing && seen.insert(origin.inputs.clone()) {
+                    names.push(format!("{}: {}", file.name(), cell.name()));
+                    runs.push((cell.clone(), origin, place));
+                }
+            }
+            if runs.len() > before {
+                locks.push(Lock::of_folder(&folder, None)?);
+            }
+        }
+        let out = Out { path: Path::new(""), force: true, renamed: &renamed, warned: &|_, _| Ok(()) };
+        let jobs =
+            runs.iter().map(|(cell, origin, place)| Job { cell, origin, out: Out { path: place, ..out } });
+        let jobs: Vec<Job<'_>> = jobs.collect();
+        self.watch.begin(ELSEWHERE, &names);
+        let mut ended = |job: usize| {
+            self.kept.add(jobs[job].origin, jobs[job].out.path.to_owned());
+            self.watch.ended(job);
+            Ok(())
+        };
+        let spread = spread(&jobs, elsewhere, &|| self.stop.load(Ordering::Relaxed), &mut ended);
+        self.watch.end();
+        spread
+    }
+
     /// Makes the figure of `file` in the folder `part`.
     fn reproduce(&mut self, file: &File, part: &Path) -> Result<Reproduced, Error> {
         #[expect(clippy::disallowed_methods, reason = "the time that a figure takes depends on this machine")]
@@ -413,6 +475,7 @@ impl Session<'_> {
             stop: self.stop,
             fail_fast: false,
             shard: None,
+            elsewhere: None,
             progress: &progress,
             ended: &|run, _| self.watch.ended(run),
         };

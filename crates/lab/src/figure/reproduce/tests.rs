@@ -485,7 +485,7 @@ fn figures_with_the_same_runs_share_them_also_between_reproductions() {
     let out = folder.path().join("out");
     let reproduced = |figure: &str, force: bool| {
         let (counted, options) = (Counted::default(), Options { force, ..options(&[figure], &out) });
-        let done = reproduce(&options, &AtomicBool::new(false), &counted).expect("a figure");
+        let done = reproduce(&options, None, &AtomicBool::new(false), &counted).expect("a figure");
         assert_eq!(counted.figures.into_inner(), 1);
         (counted.runs.into_inner(), done.digest, done.figures[0].seconds)
     };
