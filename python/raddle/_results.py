@@ -95,6 +95,12 @@ class Sweep:
         """One row for each cell: its labels, and all numbers of its summary, with units at the end of the names."""
         return _raddle.read_table(self.directory / "sweep_results" / "sweep.parquet")
 
+    @property
+    def svg(self) -> Path:
+        """The picture of the experiment's plots (``[[plot]]``) as SVG. The file exists if there are plots and the sweep is
+        complete."""
+        return self.directory / "sweep_results" / "figure.svg"
+
     def __str__(self) -> str:
         return self._text
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -115,12 +115,11 @@ def serve(address: str, program: Path) -> None:
     # What Ray prints must not meet the results.
     os.dup2(2, 1)
     tasks = list(itertools.takewhile(str.strip, sys.stdin))
-    reader = threading.Thread(target=sys.stdin.read, daemon=True)
-    reader.start()
     try:
         connect(address)
         for ended in spread(tasks, program.read_bytes()):
-            if not reader.is_alive():
+            # No further input is sent, so there is something to read only at the end.
+            if select.select([sys.stdin], [], [], 0)[0]:
                 return
             if ended is not None:
                 index, files = ended
