@@ -82,8 +82,8 @@ def test_runs_of_figures_survive_a_killed_node_and_are_shared(tmp_path: Path, no
     raddle.reproduce(names[2], out=tmp_path / "out")
     done = raddle.reproduce(names, out=tmp_path / "out", on="ray")
     begun = nodes.begun_tasks()
-    # Figures one and two have the same runs, and those of figure three are there.
-    assert len(set(begun)) == 2 and len(begun) > 2
+    # Figures one and two have the same two runs, and those of figure three are there. At least one run began again.
+    assert len(set(begun)) == 2 and 2 < len(begun) <= 4
     local = raddle.reproduce(names, out=tmp_path / "local")
     assert [claim.measured for claim in done.claims] == [claim.measured for claim in local.claims]
     assert done.digest == local.digest and list(done.figures) == ["own/one", "own/two", "own/three"]

@@ -132,3 +132,122 @@ pub(crate) fn spread(
     };
     elsewhere.run(&tasks, is_over, &mut done)
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::sweep::{self, CellRun, sweep};
+    use std::sync::Mutex;
+
+    /// Does tasks in other directories of this process, in reverse order.
+    #[derive(Default)]
+    pub(crate) struct OtherDirectories {
+        /// The number of tasks.
+        pub(crate) tasks: Mutex<usize>,
+        /// A file whose content is lost on the way.
+        loses: Option<&'static str>,
+    }
+
+    impl Elsewhere for OtherDirectories {
+        fn run(
+            &self,
+            tasks: &[String],
+            is_over: &(dyn Fn() -> bool + Sync),
+            done: &mut (dyn FnMut(usize, Files) -> Result<(), Error> + Send),
+        ) -> Result<(), Error> {
+            *self.tasks.lock().expect("no panic") += tasks.len();
+            for (i, task) in tasks.iter().enumerate().rev().take_while(|_| !is_over()) {
+                let folder = tempfile::tempdir().expect("a folder");
+                let run = folder.path().join("run");
+                do_task(task, &Registry::builtin().into(), &run, &AtomicBool::new(false))?;
+                let entries = std::fs::read_dir(&run).expect("a directory");
+                let read = |path: PathBuf| {
+                    let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+                    let is_lost = self.loses == Some(&*name);
+                    (name, if is_lost { Vec::new() } else { std::fs::read(path).expect("a file") })
+                };
+                done(i, entries.map(|entry| read(entry.expect("an entry").path())).collect())?;
+            }
+            Ok(())
+        }
+    }
+
+    const GRID: &str = r#"
+[topology]
+kind = "torus"
+dims = [4]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+[workload]
+flows = [{ src = 0, dst = 2, size = "9 KB" }]
+[scheme]
+transport = "r2c2"
+[[sweep]]
+name = "delay"
+key = "topology.link_delay"
+values = ["100 ns", "2 us"]
+"#;
+
+    /// Sweeps the grid into `out`. Returns the runs, and the number of cells that ended.
+    fn swept(
+        out: &Path,
+        elsewhere: Option<&dyn Elsewhere>,
+        stop: bool,
+    ) -> Result<(Vec<Option<CellRun>>, usize), Error> {
+        let document = Document::parse("grid.toml", GRID.to_owned(), PathBuf::new())?;
+        let count = Mutex::new(0);
+        let control = sweep::Control {
+            threads: 1,
+            stop: &AtomicBool::new(stop),
+            fail_fast: false,
+            shard: None,
+            elsewhere,
+            progress: &|_, _| (),
+            ended: &|_, _| *count.lock().expect("no panic") += 1,
+        };
+        let runs = sweep(&document.cells()?, out, &control)?;
+        let count = *count.lock().expect("no panic");
+        Ok((runs, count))
+    }
+
+    #[test]
+    fn runs_of_other_processes_are_like_those_of_this_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [there, here] = ["there", "here"].map(|name| folder.path().join(name));
+        let elsewhere = OtherDirectories::default();
+        let (runs, ended) = swept(&there, Some(&elsewhere), false).expect("runs");
+        assert_eq!((runs.len(), ended, *elsewhere.tasks.lock().expect("no panic")), (2, 2, 2));
+        assert!(runs.iter().flatten().all(|run| run.summary.is_none() && !run.was_there));
+        swept(&here, None, false).expect("runs");
+        for run in ["100-ns", "2-us"] {
+            for file in ["flows.parquet", EXPERIMENT] {
+                let [there, here] =
+                    [&there, &here].map(|out| std::fs::read(out.join(run).join(file)).expect("a file"));
+                assert!(there == here, "{run}/{file}");
+            }
+        }
+        // Another sweep of this process finds them.
+        let (runs, _) = swept(&there, Some(&elsewhere), false).expect("runs");
+        assert!(runs.iter().flatten().all(|run| run.was_there));
+        assert_eq!(*elsewhere.tasks.lock().expect("no panic"), 2);
+    }
+
+    #[test]
+    fn damaged_results_are_refused_and_leave_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let elsewhere = OtherDirectories { loses: Some("flows.parquet"), ..OtherDirectories::default() };
+        let error = swept(folder.path(), Some(&elsewhere), false).expect_err("refused");
+        assert_eq!(
+            error.to_string(),
+            "the results of `2 us` are not those of this program and these input files"
+        );
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn a_sweep_that_is_stopped_begins_no_task() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (runs, ended) = swept(folder.path(), Some(&OtherDirectories::default()), true).expect("no runs");
+        assert!(runs.iter().all(Option::is_none) && ended == 0);
+    }
+}

@@ -5,6 +5,8 @@ mod results;
 pub mod search;
 mod shard;
 
+#[cfg(test)]
+pub(crate) use elsewhere::tests::OtherDirectories;
 pub use elsewhere::{Elsewhere, Files, do_task};
 pub(crate) use elsewhere::{Job, can_leave, spread};
 pub use results::Results;
