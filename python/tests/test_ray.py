@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import small
+from conftest import long, small
 from test_figures import figure
 
 import raddle
@@ -90,6 +91,29 @@ def test_runs_of_figures_survive_a_killed_node_and_are_shared(tmp_path: Path, no
     assert not list((tmp_path / "out" / "own").glob("*unfinished*"))
 
 
+def is_idle(cpus: int) -> bool:
+    """True if all CPUs of the cluster become free within half a minute."""
+    until = time.monotonic() + 30
+    while ray.available_resources().get("CPU", 0) < cpus:
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.2)
+    return True
+
+
+def test_ctrl_c_cancels_the_tasks(tmp_path: Path) -> None:
+    ray.init(num_cpus=2)
+    try:
+        timer = threading.Timer(8, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(raddle.Interrupted) as caught:
+            long(sweep=SWEEP).sweep(tmp_path / "out", on="ray")
+        assert not caught.value.result.complete
+        assert is_idle(2)
+    finally:
+        ray.shutdown()
+
+
 @pytest.fixture
 def command(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """The address of a cluster of one node, and the command `raddle`."""
@@ -130,6 +154,24 @@ def test_the_command_spreads_sweeps_and_figures(tmp_path: Path, command: tuple[s
     local = told(program, tmp_path, "reproduce", "mine.toml", "--out", "figures")
     assert spread.returncode == local.returncode == 1, spread.stderr
     assert "2/2 own/mine: " in spread.stderr and spread.stdout == local.stdout
+
+
+def test_ctrl_c_ends_the_command_and_its_tasks(tmp_path: Path, command: tuple[str, Path]) -> None:
+    address, program = command
+    text = raddle._raddle.toml_text({**long().resolved(), "sweep": SWEEP})
+    (tmp_path / "grid.toml").write_text(text)
+    arguments = [program, "sweep", "grid.toml", "--cluster", address]
+    sweep = subprocess.Popen(arguments, cwd=tmp_path, env={**os.environ, "RADDLE_PYTHON": sys.executable})
+    ray.init(address=address)
+    try:
+        while ray.available_resources().get("CPU", 0) > 0:
+            assert sweep.poll() is None
+            time.sleep(0.2)
+        sweep.send_signal(signal.SIGINT)
+        assert sweep.wait(30) == 130
+        assert is_idle(2)
+    finally:
+        ray.shutdown()
 
 
 def test_the_command_says_what_is_missing(tmp_path: Path, command: tuple[str, Path]) -> None:

@@ -1,6 +1,8 @@
 //! Runs that a function of Python spreads over other processes.
 
+use crate::attend::attend;
 use crate::error::exception;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use raddle_lab::Error;
@@ -8,7 +10,6 @@ use raddle_lab::sweep::{self, Elsewhere, Files};
 use raddle_schemes::registry::Registry;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 /// A generator function of Python, such as `raddle.cluster.spread`. `spread(tasks)` yields the index of each task that has
@@ -64,10 +65,14 @@ impl Elsewhere for Spread {
     }
 }
 
-/// Does a task in this process, into a new directory.
+/// Does a task in this process, into a new directory. A signal, such as that of a cancelled task, ends it.
 #[pyfunction]
 pub(crate) fn do_task(py: Python<'_>, task: &str, directory: PathBuf) -> PyResult<()> {
     let registry = Registry::builtin().into();
-    let done = py.detach(|| sweep::do_task(task, &registry, &directory, &AtomicBool::new(false)));
+    let (done, interrupted) =
+        attend(py, None, |stop, _| sweep::do_task(task, &registry, &directory, stop))?;
+    if interrupted {
+        return Err(PyKeyboardInterrupt::new_err("the task was cancelled"));
+    }
     done.map_err(|error| exception(py, &error))
 }
