@@ -62,7 +62,7 @@ class Claim:
     changed: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Figure:
     """A reproduced figure, in its directory. A notebook shows its picture and its claims.
 
@@ -93,6 +93,9 @@ class Figure:
         """The runs behind the figure, by the names of their folders. Computed figures and searches have none."""
         folders = (self.directory / "runs").glob("*")
         return {folder.name: Run(folder) for folder in sorted(folders) if not folder.name.startswith(".")}
+
+    def __repr__(self) -> str:
+        return f"<raddle.Figure {self.name} in {self.directory}>"
 
     def _repr_svg_(self) -> str:
         return self.svg.read_text()

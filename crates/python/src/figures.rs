@@ -61,6 +61,10 @@ struct Heard<'a> {
 }
 
 impl Watch for Heard<'_> {
+    fn begin_elsewhere(&self, runs: &[String]) {
+        self.news.begun("on the cluster", runs.len());
+    }
+
     fn begin(&self, figure: &str, runs: &[String]) {
         self.news.begun(figure, runs.len());
     }

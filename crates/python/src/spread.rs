@@ -69,8 +69,7 @@ impl Elsewhere for Spread {
 #[pyfunction]
 pub(crate) fn do_task(py: Python<'_>, task: &str, directory: PathBuf) -> PyResult<()> {
     let registry = Registry::builtin().into();
-    let (done, interrupted) =
-        attend(py, None, |stop, _| sweep::do_task(task, &registry, &directory, stop))?;
+    let (done, interrupted) = attend(py, None, |stop, _| sweep::do_task(task, &registry, &directory, stop))?;
     if interrupted {
         return Err(PyKeyboardInterrupt::new_err("the task was cancelled"));
     }

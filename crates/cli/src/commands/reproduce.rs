@@ -9,6 +9,7 @@ use raddle_lab::lint::Warning;
 use raddle_lab::sweep::Elsewhere;
 use raddle_lab::{Error, RunState, figure};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 impl Session<'_> {
@@ -31,7 +32,7 @@ impl Session<'_> {
             warned,
             record,
             quiet: output.quiet,
-            is_spread: cluster.is_some(),
+            is_spread: AtomicBool::new(false),
         };
         let elsewhere = cluster.as_ref().map(|cluster| cluster as &dyn Elsewhere);
         let done = figure::reproduce(options, elsewhere, stop, &watch);
@@ -47,17 +48,22 @@ impl Session<'_> {
 
 /// Shows and records the figures of a reproduction.
 struct FigureBars {
-    /// The progress bars of the figure whose experiments run now.
+    /// The progress bars of the experiments that run now.
     bars: Mutex<Option<Bars>>,
     renamed: Renamed,
     warned: Warned,
     record: Option<Record>,
     quiet: bool,
-    /// True if a cluster does the runs, of which each is then reported.
-    is_spread: bool,
+    /// True while a cluster does runs, of which each is then reported.
+    is_spread: AtomicBool,
 }
 
 impl FigureBars {
+    /// Shows bars for runs with these names.
+    fn show(&self, names: &[String]) {
+        *self.bars.lock().unwrap_or_else(PoisonError::into_inner) = Some(Bars::new(names, self.quiet));
+    }
+
     fn with(&self, show: impl FnOnce(&Bars)) {
         if let Some(bars) = self.bars.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             show(bars);
@@ -66,9 +72,14 @@ impl FigureBars {
 }
 
 impl figure::Watch for FigureBars {
+    fn begin_elsewhere(&self, runs: &[String]) {
+        self.is_spread.store(true, Ordering::Relaxed);
+        self.show(runs);
+    }
+
     fn begin(&self, figure: &str, runs: &[String]) {
-        let names: Vec<String> = runs.iter().map(|run| format!("{figure}: {run}")).collect();
-        *self.bars.lock().unwrap_or_else(PoisonError::into_inner) = Some(Bars::new(&names, self.quiet));
+        self.is_spread.store(false, Ordering::Relaxed);
+        self.show(&runs.iter().map(|run| format!("{figure}: {run}")).collect::<Vec<_>>());
     }
 
     fn progress(&self, run: usize, progress: &RunState) {
@@ -76,7 +87,7 @@ impl figure::Watch for FigureBars {
     }
 
     fn ended(&self, run: usize) {
-        if self.is_spread {
+        if self.is_spread.load(Ordering::Relaxed) {
             self.with(|bars| bars.end(run, false));
         }
     }

@@ -6,6 +6,7 @@
 use crate::experiment::{Cell, Document, EngineKind};
 use crate::run::Control;
 use crate::run::directory::{Contents, EXPERIMENT, Origin, Out, Part};
+use crate::run::graceful::Graceful;
 use crate::{Error, Threads, run_into};
 use raddle_records::write_file;
 use raddle_schemes::registry::Registry;
@@ -126,6 +127,7 @@ pub(crate) fn spread(
     if tasks.is_empty() {
         return Ok(());
     }
+    let _graceful = Graceful::begin();
     let mut done = |job: usize, files| {
         jobs[job].accept(files)?;
         ended(job)
@@ -175,11 +177,14 @@ pub(crate) mod tests {
     const GRID: &str = r#"
 [topology]
 kind = "torus"
-dims = [4]
+dims = [4, 4]
 link_rate = "10 Gbps"
 link_delay = "100 ns"
 [workload]
-flows = [{ src = 0, dst = 2, size = "9 KB" }]
+flows = 20
+arrivals = { kind = "poisson", mean_gap = "1 us" }
+sizes = { kind = "fixed", size = "9 KB" }
+pairs = "uniform"
 [scheme]
 transport = "r2c2"
 [[sweep]]

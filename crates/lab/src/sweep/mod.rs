@@ -92,8 +92,8 @@ pub fn sweep<'a>(
     let Control { stop, fail_fast, .. } = *control;
     let failed = AtomicBool::new(false);
     let is_over = || stop.load(Ordering::Relaxed) || fail_fast && failed.load(Ordering::Relaxed);
-    let mut ran_elsewhere = vec![false; cells.len()];
-    if let Some(elsewhere) = control.elsewhere {
+    let mut elsewhere: Vec<Option<CellRun>> = vec![None; cells.len()];
+    if let Some(others) = control.elsewhere {
         let (mut jobs, mut numbers) = (Vec::new(), Vec::new());
         for (i, out) in missing.iter().enumerate() {
             if let Some(out) = *out
@@ -105,14 +105,14 @@ pub fn sweep<'a>(
         }
         let mut ended = |job: usize| {
             let i = numbers[job];
-            ran_elsewhere[i] = true;
             let is_failure = !kept_summary::read(&directories[i])?["error"].is_null();
             failed.fetch_or(is_failure, Ordering::Relaxed);
             let run = CellRun { directory: directories[i].clone(), summary: None, was_there: false };
             (control.ended)(i, &run);
+            elsewhere[i] = Some(run);
             Ok(())
         };
-        spread(&jobs, elsewhere, &is_over, &mut ended)?;
+        spread(&jobs, others, &is_over, &mut ended)?;
     }
     let run = |i: usize, threads: usize| -> Result<CellRun, Error> {
         let directory = directories[i].clone();
@@ -121,25 +121,25 @@ pub fn sweep<'a>(
             let control = run::Control { stop, progress, threads: Threads::UpTo(threads) };
             run_into(cells[i].document.prepare()?, out, &cells[i].name(), control)
         };
-        let out = missing[i].filter(|_| !ran_elsewhere[i]);
-        let mut summary = out.map(run).transpose()?;
+        let mut summary = missing[i].map(run).transpose()?;
         for _ in 1..LIVE_TRIES {
             if summary.as_ref().is_none_or(Summary::is_faithful) || stop.load(Ordering::Relaxed) {
                 break;
             }
-            summary = out.map(run).transpose()?;
+            summary = missing[i].map(run).transpose()?;
         }
         Ok(CellRun { directory, summary, was_there: missing[i].is_none() })
     };
     let work = |i: usize, threads: usize| {
+        if let Some(run) = &elsewhere[i] {
+            return Ok(run.clone());
+        }
         let result = run(i, threads);
         match &result {
             Ok(run) => {
                 let is_failure = run.summary.as_ref().is_some_and(|summary| summary.failure().is_some());
                 failed.fetch_or(is_failure, Ordering::Relaxed);
-                if !ran_elsewhere[i] {
-                    (control.ended)(i, run);
-                }
+                (control.ended)(i, run);
             }
             Err(_) => failed.store(true, Ordering::Relaxed),
         }
@@ -149,7 +149,9 @@ pub fn sweep<'a>(
     let is_live =
         |cell: &Cell| cell.document.experiment().is_ok_and(|cell| cell.engine.kind == EngineKind::Live);
     let threads = if cells.iter().any(is_live) { 1 } else { control.threads };
-    in_parallel(cells.len(), threads, &is_over, &work)
+    let runs = in_parallel(cells.len(), threads, &is_over, &work)?;
+    // If the sweep is over, no work has begun, but other processes may have done some runs.
+    Ok(runs.into_iter().zip(elsewhere).map(|(run, elsewhere)| run.or(elsewhere)).collect())
 }
 
 /// Each cell once for each seed: the cell's own seed and the numbers that follow it. The seeds are the labels of the

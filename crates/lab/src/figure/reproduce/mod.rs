@@ -80,18 +80,17 @@ impl Options {
     }
 }
 
-/// The name under which [`Watch::begin`] hears of the runs of all figures that other processes do.
-const ELSEWHERE: &str = "on the cluster";
-
 /// An observer of a reproduction.
 pub trait Watch: Sync {
+    /// Other processes begin runs of several figures. `runs` are the names of the runs, with their figures.
+    fn begin_elsewhere(&self, runs: &[String]);
     /// A figure begins. `runs` are the names of its runs.
     fn begin(&self, figure: &str, runs: &[String]);
-    /// A run of the figure has progressed.
+    /// A run has progressed.
     fn progress(&self, run: usize, progress: &RunState);
-    /// A run of the figure has ended.
+    /// A run has ended.
     fn ended(&self, _run: usize) {}
-    /// The runs of the figure have ended.
+    /// The runs that began together have ended.
     fn end(&self);
     /// The figure was interrupted. Its finished runs are in this folder, from which the next reproduction resumes.
     fn kept(&self, folder: &Path);
@@ -345,7 +344,7 @@ impl Session<'_> {
         let jobs =
             runs.iter().map(|(cell, origin, place)| Job { cell, origin, out: Out { path: place, ..out } });
         let jobs: Vec<Job<'_>> = jobs.collect();
-        self.watch.begin(ELSEWHERE, &names);
+        self.watch.begin_elsewhere(&names);
         let mut ended = |job: usize| {
             self.kept.add(jobs[job].origin, jobs[job].out.path.to_owned());
             self.watch.ended(job);

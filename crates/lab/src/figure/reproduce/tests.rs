@@ -26,6 +26,7 @@ transport = "r2c2"
 struct Quiet;
 
 impl Watch for Quiet {
+    fn begin_elsewhere(&self, _: &[String]) {}
     fn begin(&self, _: &str, _: &[String]) {}
     fn progress(&self, _: usize, _: &RunState) {}
     fn end(&self) {}
@@ -459,6 +460,7 @@ struct Counted {
 }
 
 impl Watch for Counted {
+    fn begin_elsewhere(&self, _: &[String]) {}
     fn begin(&self, _: &str, runs: &[String]) {
         self.runs.fetch_add(runs.len(), Ordering::Relaxed);
     }
