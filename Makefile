@@ -36,9 +36,11 @@ test:
 	$(if $(RADDLE_TRACES),$(MAKE) traces,@echo "recorded traces were not replayed: RADDLE_TRACES names no folder of them (20 tests ignored above)")
 
 # The Python package: a build without optimisation in the virtual environment of `make setup`, its tests, and its types.
+# The notebooks of the book run too, and the command with `--cluster`.
 python:
+	cargo build -p raddle --locked
 	PATH=$(PYTHON):$$PATH MATURIN_PEP517_ARGS="--profile dev" $(PYTHON)/pip install -q --no-build-isolation .
-	$(PYTHON)/python -m pytest -q -rs
+	RADDLE=target/debug/raddle $(PYTHON)/python -m pytest -q -rs
 	$(PYTHON)/mypy
 
 # The page of `raddle report` in Chromium. Pictures go to target/report.

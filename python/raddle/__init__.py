@@ -9,6 +9,7 @@
 from . import _raddle
 from ._catalogue import Entry, Explanation, Parameter, explain, list, parameters
 from ._experiment import Experiment, from_networkx
+from ._figures import Claim, Figure, Reproduction, Spread, reproduce
 from ._raddle import Table, __version__
 from ._results import Agreement, Run, Sweep
 from .errors import ExperimentError, Interrupted, RaddleError, RaddleWarning, RunError, UsageError
@@ -18,16 +19,20 @@ _raddle.loaded_from(_raddle.__file__)
 
 __all__ = [
     "Agreement",
+    "Claim",
     "Entry",
     "Experiment",
     "ExperimentError",
     "Explanation",
+    "Figure",
     "Interrupted",
     "Parameter",
     "RaddleError",
     "RaddleWarning",
+    "Reproduction",
     "Run",
     "RunError",
+    "Spread",
     "Sweep",
     "Table",
     "UsageError",
@@ -36,4 +41,5 @@ __all__ = [
     "from_networkx",
     "list",
     "parameters",
+    "reproduce",
 ]

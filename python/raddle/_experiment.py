@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from . import _raddle
+from ._on import On, spread_on
 from ._progress import Progress
-from ._results import Agreement, Run, Sweep
+from ._results import Agreement, Run, Sweep, new_directory
 from .errors import Interrupted
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ class Experiment:
 
         Ctrl-C stops the run and raises :class:`~raddle.errors.Interrupted`, whose ``result`` is the partial run.
         """
-        directory, owner = _directory(out)
+        directory, owner = new_directory(out)
         title = Path(self._name).stem
-        shown = Progress([title], progress)
+        shown = Progress(title, 1, progress)
         try:
             interrupted = self._native.run(directory, title, force, threads, shown.watch)
         finally:
@@ -119,7 +119,7 @@ class Experiment:
 
         Ctrl-C raises :class:`~raddle.errors.Interrupted`, whose ``result`` compares what the engines had delivered.
         """
-        shown = Progress(["packet", "flow"], progress)
+        shown = Progress("", 2, progress)
         try:
             text, data, holds, interrupted = self._native.agree(threads, shown.watch)
         finally:
@@ -149,7 +149,7 @@ class Experiment:
         force: bool = False,
         threads: int | None = None,
         progress: bool | None = None,
-        on: Literal["here", "ray"] = "here",
+        on: On = "here",
     ) -> Sweep:
         """Runs the cells that the ``[[sweep]]`` tables span into subfolders of ``out``.
 
@@ -158,25 +158,19 @@ class Experiment:
         (from 1). ``fail_fast`` begins no further cell after one has failed. Other arguments are those of :meth:`run`.
 
         ``on="ray"`` spreads the cells over the Ray cluster to which the program is connected, one CPU each; see
-        :mod:`raddle.cluster`. ``shard``, ``fail_fast``, ``force``, ``threads`` and ``progress`` are then not allowed.
+        :mod:`raddle.cluster`.
 
         Ctrl-C stops the sweep and raises :class:`~raddle.errors.Interrupted`, whose ``result`` has the finished runs.
         """
-        directory, owner = _directory(out)
-        if on == "ray":
-            if shard is not None or fail_fast or force or threads is not None or progress is not None:
-                raise TypeError("with on='ray', only `out` and `seeds` can be given")
-            from . import cluster
-
-            cluster.run_cells(self, directory, seeds)
+        directory, owner = new_directory(out)
         names = self.cells(seeds)
         if shard is not None:
             index, count = shard
             names = names[index - 1 :: count]
-        shown = Progress(names, progress)
+        shown = Progress("", len(names), progress)
         try:
             folders, results, interrupted = self._native.sweep(
-                directory, seeds, shard, fail_fast, force, threads, shown.watch
+                directory, seeds, shard, fail_fast, force, threads, spread_on(on), shown.watch
             )
         finally:
             shown.clear()
@@ -190,14 +184,6 @@ class Experiment:
 
     def __repr__(self) -> str:
         return f"<raddle.Experiment {self._name}>"
-
-
-def _directory(out: str | os.PathLike[str] | None) -> tuple[Path, object]:
-    """The directory for results, and the object that removes it if it is temporary."""
-    if out is not None:
-        return Path(out), None
-    owner = tempfile.TemporaryDirectory(prefix="raddle-")
-    return Path(owner.name) / "results", owner
 
 
 def from_networkx(graph: Any, file: str | os.PathLike[str]) -> Topology:

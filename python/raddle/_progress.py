@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
-
-Watch = Callable[[int, "float | None", "float | None", "int | None", bool], None]
 
 
 class Progress:
-    """The progress of some runs, on one line. Without a terminal or a notebook, nothing is shown."""
+    """The progress of ``runs`` runs, on one line that begins with ``title``. Without a terminal or a notebook, nothing is
+    shown."""
 
-    def __init__(self, names: list[str], enabled: bool | None) -> None:
-        self.names = names
+    def __init__(self, title: str, runs: int, enabled: bool | None) -> None:
+        self.title = title
+        self.runs = runs
         self.shares: dict[int, float] = {}
         self.ended = 0
         self.shown = False
@@ -22,9 +21,15 @@ class Progress:
         self.terminal = not self.notebook and (sys.stderr.isatty() if enabled is None else enabled)
 
     @property
-    def watch(self) -> Watch | None:
-        """The function that hears of news, or ``None`` if nothing is shown."""
-        return self.hear if self.notebook or self.terminal else None
+    def watch(self) -> Progress | None:
+        """This object, which then hears of news, or ``None`` if nothing is shown."""
+        return self if self.notebook or self.terminal else None
+
+    def begin(self, title: str, runs: int) -> None:
+        """Shows the progress of other runs from now on."""
+        self.title, self.runs = title, runs
+        self.shares, self.ended = {}, 0
+        self.show(f"{title}: 0 of {runs} runs")
 
     def hear(self, run: int, share: float | None, left_s: float | None, hops: int | None, ended: bool) -> None:
         """Notes that run number ``run`` is done up to ``share`` (0 to 1), with ``left_s`` seconds left."""
@@ -33,12 +38,13 @@ class Progress:
             self.shares.pop(run, None)
         else:
             self.shares[run] = share or 0.0
-        done = (self.ended + sum(self.shares.values())) / len(self.names)
-        if len(self.names) == 1:
-            text = f"{self.names[0]}: {done:4.0%}, {hops or 0} packet-hops"
+        done = (self.ended + sum(self.shares.values())) / self.runs
+        text = f"{self.title}: " if self.title else ""
+        if self.runs == 1:
+            text += f"{done:4.0%}, {hops or 0} packet-hops"
             text += "" if left_s is None else f", about {left_s:.0f} s left"
         else:
-            text = f"{self.ended} of {len(self.names)} runs, {done:4.0%}"
+            text += f"{self.ended} of {self.runs} runs, {done:4.0%}"
         self.show(text)
 
     def show(self, text: str) -> None:

@@ -1,12 +1,16 @@
 """The types of the native module. The classes of ``raddle`` use it; it is not for users."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol
 
 __version__: str
 
-_Watch = Callable[[int, float | None, float | None, int | None, bool], None]
+class _Watch(Protocol):
+    def begin(self, title: str, runs: int) -> None: ...
+    def hear(self, run: int, share: float | None, left_s: float | None, hops: int | None, ended: bool) -> None: ...
+
+_Spread = Callable[[list[str]], Iterator[tuple[int, dict[str, bytes]] | None]]
 
 class Document:
     def __new__(cls, name: str, text: str, folder: str, overrides: list[str]) -> Document: ...
@@ -18,7 +22,6 @@ class Document:
     def agree(self, threads: int | None, watch: _Watch | None) -> tuple[str, str, bool, bool]: ...
     def node_link(self) -> str: ...
     def cells(self, seeds: int) -> list[str]: ...
-    def unfinished(self, out: PathLike[str], seeds: int) -> list[int]: ...
     def sweep(
         self,
         out: PathLike[str],
@@ -27,6 +30,7 @@ class Document:
         fail_fast: bool,
         force: bool,
         threads: int | None,
+        spread: _Spread | None,
         watch: _Watch | None,
     ) -> tuple[list[str | None], tuple[str, str] | None, bool]: ...
 
@@ -45,6 +49,19 @@ class Table:
     def __arrow_c_schema__(self) -> object: ...
 
 def loaded_from(path: str) -> None: ...
+def reproduce(
+    names: list[str],
+    out: PathLike[str],
+    full: bool,
+    check: bool,
+    within: float | None,
+    record: str | PathLike[str] | None,
+    force: bool,
+    threads: int | None,
+    spread: _Spread | None,
+    watch: _Watch | None,
+) -> tuple[str, str]: ...
+def do_task(task: str, directory: str | PathLike[str]) -> None: ...
 def read_table(path: PathLike[str]) -> Table: ...
 def read_text(path: PathLike[str]) -> str: ...
 def write_text(path: PathLike[str], text: str) -> None: ...

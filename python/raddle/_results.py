@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,8 +95,22 @@ class Sweep:
         """One row for each cell: its labels, and all numbers of its summary, with units at the end of the names."""
         return _raddle.read_table(self.directory / "sweep_results" / "sweep.parquet")
 
+    @property
+    def svg(self) -> Path:
+        """The picture of the experiment's plots (``[[plot]]``) as SVG. The file exists if there are plots and the sweep is
+        complete."""
+        return self.directory / "sweep_results" / "figure.svg"
+
     def __str__(self) -> str:
         return self._text
 
     def __repr__(self) -> str:
         return f"<raddle.Sweep of {len(self.runs)} runs in {self.directory}>"
+
+
+def new_directory(out: str | os.PathLike[str] | None) -> tuple[Path, object]:
+    """The directory for results, and the object that removes it if it is temporary."""
+    if out is not None:
+        return Path(out), None
+    owner = tempfile.TemporaryDirectory(prefix="raddle-")
+    return Path(owner.name) / "results", owner

@@ -1,72 +1,148 @@
-"""Spreads the cells of a sweep over a Ray cluster.
+"""Spreads runs over a Ray cluster: the cells of a sweep, or the runs of figures.
 
-Each cell is a task of one CPU. Ray runs the task again if its node is lost. The task returns the files of the cell's
-directory, whose tables are Parquet, and the driver puts them into the sweep's folder as soon as they arrive. A sweep
-that was stopped continues with the cells that are missing.
+Each run is a task of one CPU. Ray does the task again if its node is lost. The task returns the files of the run's
+directory, whose tables are Parquet, and the driver puts them in place as soon as they arrive. Work that was stopped
+continues with the runs that are missing.
 
-All nodes need the same build of this package. Files that the experiment names must have the same path on all nodes.
+All nodes need this package. Files that an experiment names must have the same path on all nodes.
+
+``python3 -m raddle.cluster ADDRESS PROGRAM`` serves the command ``raddle --cluster``: it does tasks with that program.
 """
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
+import select
+import signal
+import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
-from .errors import RunError
+from . import _raddle
+from .errors import ExperimentError, RaddleError, RunError, UsageError
 
-if TYPE_CHECKING:
-    from ._experiment import Experiment
+Files = dict[str, bytes]
+"""The files of a run's directory."""
 
 RETRIES = 5
-"""How often Ray runs a cell again whose node or process was lost."""
+"""How often Ray does a task again whose node or process was lost."""
+
+LOOK_S = 0.1
+"""Longest time between two values of :func:`spread`, in seconds."""
 
 
-def cell(experiment: Experiment, index: int, count: int, seeds: int) -> tuple[str, dict[str, bytes]]:
-    """Runs cell number ``index`` (from 0) of ``count``. Returns the name of its folder and its files."""
+def connect(address: str | None) -> None:
+    """Connects to the cluster at this address. Without an address, Ray finds or begins a cluster."""
+    try:
+        import ray
+    except ImportError as missing:
+        raise UsageError("the package `ray` is not installed", "pip install ray") from missing
+    if not ray.is_initialized():
+        ray.init(address=address, log_to_driver=False)
+
+
+def task(text: str, program: bytes | None) -> Files:
+    """Does a task, with this package or with a ``raddle`` program. Returns the files of the run."""
     with tempfile.TemporaryDirectory(prefix="raddle-") as folder:
-        # A shard of as many shards as there are cells is one cell.
-        folders, _, _ = experiment._native.sweep(
-            Path(folder) / "sweep", seeds, (index + 1, count), False, False, 1, None
-        )
-        (ran,) = folders
-        if ran is None:
-            raise RunError(f"cell {index} of {count} was stopped")
-        return Path(ran).name, {file.name: file.read_bytes() for file in Path(ran).iterdir()}
+        directory = Path(folder) / "run"
+        if program is None:
+            _raddle.do_task(text, directory)
+        else:
+            _do_with(Path(folder) / "raddle", program, text, directory)
+        return {file.name: file.read_bytes() for file in directory.iterdir()}
 
 
-def run_cells(experiment: Experiment, out: Path, seeds: int) -> None:
-    """Runs the cells that have no finished results in ``out``, on the cluster to which the program is connected.
+def _do_with(path: Path, program: bytes, text: str, directory: Path) -> None:
+    path.write_bytes(program)
+    path.chmod(0o700)
+    command = [str(path), "task", str(directory), "--format", "json"]
+    ran = subprocess.run(command, input=text, capture_output=True, text=True)
+    if ran.returncode != 0:
+        try:
+            error = json.loads(ran.stdout)["error"]
+        except ValueError:
+            raise RunError(f"raddle ended with code {ran.returncode}: {ran.stderr.strip()}") from None
+        raise (UsageError if error["exit_code"] == 2 else RunError)(error["message"], error["hint"])
 
-    Raises ``RunError`` if the cluster's results do not count as finished here, which means that a node has another
-    build of the package.
+
+def spread(tasks: list[str], program: bytes | None = None) -> Iterator[tuple[int, Files] | None]:
+    """Does the tasks on the cluster. Yields the index of each task that has ended, with its files, and ``None`` several
+    times a second. If a task fails, its error is raised after the others have ended. Closing the generator cancels the
+    tasks that are left.
     """
     import ray
 
-    if not ray.is_initialized():
-        ray.init(address=os.environ.get("RAY_ADDRESS"))
-    count = len(experiment.cells(seeds))
-    task = ray.remote(num_cpus=1, max_retries=RETRIES)(cell)
-    missing = experiment._native.unfinished(out, seeds)
-    pending: list[Any] = [task.remote(experiment, index, count, seeds) for index in missing]
-    out.mkdir(parents=True, exist_ok=True)
+    remote = ray.remote(num_cpus=1, max_retries=RETRIES)(task)
+    shared = None if program is None else ray.put(program)
+    pending: dict[Any, int] = {remote.remote(text, shared): index for index, text in enumerate(tasks)}
+    failed: RaddleError | None = None
     try:
         while pending:
-            (done, *_), pending = ray.wait(pending, num_returns=1)
-            place(out, *ray.get(done))
+            done, _ = ray.wait(list(pending), num_returns=1, timeout=LOOK_S)
+            for reference in done:
+                index = pending.pop(reference)
+                try:
+                    yield index, ray.get(reference)
+                except ray.exceptions.RayError as error:
+                    failed = failed or _cause(error, tasks[index])
+            yield None
     finally:
-        for left in pending:
-            ray.cancel(left)
-    if experiment._native.unfinished(out, seeds):
-        raise RunError("the cluster's results are not of this build", "install the same wheel on all nodes")
+        for reference in pending:
+            ray.cancel(reference)
+    if failed is not None:
+        raise failed
 
 
-def place(out: Path, name: str, files: dict[str, bytes]) -> None:
-    """Writes the files of a cell, so that the folder appears with all of them or not at all."""
-    with tempfile.TemporaryDirectory(prefix=".raddle-cell-", dir=out) as folder:
-        whole = Path(folder) / name
-        whole.mkdir()
-        for file, content in files.items():
-            (whole / file).write_bytes(content)
-        whole.rename(out / name)
+def _cause(error: Any, text: str) -> RaddleError:
+    """The error of a run, as an error of this package."""
+    cause = getattr(error, "cause", None)
+    if isinstance(cause, RaddleError):
+        return cause
+    return RunError(f"the run `{json.loads(text)['title']}` was lost on the cluster: {error}")
+
+
+def serve(address: str, program: Path) -> None:
+    """Does the tasks on standard input, one a line, until an empty line. Writes a line for each task that has ended, its
+    index and the names and sizes of its files, and then the contents of the files. Ends when the input ends."""
+    # Ctrl-C reaches the command too, which then closes the input.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    results = os.fdopen(os.dup(1), "wb")
+    # What Ray prints must not meet the results.
+    os.dup2(2, 1)
+    tasks = list(itertools.takewhile(str.strip, sys.stdin))
+    try:
+        connect(address)
+        for ended in spread(tasks, program.read_bytes()):
+            # No further input is sent, so there is something to read only at the end.
+            if select.select([sys.stdin], [], [], 0)[0]:
+                return
+            if ended is not None:
+                index, files = ended
+                names = [(name, len(content)) for name, content in files.items()]
+                results.write(json.dumps([index, names]).encode() + b"\n")
+                results.writelines(files.values())
+                results.flush()
+    except ConnectionError as error:
+        why = UsageError(f"cannot connect to a Ray cluster at {address}: {error}", "`ray start --head` begins a cluster")
+        _tell(results, why)
+    except RaddleError as error:
+        _tell(results, error)
+
+
+def _tell(results: BinaryIO, error: RaddleError) -> None:
+    usage = isinstance(error, (UsageError, ExperimentError))
+    line = json.dumps({"error": {"message": error.message, "hint": error.hint, "usage": usage}})
+    results.write(line.encode() + b"\n")
+    results.flush()
+
+
+if __name__ == "__main__":
+    # Tasks are functions of the imported module, which nodes can import too.
+    from raddle import cluster
+
+    cluster.serve(sys.argv[1], Path(sys.argv[2]))

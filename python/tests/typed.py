@@ -18,3 +18,6 @@ raddle.list("shemes")  # type: ignore[arg-type]
 run: raddle.Run = experiment.run()
 rows: int = len(run.flows)
 names: list[str] = [parameter.name for parameter in raddle.parameters("dctcp")]
+
+verdicts: list[str] = [claim.verdict for claim in raddle.reproduce("pdq/fig6a").claims]
+raddle.reproduce("pdq/fig6a", scale="small")  # type: ignore[arg-type]

@@ -138,6 +138,15 @@ pub(crate) enum Command {
         /// Record the results in this ledger, such as papers/ledger.json.
         #[arg(long, value_name = "FILE")]
         record: Option<PathBuf>,
+        /// Spread the runs over the Ray cluster at this address, as `raddle sweep --cluster` does.
+        #[arg(long, value_name = "ADDRESS")]
+        cluster: Option<String>,
+    },
+    /// Do a task of `--cluster`, which stands on standard input.
+    #[command(hide = true)]
+    Task {
+        /// The run's directory.
+        directory: PathBuf,
     },
     /// List schemes, topologies, workloads, figures, keys and other names.
     List {
@@ -271,6 +280,10 @@ pub(crate) struct Sweep {
     /// whole sweep.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
+    /// Spread the cells over the Ray cluster at this address, such as `10.0.0.1:6379`. This needs Python with the packages
+    /// `raddle` and `ray`; the variable RADDLE_PYTHON names its interpreter (by default python3).
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "shard")]
+    pub(crate) cluster: Option<String>,
     /// Do not start further cells after a cell has failed.
     #[arg(long)]
     pub(crate) fail_fast: bool,

@@ -7,6 +7,7 @@
 //! code stays the same if the reader of stdout, such as `head`, closes the pipe.
 
 mod arguments;
+mod cluster;
 mod commands;
 mod doctor;
 mod init;

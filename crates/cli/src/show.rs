@@ -1,9 +1,7 @@
 //! Printing: results go to stdout, and all other text goes to stderr.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use raddle_lab::figure::ledger::Moved;
 use raddle_lab::figure::statements::Listed;
-use raddle_lab::figure::{Reproduction, Spread};
 use raddle_lab::{Error, RunState};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -28,101 +26,12 @@ pub(crate) fn line(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// A table of claims. Each claim has a row with the paper's number and the measured number. The digest of the results
-/// follows.
-pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
-    let cell = |number: Option<f64>| number.map_or("-".to_owned(), figures);
-    let bound = |number: f64| if number.is_finite() { figures(number) } else { "any".to_owned() };
-    let mut rows = vec![
-        ["claim", "section", "paper", "measured", "n", "accepted", "verdict", "the paper says"]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
-    rows.extend(done.outcomes().map(|outcome| {
-        vec![
-            outcome.claim.clone(),
-            outcome.section.clone(),
-            cell(outcome.paper),
-            cell(outcome.measured) + &outcome.spread.map_or(String::new(), spread),
-            outcome.samples.map_or("-".to_owned(), |samples| samples.to_string()),
-            format!("{} to {}", bound(outcome.accept.0), bound(outcome.accept.1)),
-            outcome.verdict().to_owned(),
-            outcome.says.clone(),
-        ]
-    }));
-    let mut text = raddle_lab::table(&rows);
-    for outcome in done.outcomes().filter(|outcome| outcome.ok == Some(false)) {
-        let reason = match &outcome.deviation {
-            Some(deviation) => format!("{} (shown by {})", deviation.cause, deviation.shown_by),
-            None => format!("not in the accepted range; the reason for that range: {}", outcome.why),
-        };
-        text.push_str(&format!("\n{} {}: {reason}", outcome.claim, outcome.verdict()));
-    }
-    for figure in &done.figures {
-        text.push_str(&format!("\nfigure   {}", figure.folder.join("figure.svg").display()));
-    }
-    for outcome in done.outcomes() {
-        if let Some(remark) = &outcome.remark {
-            text.push_str(&format!("\n{}: {remark}", outcome.claim));
-        }
-    }
-    for figure in &done.left_out {
-        text.push_str(&format!("\nleft out {figure}, which runs only if it is named"));
-    }
-    if let Some(first) = done.unfinished.first() {
-        let heads = first.flows.iter().map(|&(class, _)| class.to_owned());
-        let mut rows = vec![
-            std::iter::once("flows that never finished (not counted above)".to_owned())
-                .chain(heads)
-                .collect(),
-        ];
-        rows.extend(done.unfinished.iter().map(|unfinished| {
-            let counts = unfinished.flows.iter().map(|(_, count)| count.to_string());
-            std::iter::once(unfinished.run.clone()).chain(counts).collect::<Vec<_>>()
-        }));
-        text.push_str(&format!("\n\n{}", raddle_lab::table(&rows)));
-    }
-    text.push_str(&format!("\nscale    {scale}\ndigest   {:032x}", done.digest));
-    text
-}
-
 /// A table of the papers' statements, one row per statement.
 pub(crate) fn statements(listed: &[Listed]) -> String {
     let heads = ["statement", "verdict", "the paper says"].map(str::to_owned).to_vec();
     let row =
         |listed: &Listed| vec![listed.statement.clone(), listed.verdict.to_owned(), listed.says.clone()];
     raddle_lab::table(&std::iter::once(heads).chain(listed.iter().map(row)).collect::<Vec<_>>())
-}
-
-/// The differences between the results and the ledger.
-pub(crate) fn moved(done: &Reproduction, moved: &Moved) -> String {
-    let claims = done.outcomes().count();
-    let figures = done.figures.len();
-    let mut text = match moved.results.len() {
-        0 => format!("ledger   unchanged: {claims} claims of {figures} figures"),
-        _ => "ledger   changed:".to_owned(),
-    };
-    for sentence in &moved.results {
-        text.push_str(&format!("\n         {sentence}"));
-    }
-    for sentence in &moved.measured {
-        text.push_str(&format!("\n         {sentence} (a measured time, which may differ between runs)"));
-    }
-    text
-}
-
-/// The range of a number over the seeds, and the 95% confidence interval of the number's mean.
-fn spread(spread: Spread) -> String {
-    let margin = spread.margin.map_or(String::new(), |margin| format!(" ± {}", figures(margin)));
-    format!("{margin} ({} to {}, {} seeds)", figures(spread.least), figures(spread.most), spread.seeds)
-}
-
-/// A number with four significant digits, without zeros at the end of the decimals.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
-fn figures(number: f64) -> String {
-    let digits = if number == 0.0 { 0 } else { (3 - number.abs().log10().floor() as i32).clamp(0, 6) };
-    let text = format!("{number:.*}", digits as usize);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// Prints a remark to stderr.

@@ -6,15 +6,22 @@ use raddle_lab::RunState;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Interval between two looks at signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The news of runs since the last look.
+/// The news since the last look.
 #[derive(Default)]
-pub(crate) struct News(Mutex<BTreeMap<usize, Run>>);
+pub(crate) struct News(Mutex<Latest>);
+
+#[derive(Default)]
+struct Latest {
+    /// The figure that has begun, and the number of its runs.
+    figure: Option<(String, usize)>,
+    runs: BTreeMap<usize, Run>,
+}
 
 /// The state of one run.
 #[derive(Clone, Copy, Default)]
@@ -24,33 +31,46 @@ struct Run {
 }
 
 impl News {
+    fn latest(&self) -> MutexGuard<'_, Latest> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a figure of `runs` runs has begun. Later news is about its runs.
+    pub(crate) fn begun(&self, figure: &str, runs: usize) {
+        *self.latest() = Latest { figure: Some((figure.to_owned(), runs)), runs: BTreeMap::new() };
+    }
+
     /// Notes the state of run number `run`.
     pub(crate) fn progress(&self, run: usize, state: &RunState) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(run).or_default().state = Some(*state);
+        self.latest().runs.entry(run).or_default().state = Some(*state);
     }
 
     /// Notes that run number `run` has ended.
     pub(crate) fn ended(&self, run: usize) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(run).or_default().has_ended = true;
+        self.latest().runs.entry(run).or_default().has_ended = true;
     }
 
-    /// Calls `watch(run, share, seconds_left, packet_hops, has_ended)` for each run with news. `share` is the share of
-    /// the run that is done, estimated as in [`RunState::seconds_left`].
+    /// Calls `watch.begin(figure, runs)` if a figure has begun, and `watch.hear(run, share, seconds_left, packet_hops,
+    /// has_ended)` for each run with news. `share` is the share of the run that is done, estimated as in
+    /// [`RunState::seconds_left`].
     fn tell(&self, py: Python<'_>, watch: Option<&Py<PyAny>>) -> PyResult<()> {
-        let news = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let Latest { figure, runs } = std::mem::take(&mut *self.latest());
         let Some(watch) = watch else { return Ok(()) };
-        for (run, Run { state, has_ended }) in news {
+        if let Some((figure, runs)) = figure {
+            watch.call_method1(py, "begin", (figure, runs))?;
+        }
+        for (run, Run { state, has_ended }) in runs {
             let left = state.and_then(|state| state.seconds_left());
             let share = state.zip(left).map(|(state, left)| state.seconds / (state.seconds + left).max(1e-9));
             let hops = state.map(|state| state.progress.packet_hops);
-            watch.call1(py, (run, share, left, hops, has_ended))?;
+            watch.call_method1(py, "hear", (run, share, left, hops, has_ended))?;
         }
         Ok(())
     }
 }
 
-/// Runs `work` on another thread, without Python's lock. Meanwhile this thread handles signals and calls `watch`
-/// ([`News::tell`]). Ctrl-C sets the flag that `work` gets, and so does an exception of `watch`. Returns the result of
+/// Runs `work` on another thread, without Python's lock. Meanwhile this thread handles signals and tells `watch`
+/// the news ([`News::tell`]). Ctrl-C sets the flag that `work` gets, and so does an exception of `watch`. Returns the result of
 /// `work`, and whether Ctrl-C came.
 ///
 /// # Errors

@@ -2,18 +2,18 @@
 
 use crate::attend::attend;
 use crate::error::{exception, of_problem};
+use crate::notes::Notes;
+use crate::spread::Spread;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyMapping, PyString};
 use raddle_lab::analysis::agree;
 use raddle_lab::experiment::{self, Cell};
-use raddle_lab::lint::Warning;
-use raddle_lab::sweep::{self, CellRun, Results, Shard};
+use raddle_lab::sweep::{self, CellRun, Elsewhere, Results, Shard};
 use raddle_lab::{Control, Error, Out, RunState, Threads, run_into};
 use raddle_records::write_file;
 use raddle_topology::io::write_node_link;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// The text of an experiment with overrides.
 #[pyclass(frozen, module = "raddle._raddle")]
@@ -105,13 +105,8 @@ impl Document {
         Ok(cells.iter().map(Cell::name).collect())
     }
 
-    /// The indices of the cells that have no finished results in `out`.
-    fn unfinished(&self, py: Python<'_>, out: PathBuf, seeds: u64) -> PyResult<Vec<usize>> {
-        let unfinished = py.detach(|| sweep::unfinished(&self.replicated(seeds)?, &*out));
-        unfinished.map_err(|error| exception(py, &error))
-    }
-
-    /// Runs the cells of a sweep, or of one shard `(index, count)` of it, into subfolders of `out`. Returns the folder
+    /// Runs the cells of a sweep, or of one shard `(index, count)` of it, into subfolders of `out`. `spread` does the runs
+    /// in other processes ([`Spread`]). Returns the folder
     /// of each cell that has results, the results of all cells as a text and a JSON text if the sweep is complete, and
     /// whether Ctrl-C stopped it.
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -125,6 +120,7 @@ impl Document {
         fail_fast: bool,
         force: bool,
         threads: Option<usize>,
+        spread: Option<Py<PyAny>>,
         watch: Option<Py<PyAny>>,
     ) -> PyResult<(Vec<Option<PathBuf>>, Option<(String, String)>, bool)> {
         let shard = shard.map(|(index, count)| {
@@ -133,6 +129,7 @@ impl Document {
         });
         let shard = shard.transpose()?;
         let notes = Notes::default();
+        let spread = spread.map(Spread::new);
         let (swept, interrupted) = attend(py, watch.as_ref(), |stop, news| {
             let mut cells = self.replicated(seeds)?;
             if let Some(shard) = shard {
@@ -148,6 +145,7 @@ impl Document {
                 stop,
                 fail_fast,
                 shard,
+                elsewhere: spread.as_ref().map(|spread| spread as &dyn Elsewhere),
                 progress: &|cell, state: &RunState| news.progress(cell, state),
                 ended: &|cell, _: &CellRun| news.ended(cell),
             };
@@ -162,7 +160,8 @@ impl Document {
             Ok((folders, results.map(|results| (results.to_string(), results.json().to_string()))))
         })?;
         notes.tell(py)?;
-        let (folders, results) = swept.map_err(|error: Error| exception(py, &error))?;
+        let (folders, results) =
+            swept.map_err(|error: Error| Spread::exception(spread.as_ref(), py, &error))?;
         Ok((folders, results, interrupted))
     }
 }
@@ -170,39 +169,6 @@ impl Document {
 impl Document {
     fn replicated(&self, seeds: u64) -> Result<Vec<Cell>, Error> {
         sweep::replicated(self.0.cells()?, seeds)
-    }
-}
-
-/// Warnings of runs, each once, for Python's `warnings`.
-#[derive(Default)]
-struct Notes(Mutex<Vec<String>>);
-
-impl Notes {
-    fn add(&self, note: String) {
-        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-
-    fn renamed(&self, from: &Path, to: &Path) {
-        self.add(raddle_lab::told_renamed(from, to));
-    }
-
-    fn warned(&self) -> impl Fn(&str, &[Warning]) -> Result<(), Error> + Sync {
-        |_: &str, warnings: &[Warning]| {
-            warnings.iter().for_each(|warning| self.add(warning.to_string()));
-            Ok(())
-        }
-    }
-
-    fn tell(&self, py: Python<'_>) -> PyResult<()> {
-        let category = py.import("raddle.errors")?.getattr("RaddleWarning")?;
-        let warn = py.import("warnings")?.getattr("warn")?;
-        for note in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            warn.call1((note, &category, 4))?;
-        }
-        Ok(())
     }
 }
 
@@ -268,6 +234,6 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
     )))
 }
 
-fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

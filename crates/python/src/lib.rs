@@ -10,6 +10,9 @@ mod attend;
 mod catalogue;
 mod document;
 mod error;
+mod figures;
+mod notes;
+mod spread;
 mod table;
 
 use pyo3::prelude::*;
@@ -26,6 +29,8 @@ fn _raddle(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(document::read_text, module)?,
         wrap_pyfunction!(document::write_text, module)?,
         wrap_pyfunction!(table::read_table, module)?,
+        wrap_pyfunction!(figures::reproduce, module)?,
+        wrap_pyfunction!(spread::do_task, module)?,
         wrap_pyfunction!(catalogue::names, module)?,
         wrap_pyfunction!(catalogue::explain, module)?,
         wrap_pyfunction!(catalogue::schema, module)?,

@@ -4,6 +4,7 @@ mod reproduce;
 
 use crate::Ended;
 use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale, Sweep, Topo, Torture};
+use crate::cluster::Cluster;
 use crate::doctor;
 use crate::init::{TEMPLATES, Template, init};
 use crate::live;
@@ -16,7 +17,7 @@ use raddle_lab::lint::{self, Warning};
 use raddle_lab::memory::Estimate;
 use raddle_lab::report::Report;
 use raddle_lab::sweep::search::{self, Search};
-use raddle_lab::sweep::{CellRun, Results};
+use raddle_lab::sweep::{CellRun, Elsewhere, Results};
 use raddle_lab::torture::{self, Tally};
 use raddle_lab::{
     Comparison, Control, Error, Out, Prepared, RunState, Share, Shared, catalogue, figure, run_into, sweep,
@@ -113,7 +114,13 @@ pub(crate) fn execute(
                 (false, false) => Ended::CheckFailed,
             })
         }
-        Command::Reproduce { targets, scale, out, force, threads, check, within, record } => {
+        Command::Task { directory } => {
+            let task = std::io::read_to_string(std::io::stdin())
+                .map_err(Error::io("read", Path::new("standard input")))?;
+            sweep::do_task(&task, registry, directory, stop)?;
+            Ok(Ended::Done)
+        }
+        Command::Reproduce { targets, scale, out, force, threads, check, within, record, cluster } => {
             let options = figure::Options {
                 registry: Arc::clone(registry),
                 selectors: targets.clone(),
@@ -125,8 +132,9 @@ pub(crate) fn execute(
                 out: out.clone(),
                 force: *force,
                 threads: threads.unwrap_or_else(cores),
+                check: *check,
             };
-            session.reproduce(&options, *check, record.as_deref())
+            session.reproduce(&options, record.as_deref(), cluster.clone())
         }
     }
 }
@@ -353,7 +361,7 @@ impl Session<'_> {
         Ok(Ended::Done)
     }
 
-    fn sweep(self, Sweep { run, seeds, shard, fail_fast }: &Sweep) -> Result<Ended, Error> {
+    fn sweep(self, Sweep { run, seeds, shard, cluster, fail_fast }: &Sweep) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
         let document = self.load(run, &[])?;
         let mut cells = sweep::replicated(document.cells()?, *seeds)?;
@@ -375,6 +383,10 @@ impl Session<'_> {
         let out = Out { path: &directory, force: run.force, renamed: &told, warned: &warned };
         let progress = |i: usize, progress: &RunState| bars.update(i, progress);
         if Search::read(&document)?.is_some() {
+            if cluster.is_some() {
+                let what = "a sweep of searches cannot be spread over a cluster".to_owned();
+                return Err(Error::Usage { what, hint: "leave out --cluster".to_owned() });
+            }
             let found = search::sweep(&cells, out, threads, stop, &progress);
             bars.clear();
             renamed.tell();
@@ -383,15 +395,17 @@ impl Session<'_> {
             output.print(|| search::table(&found), json)?;
             return Ok(Ended::Done);
         }
+        let cluster = cluster.clone().map(Cluster::new);
         if shard.is_none() {
             Results::check(out)?;
         }
-        let ended = |i: usize, run: &CellRun| bars.end(i, run.summary.is_none());
+        let ended = |i: usize, run: &CellRun| bars.end(i, run.was_there);
         let control = sweep::Control {
             threads,
             stop,
             fail_fast: *fail_fast,
             shard: *shard,
+            elsewhere: cluster.as_ref().map(|cluster| cluster as &dyn Elsewhere),
             progress: &progress,
             ended: &ended,
         };

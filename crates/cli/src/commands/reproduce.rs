@@ -2,80 +2,68 @@
 
 use super::{Renamed, Session, Warned};
 use crate::Ended;
+use crate::cluster::Cluster;
 use crate::show::{self, Bars};
-use raddle_lab::figure::ledger::{self, Ledger};
+use raddle_lab::figure::Record;
 use raddle_lab::lint::Warning;
+use raddle_lab::sweep::Elsewhere;
 use raddle_lab::{Error, RunState, figure};
-use serde_json::json;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 impl Session<'_> {
     /// Reproduces figures. If `check` is set, compares their results with Raddle's ledger. `record` is the path of a
-    /// ledger file in which the results are recorded.
+    /// ledger file in which the results are recorded. `cluster` is the address of a Ray cluster that does the runs.
     pub(super) fn reproduce(
         self,
         options: &figure::Options,
-        check: bool,
         record: Option<&Path>,
+        cluster: Option<String>,
     ) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
         // An invalid ledger is refused before the runs, which can take hours.
         let record = record.map(|path| Record::begin(path, options.scale)).transpose()?;
         let warned = Warned::new(output, false);
-        let bars = Mutex::default();
-        let watch = FigureBars { bars, renamed: Renamed::default(), warned, record, quiet: output.quiet };
-        let done = figure::reproduce(options, stop, &watch);
+        let cluster = cluster.map(Cluster::new);
+        let watch = FigureBars {
+            bars: Mutex::default(),
+            renamed: Renamed::default(),
+            warned,
+            record,
+            quiet: output.quiet,
+            is_spread: AtomicBool::new(false),
+        };
+        let elsewhere = cluster.as_ref().map(|cluster| cluster as &dyn Elsewhere);
+        let done = figure::reproduce(options, elsewhere, stop, &watch);
         watch.renamed.tell();
         let done = done?;
-        let scale = options.scale.name();
-        let claims = || done.outcomes().map(|outcome| outcome.json(scale)).collect::<Vec<_>>();
-        if !check {
-            output.print(|| show::reproduction(&done, scale), || claims().into())?;
-            let failed = done.outcomes().any(figure::Outcome::is_unexpected);
-            return Ok(if failed { Ended::CheckFailed } else { Ended::Done });
+        if !done.is_complete {
+            return Err(Error::Interrupted);
         }
-        let moved = Ledger::builtin()?.check(&done.figures, options.scale);
-        let text = || format!("{}\n\n{}", show::reproduction(&done, scale), show::moved(&done, &moved));
-        let json =
-            || json!({ "claims": claims(), "moved": moved.results, "measured_otherwise": moved.measured });
-        output.print(text, json)?;
-        Ok(if moved.results.is_empty() { Ended::Done } else { Ended::CheckFailed })
-    }
-}
-
-/// The ledger in which a reproduction records each figure as soon as the figure is complete.
-struct Record<'a> {
-    path: &'a Path,
-    scale: figure::Scale,
-    commit: Option<String>,
-    ledger: Mutex<Ledger>,
-}
-
-impl<'a> Record<'a> {
-    fn begin(path: &'a Path, scale: figure::Scale) -> Result<Self, Error> {
-        let ledger = Mutex::new(Ledger::read(path)?);
-        Ok(Self { path, scale, commit: ledger::commit(path), ledger })
-    }
-
-    fn add(&self, figure: &figure::Reproduced) -> Result<(), Error> {
-        let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
-        ledger.add(std::slice::from_ref(figure), self.scale, self.commit.as_deref());
-        ledger.write(self.path)
+        output.print(|| done.to_string(), || done.json())?;
+        Ok(if done.is_expected() { Ended::Done } else { Ended::CheckFailed })
     }
 }
 
 /// Shows and records the figures of a reproduction.
-struct FigureBars<'a> {
-    /// The progress bars of the figure whose experiments run now.
+struct FigureBars {
+    /// The progress bars of the experiments that run now.
     bars: Mutex<Option<Bars>>,
     renamed: Renamed,
     warned: Warned,
-    record: Option<Record<'a>>,
+    record: Option<Record>,
     quiet: bool,
+    /// True while a cluster does runs, of which each is then reported.
+    is_spread: AtomicBool,
 }
 
-impl FigureBars<'_> {
+impl FigureBars {
+    /// Shows bars for runs with these names.
+    fn show(&self, names: &[String]) {
+        *self.bars.lock().unwrap_or_else(PoisonError::into_inner) = Some(Bars::new(names, self.quiet));
+    }
+
     fn with(&self, show: impl FnOnce(&Bars)) {
         if let Some(bars) = self.bars.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             show(bars);
@@ -83,14 +71,25 @@ impl FigureBars<'_> {
     }
 }
 
-impl figure::Watch for FigureBars<'_> {
+impl figure::Watch for FigureBars {
+    fn begin_elsewhere(&self, runs: &[String]) {
+        self.is_spread.store(true, Ordering::Relaxed);
+        self.show(runs);
+    }
+
     fn begin(&self, figure: &str, runs: &[String]) {
-        let names: Vec<String> = runs.iter().map(|run| format!("{figure}: {run}")).collect();
-        *self.bars.lock().unwrap_or_else(PoisonError::into_inner) = Some(Bars::new(&names, self.quiet));
+        self.is_spread.store(false, Ordering::Relaxed);
+        self.show(&runs.iter().map(|run| format!("{figure}: {run}")).collect::<Vec<_>>());
     }
 
     fn progress(&self, run: usize, progress: &RunState) {
         self.with(|bars| bars.update(run, progress));
+    }
+
+    fn ended(&self, run: usize) {
+        if self.is_spread.load(Ordering::Relaxed) {
+            self.with(|bars| bars.end(run, false));
+        }
     }
 
     fn end(&self) {
@@ -98,8 +97,7 @@ impl figure::Watch for FigureBars<'_> {
     }
 
     fn kept(&self, folder: &Path) {
-        let folder = folder.display();
-        show::warn(&format!("finished runs are kept in {folder}; repeat the command to continue"));
+        show::warn(&figure::told_kept(folder));
     }
 
     fn renamed(&self, from: &Path, to: &Path) {

@@ -197,6 +197,7 @@ impl Outcome {
         json!({
             "claim": self.claim, "section": self.section, "says": self.says, "paper": self.paper,
             "measured": self.measured, "spread": spread, "samples": self.samples, "remark": self.remark, "accept": [bound(self.accept.0), bound(self.accept.1)], "ok": self.ok,
+            "verdict": self.verdict(),
             "live": self.live.as_ref().map(LiveRuns::json),
             "deviates": deviates, "calibrated": self.calibrated, "ours": self.ours,
             "changed": self.changed, "why": self.why, "scale": scale,

@@ -275,6 +275,7 @@ mod tests {
         };
         Reproduced {
             name: "test/fig1".to_owned(),
+            title: String::new(),
             folder: "".into(),
             outcomes: vec![outcome],
             digest: measured.to_bits().into(),

@@ -14,6 +14,7 @@ mod number;
 mod over_time;
 mod papers;
 mod plot;
+mod record;
 mod reproduce;
 pub(crate) mod runs;
 pub(crate) mod size_class;
@@ -22,7 +23,8 @@ pub mod statements;
 pub use claim::{Described, Deviation, LiveRuns, Outcome};
 pub use ledger::Ledger;
 pub use papers::names;
-pub use reproduce::{Options, Reproduced, Reproduction, Scale, Unfinished, Watch, reproduce};
+pub use record::Record;
+pub use reproduce::{Options, Reproduced, Reproduction, Scale, Unfinished, Watch, reproduce, told_kept};
 pub use runs::Spread;
 
 pub(crate) use runs::SEED;

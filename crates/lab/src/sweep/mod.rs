@@ -1,9 +1,14 @@
 //! Runs every cell of a sweep, several at a time, each into its own directory.
 
+mod elsewhere;
 mod results;
 pub mod search;
 mod shard;
 
+#[cfg(test)]
+pub(crate) use elsewhere::tests::OtherDirectories;
+pub use elsewhere::{Elsewhere, Files, do_task};
+pub(crate) use elsewhere::{Job, can_leave, spread};
 pub use results::Results;
 pub use shard::Shard;
 
@@ -12,7 +17,7 @@ use crate::figure::SEED;
 use crate::run::directory::{Lock, Origin, Out};
 use crate::run::records::is_unfaithful;
 use crate::run::summary::Summary;
-use crate::run::{self, RunState};
+use crate::run::{self, RunState, kept_summary};
 use crate::{Error, Threads, run_into};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,8 +28,10 @@ use std::sync::{Mutex, PoisonError};
 pub struct CellRun {
     /// The directory of the cell.
     pub directory: PathBuf,
-    /// The summary; `None` if the directory already held the finished run.
+    /// The summary; `None` if this process did not do the run.
     pub summary: Option<Summary>,
+    /// True if the directory already held the finished run.
+    pub was_there: bool,
 }
 
 /// Maximum number of tries of a live run. A run is tried again until it is faithful, that is, not disturbed by the
@@ -51,6 +58,8 @@ pub struct Control<'a> {
     pub fail_fast: bool,
     /// The shard to which these cells belong, if other processes run the other shards into the same folder.
     pub shard: Option<Shard>,
+    /// The other processes that do the runs, if there are any. Live runs stay in this process.
+    pub elsewhere: Option<&'a dyn Elsewhere>,
     /// Called repeatedly with the index of a cell and the state of its run.
     pub progress: &'a (dyn Fn(usize, &RunState) + Sync),
     /// Called with the index of a cell that has ended, and its result.
@@ -83,6 +92,28 @@ pub fn sweep<'a>(
     let Control { stop, fail_fast, .. } = *control;
     let failed = AtomicBool::new(false);
     let is_over = || stop.load(Ordering::Relaxed) || fail_fast && failed.load(Ordering::Relaxed);
+    let mut elsewhere: Vec<Option<CellRun>> = vec![None; cells.len()];
+    if let Some(others) = control.elsewhere {
+        let (mut jobs, mut numbers) = (Vec::new(), Vec::new());
+        for (i, out) in missing.iter().enumerate() {
+            if let Some(out) = *out
+                && can_leave(&cells[i])?
+            {
+                jobs.push(Job { cell: &cells[i], origin: &origins[i], out });
+                numbers.push(i);
+            }
+        }
+        let mut ended = |job: usize| {
+            let i = numbers[job];
+            let is_failure = !kept_summary::read(&directories[i])?["error"].is_null();
+            failed.fetch_or(is_failure, Ordering::Relaxed);
+            let run = CellRun { directory: directories[i].clone(), summary: None, was_there: false };
+            (control.ended)(i, &run);
+            elsewhere[i] = Some(run);
+            Ok(())
+        };
+        spread(&jobs, others, &is_over, &mut ended)?;
+    }
     let run = |i: usize, threads: usize| -> Result<CellRun, Error> {
         let directory = directories[i].clone();
         let run = |out| {
@@ -97,9 +128,12 @@ pub fn sweep<'a>(
             }
             summary = missing[i].map(run).transpose()?;
         }
-        Ok(CellRun { directory, summary })
+        Ok(CellRun { directory, summary, was_there: missing[i].is_none() })
     };
     let work = |i: usize, threads: usize| {
+        if let Some(run) = &elsewhere[i] {
+            return Ok(run.clone());
+        }
         let result = run(i, threads);
         match &result {
             Ok(run) => {
@@ -115,20 +149,9 @@ pub fn sweep<'a>(
     let is_live =
         |cell: &Cell| cell.document.experiment().is_ok_and(|cell| cell.engine.kind == EngineKind::Live);
     let threads = if cells.iter().any(is_live) { 1 } else { control.threads };
-    in_parallel(cells.len(), threads, &is_over, &work)
-}
-
-/// The indices of the cells that have no finished results in `out`, for a program that runs the cells elsewhere.
-///
-/// # Errors
-/// In the cases of [`sweep()`] that are found before the first run.
-pub fn unfinished<'a>(cells: &[Cell], out: impl Into<Out<'a>>) -> Result<Vec<usize>, Error> {
-    let out = out.into();
-    let directories = directories(cells, out.path)?;
-    let origins = cells.iter().map(|cell| cell.document.prepare()?.origin());
-    let origins = origins.collect::<Result<Vec<_>, Error>>()?;
-    let missing = missing(&directories, &origins, out)?;
-    Ok((0..cells.len()).filter(|&cell| missing[cell].is_some()).collect())
+    let runs = in_parallel(cells.len(), threads, &is_over, &work)?;
+    // If the sweep is over, no work has begun, but other processes may have done some runs.
+    Ok(runs.into_iter().zip(elsewhere).map(|(run, elsewhere)| run.or(elsewhere)).collect())
 }
 
 /// Each cell once for each seed: the cell's own seed and the numbers that follow it. The seeds are the labels of the

@@ -48,14 +48,23 @@ impl Kept {
     /// # Errors
     /// If a file cannot be read or written.
     pub(super) fn share(&self, origin: &Origin, place: &Path) -> Result<Option<f64>, Error> {
-        let Some(run) = self.0.get(&origin.inputs).filter(|_| !place.exists()) else { return Ok(None) };
-        let out = Out { path: run, force: false, renamed: &|_, _| (), warned: &|_, _| Ok(()) };
-        let is_finished = out.contents()?.is_some_and(|contents| contents.is_finished(origin));
-        if !is_finished {
+        if place.exists() {
             return Ok(None);
         }
+        let Some(run) = self.finished(origin)? else { return Ok(None) };
         copy(run, place)?;
         Ok(Manifest::finished(run).map(|(_, seconds)| seconds))
+    }
+
+    /// The directory of the run of that origin; `None` if there is no such run, or if its files have changed.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub(super) fn finished(&self, origin: &Origin) -> Result<Option<&Path>, Error> {
+        let Some(run) = self.0.get(&origin.inputs) else { return Ok(None) };
+        let out = Out { path: run, force: false, renamed: &|_, _| (), warned: &|_, _| Ok(()) };
+        let is_finished = out.contents()?.is_some_and(|contents| contents.is_finished(origin));
+        Ok(is_finished.then_some(run.as_path()))
     }
 
     /// Updates the directories of runs after a folder was renamed.

@@ -1,22 +1,23 @@
 //! Reproduces figures: runs the experiments, judges the claims, draws the plots, and keeps the results.
 
 use super::claim::Outcome;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Moved};
 use super::papers::{File, select};
 use super::runs::{Data, Run};
 use super::{Figure, PICTURES, compute::compute};
 use crate::experiment::{Cell, Document, Problem, Value, list};
 use crate::figure::draw::draw;
 use crate::lint::Warning;
-use crate::run::directory::{Origin, Out, Part};
+use crate::run::directory::{Lock, Origin, Out, Part};
 use crate::run::records::Records;
 use crate::run::{directory, kept_summary};
 use crate::sweep::search::{self, Found};
-use crate::sweep::{self, directories, replicated, slug, sweep};
+use crate::sweep::{self, Elsewhere, Job, can_leave, directories, replicated, slug, spread, sweep};
 use crate::{Error, RunState, SizeClass};
 use kept::Kept;
 use raddle_records::write_file;
 use raddle_schemes::registry::Registry;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,9 +25,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// The scale of a figure's runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Small runs, of about a minute.
+    #[default]
     Quick,
     /// Runs of the paper's size.
     Full,
@@ -61,6 +63,8 @@ pub struct Options {
     pub force: bool,
     /// Maximum number of simultaneous runs.
     pub threads: usize,
+    /// True if the results are compared with the [ledger](super::Ledger).
+    pub check: bool,
 }
 
 impl Options {
@@ -78,11 +82,15 @@ impl Options {
 
 /// An observer of a reproduction.
 pub trait Watch: Sync {
+    /// Other processes begin runs of several figures. `runs` are the names of the runs, with their figures.
+    fn begin_elsewhere(&self, runs: &[String]);
     /// A figure begins. `runs` are the names of its runs.
     fn begin(&self, figure: &str, runs: &[String]);
-    /// A run of the figure has progressed.
+    /// A run has progressed.
     fn progress(&self, run: usize, progress: &RunState);
-    /// The runs of the figure have ended.
+    /// A run has ended.
+    fn ended(&self, _run: usize) {}
+    /// The runs that began together have ended.
     fn end(&self);
     /// The figure was interrupted. Its finished runs are in this folder, from which the next reproduction resumes.
     fn kept(&self, folder: &Path);
@@ -99,9 +107,19 @@ pub trait Watch: Sync {
     fn warned(&self, _run: &str, _warnings: &[Warning]) {}
 }
 
+/// Tells a user where the finished runs of an interrupted figure are ([`Watch::kept`]).
+#[must_use]
+pub fn told_kept(folder: &Path) -> String {
+    format!("finished runs are kept in {}; repeat the command to continue", folder.display())
+}
+
 /// The results of a reproduction.
 #[derive(Debug, Clone, Default)]
 pub struct Reproduction {
+    /// The size of the runs.
+    pub scale: Scale,
+    /// True if all figures were made; false if the reproduction was stopped.
+    pub is_complete: bool,
     /// The figures, in the order in which they were made.
     pub figures: Vec<Reproduced>,
     /// Digest of all results: the digests of runs, and computed numbers.
@@ -110,12 +128,24 @@ pub struct Reproduction {
     pub left_out: Vec<String>,
     /// Runs with flows that never finished, in figures whose measures leave out such flows.
     pub unfinished: Vec<Unfinished>,
+    /// The differences from the ledger, if the results were compared with it.
+    pub moved: Option<Moved>,
 }
 
 impl Reproduction {
     /// Every claim, in the order of the figures.
     pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
         self.figures.iter().flat_map(|figure| &figure.outcomes)
+    }
+
+    /// True if the results are as expected. If they were compared with the ledger: no result has changed. Otherwise: no
+    /// claim fails without a known deviation.
+    #[must_use]
+    pub fn is_expected(&self) -> bool {
+        match &self.moved {
+            Some(moved) => moved.results.is_empty(),
+            None => !self.outcomes().any(Outcome::is_unexpected),
+        }
     }
 }
 
@@ -124,6 +154,8 @@ impl Reproduction {
 pub struct Reproduced {
     /// Paper and figure: `r2c2/fig10`.
     pub name: String,
+    /// The figure's title.
+    pub title: String,
     /// The figure's folder.
     pub folder: PathBuf,
     /// The outcomes of the figure's claims.
@@ -155,14 +187,22 @@ impl Unfinished {
     }
 }
 
-/// Runs, draws and judges figures. The folder of a figure appears only when the figure is complete.
+/// Runs, draws and judges figures. The folder of a figure appears only when the figure is complete. If `stop` is set, the
+/// result has the figures that were complete. With `elsewhere`, other processes do the runs of all figures first; searches,
+/// computations and live runs stay in this process.
 ///
 /// # Errors
 /// If a selector names no figure, a figure's file is wrong, the contents of a figure's folder may not be replaced, or a
-/// run fails or is stopped.
-pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Result<Reproduction, Error> {
+/// run fails.
+pub fn reproduce(
+    options: &Options,
+    elsewhere: Option<&dyn Elsewhere>,
+    stop: &AtomicBool,
+    watch: &dyn Watch,
+) -> Result<Reproduction, Error> {
     let kept = if options.force { Kept::default() } else { Kept::earlier(&options.out)? };
-    let mut session = Session { options, stop, watch, kept, done: Reproduction::default(), digest: 0 };
+    let done = Reproduction { scale: options.scale, ..Reproduction::default() };
+    let mut session = Session { options, stop, watch, kept, done, digest: 0 };
     let renamed = |from: &Path, to: &Path| watch.renamed(from, to);
     let out = Out { path: &options.out, force: options.force, renamed: &renamed, warned: &|_, _| Ok(()) };
     let (files, left_out) = chosen(options)?;
@@ -170,10 +210,23 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
     for file in &files {
         Out { path: &options.folder(file), ..out }.check(&origin(file, options)?)?;
     }
+    if let Some(elsewhere) = elsewhere {
+        let spread = session.spread(&files, elsewhere);
+        if spread.is_err() || stop.load(Ordering::Relaxed) {
+            watch.kept(&options.out);
+        }
+        spread?;
+    }
     for file in files {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(session.done);
+        }
         let folder = options.folder(&file);
         let part = Part::create(Out { path: &folder, ..out }, origin(&file, options)?)?;
-        let mut done = session.reproduce(&file, part.path())?;
+        let mut done = match session.reproduce(&file, part.path()) {
+            Err(Error::Interrupted) => return Ok(session.done),
+            done => done?,
+        };
         let temporary = part.path().to_owned();
         part.finish(true)?;
         session.kept.moved(&temporary, &folder);
@@ -181,6 +234,10 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
         watch.reproduced(&done)?;
         session.done.figures.push(done);
     }
+    if options.check {
+        session.done.moved = Some(Ledger::builtin()?.check(&session.done.figures, options.scale));
+    }
+    session.done.is_complete = true;
     Ok(session.done)
 }
 
@@ -256,6 +313,48 @@ struct Current<'a> {
 }
 
 impl Session<'_> {
+    /// Has other processes do the missing runs of all figures, each run once. The runs go into the folders of unfinished
+    /// figures, where the figures find them.
+    fn spread(&mut self, files: &[File], elsewhere: &dyn Elsewhere) -> Result<(), Error> {
+        let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
+        let (mut runs, mut names, mut locks) = (Vec::new(), Vec::new(), Vec::new());
+        let mut seen = BTreeSet::new();
+        for file in files {
+            let document = document(file, self.options)?;
+            let figure = Figure::read(&document)?;
+            if ["compute", "search"].iter().any(|table| document.root.get(table).is_some()) {
+                continue;
+            }
+            let folder = self.options.unfinished(file);
+            let cells = replicated(document.cells()?, figure.seeds)?;
+            let before = runs.len();
+            for (cell, place) in cells.iter().zip(directories(&cells, &folder)?) {
+                let origin = cell.document.prepare()?.origin()?;
+                let is_missing = can_leave(cell)? && self.kept.finished(&origin)?.is_none();
+                if is_missing && seen.insert(origin.inputs.clone()) {
+                    names.push(format!("{}: {}", file.name(), cell.name()));
+                    runs.push((cell.clone(), origin, place));
+                }
+            }
+            if runs.len() > before {
+                locks.push(Lock::of_folder(&folder, None)?);
+            }
+        }
+        let out = Out { path: Path::new(""), force: true, renamed: &renamed, warned: &|_, _| Ok(()) };
+        let jobs =
+            runs.iter().map(|(cell, origin, place)| Job { cell, origin, out: Out { path: place, ..out } });
+        let jobs: Vec<Job<'_>> = jobs.collect();
+        self.watch.begin_elsewhere(&names);
+        let mut ended = |job: usize| {
+            self.kept.add(jobs[job].origin, jobs[job].out.path.to_owned());
+            self.watch.ended(job);
+            Ok(())
+        };
+        let spread = spread(&jobs, elsewhere, &|| self.stop.load(Ordering::Relaxed), &mut ended);
+        self.watch.end();
+        spread
+    }
+
     /// Makes the figure of `file` in the folder `part`.
     fn reproduce(&mut self, file: &File, part: &Path) -> Result<Reproduced, Error> {
         #[expect(clippy::disallowed_methods, reason = "the time that a figure takes depends on this machine")]
@@ -301,6 +400,7 @@ impl Session<'_> {
         let is_measured = |run: &Run| matches!(run.data, Data::Timings(_)) || run.verdict().is_some();
         Ok(Reproduced {
             name: current.name,
+            title: figure.title.clone(),
             folder: part.to_owned(),
             outcomes,
             digest: self.digest,
@@ -374,8 +474,9 @@ impl Session<'_> {
             stop: self.stop,
             fail_fast: false,
             shard: None,
+            elsewhere: None,
             progress: &progress,
-            ended: &|_, _| (),
+            ended: &|run, _| self.watch.ended(run),
         };
         let swept = sweep(&missing, out, &control);
         self.watch.end();
@@ -426,5 +527,6 @@ fn digest(text: &str) -> Option<u128> {
 }
 
 mod kept;
+mod shown;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Reproduces small figures and checks their claims.
 
 use super::*;
+use crate::sweep::OtherDirectories;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicUsize;
 
@@ -25,6 +26,7 @@ transport = "r2c2"
 struct Quiet;
 
 impl Watch for Quiet {
+    fn begin_elsewhere(&self, _: &[String]) {}
     fn begin(&self, _: &str, _: &[String]) {}
     fn progress(&self, _: usize, _: &RunState) {}
     fn end(&self) {}
@@ -41,6 +43,7 @@ fn options(selectors: &[&str], out: &Path) -> Options {
         out: out.into(),
         force: false,
         threads: 1,
+        check: false,
     }
 }
 
@@ -457,6 +460,7 @@ struct Counted {
 }
 
 impl Watch for Counted {
+    fn begin_elsewhere(&self, _: &[String]) {}
     fn begin(&self, _: &str, runs: &[String]) {
         self.runs.fetch_add(runs.len(), Ordering::Relaxed);
     }
@@ -484,7 +488,7 @@ fn figures_with_the_same_runs_share_them_also_between_reproductions() {
     let out = folder.path().join("out");
     let reproduced = |figure: &str, force: bool| {
         let (counted, options) = (Counted::default(), Options { force, ..options(&[figure], &out) });
-        let done = reproduce(&options, &AtomicBool::new(false), &counted).expect("a figure");
+        let done = reproduce(&options, None, &AtomicBool::new(false), &counted).expect("a figure");
         assert_eq!(counted.figures.into_inner(), 1);
         (counted.runs.into_inner(), done.digest, done.figures[0].seconds)
     };
@@ -498,6 +502,52 @@ fn figures_with_the_same_runs_share_them_also_between_reproductions() {
     fs::remove_dir_all(out.join("own/two")).expect("removed");
     assert_eq!(reproduced(&figures[1], false).0, 1);
     assert_eq!(reproduced(&figures[1], true).0, 3, "--force runs everything again");
+}
+
+/// Reproduces two figures with the same runs. Other processes do each run once, and the results are the same.
+#[test]
+fn figures_whose_runs_are_done_elsewhere_are_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, claims: &str| {
+        let head = "[figure]\ntitle = \"A test\"\n";
+        fs::write(folder.path().join(name), format!("{head}{RACK}{INTERVALS}{claims}")).expect("written");
+        folder.path().join(name).display().to_string()
+    };
+    let bound = claim("bound", r#"of = "fct", at = { rho = "0" }"#);
+    let figures = [write("one.toml", ""), write("two.toml", &bound)];
+    let selectors = figures.each_ref().map(String::as_str);
+    let reproduced = |name: &str, elsewhere: Option<&dyn Elsewhere>, stop: bool| {
+        let options = options(&selectors, &folder.path().join(name));
+        reproduce(&options, elsewhere, &AtomicBool::new(stop), &Quiet).expect("figures")
+    };
+    let elsewhere = OtherDirectories::default();
+    let stopped = reproduced("there", Some(&elsewhere), true);
+    assert!(!stopped.is_complete && stopped.figures.is_empty());
+    let there = reproduced("there", Some(&elsewhere), false);
+    assert_eq!(*elsewhere.tasks.lock().expect("no panic"), 3 + 3, "three tasks were stopped");
+    let here = reproduced("here", None, false);
+    assert_eq!((there.digest, there.outcomes().count()), (here.digest, 1));
+    assert!(there.is_complete && there.figures.len() == 2);
+}
+
+/// A task carries the resolved experiment, so that must be the same run.
+#[test]
+fn resolved_experiments_of_shipped_figures_are_the_same_runs() {
+    let options = options(&[], Path::new(""));
+    for file in select(&[]).expect("figures") {
+        let document = document(&file, &options).expect("a figure");
+        let cells = document.cells().expect("a grid");
+        // A file with `[compute]` may have no experiment.
+        let Some((cell, origin)) =
+            cells.last().and_then(|cell| Some((cell, cell.document.prepare().ok()?.origin())))
+        else {
+            continue;
+        };
+        let text = cell.document.experiment().expect("an experiment").resolved.to_string();
+        let resolved = Document::parse(directory::EXPERIMENT, text, PathBuf::new()).expect("TOML");
+        let again = resolved.prepare().expect("an experiment").origin().expect("an origin");
+        assert_eq!(again, origin.expect("an origin"), "{}", file.name());
+    }
 }
 
 /// The warnings that figures cause on purpose: the figure, the lint, and the reason.

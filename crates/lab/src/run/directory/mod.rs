@@ -43,7 +43,7 @@ mod part;
 mod place;
 
 pub(crate) use lock::Lock;
-pub(crate) use manifest::{Manifest, Origin};
+pub(crate) use manifest::{Contents, Manifest, Origin};
 pub(crate) use part::Part;
 pub use place::{Out, Warned, told_renamed};
 

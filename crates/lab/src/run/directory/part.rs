@@ -73,10 +73,23 @@ impl<'a> Part<'a> {
     /// If a file cannot be written. Also if the existing results may not be replaced, or are complete while the new
     /// results are partial. The new results are then kept under another name.
     pub(crate) fn finish(self, complete: bool) -> Result<(), Error> {
+        Manifest::write(self.path(), &self.origin, complete, self.begin.elapsed().as_secs_f64())?;
+        self.put(complete)
+    }
+
+    /// Gives a directory its name whose files, among them the manifest of complete results, were copied from another
+    /// directory.
+    ///
+    /// # Errors
+    /// As in [`Self::finish`].
+    pub(crate) fn finish_copy(self) -> Result<(), Error> {
+        self.put(true)
+    }
+
+    fn put(self, complete: bool) -> Result<(), Error> {
         // The lock is dropped last.
-        let Self { _graceful, _lock, out, origin, place, mut folder, begin } = self;
+        let Self { _graceful, _lock, out, origin, place, mut folder, .. } = self;
         let path = folder.0.path().to_owned();
-        Manifest::write(&path, &origin, complete, begin.elapsed().as_secs_f64())?;
         sync_folders(&path)?;
         folder.0.disable_cleanup(true);
         let name = || {

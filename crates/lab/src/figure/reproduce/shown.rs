@@ -1,0 +1,115 @@
+//! A reproduction as text and as JSON.
+
+use super::super::ledger::Moved;
+use super::{Outcome, Reproduction};
+use crate::figure::Spread;
+use crate::table;
+use serde_json::{Value, json};
+use std::fmt::{self, Write as _};
+
+/// A table of claims, in which each claim has a row with the paper's number and the measured number. Reasons, remarks,
+/// the digest of the results, and the differences from the ledger follow.
+impl fmt::Display for Reproduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let heads = ["claim", "section", "paper", "measured", "n", "accepted", "verdict", "the paper says"];
+        let mut rows = vec![heads.map(str::to_owned).to_vec()];
+        rows.extend(self.outcomes().map(row));
+        write!(f, "{}", table(&rows))?;
+        for outcome in self.outcomes().filter(|outcome| outcome.ok == Some(false)) {
+            let reason = match &outcome.deviation {
+                Some(deviation) => format!("{} (shown by {})", deviation.cause, deviation.shown_by),
+                None => format!("not in the accepted range; the reason for that range: {}", outcome.why),
+            };
+            write!(f, "\n{} {}: {reason}", outcome.claim, outcome.verdict())?;
+        }
+        for figure in &self.figures {
+            write!(f, "\nfigure   {}", figure.folder.join("figure.svg").display())?;
+        }
+        for outcome in self.outcomes() {
+            if let Some(remark) = &outcome.remark {
+                write!(f, "\n{}: {remark}", outcome.claim)?;
+            }
+        }
+        for figure in &self.left_out {
+            write!(f, "\nleft out {figure}, which runs only if it is named")?;
+        }
+        write!(f, "{}", self.unfinished_flows())?;
+        write!(f, "\nscale    {}\ndigest   {:032x}", self.scale.name(), self.digest)?;
+        self.moved.iter().try_for_each(|moved| write!(f, "\n\n{}", self.ledger(moved)))
+    }
+}
+
+impl Reproduction {
+    /// The claims as a JSON list. If the results were compared with the ledger, an object with the claims and the
+    /// differences.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let scale = self.scale.name();
+        let claims: Vec<Value> = self.outcomes().map(|outcome| outcome.json(scale)).collect();
+        match &self.moved {
+            None => claims.into(),
+            Some(moved) => {
+                json!({ "claims": claims, "moved": moved.results, "measured_otherwise": moved.measured })
+            }
+        }
+    }
+
+    /// A table of the runs with unfinished flows; empty if there are none.
+    fn unfinished_flows(&self) -> String {
+        let Some(first) = self.unfinished.first() else { return String::new() };
+        let heads = first.flows.iter().map(|&(class, _)| class.to_owned());
+        let title = "flows that never finished (not counted above)".to_owned();
+        let mut rows = vec![std::iter::once(title).chain(heads).collect()];
+        rows.extend(self.unfinished.iter().map(|unfinished| {
+            let counts = unfinished.flows.iter().map(|(_, count)| count.to_string());
+            std::iter::once(unfinished.run.clone()).chain(counts).collect::<Vec<_>>()
+        }));
+        format!("\n\n{}", table(&rows))
+    }
+
+    /// The differences from the ledger.
+    fn ledger(&self, moved: &Moved) -> String {
+        let (claims, figures) = (self.outcomes().count(), self.figures.len());
+        let mut text = match moved.results.len() {
+            0 => format!("ledger   unchanged: {claims} claims of {figures} figures"),
+            _ => "ledger   changed:".to_owned(),
+        };
+        for sentence in &moved.results {
+            let _ = write!(text, "\n         {sentence}");
+        }
+        for sentence in &moved.measured {
+            let _ = write!(text, "\n         {sentence} (a measured time, which may differ between runs)");
+        }
+        text
+    }
+}
+
+/// The row of a claim.
+fn row(outcome: &Outcome) -> Vec<String> {
+    let cell = |number: Option<f64>| number.map_or("-".to_owned(), figures);
+    let bound = |number: f64| if number.is_finite() { figures(number) } else { "any".to_owned() };
+    vec![
+        outcome.claim.clone(),
+        outcome.section.clone(),
+        cell(outcome.paper),
+        cell(outcome.measured) + &outcome.spread.map_or(String::new(), spread),
+        outcome.samples.map_or("-".to_owned(), |samples| samples.to_string()),
+        format!("{} to {}", bound(outcome.accept.0), bound(outcome.accept.1)),
+        outcome.verdict().to_owned(),
+        outcome.says.clone(),
+    ]
+}
+
+/// The range of a number over the seeds, and the 95% confidence interval of the number's mean.
+fn spread(spread: Spread) -> String {
+    let margin = spread.margin.map_or(String::new(), |margin| format!(" ± {}", figures(margin)));
+    format!("{margin} ({} to {}, {} seeds)", figures(spread.least), figures(spread.most), spread.seeds)
+}
+
+/// A number with four significant digits, without zeros at the end of the decimals.
+#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+fn figures(number: f64) -> String {
+    let digits = if number == 0.0 { 0 } else { (3 - number.abs().log10().floor() as i32).clamp(0, 6) };
+    let text = format!("{number:.*}", digits as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}

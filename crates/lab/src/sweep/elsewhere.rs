@@ -1,0 +1,258 @@
+//! Runs that other processes do, usually on the machines of a cluster.
+//!
+//! A run becomes a task: a text with the resolved experiment. [`do_task`] does it in any process of the same program, and
+//! the files of the run's directory come back. They are put in place like the results of a run in this process.
+
+use crate::experiment::{Cell, Document, EngineKind};
+use crate::run::Control;
+use crate::run::directory::{Contents, EXPERIMENT, Origin, Out, Part};
+use crate::run::graceful::Graceful;
+use crate::{Error, Threads, run_into};
+use raddle_records::write_file;
+use raddle_schemes::registry::Registry;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The files of a run's directory: their names and contents.
+pub type Files = Vec<(String, Vec<u8>)>;
+
+/// Runs tasks in other processes.
+pub trait Elsewhere: Sync {
+    /// Runs the tasks, in any order. Calls `done` with the index of each task that has ended, and the files of its run.
+    /// Begins no further task, and returns early, once `is_over` is true.
+    ///
+    /// # Errors
+    /// If a task fails, or the other processes cannot be reached. The remaining tasks are run first where that is
+    /// possible. An error of `done` is returned at once.
+    fn run(
+        &self,
+        tasks: &[String],
+        is_over: &(dyn Fn() -> bool + Sync),
+        done: &mut (dyn FnMut(usize, Files) -> Result<(), Error> + Send),
+    ) -> Result<(), Error>;
+}
+
+/// A run that another process does.
+#[derive(Serialize, Deserialize)]
+struct Task {
+    title: String,
+    /// The resolved experiment, as TOML.
+    experiment: String,
+    /// The folder to which paths in the experiment are relative.
+    folder: PathBuf,
+}
+
+/// Does a task in this process, on one thread, into a new directory.
+///
+/// # Errors
+/// If the text is not a task, or in the cases of [`run_into`].
+pub fn do_task(
+    task: &str,
+    registry: &Arc<Registry>,
+    directory: &Path,
+    stop: &AtomicBool,
+) -> Result<(), Error> {
+    let task: Task = serde_json::from_str(task).map_err(|why| Error::Usage {
+        what: format!("the text is not a task: {why}"),
+        hint: "tasks are made by `raddle sweep --cluster`".to_owned(),
+    })?;
+    let document = Document::parse(EXPERIMENT, task.experiment, task.folder)?.with_registry(registry);
+    let control = Control { stop, progress: &mut |_| (), threads: Threads::UpTo(1) };
+    run_into(document.prepare()?, directory, &task.title, control).map(drop)
+}
+
+/// A run that is to be done elsewhere, and the place for its results.
+pub(crate) struct Job<'a> {
+    pub(crate) cell: &'a Cell,
+    pub(crate) origin: &'a Origin,
+    pub(crate) out: Out<'a>,
+}
+
+impl Job<'_> {
+    fn task(&self) -> Result<String, Error> {
+        let document = &self.cell.document;
+        let folder = std::env::current_dir().map_err(Error::io("find", Path::new(".")))?;
+        let task = Task {
+            title: self.cell.name(),
+            experiment: document.experiment()?.resolved.to_string(),
+            folder: folder.join(&document.folder),
+        };
+        serde_json::to_string(&task).map_err(|why| Error::Run(why.to_string()))
+    }
+
+    /// Puts the files of the run in place.
+    fn accept(&self, files: Files) -> Result<(), Error> {
+        let part = Part::create(self.out, self.origin.clone())?;
+        for (name, content) in files {
+            if Path::new(&name).file_name() != Some(name.as_ref()) {
+                return Err(Error::Run(format!("`{name}` is not the name of a file of a run")));
+            }
+            write_file(&part.file(&name), &content)?;
+        }
+        if !Contents::read(part.path())?.is_finished(self.origin) {
+            return Err(Error::Usage {
+                what: format!(
+                    "the results of `{}` are not those of this program and these input files",
+                    self.cell.name()
+                ),
+                hint: "install the same build of Raddle on all machines, and give them the same files"
+                    .to_owned(),
+            });
+        }
+        part.finish_copy()
+    }
+}
+
+/// True if another process can run the cell. A live run stays on the machine whose clock and cores it needs.
+///
+/// # Errors
+/// If the experiment is wrong.
+pub(crate) fn can_leave(cell: &Cell) -> Result<bool, Error> {
+    Ok(cell.document.experiment()?.engine.kind != EngineKind::Live)
+}
+
+/// Does the jobs elsewhere, and puts their results in place. Calls `ended` with the index of each job that has ended.
+///
+/// # Errors
+/// If a run fails, its results cannot be put in place, or the other processes cannot be reached.
+pub(crate) fn spread(
+    jobs: &[Job<'_>],
+    elsewhere: &dyn Elsewhere,
+    is_over: &(dyn Fn() -> bool + Sync),
+    ended: &mut (dyn FnMut(usize) -> Result<(), Error> + Send),
+) -> Result<(), Error> {
+    let tasks = jobs.iter().map(Job::task).collect::<Result<Vec<_>, _>>()?;
+    if tasks.is_empty() {
+        return Ok(());
+    }
+    let _graceful = Graceful::begin();
+    let mut done = |job: usize, files| {
+        jobs[job].accept(files)?;
+        ended(job)
+    };
+    elsewhere.run(&tasks, is_over, &mut done)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::sweep::{self, CellRun, sweep};
+    use std::sync::Mutex;
+
+    /// Does tasks in other directories of this process, in reverse order.
+    #[derive(Default)]
+    pub(crate) struct OtherDirectories {
+        /// The number of tasks.
+        pub(crate) tasks: Mutex<usize>,
+        /// A file whose content is lost on the way.
+        loses: Option<&'static str>,
+    }
+
+    impl Elsewhere for OtherDirectories {
+        fn run(
+            &self,
+            tasks: &[String],
+            is_over: &(dyn Fn() -> bool + Sync),
+            done: &mut (dyn FnMut(usize, Files) -> Result<(), Error> + Send),
+        ) -> Result<(), Error> {
+            *self.tasks.lock().expect("no panic") += tasks.len();
+            for (i, task) in tasks.iter().enumerate().rev().take_while(|_| !is_over()) {
+                let folder = tempfile::tempdir().expect("a folder");
+                let run = folder.path().join("run");
+                do_task(task, &Registry::builtin().into(), &run, &AtomicBool::new(false))?;
+                let entries = std::fs::read_dir(&run).expect("a directory");
+                let read = |path: PathBuf| {
+                    let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+                    let is_lost = self.loses == Some(&*name);
+                    (name, if is_lost { Vec::new() } else { std::fs::read(path).expect("a file") })
+                };
+                done(i, entries.map(|entry| read(entry.expect("an entry").path())).collect())?;
+            }
+            Ok(())
+        }
+    }
+
+    const GRID: &str = r#"
+[topology]
+kind = "torus"
+dims = [4, 4]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+[workload]
+flows = 20
+arrivals = { kind = "poisson", mean_gap = "1 us" }
+sizes = { kind = "fixed", size = "9 KB" }
+pairs = "uniform"
+[scheme]
+transport = "r2c2"
+[[sweep]]
+name = "delay"
+key = "topology.link_delay"
+values = ["100 ns", "2 us"]
+"#;
+
+    /// Sweeps the grid into `out`. Returns the runs, and the number of cells that ended.
+    fn swept(
+        out: &Path,
+        elsewhere: Option<&dyn Elsewhere>,
+        stop: bool,
+    ) -> Result<(Vec<Option<CellRun>>, usize), Error> {
+        let document = Document::parse("grid.toml", GRID.to_owned(), PathBuf::new())?;
+        let count = Mutex::new(0);
+        let control = sweep::Control {
+            threads: 1,
+            stop: &AtomicBool::new(stop),
+            fail_fast: false,
+            shard: None,
+            elsewhere,
+            progress: &|_, _| (),
+            ended: &|_, _| *count.lock().expect("no panic") += 1,
+        };
+        let runs = sweep(&document.cells()?, out, &control)?;
+        let count = *count.lock().expect("no panic");
+        Ok((runs, count))
+    }
+
+    #[test]
+    fn runs_of_other_processes_are_like_those_of_this_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [there, here] = ["there", "here"].map(|name| folder.path().join(name));
+        let elsewhere = OtherDirectories::default();
+        let (runs, ended) = swept(&there, Some(&elsewhere), false).expect("runs");
+        assert_eq!((runs.len(), ended, *elsewhere.tasks.lock().expect("no panic")), (2, 2, 2));
+        assert!(runs.iter().flatten().all(|run| run.summary.is_none() && !run.was_there));
+        swept(&here, None, false).expect("runs");
+        for run in ["100-ns", "2-us"] {
+            for file in ["flows.parquet", EXPERIMENT] {
+                let [there, here] =
+                    [&there, &here].map(|out| std::fs::read(out.join(run).join(file)).expect("a file"));
+                assert!(there == here, "{run}/{file}");
+            }
+        }
+        // Another sweep of this process finds them.
+        let (runs, _) = swept(&there, Some(&elsewhere), false).expect("runs");
+        assert!(runs.iter().flatten().all(|run| run.was_there));
+        assert_eq!(*elsewhere.tasks.lock().expect("no panic"), 2);
+    }
+
+    #[test]
+    fn damaged_results_are_refused_and_leave_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let elsewhere = OtherDirectories { loses: Some("flows.parquet"), ..OtherDirectories::default() };
+        let error = swept(folder.path(), Some(&elsewhere), false).expect_err("refused");
+        assert_eq!(
+            error.to_string(),
+            "the results of `2 us` are not those of this program and these input files"
+        );
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn a_sweep_that_is_stopped_begins_no_task() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (runs, ended) = swept(folder.path(), Some(&OtherDirectories::default()), true).expect("no runs");
+        assert!(runs.iter().all(Option::is_none) && ended == 0);
+    }
+}

@@ -1,0 +1,40 @@
+//! Warnings of runs, which become warnings of Python.
+
+use pyo3::prelude::*;
+use raddle_lab::Error;
+use raddle_lab::lint::Warning;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// Warnings of runs, each once, for Python's `warnings`.
+#[derive(Default)]
+pub(crate) struct Notes(Mutex<Vec<String>>);
+
+impl Notes {
+    pub(crate) fn add(&self, note: String) {
+        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
+    pub(crate) fn renamed(&self, from: &Path, to: &Path) {
+        self.add(raddle_lab::told_renamed(from, to));
+    }
+
+    pub(crate) fn warned(&self) -> impl Fn(&str, &[Warning]) -> Result<(), Error> + Sync {
+        |_: &str, warnings: &[Warning]| {
+            warnings.iter().for_each(|warning| self.add(warning.to_string()));
+            Ok(())
+        }
+    }
+
+    pub(crate) fn tell(&self, py: Python<'_>) -> PyResult<()> {
+        let category = py.import("raddle.errors")?.getattr("RaddleWarning")?;
+        let warn = py.import("warnings")?.getattr("warn")?;
+        for note in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            warn.call1((note, &category, 4))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,24 @@
+"""Where runs go on: in this process, or on a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+On = Literal["here", "ray"]
+
+Spread = Callable[[list[str]], Iterator["tuple[int, dict[str, bytes]] | None"]]
+
+
+def spread_on(on: On) -> Spread | None:
+    """The function that spreads runs, or ``None`` if they stay in this process. Connects to the Ray cluster if the program
+    is not connected yet."""
+    if on == "here":
+        return None
+    if on != "ray":
+        raise ValueError(f"on must be 'here' or 'ray' (got {on!r})")
+    from . import cluster
+
+    cluster.connect(os.environ.get("RAY_ADDRESS"))
+    return cluster.spread
