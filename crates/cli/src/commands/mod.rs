@@ -71,8 +71,8 @@ pub(crate) fn execute(
             Ok(Ended::Done)
         }
         Command::Topo { command } => session.topo(command),
-        Command::Compare { directories, plot } => {
-            compare(directories, plot.as_deref(), output)?;
+        Command::Compare { directories, plot, look } => {
+            compare(directories, plot.as_deref(), look.into(), output)?;
             Ok(Ended::Done)
         }
         Command::Report { directories, out } => session.report(directories, out),
@@ -113,7 +113,7 @@ pub(crate) fn execute(
                 (false, false) => Ended::CheckFailed,
             })
         }
-        Command::Reproduce { targets, scale, out, force, threads, check, within, record } => {
+        Command::Reproduce { targets, scale, out, force, threads, check, within, record, look } => {
             let options = figure::Options {
                 registry: Arc::clone(registry),
                 selectors: targets.clone(),
@@ -125,6 +125,7 @@ pub(crate) fn execute(
                 out: out.clone(),
                 force: *force,
                 threads: threads.unwrap_or_else(cores),
+                look: look.into(),
             };
             session.reproduce(&options, *check, record.as_deref())
         }
@@ -353,9 +354,10 @@ impl Session<'_> {
         Ok(Ended::Done)
     }
 
-    fn sweep(self, Sweep { run, seeds, shard, fail_fast }: &Sweep) -> Result<Ended, Error> {
+    fn sweep(self, Sweep { run, seeds, shard, fail_fast, look }: &Sweep) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
-        let document = self.load(run, &[])?;
+        let look = look.overrides();
+        let document = self.load(run, &look.iter().map(String::as_str).collect::<Vec<_>>())?;
         let mut cells = sweep::replicated(document.cells()?, *seeds)?;
         if let Some(shard) = shard {
             cells = shard.of(cells);
@@ -581,12 +583,17 @@ impl Warned {
     }
 }
 
-/// Compares runs: plots them if a file is given, and prints the comparison.
-fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Result<Comparison, Error> {
+/// Compares runs: plots them in this look if a file is given, and prints the comparison.
+fn compare(
+    directories: &[PathBuf],
+    plot: Option<&Path>,
+    look: figure::Look,
+    output: Output,
+) -> Result<Comparison, Error> {
     let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
     let comparison = Comparison::read(&directories)?;
     if let Some(file) = plot {
-        comparison.plot(file)?;
+        comparison.plot(file, look)?;
     }
     output.print(|| comparison.to_string(), || comparison.json())?;
     Ok(comparison)

@@ -2,8 +2,9 @@
 
 use super::axis::Axis;
 use super::legend::{Legend, marker};
-use super::letters::{fitting, font};
-use super::{MARGIN, Mark, PALETTE, PLOT, Plane, Point, TITLE, failed};
+use super::letters::{fitting, font, widest};
+use super::style::Sizes;
+use super::{Mark, Plane, Point, failed, header, header_height};
 use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -11,9 +12,15 @@ use plotters::prelude::*;
 /// A plane with its layout: the points in the units of the axes, and the axes.
 pub(super) struct Laid<'a> {
     plane: &'a Plane,
+    sizes: &'a Sizes,
     drawn: Vec<Vec<Point>>,
     x: Axis,
     y: Axis,
+    /// Height of the names below the x axis and width of the names beside the y axis, both with the axis' words, in
+    /// pixels.
+    beside: (i32, i32),
+    /// Width and height of the plot between its axes, in pixels.
+    plot: (i32, i32),
     /// The legend; `None` if the names on the x axis replace it.
     legend: Option<Legend>,
 }
@@ -28,7 +35,7 @@ fn place(value: f64, log: bool) -> f64 {
 }
 
 impl<'a> Laid<'a> {
-    pub(super) fn of(plane: &'a Plane) -> Self {
+    pub(super) fn of(plane: &'a Plane, sizes: &'a Sizes) -> Self {
         let Plane { log_x, log_y, mark, series, .. } = plane;
         let aside = |i: usize| match mark {
             Mark::Curves => 0.0,
@@ -52,35 +59,44 @@ impl<'a> Laid<'a> {
             None => Axis::new(all().map(|at| at.x), *log_x, false),
         };
         let y = Axis::new(heights.flatten(), *log_y, true);
+        let words = Sizes::line_of(sizes.words) + sizes.tick_mark();
+        let names = widest(y.names().iter().map(String::as_str), sizes.ticks) + 2 * sizes.tick_mark();
+        let beside = (words + Sizes::line_of(sizes.ticks) + 2 * sizes.tick_mark(), words + names);
+        let plot = (
+            sizes.chart.0 - sizes.margin - sizes.right_margin() - beside.1,
+            sizes.chart.1 - 2 * sizes.margin - header_height(plane.note.as_deref(), sizes) - beside.0,
+        );
         let named = series.iter().any(|series| !series.label.is_empty());
-        let legend = named.then(|| Legend::of(series, *mark, (&x, &y), &drawn));
-        Self { plane, drawn, x, y, legend }
+        let legend = named.then(|| Legend::of(series, *mark, (&x, &y), &drawn, (plot, sizes)));
+        Self { plane, sizes, drawn, x, y, beside, plot, legend }
     }
 
     /// Height of the legend above the plot, in pixels.
-    pub(super) fn headroom(&self) -> u32 {
+    pub(super) fn headroom(&self) -> i32 {
         self.legend.map_or(0, Legend::headroom)
     }
 
     /// Draws the plane. `headroom` is the space for a legend above the plot, in pixels.
-    #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     pub(super) fn draw<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,
-        headroom: u32,
+        headroom: i32,
     ) -> Result<(), Error> {
-        let Self { plane, x, y, .. } = self;
-        let Plane { title, x_label, y_label, ticks, mark, series, .. } = plane;
-        let area = area.margin(MARGIN, MARGIN, MARGIN, 3 * MARGIN).titled(title, TITLE).map_err(failed)?;
+        let Self { plane, sizes, x, y, .. } = self;
+        let Plane { title, note, x_label, y_label, ticks, mark, series, .. } = plane;
+        let area = header(area, (title, note.as_deref()), sizes)?;
         // The text is so small that the names of neighbouring positions do not touch.
-        let letters = ticks.as_ref().map_or(15, |names| {
-            fitting(names.iter().map(String::as_str), PLOT.0 / names.len().max(1) as i32 - 6, 15)
+        let names = ticks.as_ref().map_or(sizes.ticks, |names| {
+            let room = self.plot.0 / names.len().max(1) as i32 - sizes.sixteenths(6);
+            fitting(names.iter().map(String::as_str), room, (sizes.smallest, sizes.ticks))
         });
-        let words = fitting([y_label.as_str()], PLOT.1, fitting([x_label.as_str()], PLOT.0, 18));
+        let words = |text: &str, room| fitting([text], room, (sizes.smallest, sizes.words));
+        let words = words(x_label, self.plot.0).min(words(y_label, self.plot.1));
         let mut context = ChartBuilder::on(&area)
             .margin_top(headroom)
-            .x_label_area_size(52)
-            .y_label_area_size(76)
+            .margin_right(sizes.right_margin() - sizes.margin)
+            .x_label_area_size(self.beside.0)
+            .y_label_area_size(self.beside.1)
             .build_cartesian_2d(x, y)
             .map_err(failed)?;
         context
@@ -88,22 +104,30 @@ impl<'a> Laid<'a> {
             .x_desc(x_label)
             .y_desc(y_label)
             .axis_desc_style(font(words))
-            .x_label_style(font(letters))
-            .y_label_style(font(15))
+            .x_label_style(font(names))
+            .y_label_style(font(sizes.ticks))
+            .set_all_tick_mark_size(sizes.tick_mark())
+            .axis_style(BLACK.stroke_width(sizes.thin))
             .light_line_style(TRANSPARENT)
-            .bold_line_style(BLACK.mix(0.12))
+            .bold_line_style(BLACK.mix(0.12).stroke_width(sizes.thin))
             .draw()
             .map_err(failed)?;
         for (i, points) in self.drawn.iter().enumerate() {
-            let colour = PALETTE[i % PALETTE.len()];
+            let colour = sizes.colour(i);
             match mark {
                 Mark::Curves => {
-                    let line = points.iter().map(|at| (at.x, at.y));
-                    context.draw_series(LineSeries::new(line, colour.stroke_width(2))).map_err(failed)?;
+                    let (line, ink) = (points.iter().map(|at| (at.x, at.y)), colour.stroke_width(sizes.line));
+                    match sizes.dash(i) {
+                        None => context.draw_series(LineSeries::new(line, ink)).map(drop),
+                        Some((dash, gap)) => {
+                            context.draw_series(DashedLineSeries::new(line, dash, gap, ink)).map(drop)
+                        }
+                    }
+                    .map_err(failed)?;
                     // A few markers on each curve distinguish curves for readers who cannot see the colours.
                     let every = points.len().div_ceil(9).max(1);
                     let marked = points.iter().skip(every / 2).step_by(every);
-                    let marked = marked.map(|at| EmptyElement::at((at.x, at.y)) + marker(i, (0, 0), colour));
+                    let marked = marked.map(|at| EmptyElement::at((at.x, at.y)) + marker(i, (0, 0), sizes));
                     context.draw_series(marked).map_err(failed)?;
                 }
                 Mark::Bars => {
@@ -115,8 +139,8 @@ impl<'a> Laid<'a> {
                 }
             }
             let ink = match mark {
-                Mark::Curves => colour.stroke_width(1),
-                Mark::Bars => BLACK.stroke_width(1),
+                Mark::Curves => colour.stroke_width(sizes.thin),
+                Mark::Bars => BLACK.stroke_width(sizes.thin),
             };
             let cap = 0.005 * (x.range.end - x.range.start);
             let strokes =
@@ -129,6 +153,6 @@ impl<'a> Laid<'a> {
         let (origin, (across, down)) = (area.get_base_pixel(), context.plotting_area().get_pixel_range());
         let inside = |(x, y): (i32, i32)| (x - origin.0, y - origin.1);
         let plot = (inside((across.start, down.start)), inside((across.end, down.end)));
-        self.legend.map_or(Ok(()), |legend| legend.draw(&area, plot, series, *mark))
+        self.legend.map_or(Ok(()), |legend| legend.draw(&area, plot, (series, *mark), sizes))
     }
 }

@@ -41,6 +41,7 @@ fn options(selectors: &[&str], out: &Path) -> Options {
         out: out.into(),
         force: false,
         threads: 1,
+        look: Look::default(),
     }
 }
 
