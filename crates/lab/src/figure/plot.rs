@@ -258,8 +258,8 @@ impl Plot {
                     Series { label: curve.label, points: if is_tail { ccdf(&sample) } else { cdf(&sample) } }
                 };
                 let whole = if self.measure.is_of_flows() { "flows" } else { "samples" };
-                let at_least = if is_tail { " that are at least as large" } else { "" };
-                let labels = (self.measure.label(), format!("share of {whole}{at_least}"));
+                let prefix = if is_tail { "CCDF: " } else { "" };
+                let labels = (self.measure.label(), format!("{prefix}share of {whole}"));
                 self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::BySize => {
@@ -289,6 +289,7 @@ impl Plot {
                 Chart::Cells(Cells {
                     title: self.title(),
                     note: self.note(runs),
+                    corner: if curves.len() > 1 { format!("{} \\ {sweep}", self.by) } else { sweep.clone() },
                     numbers: curves.iter().map(row).collect(),
                     rows: curves.into_iter().map(|curve| curve.label).collect(),
                     columns,

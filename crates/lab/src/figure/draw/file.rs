@@ -1,5 +1,6 @@
 //! Files of pictures: SVG, PNG and PDF.
 
+use super::bitmap::Bitmap;
 use super::pdf::Page;
 use super::style::Look;
 use super::{Picture, failed};
@@ -68,7 +69,7 @@ impl Format {
             }
             Self::Png => {
                 let mut pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
-                picture.draw(&BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area())?;
+                picture.draw(&Bitmap::new(&mut pixels, size).into_drawing_area())?;
                 png(&pixels, size, dpi)?
             }
             Self::Pdf => {

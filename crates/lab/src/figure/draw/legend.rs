@@ -45,7 +45,7 @@ impl Legend {
         (plot, sizes): ((i32, i32), &Sizes),
     ) -> Self {
         let labels = || series.iter().map(|series| series.label.as_str());
-        let (sample, gap, edge) = (sizes.sixteenths(36), sizes.sixteenths(18), sizes.sixteenths(6));
+        let (sample, gap, edge) = (sizes.sample(), sizes.sixteenths(18), sizes.sixteenths(6));
         let letters = fitting(labels(), plot.0 - sample - 2 * edge, (sizes.smallest, sizes.letters));
         let step = (sample + widest(labels(), letters) + gap, sizes.sixteenths(22));
         let stacked = Self { corner: None, columns: 1, rows: series.len(), letters, step, sample, gap, edge };
@@ -104,7 +104,8 @@ impl Legend {
             let (row, column) = ((i / self.columns) as i32, (i % self.columns) as i32);
             let y = at.1 + edge + row * self.step.1 + self.step.1 / 2;
             let x = at.0 + edge + column * self.step.0;
-            let (middle, end, colour) = (x + sample * 7 / 18, x + sample * 7 / 9, sizes.colour(i));
+            // A seventh of the sample separates it from the label.
+            let (middle, end, colour) = (x + sample * 3 / 7, x + sample * 6 / 7, sizes.colour(i));
             match mark {
                 Mark::Curves => {
                     let (line, ink) = ([(x, y), (end, y)], colour.stroke_width(sizes.line));
@@ -116,8 +117,8 @@ impl Legend {
                     area.draw(&marker(i, (middle, y), sizes)).map_err(failed)?;
                 }
                 Mark::Bars => {
-                    let half = (end - middle) / 2;
-                    let bar = [(middle, y - half), (end, y + half)];
+                    let half = sizes.sixteenths(7);
+                    let bar = [(end - 2 * half, y - half), (end, y + half)];
                     area.draw(&Rectangle::new(bar, colour.mix(0.8).filled())).map_err(failed)?;
                 }
             }
@@ -163,14 +164,15 @@ fn inked(points: &[Point]) -> impl Iterator<Item = (f64, f64)> {
 
 /// The marker of the i-th curve: a square, a triangle, a diamond, and so on. `at` is its centre, in pixels.
 pub(super) fn marker(i: usize, at: (i32, i32), sizes: &Sizes) -> Polygon<(i32, i32)> {
-    // Corners in sixteenths of the size of letters.
+    // Corners in halves of the thickness of curves.
     let shapes: [&[(i32, i32)]; 4] = [
         &[(-4, 4), (4, 4), (4, -4), (-4, -4)],
         &[(0, -6), (6, 5), (-6, 5)],
         &[(0, -6), (6, 0), (0, 6), (-6, 0)],
         &[(0, 6), (6, -5), (-6, -5)],
     ];
-    let corner = |&(x, y): &(i32, i32)| (at.0 + sizes.sixteenths(x), at.1 + sizes.sixteenths(y));
+    let half = |length: i32| length * sizes.line.cast_signed() / 2;
+    let corner = |&(x, y): &(i32, i32)| (at.0 + half(x), at.1 + half(y));
     let points: Vec<(i32, i32)> = shapes[i % shapes.len()].iter().map(corner).collect();
     Polygon::new(points, sizes.colour(i).filled())
 }

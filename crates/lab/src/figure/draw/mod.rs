@@ -1,6 +1,7 @@
 //! Draws charts as SVG, PNG and PDF. The font is embedded in the program, since the machine may have none installed.
 
 mod axis;
+mod bitmap;
 mod cells;
 mod file;
 mod legend;
@@ -103,11 +104,16 @@ pub(crate) struct Cells {
     pub(crate) title: String,
     /// A line below the title.
     pub(crate) note: Option<String>,
+    /// The names of the sweeps of the rows and of the columns.
+    pub(crate) corner: String,
     pub(crate) rows: Vec<String>,
     pub(crate) columns: Vec<String>,
     /// The numbers, by row and column; `None` for an empty cell.
     pub(crate) numbers: Vec<Vec<Option<f64>>>,
 }
+
+/// Colour of words that explain others.
+const GREY: RGBColor = RGBColor(90, 90, 90);
 
 /// Draws charts in rows. The ending of the file's name gives the format.
 ///
@@ -202,8 +208,7 @@ fn header<B: DrawingBackend>(
     let margin = sizes.margin;
     let area = area.margin(margin, margin, margin, margin);
     let width = area.dim_in_pixel().0.cast_signed();
-    let lines =
-        [(title, sizes.title, BLACK), (note.unwrap_or_default(), sizes.letters, RGBColor(90, 90, 90))];
+    let lines = [(title, sizes.title, BLACK), (note.unwrap_or_default(), sizes.letters, GREY)];
     let mut y = 0;
     for (text, most, colour) in lines {
         let size = letters::fitting([text], width, (sizes.smallest, most));

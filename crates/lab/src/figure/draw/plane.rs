@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::legend::{Legend, marker};
 use super::letters::{fitting, font, widest};
 use super::style::Sizes;
-use super::{Mark, Plane, Point, failed, header, header_height};
+use super::{Mark, Plane, Point, Series, failed, header, header_height};
 use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -30,6 +30,10 @@ fn bar_width(plane: &Plane) -> f64 {
     0.8 / plane.series.len().max(1) as f64
 }
 
+/// Distance between the error bars of two curves at the same place, as a share of the axis. They would hide each other
+/// otherwise.
+const ASIDE: f64 = 0.007;
+
 fn place(value: f64, log: bool) -> f64 {
     if log { value.max(1e-12).log10() } else { value }
 }
@@ -37,20 +41,14 @@ fn place(value: f64, log: bool) -> f64 {
 impl<'a> Laid<'a> {
     pub(super) fn of(plane: &'a Plane, sizes: &'a Sizes) -> Self {
         let Plane { log_x, log_y, mark, series, .. } = plane;
-        let aside = |i: usize| match mark {
-            Mark::Curves => 0.0,
-            Mark::Bars => (i as f64 + 0.5) * bar_width(plane) - 0.4,
-        };
-        let point = |point: &Point, aside: f64| Point {
-            x: place(point.x, *log_x) + aside,
+        let point = |point: &Point| Point {
+            x: place(point.x, *log_x),
             y: place(point.y, *log_y),
             error: point.error.map(|(least, most)| (place(least, *log_y), place(most, *log_y))),
         };
-        let points = |i: usize| {
-            let at = series[i].points.iter().map(|at| point(at, aside(i)));
-            at.filter(|at| at.y.is_finite()).collect()
-        };
-        let drawn: Vec<Vec<Point>> = (0..series.len()).map(points).collect();
+        let points =
+            |series: &Series| series.points.iter().map(point).filter(|at| at.y.is_finite()).collect();
+        let mut drawn: Vec<Vec<Point>> = series.iter().map(points).collect();
         let all = || drawn.iter().flatten();
         let heights =
             all().flat_map(|at| [Some(at.y), at.error.map(|ends| ends.0), at.error.map(|ends| ends.1)]);
@@ -59,9 +57,18 @@ impl<'a> Laid<'a> {
             None => Axis::new(all().map(|at| at.x), *log_x, false),
         };
         let y = Axis::new(heights.flatten(), *log_y, true);
-        let words = Sizes::line_of(sizes.words) + sizes.tick_mark();
-        let names = widest(y.names().iter().map(String::as_str), sizes.ticks) + 2 * sizes.tick_mark();
-        let beside = (words + Sizes::line_of(sizes.ticks) + 2 * sizes.tick_mark(), words + names);
+        let step = match mark {
+            Mark::Bars => bar_width(plane),
+            Mark::Curves if all().any(|at| at.error.is_some()) => ASIDE * (x.range.end - x.range.start),
+            Mark::Curves => 0.0,
+        };
+        let middle = (drawn.len() as f64 - 1.0) / 2.0;
+        for (i, points) in drawn.iter_mut().enumerate() {
+            points.iter_mut().for_each(|at| at.x += (i as f64 - middle) * step);
+        }
+        let words = Sizes::line_of(sizes.words) + 2 * sizes.tick_mark();
+        let names = widest(y.names().iter().map(String::as_str), sizes.ticks);
+        let beside = (words + sizes.ticks, words + names + sizes.tick_mark());
         let plot = (
             sizes.chart.0 - sizes.margin - sizes.right_margin() - beside.1,
             sizes.chart.1 - 2 * sizes.margin - header_height(plane.note.as_deref(), sizes) - beside.0,

@@ -210,6 +210,11 @@ const GREY_SAFE: [RGBColor; 6] = [
     RGBColor(0, 120, 170),
 ];
 
+/// The shade of grey of a colour in black and white, from 0 for black to 255 (ITU-R BT.601).
+pub(super) fn grey(RGBColor(r, g, b): RGBColor) -> f64 {
+    0.299 * f64::from(r) + 0.587 * f64::from(g) + 0.114 * f64::from(b)
+}
+
 /// The dashes of curves, in multiples of their thickness: the length of a dash and of the gap after it. `None` for a
 /// solid curve.
 const DASHES: [Option<(u32, u32)>; 4] = [None, Some((6, 3)), Some((2, 2)), Some((12, 3))];
@@ -253,6 +258,11 @@ impl Sizes {
         3 * self.margin
     }
 
+    /// Width of the sample of a curve or bar in a legend. Dashes need a longer sample.
+    pub(super) fn sample(&self) -> i32 {
+        self.sixteenths(if self.is_dashed { 70 } else { 35 })
+    }
+
     /// Height of a line of type of this size.
     pub(super) fn line_of(type_size: i32) -> i32 {
         type_size * 5 / 4
@@ -282,10 +292,7 @@ mod tests {
 
     #[test]
     fn colours_of_papers_differ_in_grey() {
-        let grey = |RGBColor(r, g, b): &RGBColor| {
-            0.299 * f64::from(*r) + 0.587 * f64::from(*g) + 0.114 * f64::from(*b)
-        };
-        let mut greys = GREY_SAFE.each_ref().map(grey);
+        let mut greys = GREY_SAFE.map(grey);
         greys.sort_by(f64::total_cmp);
         assert!(greys.windows(2).all(|pair| pair[1] - pair[0] > 25.0), "{greys:?}");
         assert!(greys[5] < 200.0, "the lightest colour can be seen on white: {greys:?}");
