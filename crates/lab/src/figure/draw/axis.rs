@@ -98,7 +98,8 @@ impl Axis {
         self.ticks.iter().map(|&tick| self.name(tick)).collect()
     }
 
-    fn name(&self, tick: f64) -> String {
+    /// The name of a tick.
+    pub(super) fn name(&self, tick: f64) -> String {
         match &self.names {
             Some(names) => names.get(tick.round().max(0.0) as usize).cloned().unwrap_or_default(),
             None => number(if self.log { 10_f64.powf(tick) } else { tick }, TICK_DIGITS),

@@ -45,7 +45,7 @@ impl Legend {
         (plot, sizes): ((i32, i32), &Sizes),
     ) -> Self {
         let labels = || series.iter().map(|series| series.label.as_str());
-        let (sample, gap, edge) = (sizes.sample(), sizes.sixteenths(18), sizes.sixteenths(6));
+        let (sample, gap, edge) = (sizes.sample(mark), sizes.sixteenths(18), sizes.sixteenths(6));
         let letters = fitting(labels(), plot.0 - sample - 2 * edge, (sizes.smallest, sizes.letters));
         let step = (sample + widest(labels(), letters) + gap, sizes.sixteenths(22));
         let stacked = Self { corner: None, columns: 1, rows: series.len(), letters, step, sample, gap, edge };

@@ -119,6 +119,7 @@ const GREY: RGBColor = RGBColor(90, 90, 90);
 ///
 /// # Errors
 /// If the ending is of no format, or the file cannot be written.
+#[allow(clippy::cast_possible_truncation, reason = "a figure has few columns")]
 pub(crate) fn draw(charts: &[Chart], look: Look, file: &Path) -> Result<(), Error> {
     letters::register();
     let format = Format::of(file)?;
@@ -157,14 +158,14 @@ impl<'a> Row<'a> {
 
 /// A chart that is laid out but not yet drawn. Its height depends on the position of its legend.
 enum Sheet<'a> {
-    Plane(Laid<'a>),
+    Plane(Box<Laid<'a>>),
     Cells(&'a Cells),
 }
 
 impl<'a> Sheet<'a> {
     fn of(chart: &'a Chart, sizes: &'a Sizes) -> Self {
         match chart {
-            Chart::Plane(plane) => Self::Plane(Laid::of(plane, sizes)),
+            Chart::Plane(plane) => Self::Plane(Laid::of(plane, sizes).into()),
             Chart::Cells(cells) => Self::Cells(cells),
         }
     }

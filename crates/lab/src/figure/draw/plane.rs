@@ -8,6 +8,7 @@ use super::{Mark, Plane, Point, Series, failed, header, header_height};
 use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// A plane with its layout: the points in the units of the axes, and the axes.
 pub(super) struct Laid<'a> {
@@ -21,8 +22,31 @@ pub(super) struct Laid<'a> {
     beside: (i32, i32),
     /// Width and height of the plot between its axes, in pixels.
     plot: (i32, i32),
+    names: Names,
     /// The legend; `None` if the names on the x axis replace it.
     legend: Option<Legend>,
+}
+
+/// The type of the names below the x axis.
+#[derive(Clone, Copy)]
+struct Names {
+    /// Size of the type, in pixels.
+    size: i32,
+    /// Number of lines. On two lines, neighbours alternate, so each name has twice the room.
+    lines: i32,
+}
+
+impl Names {
+    /// The type in which names of neighbouring positions do not touch on an axis of this width. `ticks` is empty for an
+    /// axis of numbers.
+    #[allow(clippy::cast_possible_truncation, reason = "an axis has few names")]
+    fn of(ticks: &[String], width: i32, sizes: &Sizes) -> Self {
+        let words = || ticks.iter().map(String::as_str);
+        let room = width / (ticks.len() as i32).max(1) - sizes.sixteenths(6);
+        let size = |lines| fitting(words(), lines * room, (sizes.smallest, sizes.ticks));
+        let lines = if widest(words(), sizes.smallest) <= room { 1 } else { 2 };
+        Self { size: size(lines), lines }
+    }
 }
 
 /// Width of a bar as a share of the distance between groups. The bars of a group together take 0.8 of this distance.
@@ -67,15 +91,16 @@ impl<'a> Laid<'a> {
             points.iter_mut().for_each(|at| at.x += (i as f64 - middle) * step);
         }
         let words = Sizes::line_of(sizes.words) + 2 * sizes.tick_mark();
-        let names = widest(y.names().iter().map(String::as_str), sizes.ticks);
-        let beside = (words + sizes.ticks, words + names + sizes.tick_mark());
-        let plot = (
-            sizes.chart.0 - sizes.margin - sizes.right_margin() - beside.1,
-            sizes.chart.1 - 2 * sizes.margin - header_height(plane.note.as_deref(), sizes) - beside.0,
-        );
+        let y_names = widest(y.names().iter().map(String::as_str), sizes.ticks) + sizes.tick_mark();
+        let width = sizes.chart.0 - sizes.margin - sizes.right_margin() - words - y_names;
+        let names =
+            plane.ticks.as_ref().map_or(Names::of(&[], width, sizes), |ticks| Names::of(ticks, width, sizes));
+        let beside = (words + sizes.ticks * names.lines, words + y_names);
+        let header = header_height(plane.note.as_deref(), sizes);
+        let plot = (width, sizes.chart.1 - 2 * sizes.margin - header - beside.0);
         let named = series.iter().any(|series| !series.label.is_empty());
         let legend = named.then(|| Legend::of(series, *mark, (&x, &y), &drawn, (plot, sizes)));
-        Self { plane, sizes, drawn, x, y, beside, plot, legend }
+        Self { plane, sizes, drawn, x, y, beside, plot, names, legend }
     }
 
     /// Height of the legend above the plot, in pixels.
@@ -84,6 +109,7 @@ impl<'a> Laid<'a> {
     }
 
     /// Draws the plane. `headroom` is the space for a legend above the plot, in pixels.
+    #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     pub(super) fn draw<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,
@@ -92,13 +118,9 @@ impl<'a> Laid<'a> {
         let Self { plane, sizes, x, y, .. } = self;
         let Plane { title, note, x_label, y_label, ticks, mark, series, .. } = plane;
         let area = header(area, (title, note.as_deref()), sizes)?;
-        // The text is so small that the names of neighbouring positions do not touch.
-        let names = ticks.as_ref().map_or(sizes.ticks, |names| {
-            let room = self.plot.0 / names.len().max(1) as i32 - sizes.sixteenths(6);
-            fitting(names.iter().map(String::as_str), room, (sizes.smallest, sizes.ticks))
-        });
         let words = |text: &str, room| fitting([text], room, (sizes.smallest, sizes.words));
         let words = words(x_label, self.plot.0).min(words(y_label, self.plot.1));
+        let tick = |tick: &f64| if self.names.lines > 1 { String::new() } else { x.name(*tick) };
         let mut context = ChartBuilder::on(&area)
             .margin_top(headroom)
             .margin_right(sizes.right_margin() - sizes.margin)
@@ -111,8 +133,9 @@ impl<'a> Laid<'a> {
             .x_desc(x_label)
             .y_desc(y_label)
             .axis_desc_style(font(words))
-            .x_label_style(font(names))
+            .x_label_style(font(self.names.size))
             .y_label_style(font(sizes.ticks))
+            .x_label_formatter(&tick)
             .set_all_tick_mark_size(sizes.tick_mark())
             .axis_style(BLACK.stroke_width(sizes.thin))
             .light_line_style(TRANSPARENT)
@@ -160,6 +183,30 @@ impl<'a> Laid<'a> {
         let (origin, (across, down)) = (area.get_base_pixel(), context.plotting_area().get_pixel_range());
         let inside = |(x, y): (i32, i32)| (x - origin.0, y - origin.1);
         let plot = (inside((across.start, down.start)), inside((across.end, down.end)));
+        if self.names.lines > 1 {
+            let style = font(self.names.size).color(&BLACK).pos(Pos::new(HPos::Center, VPos::Top));
+            for (i, name) in (0..).zip(ticks.iter().flatten()) {
+                let at = plot.0.0 + (f64::from(plot.1.0 - plot.0.0) * x.share(f64::from(i))) as i32;
+                let below = plot.1.1 + 2 * sizes.tick_mark() + i % self.names.lines * sizes.ticks;
+                area.draw(&Text::new(name.clone(), (at, below), style.clone())).map_err(failed)?;
+            }
+        }
         self.legend.map_or(Ok(()), |legend| legend.draw(&area, plot, (series, *mark), sizes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Look, Style, letters};
+    use super::*;
+
+    #[test]
+    fn names_that_do_not_fit_beside_each_other_take_two_lines() {
+        letters::register();
+        let sizes = Look { style: Some(Style::Paper), ..Look::default() }.sizes(600);
+        let names = |count: usize| Names::of(&vec!["Clairvoyant".to_owned(); count], 1_450, &sizes);
+        assert_eq!([3, 8].map(|count| names(count).lines), [1, 2]);
+        let Names { size, .. } = names(8);
+        assert!(size >= sizes.smallest && widest(["Clairvoyant"], size) <= 2 * 1_450 / 8);
     }
 }

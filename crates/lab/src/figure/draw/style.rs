@@ -1,6 +1,7 @@
 //! The style of pictures, and the sizes that follow from it. All pictures are drawn by the same code, with the sizes of
 //! their style.
 
+use super::Mark;
 use crate::experiment::keys::{Key, Named, keys};
 use crate::experiment::{Problem, Section};
 use plotters::style::RGBColor;
@@ -258,9 +259,9 @@ impl Sizes {
         3 * self.margin
     }
 
-    /// Width of the sample of a curve or bar in a legend. Dashes need a longer sample.
-    pub(super) fn sample(&self) -> i32 {
-        self.sixteenths(if self.is_dashed { 70 } else { 35 })
+    /// Width of the sample of a mark in a legend. Dashes need a longer sample.
+    pub(super) fn sample(&self, mark: Mark) -> i32 {
+        self.sixteenths(if self.is_dashed && mark == Mark::Curves { 70 } else { 35 })
     }
 
     /// Height of a line of type of this size.
