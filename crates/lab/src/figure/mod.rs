@@ -13,7 +13,7 @@ pub(crate) mod measure;
 mod number;
 mod over_time;
 #[cfg(test)]
-mod page_of_keys;
+mod pages;
 mod papers;
 mod plot;
 mod reproduce;

@@ -54,9 +54,10 @@ fn bar_width(plane: &Plane) -> f64 {
     0.8 / plane.series.len().max(1) as f64
 }
 
-/// Distance between the error bars of two curves at the same place, as a share of the axis. They would hide each other
-/// otherwise.
+/// Distance between the error bars of two curves at the same place, which would hide each other otherwise, and the
+/// greatest distance of all curves together. Both are shares of the axis.
 const ASIDE: f64 = 0.007;
+const ASIDE_TOGETHER: f64 = 0.02;
 
 fn place(value: f64, log: bool) -> f64 {
     if log { value.max(1e-12).log10() } else { value }
@@ -83,7 +84,9 @@ impl<'a> Laid<'a> {
         let y = Axis::new(heights.flatten(), *log_y, true);
         let step = match mark {
             Mark::Bars => bar_width(plane),
-            Mark::Curves if all().any(|at| at.error.is_some()) => ASIDE * (x.range.end - x.range.start),
+            Mark::Curves if all().any(|at| at.error.is_some()) => {
+                ASIDE.min(ASIDE_TOGETHER / drawn.len() as f64) * (x.range.end - x.range.start)
+            }
             Mark::Curves => 0.0,
         };
         let middle = (drawn.len() as f64 - 1.0) / 2.0;

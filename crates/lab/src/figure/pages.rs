@@ -1,10 +1,11 @@
-//! Checks the book's page of the keys of figures: every key has a row with its default, and an example that the reader
-//! accepts.
+//! Checks the book's pages about figures. On the page of keys, every key has a row with its default, and an example that
+//! the reader accepts. The gallery shows every file of its folder.
 
 use super::Figure;
 use crate::experiment::keys::{Declared, Keys};
 use crate::experiment::{Document, FIGURE_TABLES, ROOT};
 use std::collections::HashSet;
+use std::path::Path;
 
 const PAGE: &str = include_str!("../../../../docs/src/figure-keys.md");
 
@@ -86,4 +87,26 @@ fn every_key_has_a_row_with_its_default() {
         let rows: Vec<_> = PAGE.lines().filter(|line| line.starts_with(&begin)).filter_map(cell).collect();
         assert!(rows.contains(&default), "{path}.{}: {default:?} is none of {rows:?}", key.name());
     }
+}
+
+#[test]
+fn the_gallery_shows_every_file_of_its_folder() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let page = std::fs::read_to_string(docs.join("src/gallery.md")).expect("a page");
+    let mut files = 0;
+    for entry in std::fs::read_dir(docs.join("gallery")).expect("a folder") {
+        let path = entry.expect("a file").path();
+        let document = Document::load(&path).expect("TOML");
+        Figure::read(&document).expect("a figure");
+        for cell in document.cells().expect("a grid") {
+            assert_eq!(cell.document.prepare().expect("an experiment").warnings, [], "{}", path.display());
+        }
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        for shown in [format!("docs/gallery/{name}.toml"), format!("images/gallery/{name}.png")] {
+            assert!(page.contains(&shown), "docs/src/gallery.md does not show {shown}");
+        }
+        assert!(docs.join(format!("src/images/gallery/{name}.png")).exists(), "`make gallery` draws {name}");
+        files += 1;
+    }
+    assert!(files >= 8, "{files} files");
 }
