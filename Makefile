@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test licences book python report instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
+.PHONY: setup test licences book python report instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection gallery traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -113,6 +113,21 @@ event-queues:
 # Routing selection: assignments evaluated a second, against the plain water-filling.
 selection:
 	cargo bench -p raddle-bench --bench selection --locked
+
+# The pictures of the book's gallery, and those of the README and of "Make a picture". Figure 10 has a claim that fails.
+GALLERY := target/gallery
+gallery:
+	cargo build --release --locked
+	target/release/raddle reproduce docs/gallery/*.toml pdq/fig3a r2c2/fig10 --out $(GALLERY) || test $$? = 1
+	for figure in $(GALLERY)/own/*; do cp $$figure/figure.png docs/src/images/gallery/$$(basename $$figure).png; done
+	cp $(GALLERY)/pdq/fig3a/figure.png docs/src/images/gallery/pdq-fig3a.png
+	cp $(GALLERY)/r2c2/fig10/figure.png docs/src/images/r2c2-fig10.png
+	target/release/raddle reproduce docs/gallery/load.toml --style paper --dpi 200 --out $(GALLERY)
+	cp $(GALLERY)/own/load/figure.png docs/src/images/gallery/load-paper.png
+	target/release/raddle reproduce docs/gallery/load.toml --style slides --dpi 60 --out $(GALLERY)
+	cp $(GALLERY)/own/load/figure.png docs/src/images/gallery/load-slides.png
+	target/release/raddle sweep docs/examples/load-balancing.toml --out $(GALLERY)/balancers
+	cd $(GALLERY)/balancers && $(CURDIR)/target/release/raddle compare ecmp expeditus drill --plot $(CURDIR)/docs/src/images/gallery/compare.png
 
 # Recorded runs of NAS: against its skeletons, and replayed: `make traces RADDLE_TRACES=FOLDER`.
 traces:

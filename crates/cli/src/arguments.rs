@@ -141,6 +141,8 @@ pub(crate) enum Command {
         /// Spread the runs over the Ray cluster at this address, as `raddle sweep --cluster` does.
         #[arg(long, value_name = "ADDRESS")]
         cluster: Option<String>,
+        #[command(flatten)]
+        look: Look,
     },
     /// Do a task of `--cluster`, which stands on standard input.
     #[command(hide = true)]
@@ -177,9 +179,11 @@ pub(crate) enum Command {
         /// Run directories.
         #[arg(required = true)]
         directories: Vec<PathBuf>,
-        /// Draw slowdown by size and the distribution of FCTs into this file, .svg or .png.
+        /// Draw slowdown by size and the distribution of FCTs into this file, .svg, .png or .pdf.
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
+        #[command(flatten)]
+        look: Look,
     },
     /// Write a report on finished runs: one HTML file with charts, which needs no network.
     Report {
@@ -266,6 +270,49 @@ pub(crate) struct Run {
     pub(crate) deny_warnings: bool,
 }
 
+/// The look of pictures.
+#[derive(Debug, Args)]
+pub(crate) struct Look {
+    /// The purpose of pictures, as with the key `figure.style`.
+    #[arg(long, value_enum)]
+    pub(crate) style: Option<Style>,
+    /// Pixels per inch of pictures in PNG, as with the key `figure.dpi`.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(30..=2400))]
+    pub(crate) dpi: Option<u32>,
+}
+
+/// The purpose of pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Style {
+    /// A screen: two plots in a row.
+    Screen,
+    /// A column of a paper: 3.3 inches wide, type of 8 points, readable in grey.
+    Paper,
+    /// Slides: 16:9, large type.
+    Slides,
+}
+
+impl Look {
+    /// The look as overrides of an experiment's keys.
+    pub(crate) fn overrides(&self) -> Vec<String> {
+        let style = self.style.and_then(|style| style.to_possible_value());
+        let style = style.map(|style| format!("figure.style={}", style.get_name()));
+        style.into_iter().chain(self.dpi.map(|dpi| format!("figure.dpi={dpi}"))).collect()
+    }
+}
+
+impl From<&Look> for raddle_lab::figure::Look {
+    fn from(look: &Look) -> Self {
+        use raddle_lab::figure::Style as Drawn;
+        let style = look.style.map(|style| match style {
+            Style::Screen => Drawn::Screen,
+            Style::Paper => Drawn::Paper,
+            Style::Slides => Drawn::Slides,
+        });
+        Self { style, dpi: look.dpi, size: None }
+    }
+}
+
 /// A sweep, and the selection of the cells to run.
 #[derive(Debug, Args)]
 pub(crate) struct Sweep {
@@ -287,6 +334,8 @@ pub(crate) struct Sweep {
     /// Do not start further cells after a cell has failed.
     #[arg(long)]
     pub(crate) fail_fast: bool,
+    #[command(flatten)]
+    pub(crate) look: Look,
 }
 
 /// Parses a shard, such as `2/4`.

@@ -41,6 +41,7 @@ pub(crate) fn reproduce(
         force,
         threads: threads.unwrap_or_else(cores),
         check,
+        look: figure::Look::default(),
     };
     let (done, _) = attend(py, watch.as_ref(), |stop, news| {
         // An invalid ledger is refused before the runs, which can take hours.

@@ -72,8 +72,8 @@ pub(crate) fn execute(
             Ok(Ended::Done)
         }
         Command::Topo { command } => session.topo(command),
-        Command::Compare { directories, plot } => {
-            compare(directories, plot.as_deref(), output)?;
+        Command::Compare { directories, plot, look } => {
+            compare(directories, plot.as_deref(), look.into(), output)?;
             Ok(Ended::Done)
         }
         Command::Report { directories, out } => session.report(directories, out),
@@ -120,7 +120,7 @@ pub(crate) fn execute(
             sweep::do_task(&task, registry, directory, stop)?;
             Ok(Ended::Done)
         }
-        Command::Reproduce { targets, scale, out, force, threads, check, within, record, cluster } => {
+        Command::Reproduce { targets, scale, out, force, threads, check, within, record, cluster, look } => {
             let options = figure::Options {
                 registry: Arc::clone(registry),
                 selectors: targets.clone(),
@@ -133,6 +133,7 @@ pub(crate) fn execute(
                 force: *force,
                 threads: threads.unwrap_or_else(cores),
                 check: *check,
+                look: look.into(),
             };
             session.reproduce(&options, record.as_deref(), cluster.clone())
         }
@@ -361,9 +362,10 @@ impl Session<'_> {
         Ok(Ended::Done)
     }
 
-    fn sweep(self, Sweep { run, seeds, shard, cluster, fail_fast }: &Sweep) -> Result<Ended, Error> {
+    fn sweep(self, Sweep { run, seeds, shard, cluster, fail_fast, look }: &Sweep) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
-        let document = self.load(run, &[])?;
+        let look = look.overrides();
+        let document = self.load(run, &look.iter().map(String::as_str).collect::<Vec<_>>())?;
         let mut cells = sweep::replicated(document.cells()?, *seeds)?;
         if let Some(shard) = shard {
             cells = shard.of(cells);
@@ -595,12 +597,17 @@ impl Warned {
     }
 }
 
-/// Compares runs: plots them if a file is given, and prints the comparison.
-fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Result<Comparison, Error> {
+/// Compares runs: plots them in this look if a file is given, and prints the comparison.
+fn compare(
+    directories: &[PathBuf],
+    plot: Option<&Path>,
+    look: figure::Look,
+    output: Output,
+) -> Result<Comparison, Error> {
     let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
     let comparison = Comparison::read(&directories)?;
     if let Some(file) = plot {
-        comparison.plot(file)?;
+        comparison.plot(file, look)?;
     }
     output.print(|| comparison.to_string(), || comparison.json())?;
     Ok(comparison)

@@ -1,6 +1,6 @@
 //! Compares finished runs side by side.
 
-use crate::figure::draw::{Chart, Mark, Plane, Point, Series, cdf, draw};
+use crate::figure::draw::{Chart, Look, Mark, Plane, Point, Series, cdf, draw, ensure_picture};
 use crate::figure::size_class::{SIZE_BINS, SizeClass};
 use crate::run::directory;
 use crate::run::kept_summary::{self, not_a_run};
@@ -169,16 +169,13 @@ impl Comparison {
         json!({ "runs": runs, "differences": self.differences, "measures": lines })
     }
 
-    /// Plots slowdown against flow size and the distribution of FCTs, with one curve for each run.
+    /// Plots slowdown against flow size and the distribution of FCTs, with one curve for each run, in this look.
     ///
     /// # Errors
-    /// If a run's records cannot be read, if the file's name ends in neither `.svg` nor `.png`, or if the file cannot
-    /// be written.
-    pub fn plot(&self, file: &Path) -> Result<(), Error> {
-        if !file.extension().is_some_and(|extension| extension == "svg" || extension == "png") {
-            let what = format!("the name of a picture must end in .svg or .png (got {})", file.display());
-            return Err(Error::Usage { what, hint: "give a name such as compare.svg".to_owned() });
-        }
+    /// If a run's records cannot be read, if the file's name does not end in `.svg`, `.png` or `.pdf`, or if the file
+    /// cannot be written.
+    pub fn plot(&self, file: &Path, look: Look) -> Result<(), Error> {
+        ensure_picture(file)?;
         let records = self.directories.iter().map(|path| Records::read(path, 0.0));
         let records = records.collect::<Result<Vec<_>, _>>()?;
         let series = |points: &dyn Fn(&Records) -> Vec<Point>| -> Vec<Series> {
@@ -207,7 +204,7 @@ impl Comparison {
                 series,
             ));
         }
-        draw(&charts, file)
+        draw(&charts, look, file)
     }
 }
 
@@ -215,6 +212,7 @@ impl Comparison {
 fn chart([title, x_label, y_label]: [&str; 3], log_y: bool, series: Vec<Series>) -> Chart {
     Chart::Plane(Plane {
         title: title.to_owned(),
+        note: None,
         x_label: x_label.to_owned(),
         y_label: y_label.to_owned(),
         ticks: None,

@@ -12,6 +12,8 @@ pub mod ledger;
 pub(crate) mod measure;
 mod number;
 mod over_time;
+#[cfg(test)]
+mod pages;
 mod papers;
 mod plot;
 mod record;
@@ -21,6 +23,7 @@ pub(crate) mod size_class;
 pub mod statements;
 
 pub use claim::{Described, Deviation, LiveRuns, Outcome};
+pub use draw::{Look, Style};
 pub use ledger::Ledger;
 pub use papers::names;
 pub use record::Record;
@@ -39,6 +42,7 @@ use crate::experiment::keys::{Any, Key, keys};
 use crate::experiment::{Cell, Document, FIGURES, Fraction, Problem, ROOT, Section, list, table_in};
 use crate::run::records::Records;
 use claim::Claim;
+use draw::{Chart, LOOK};
 use plot::Plot;
 use runs::{Data, Run};
 use std::collections::BTreeSet;
@@ -94,6 +98,7 @@ struct Figure {
     /// True if the figure is reproduced only if the user names it, not with its paper. Such a figure needs a privilege
     /// or takes hours.
     by_name: bool,
+    look: Look,
     plots: Vec<Plot>,
     claims: Vec<Claim>,
 }
@@ -114,6 +119,7 @@ keys! {
         SEEDS: u64 = Key::new("seeds").or("1").above_zero();
         /// If true, the figure is reproduced only under its own name, and not with its paper.
         BY_NAME: bool = Key::new("by_name").or("false");
+        ..&LOOK;
     }
 
     /// Dotted keys of the experiment, each with its value at a scale.
@@ -126,10 +132,15 @@ keys! {
 }
 
 /// The files of a figure's plots.
-const PICTURES: [&str; 2] = ["figure.svg", "figure.png"];
+const PICTURES: [&str; 3] = ["figure.svg", "figure.png", "figure.pdf"];
 
-/// Draws the plots of a sweep into `figure.svg` and `figure.png` in `folder`. The cells of the sweep have run in
-/// `directories`. Nothing is drawn if the document has no plots. Returns the names of the files.
+/// Draws charts into the [`PICTURES`] of `folder`.
+fn draw_pictures(charts: &[Chart], look: Look, folder: &Path) -> Result<(), Error> {
+    PICTURES.iter().try_for_each(|name| draw::draw(charts, look, &folder.join(name)))
+}
+
+/// Draws the plots of a sweep into `figure.svg`, `figure.png` and `figure.pdf` in `folder`. The cells of the sweep have
+/// run in `directories`. Nothing is drawn if the document has no plots. Returns the names of the files.
 ///
 /// # Errors
 /// If a plot is wrong, or a file cannot be read or written.
@@ -143,17 +154,18 @@ pub(crate) fn draw_plots(
     if plots.is_empty() {
         return Ok(&[]);
     }
-    let figure = table_in(&document.root, &["figure"]).map(|table| Section::new(table, &FIGURE));
-    let warm_up =
-        figure.map(|mut figure| figure.read(&WARM_UP)).transpose()?.map_or(0.0, |Fraction(share)| share);
+    let (mut warm_up, mut look) = (0.0, Look::default());
+    if let Some(figure) = table_in(&document.root, &["figure"]) {
+        let mut figure = Section::new(figure, &FIGURE);
+        Fraction(warm_up) = figure.read(&WARM_UP)?;
+        look = Look::read(&mut figure)?;
+    }
     let run = |(cell, directory): (&Cell, &PathBuf)| -> Result<Run, Error> {
         Ok(Run { labels: cell.labels.clone(), data: Data::Records(Records::read(directory, warm_up)?) })
     };
     let runs = cells.iter().zip(directories).map(run).collect::<Result<Vec<_>, _>>()?;
     let charts: Vec<_> = plots.iter().map(|plot| plot.chart(&runs)).collect();
-    for name in PICTURES {
-        draw::draw(&charts, &folder.join(name))?;
-    }
+    draw_pictures(&charts, look, folder)?;
     Ok(&PICTURES)
 }
 
@@ -181,6 +193,7 @@ impl Figure {
         let Fraction(warm_up) = figure.read(&WARM_UP)?;
         let seeds = figure.read(&SEEDS)?;
         let by_name = figure.read(&BY_NAME)?;
+        let look = Look::read(&mut figure)?;
         let computed = document.root.get("compute").is_some();
         figure.ensure(
             seeds == 1 || !computed,
@@ -203,7 +216,7 @@ impl Figure {
         let plots = read_plots(document)?;
         let claims = document.root.get("claim").map_or(Ok(&[][..]), list)?;
         let claims = claims.iter().map(Claim::read).collect::<Result<_, _>>()?;
-        Ok(Self { title, warm_up, seeds, by_name, plots, claims })
+        Ok(Self { title, warm_up, seeds, by_name, look, plots, claims })
     }
 
     /// True if a measure of the figure leaves out flows that never finished.

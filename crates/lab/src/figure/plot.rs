@@ -4,7 +4,7 @@ use super::measure::{MEASURE, Measure, OF, Stat};
 use super::runs::{Labels, Run, SEED, Seeds, labels_of, read_labels, replicas, spread};
 use crate::experiment::keys::{self, Any, Key, Name, Named, Tables, key, keys};
 use crate::experiment::{Cause, Item, Problem, Section, Value};
-use crate::figure::draw::{Cells, Chart, Mark, Plane, Point, Series, cdf};
+use crate::figure::draw::{Cells, Chart, Mark, Plane, Point, Series, ccdf, cdf};
 use crate::figure::size_class::SIZE_BINS;
 use raddle_records::stats;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +37,8 @@ struct Curve {
 enum Kind {
     /// The distribution functions of a measure over flows, with the flows of all seeds together.
     Cdf,
+    /// The complements of the distribution functions, which show the tails.
+    Ccdf,
     /// A statistic against the size of flows, in bins, with the flows of all seeds together.
     BySize,
     /// A statistic along the labels of a sweep, with error bars over seeds. If `relative_to` is set, all curves are
@@ -64,6 +66,7 @@ keys! {
         /// The kind of plot.
         KIND: Name = Key::new("kind").required().of("plot", &[
             keys::Kind { name: "cdf", words: "distribution functions of flows or samples", keys: &[] },
+            keys::Kind { name: "ccdf", words: "the shares of flows or samples that are at least as large as a value", keys: &[] },
             keys::Kind { name: "along", words: "a statistic along the labels of a sweep", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
             keys::Kind { name: "bars", words: "a statistic along the labels of a sweep, as bars", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
             keys::Kind { name: "by_size", words: "a statistic against the size of flows", keys: &[] },
@@ -85,7 +88,7 @@ keys! {
         /// If true, the x axis is logarithmic.
         LOG_X: bool = Key::new("log_x").computed("true of kind `by_size`, otherwise false").example("true");
         /// If true, the y axis is logarithmic.
-        LOG_Y: bool = Key::new("log_y").or("false");
+        LOG_Y: bool = Key::new("log_y").computed("true of kind `ccdf`, otherwise false").example("true");
         ..&MEASURE;
     }
 
@@ -121,6 +124,7 @@ impl Plot {
         let mut section = Section::of(item, &PLOT)?;
         let mut kind = match section.kind(&KIND)? {
             "cdf" => Kind::Cdf,
+            "ccdf" => Kind::Ccdf,
             chosen @ ("along" | "bars") => Kind::Along {
                 sweep: section.read(&X)?,
                 relative_to: section.get(&RELATIVE_TO)?,
@@ -157,7 +161,7 @@ impl Plot {
             x_label: section.get(&X_LABEL)?,
             y_label: section.get(&Y_LABEL)?,
             log_x: section.or(&LOG_X, matches!(kind, Kind::BySize))?,
-            log_y: section.read(&LOG_Y)?,
+            log_y: section.or(&LOG_Y, matches!(kind, Kind::Ccdf))?,
             kind,
         };
         section.finish()?;
@@ -245,16 +249,18 @@ impl Plot {
     pub(super) fn chart(&self, runs: &[Run]) -> Chart {
         let curves = self.curves(runs);
         match &self.kind {
-            Kind::Cdf => {
+            Kind::Cdf | Kind::Ccdf => {
+                let is_tail = matches!(self.kind, Kind::Ccdf);
                 let series = |curve: Curve| {
                     let sample = replicas(runs, &curve.at).flat_map(|run| curve.measure.sample(run, runs));
                     let mut sample: Vec<f64> = sample.collect();
                     stats::sort(&mut sample);
-                    Series { label: curve.label, points: cdf(&sample) }
+                    Series { label: curve.label, points: if is_tail { ccdf(&sample) } else { cdf(&sample) } }
                 };
                 let whole = if self.measure.is_of_flows() { "flows" } else { "samples" };
-                let labels = (self.measure.label(), format!("share of {whole}"));
-                self.plane(labels, None, Mark::Curves, curves.into_iter().map(series).collect())
+                let prefix = if is_tail { "CCDF: " } else { "" };
+                let labels = (self.measure.label(), format!("{prefix}share of {whole}"));
+                self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::BySize => {
                 let series = |curve: Curve| {
@@ -266,12 +272,12 @@ impl Plot {
                     Series { label: curve.label, points: bins.iter().filter_map(point).collect() }
                 };
                 let labels = ("size of the flow (bytes)".to_owned(), self.measure.label());
-                self.plane(labels, None, Mark::Curves, curves.into_iter().map(series).collect())
+                self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::Series { .. } => {
                 let series = |curve: Curve| Series { points: over_time(&curve, runs), label: curve.label };
                 let labels = ("time (ms)".to_owned(), self.measure.label());
-                self.plane(labels, None, Mark::Curves, curves.into_iter().map(series).collect())
+                self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::Along { sweep, relative_to, mark, errors } => {
                 self.along(runs, &curves, sweep, relative_to.as_deref(), *mark, *errors)
@@ -282,6 +288,8 @@ impl Plot {
                 let row = |curve: &Curve| columns.iter().map(|column| cell(curve, column)).collect();
                 Chart::Cells(Cells {
                     title: self.title(),
+                    note: self.note(runs),
+                    corner: if curves.len() > 1 { format!("{} \\ {sweep}", self.by) } else { sweep.clone() },
                     numbers: curves.iter().map(row).collect(),
                     rows: curves.into_iter().map(|curve| curve.label).collect(),
                     columns,
@@ -343,7 +351,7 @@ impl Plot {
             Some(label) => format!("{}, relative to {label}", self.measure.what()),
             None => self.measure.label(),
         };
-        self.plane((sweep.to_owned(), y_label), ticks, mark, series)
+        self.plane(runs, (sweep.to_owned(), y_label), ticks, mark, series)
     }
 
     /// The title of the plot; the quantity with its unit if the plot has no title.
@@ -351,10 +359,28 @@ impl Plot {
         self.title.clone().unwrap_or_else(|| self.measure.label())
     }
 
+    /// The line below the title: the number of seeds that the plot combines, and the meaning of its error bars. `None`
+    /// for runs of a single seed.
+    fn note(&self, runs: &[Run]) -> Option<String> {
+        let seeds =
+            labels_of(runs.iter().filter(|run| run.is_at(&self.at) && !run.is_unfaithful()), SEED).len();
+        if seeds < 2 {
+            return None;
+        }
+        let errors = match &self.kind {
+            Kind::Cdf | Kind::Ccdf | Kind::BySize => return Some(format!("n = {seeds} seeds together")),
+            Kind::Series { .. } | Kind::Cells { .. } => "",
+            Kind::Along { errors: Errors::Range, .. } => "; error bars: smallest to largest seed",
+            Kind::Along { errors: Errors::Interval, .. } => "; error bars: 95% interval of the mean",
+        };
+        Some(format!("mean of n = {seeds} seeds{errors}"))
+    }
+
     /// A chart with the title and axis labels of the plot. `x_label` and `y_label` replace axis labels that the plot
     /// does not state.
     fn plane(
         &self,
+        runs: &[Run],
         (x_label, y_label): (String, String),
         ticks: Option<Vec<String>>,
         mark: Mark,
@@ -362,6 +388,7 @@ impl Plot {
     ) -> Chart {
         Chart::Plane(Plane {
             title: self.title(),
+            note: self.note(runs),
             x_label: self.x_label.clone().unwrap_or(x_label),
             y_label: self.y_label.clone().unwrap_or(y_label),
             ticks,
@@ -423,6 +450,17 @@ mod tests {
             Chart::Plane(plane) => plane,
             Chart::Cells(_) => panic!("no plane"),
         }
+    }
+
+    #[test]
+    fn a_plot_names_the_number_of_seeds_and_its_intervals() {
+        let note = |keys: &str| plane(keys).note.unwrap();
+        let range = "mean of n = 2 seeds; error bars: smallest to largest seed";
+        assert_eq!(note("kind = \"bars\""), range);
+        let interval = "mean of n = 2 seeds; error bars: 95% interval of the mean";
+        assert_eq!(note("kind = \"along\"\nerrors = \"interval\""), interval);
+        let single = "kind = \"along\"\nat = { seed = \"1\" }";
+        assert_eq!(plane(single).note, None);
     }
 
     #[test]

@@ -2,8 +2,12 @@
 
 #![allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 
+use super::number::number;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
+
+/// Significant digits of a tick. A tick has fewer, followed by the rounding errors of floats.
+const TICK_DIGITS: usize = 5;
 
 /// An axis of a plot. On a logarithmic axis, the range and the ticks are logarithms to base 10.
 pub(super) struct Axis {
@@ -89,10 +93,16 @@ impl Axis {
         (value - self.range.start) / (self.range.end - self.range.start)
     }
 
-    fn name(&self, tick: f64) -> String {
+    /// The names of all ticks.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.ticks.iter().map(|&tick| self.name(tick)).collect()
+    }
+
+    /// The name of a tick.
+    pub(super) fn name(&self, tick: f64) -> String {
         match &self.names {
             Some(names) => names.get(tick.round().max(0.0) as usize).cloned().unwrap_or_default(),
-            None => number(if self.log { 10_f64.powf(tick) } else { tick }),
+            None => number(if self.log { 10_f64.powf(tick) } else { tick }, TICK_DIGITS),
         }
     }
 }
@@ -104,31 +114,9 @@ fn nice(about: f64) -> f64 {
     factor * decade
 }
 
-fn number(value: f64) -> String {
-    let rounded = (value * 1e6).round() / 1e6;
-    if rounded != 0.0 && (rounded.abs() >= 1e6 || rounded.abs() < 1e-3) {
-        // A tick has a few digits, followed by the rounding errors of floats. Rounding to five digits removes the
-        // errors.
-        let digits = format!("{value:.4e}");
-        let (digits, power) = digits.split_once('e').expect("an exponent");
-        return format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'));
-    }
-    let text = rounded.to_string();
-    let (whole, rest) = text.split_once('.').map_or((text.as_str(), ""), |(whole, rest)| (whole, rest));
-    let grouped: Vec<String> =
-        whole.as_bytes().rchunks(3).rev().map(|chunk| String::from_utf8_lossy(chunk).into_owned()).collect();
-    if rest.is_empty() { grouped.join(",") } else { format!("{}.{rest}", grouped.join(",")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_read_well() {
-        let read = [0.0, 0.5, 1_000.0, 123_456.0, 1e6, 1.5e7, 3.0 * 1e-5].map(number);
-        assert_eq!(read, ["0", "0.5", "1,000", "123,456", "1e6", "1.5e7", "3e-5"]);
-    }
 
     #[test]
     fn steps_are_of_one_two_and_five() {
@@ -140,12 +128,10 @@ mod tests {
 
     #[test]
     fn a_logarithmic_axis_of_few_decades_names_steps_between_them() {
-        let named = |least: f64, most: f64| {
-            let axis = Axis::new([least.log10(), most.log10()].into_iter(), true, false);
-            axis.ticks.iter().map(|&tick| axis.name(tick)).collect::<Vec<_>>()
-        };
+        let named =
+            |least: f64, most: f64| Axis::new([least.log10(), most.log10()].into_iter(), true, false).names();
         assert_eq!(named(0.14, 2.3), ["0.1", "0.2", "0.5", "1", "2", "5"]);
-        assert_eq!(named(3.0, 40_000.0), ["1", "10", "100", "1,000", "10,000", "100,000"]);
+        assert_eq!(named(3.0, 40_000.0), ["1", "10", "100", "1k", "10k", "100k"]);
         assert_eq!(named(1.0, 1.0), ["1", "2"]);
         assert_eq!(named(20.0, 50.0), ["20", "50"]);
     }

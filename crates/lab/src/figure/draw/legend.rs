@@ -2,22 +2,14 @@
 //! plot, in as many columns as fit.
 
 use super::axis::Axis;
-use super::letters::{font, widest};
-use super::{Mark, PALETTE, PLOT, Point, Series, failed};
+use super::letters::{fitting, font, widest};
+use super::style::Sizes;
+use super::{Mark, Point, Series, failed};
 use crate::Error;
 use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-
-/// Size of the text, in pixels.
-const LETTERS: i32 = 16;
-/// Distance between the top edges of two entries in a column, in pixels.
-const LINE: i32 = 22;
-/// Width of the sample of a curve or bar in an entry, plus the space between columns, in pixels.
-const SAMPLE: i32 = 36;
-const GAP: i32 = 18;
-/// Margin inside and outside the legend, in pixels.
-const EDGE: i32 = 6;
 
 /// The position of a legend and the arrangement of its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +17,15 @@ pub(super) struct Legend {
     corner: Option<Corner>,
     columns: usize,
     rows: usize,
-    /// Distance between the left edges of two columns, in pixels.
-    column: i32,
+    /// Size of the text, in pixels.
+    letters: i32,
+    /// Distance between the left edges of two columns, and between the top edges of two entries, in pixels.
+    step: (i32, i32),
+    /// Width of the sample of a curve or bar in an entry, and the space between columns, in pixels.
+    sample: i32,
+    gap: i32,
+    /// Margin inside and outside the legend, in pixels.
+    edge: i32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,19 +35,28 @@ struct Corner {
 }
 
 impl Legend {
-    /// The legend of curves or bars. `drawn` has the points of each curve, in the units of the axes.
-    pub(super) fn of(series: &[Series], mark: Mark, (x, y): (&Axis, &Axis), drawn: &[Vec<Point>]) -> Self {
-        let labels = series.iter().map(|series| series.label.as_str());
-        let column = SAMPLE + widest(labels, LETTERS) + GAP;
-        let stacked = Self { corner: None, columns: 1, rows: series.len(), column };
+    /// The legend of curves or bars in a plot of this width and height in pixels. `drawn` has the points of each curve,
+    /// in the units of the axes.
+    pub(super) fn of(
+        series: &[Series],
+        mark: Mark,
+        axes: (&Axis, &Axis),
+        drawn: &[Vec<Point>],
+        (plot, sizes): ((i32, i32), &Sizes),
+    ) -> Self {
+        let labels = || series.iter().map(|series| series.label.as_str());
+        let (sample, gap, edge) = (sizes.sample(mark), sizes.sixteenths(18), sizes.sixteenths(6));
+        let letters = fitting(labels(), plot.0 - sample - 2 * edge, (sizes.smallest, sizes.letters));
+        let step = (sample + widest(labels(), letters) + gap, sizes.sixteenths(22));
+        let stacked = Self { corner: None, columns: 1, rows: series.len(), letters, step, sample, gap, edge };
         let corner = match mark {
-            Mark::Curves => free_corner(x, y, drawn, stacked.size()),
+            Mark::Curves => stacked.free_corner(axes, drawn, plot),
             Mark::Bars => None,
         };
         if corner.is_some() {
             return Self { corner, ..stacked };
         }
-        let fit = (((PLOT.0 + GAP - 2 * EDGE) / column) as usize).clamp(1, series.len().max(1));
+        let fit = (((plot.0 + gap - 2 * edge) / step.0) as usize).clamp(1, series.len().max(1));
         let rows = series.len().div_ceil(fit);
         // The columns have nearly equal numbers of entries.
         Self { columns: series.len().div_ceil(rows.max(1)), rows, ..stacked }
@@ -57,13 +65,13 @@ impl Legend {
     /// Width and height, in pixels.
     #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     fn size(self) -> (i32, i32) {
-        let width = self.columns as i32 * self.column - GAP + 2 * EDGE;
-        (width, self.rows as i32 * LINE + 2 * EDGE)
+        let width = self.columns as i32 * self.step.0 - self.gap + 2 * self.edge;
+        (width, self.rows as i32 * self.step.1 + 2 * self.edge)
     }
 
     /// Height of the legend above the plot, in pixels.
-    pub(super) fn headroom(self) -> u32 {
-        if self.corner.is_some() { 0 } else { (self.size().1 + EDGE) as u32 }
+    pub(super) fn headroom(self) -> i32 {
+        if self.corner.is_some() { 0 } else { self.size().1 + self.edge }
     }
 
     /// Draws the legend onto the area of a chart. The range of pixels is the plot within the area.
@@ -72,58 +80,70 @@ impl Legend {
         self,
         area: &DrawingArea<B, Shift>,
         plot: ((i32, i32), (i32, i32)),
-        series: &[Series],
-        mark: Mark,
+        (series, mark): (&[Series], Mark),
+        sizes: &Sizes,
     ) -> Result<(), Error> {
         let ((left, top), (right, bottom)) = plot;
         let (width, height) = self.size();
+        let Self { edge, sample, .. } = self;
         let at = match self.corner {
-            None => ((left + right - width) / 2, top - EDGE - height),
+            None => ((left + right - width) / 2, top - edge - height),
             Some(corner) => (
-                if corner.right { right - EDGE - width } else { left + EDGE },
-                if corner.upper { top + EDGE } else { bottom - EDGE - height },
+                if corner.right { right - edge - width } else { left + edge },
+                if corner.upper { top + edge } else { bottom - edge - height },
             ),
         };
         if self.corner.is_some() {
             let frame = [at, (at.0 + width, at.1 + height)];
             area.draw(&Rectangle::new(frame, WHITE.mix(0.85).filled())).map_err(failed)?;
-            area.draw(&Rectangle::new(frame, BLACK.mix(0.3))).map_err(failed)?;
+            let line = BLACK.mix(0.3).stroke_width(sizes.thin);
+            area.draw(&Rectangle::new(frame, line)).map_err(failed)?;
         }
-        let letters = font(LETTERS).color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
+        let letters = font(self.letters).color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
         for (i, curve) in series.iter().enumerate() {
             let (row, column) = ((i / self.columns) as i32, (i % self.columns) as i32);
-            let (x, y) = (at.0 + EDGE + column * self.column, at.1 + EDGE + row * LINE + LINE / 2);
-            let colour = PALETTE[i % PALETTE.len()];
+            let y = at.1 + edge + row * self.step.1 + self.step.1 / 2;
+            let x = at.0 + edge + column * self.step.0;
+            // A seventh of the sample separates it from the label.
+            let (middle, end, colour) = (x + sample * 3 / 7, x + sample * 6 / 7, sizes.colour(i));
             match mark {
                 Mark::Curves => {
-                    let line = PathElement::new([(x, y), (x + 28, y)], colour.stroke_width(2));
-                    area.draw(&line).map_err(failed)?;
-                    area.draw(&marker(i, (x + 14, y), colour)).map_err(failed)?;
+                    let (line, ink) = ([(x, y), (end, y)], colour.stroke_width(sizes.line));
+                    match sizes.dash(i) {
+                        None => area.draw(&PathElement::new(line, ink)),
+                        Some((dash, gap)) => area.draw(&DashedPathElement::new(line, dash, gap, ink)),
+                    }
+                    .map_err(failed)?;
+                    area.draw(&marker(i, (middle, y), sizes)).map_err(failed)?;
                 }
                 Mark::Bars => {
-                    let bar = [(x + 14, y - 7), (x + 28, y + 7)];
+                    let half = sizes.sixteenths(7);
+                    let bar = [(end - 2 * half, y - half), (end, y + half)];
                     area.draw(&Rectangle::new(bar, colour.mix(0.8).filled())).map_err(failed)?;
                 }
             }
-            area.draw(&Text::new(curve.label.clone(), (x + SAMPLE, y), letters.clone())).map_err(failed)?;
+            area.draw(&Text::new(curve.label.clone(), (x + sample, y), letters.clone())).map_err(failed)?;
         }
         Ok(())
     }
-}
 
-/// A corner where a legend of this width and height, in pixels, hides no part of a curve.
-fn free_corner(x: &Axis, y: &Axis, drawn: &[Vec<Point>], (width, height): (i32, i32)) -> Option<Corner> {
-    const CORNERS: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
-    // The size of the legend with its margins, as a share of the plot.
-    let (width, height) =
-        (f64::from(width + 2 * EDGE) / f64::from(PLOT.0), f64::from(height + 2 * EDGE) / f64::from(PLOT.1));
-    let ink: Vec<(f64, f64)> = drawn.iter().flat_map(|points| inked(points)).collect();
-    let hides = |corner: &Corner| {
-        let beside = |x: f64| if corner.right { x > 1.0 - width } else { x < width };
-        let level = |y: f64| if corner.upper { y > 1.0 - height } else { y < height };
-        ink.iter().any(|at| beside(x.share(at.0)) && level(y.share(at.1)))
-    };
-    CORNERS.into_iter().map(|(right, upper)| Corner { right, upper }).find(|corner| !hides(corner))
+    /// A corner of the plot where the legend hides no part of a curve.
+    fn free_corner(self, (x, y): (&Axis, &Axis), drawn: &[Vec<Point>], plot: (i32, i32)) -> Option<Corner> {
+        const CORNERS: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
+        let (width, height) = self.size();
+        // The size of the legend with its margins, as a share of the plot.
+        let (width, height) = (
+            f64::from(width + 2 * self.edge) / f64::from(plot.0),
+            f64::from(height + 2 * self.edge) / f64::from(plot.1),
+        );
+        let ink: Vec<(f64, f64)> = drawn.iter().flat_map(|points| inked(points)).collect();
+        let hides = |corner: &Corner| {
+            let beside = |x: f64| if corner.right { x > 1.0 - width } else { x < width };
+            let level = |y: f64| if corner.upper { y > 1.0 - height } else { y < height };
+            ink.iter().any(|at| beside(x.share(at.0)) && level(y.share(at.1)))
+        };
+        CORNERS.into_iter().map(|(right, upper)| Corner { right, upper }).find(|corner| !hides(corner))
+    }
 }
 
 /// Points along a curve and its error bars, so close together that no legend fits between them.
@@ -142,21 +162,24 @@ fn inked(points: &[Point]) -> impl Iterator<Item = (f64, f64)> {
     points.iter().map(|at| (at.x, at.y)).chain(lines).chain(errors)
 }
 
-/// The marker of the i-th curve, in pixels: a square, a triangle, a diamond, and so on. `at` is its centre.
-pub(super) fn marker(i: usize, at: (i32, i32), colour: RGBColor) -> Polygon<(i32, i32)> {
+/// The marker of the i-th curve: a square, a triangle, a diamond, and so on. `at` is its centre, in pixels.
+pub(super) fn marker(i: usize, at: (i32, i32), sizes: &Sizes) -> Polygon<(i32, i32)> {
+    // Corners in halves of the thickness of curves.
     let shapes: [&[(i32, i32)]; 4] = [
         &[(-4, 4), (4, 4), (4, -4), (-4, -4)],
         &[(0, -6), (6, 5), (-6, 5)],
         &[(0, -6), (6, 0), (0, 6), (-6, 0)],
         &[(0, 6), (6, -5), (-6, -5)],
     ];
-    let points: Vec<(i32, i32)> =
-        shapes[i % shapes.len()].iter().map(|&(x, y)| (at.0 + x, at.1 + y)).collect();
-    Polygon::new(points, colour.filled())
+    let half = |length: i32| length * sizes.line.cast_signed() / 2;
+    let corner = |&(x, y): &(i32, i32)| (at.0 + half(x), at.1 + half(y));
+    let points: Vec<(i32, i32)> = shapes[i % shapes.len()].iter().map(corner).collect();
+    Polygon::new(points, sizes.colour(i).filled())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::style::Look;
     use super::*;
 
     fn series(count: usize) -> Vec<Series> {
@@ -167,8 +190,23 @@ mod tests {
         Axis::new([0.0, 1.0].into_iter(), false, true)
     }
 
+    /// The sizes of the default style with 96 pixels per inch.
+    fn sizes() -> Sizes {
+        super::super::letters::register();
+        Look::default().sizes(96)
+    }
+
+    const PLOT: (i32, i32) = (625, 390);
+
+    fn legend(count: usize, mark: Mark, drawn: &[Vec<Point>]) -> Legend {
+        Legend::of(&series(count), mark, (&axis(), &axis()), drawn, (PLOT, &sizes()))
+    }
+
+    /// The corner of a legend of 150 by 90 pixels.
     fn corner(points: Vec<Point>) -> Option<Corner> {
-        free_corner(&axis(), &axis(), &[points], (150, 90))
+        let legend = Legend { corner: None, columns: 1, step: (156, 26), ..legend(3, Mark::Curves, &[]) };
+        assert_eq!(legend.size(), (150, 90));
+        legend.free_corner((&axis(), &axis()), &[points], PLOT)
     }
 
     #[test]
@@ -185,9 +223,8 @@ mod tests {
 
     #[test]
     fn above_the_plot_a_legend_is_as_wide_as_that_at_most() {
-        super::super::letters::register();
         for count in [1, 4, 9, 12] {
-            let legend = Legend::of(&series(count), Mark::Bars, (&axis(), &axis()), &[]);
+            let legend = legend(count, Mark::Bars, &[]);
             assert!(legend.corner.is_none() && legend.size().0 <= PLOT.0, "{legend:?}");
             assert!(legend.columns * legend.rows >= count, "{legend:?}");
             assert!(legend.columns * (legend.rows - 1) < count, "no row is empty: {legend:?}");
@@ -199,9 +236,8 @@ mod tests {
 
     #[test]
     fn a_legend_takes_room_above_the_plot_only_where_no_corner_is_free() {
-        super::super::letters::register();
         let drawn = [vec![(0.0, 0.0).into(), (0.1, 0.1).into()]];
-        let of = |mark| Legend::of(&series(1), mark, (&axis(), &axis()), &drawn).headroom();
+        let of = |mark| legend(1, mark, &drawn).headroom();
         assert_eq!(of(Mark::Curves), 0);
         assert_eq!(of(Mark::Bars), 40);
     }

@@ -1,22 +1,28 @@
 //! Text in charts: the font, and the width of text in this font.
 
+use super::failed;
+use crate::Error;
+use ab_glyph::FontRef;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontDesc, FontStyle, IntoFont, RGBColor, TextStyle, register_font};
 use std::sync::Once;
 
 const NAME: &str = "sans-serif";
-
-/// The smallest readable text size, in pixels.
-const LEAST: i32 = 9;
+const FONT: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
 
 /// Registers the font, since the machine may have none installed. Further calls have no effect.
 pub(super) fn register() {
-    static FONT: Once = Once::new();
-    FONT.call_once(|| {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
         // The embedded font is known to be valid, so the result needs no check. Without a font, charts would be drawn
         // without text.
-        let _ = register_font(NAME, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
+        let _ = register_font(NAME, FontStyle::Normal, FONT);
     });
+}
+
+/// The outlines of the font.
+pub(super) fn outlines() -> Result<FontRef<'static>, Error> {
+    FontRef::try_from_slice(FONT).map_err(failed)
 }
 
 /// The font at a size in pixels.
@@ -40,8 +46,12 @@ pub(super) fn widest<'a>(words: impl IntoIterator<Item = &'a str>, size: i32) ->
     words.into_iter().map(|words| width(words, size)).max().unwrap_or(0)
 }
 
-/// The largest text size, up to `most`, at which each of `words` is at most `room` pixels wide.
-pub(super) fn fitting<'a>(words: impl IntoIterator<Item = &'a str>, room: i32, most: i32) -> i32 {
+/// The largest text size, from `least` to `most`, at which each of `words` is at most `room` pixels wide.
+pub(super) fn fitting<'a>(
+    words: impl IntoIterator<Item = &'a str>,
+    room: i32,
+    (least, most): (i32, i32),
+) -> i32 {
     let words: Vec<&str> = words.into_iter().collect();
-    (LEAST..=most).rev().find(|&size| widest(words.iter().copied(), size) <= room).unwrap_or(LEAST)
+    (least..=most).rev().find(|&size| widest(words.iter().copied(), size) <= room).unwrap_or(least)
 }

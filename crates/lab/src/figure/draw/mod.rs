@@ -1,17 +1,29 @@
-//! Draws charts as SVG and PNG. The font is embedded in the program, since the machine may have none installed.
+//! Draws charts as SVG, PNG and PDF. The font is embedded in the program, since the machine may have none installed.
 
 mod axis;
+mod bitmap;
 mod cells;
+mod file;
 mod legend;
 mod letters;
+mod number;
+mod pdf;
 mod plane;
+mod style;
+
+pub(crate) use file::ensure_picture;
+pub(crate) use style::LOOK;
+pub use style::{Look, Style};
 
 use crate::Error;
+use file::Format;
 use plane::Laid;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use raddle_records::{PartFile, stats};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use raddle_records::stats;
 use std::path::Path;
+use style::Sizes;
 
 /// A point of a curve, or the top of a bar.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +53,14 @@ pub(crate) fn cdf(sample: &[f64]) -> Vec<Point> {
     points.into_iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, point)| point.into()).collect()
 }
 
+/// The share of a sorted sample that is at least as large as each value. The share of the largest value is not 0, so it
+/// has a place on a logarithmic axis. It is thinned as [`cdf`] is.
+pub(crate) fn ccdf(sample: &[f64]) -> Vec<Point> {
+    let mut above = 1.0;
+    let at_least = |Point { x, y, .. }: Point| (x, std::mem::replace(&mut above, 1.0 - y)).into();
+    cdf(sample).into_iter().map(at_least).collect()
+}
+
 /// A curve, or the bars of one colour.
 #[derive(Debug)]
 pub(crate) struct Series {
@@ -67,6 +87,8 @@ pub(crate) enum Chart {
 #[derive(Debug)]
 pub(crate) struct Plane {
     pub(crate) title: String,
+    /// A line below the title, such as the number of seeds over which the points are averaged.
+    pub(crate) note: Option<String>,
     pub(crate) x_label: String,
     pub(crate) y_label: String,
     pub(crate) ticks: Option<Vec<String>>,
@@ -80,71 +102,75 @@ pub(crate) struct Plane {
 #[derive(Debug)]
 pub(crate) struct Cells {
     pub(crate) title: String,
+    /// A line below the title.
+    pub(crate) note: Option<String>,
+    /// The names of the sweeps of the rows and of the columns.
+    pub(crate) corner: String,
     pub(crate) rows: Vec<String>,
     pub(crate) columns: Vec<String>,
     /// The numbers, by row and column; `None` for an empty cell.
     pub(crate) numbers: Vec<Vec<Option<f64>>>,
 }
 
-/// Okabe and Ito's palette, which red-green colour-blind readers can distinguish, followed by six colours of Tol's
-/// palette.
-const PALETTE: [RGBColor; 12] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(90, 90, 90),
-    RGBColor(136, 34, 85),
-    RGBColor(153, 153, 51),
-    RGBColor(51, 34, 136),
-    RGBColor(17, 119, 51),
-    RGBColor(170, 68, 153),
-];
+/// Colour of words that explain others.
+const GREY: RGBColor = RGBColor(90, 90, 90);
 
-/// Width and height of a chart without a legend above its plot, in pixels.
-const SIZE: (u32, u32) = (760, 500);
-/// Approximate width and height of the plot between its axes, in pixels.
-const PLOT: (i32, i32) = (625, 390);
-const MARGIN: u32 = 14;
-const TITLE: (&str, u32) = ("sans-serif", 22);
-
-/// Draws charts, two in a row. The format is PNG if the file's name ends in `.png`, and SVG otherwise.
-#[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
-pub(crate) fn draw(charts: &[Chart], file: &Path) -> Result<(), Error> {
+/// Draws charts in rows. The ending of the file's name gives the format.
+///
+/// # Errors
+/// If the ending is of no format, or the file cannot be written.
+#[allow(clippy::cast_possible_truncation, reason = "a figure has few columns")]
+pub(crate) fn draw(charts: &[Chart], look: Look, file: &Path) -> Result<(), Error> {
     letters::register();
-    let laid: Vec<Sheet<'_>> = charts.iter().map(Sheet::of).collect();
-    let columns = laid.len().clamp(1, 2);
-    let rows: Vec<&[Sheet<'_>]> = laid.chunks(columns).collect();
-    let headroom = |row: &[Sheet<'_>]| row.iter().map(Sheet::headroom).max().unwrap_or(0);
-    let height: u32 = rows.iter().map(|row| SIZE.1 + headroom(row)).sum();
-    let size = (SIZE.0 * columns as u32, height.max(SIZE.1));
-    let part = PartFile::create(file)?;
-    let path = part.temporary();
-    if file.extension().is_some_and(|extension| extension == "png") {
-        draw_on(&BitMapBackend::new(path, size).into_drawing_area(), columns, &rows, headroom)?;
-    } else {
-        draw_on(&SVGBackend::new(path, size).into_drawing_area(), columns, &rows, headroom)?;
+    let format = Format::of(file)?;
+    let dpi = format.dpi(look);
+    let sizes = look.sizes(dpi);
+    let laid: Vec<Sheet<'_>> = charts.iter().map(|chart| Sheet::of(chart, &sizes)).collect();
+    let columns = laid.len().clamp(1, sizes.columns);
+    let rows: Vec<Row<'_>> = laid.chunks(columns).map(|sheets| Row::of(sheets, &sizes)).collect();
+    let height: i32 = rows.iter().map(|row| row.height).sum();
+    let size = (sizes.chart.0.unsigned_abs() * columns as u32, height.max(sizes.chart.1).unsigned_abs());
+    format.write(file, size, dpi, Picture { rows: &rows, columns, sizes: &sizes })
+}
+
+/// Charts that are laid out in rows.
+#[derive(Clone, Copy)]
+struct Picture<'a> {
+    rows: &'a [Row<'a>],
+    columns: usize,
+    sizes: &'a Sizes,
+}
+
+/// A row of charts.
+struct Row<'a> {
+    sheets: &'a [Sheet<'a>],
+    /// Height that legends above the plots add to the row, in pixels.
+    headroom: i32,
+    height: i32,
+}
+
+impl<'a> Row<'a> {
+    fn of(sheets: &'a [Sheet<'a>], sizes: &Sizes) -> Self {
+        let headroom = sheets.iter().map(Sheet::headroom).max().unwrap_or(0);
+        Self { sheets, headroom, height: sizes.chart.1 + headroom }
     }
-    Ok(part.finish()?)
 }
 
 /// A chart that is laid out but not yet drawn. Its height depends on the position of its legend.
 enum Sheet<'a> {
-    Plane(Laid<'a>),
+    Plane(Box<Laid<'a>>),
     Cells(&'a Cells),
 }
 
 impl<'a> Sheet<'a> {
-    fn of(chart: &'a Chart) -> Self {
+    fn of(chart: &'a Chart, sizes: &'a Sizes) -> Self {
         match chart {
-            Chart::Plane(plane) => Self::Plane(Laid::of(plane)),
+            Chart::Plane(plane) => Self::Plane(Laid::of(plane, sizes).into()),
             Chart::Cells(cells) => Self::Cells(cells),
         }
     }
 
-    fn headroom(&self) -> u32 {
+    fn headroom(&self) -> i32 {
         match self {
             Self::Plane(laid) => laid.headroom(),
             Self::Cells(_) => 0,
@@ -156,28 +182,47 @@ fn failed<E: std::fmt::Display>(error: E) -> Error {
     Error::Run(format!("the figure cannot be drawn: {error}"))
 }
 
-/// Draws rows of at most `columns` charts. `headroom` is the extra height of a row for legends above the plots, in
-/// pixels.
-fn draw_on<B: DrawingBackend>(
-    root: &DrawingArea<B, Shift>,
-    columns: usize,
-    rows: &[&[Sheet<'_>]],
-    headroom: impl Fn(&[Sheet<'_>]) -> u32,
-) -> Result<(), Error> {
-    root.fill(&WHITE).map_err(failed)?;
-    let mut rest = root.clone();
-    for row in rows {
-        let headroom = headroom(row);
-        let (band, below) = rest.split_vertically(SIZE.1 + headroom);
-        rest = below;
-        for (area, sheet) in band.split_evenly((1, columns)).iter().zip(*row) {
-            match sheet {
-                Sheet::Plane(laid) => laid.draw(area, headroom)?,
-                Sheet::Cells(cells) => cells::draw(area, cells)?,
+impl Picture<'_> {
+    fn draw<B: DrawingBackend>(self, root: &DrawingArea<B, Shift>) -> Result<(), Error> {
+        root.fill(&WHITE).map_err(failed)?;
+        let mut rest = root.clone();
+        for row in self.rows {
+            let (band, below) = rest.split_vertically(row.height);
+            rest = below;
+            for (area, sheet) in band.split_evenly((1, self.columns)).iter().zip(row.sheets) {
+                match sheet {
+                    Sheet::Plane(laid) => laid.draw(area, row.headroom)?,
+                    Sheet::Cells(cells) => cells::draw(area, cells, self.sizes)?,
+                }
             }
         }
+        root.present().map_err(failed)
     }
-    root.present().map_err(failed)
+}
+
+/// Draws the title of a chart and the note below it. Returns the rest of the area, within the margins.
+fn header<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    (title, note): (&str, Option<&str>),
+    sizes: &Sizes,
+) -> Result<DrawingArea<B, Shift>, Error> {
+    let margin = sizes.margin;
+    let area = area.margin(margin, margin, margin, margin);
+    let width = area.dim_in_pixel().0.cast_signed();
+    let lines = [(title, sizes.title, BLACK), (note.unwrap_or_default(), sizes.letters, GREY)];
+    let mut y = 0;
+    for (text, most, colour) in lines {
+        let size = letters::fitting([text], width, (sizes.smallest, most));
+        let style = letters::font(size).color(&colour).pos(Pos::new(HPos::Center, VPos::Top));
+        area.draw(&Text::new(text.to_owned(), (width / 2, y), style)).map_err(failed)?;
+        y += Sizes::line_of(most);
+    }
+    Ok(area.margin(header_height(note, sizes), 0, 0, 0))
+}
+
+/// Height of a chart's title and of the note below it, in pixels.
+fn header_height(note: Option<&str>, sizes: &Sizes) -> i32 {
+    Sizes::line_of(sizes.title) + note.map_or(0, |_| Sizes::line_of(sizes.letters))
 }
 
 #[cfg(test)]
@@ -185,13 +230,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_tail_ends_at_the_share_of_the_largest_value() {
+        let points: Vec<_> = ccdf(&[1.0, 2.0, 2.0, 5.0]).iter().map(|point| (point.x, point.y)).collect();
+        assert_eq!(points, [(1.0, 1.0), (2.0, 0.75), (5.0, 0.25)]);
+    }
+
+    #[test]
     fn a_chart_is_drawn_with_its_words() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (svg, png) = (folder.path().join("a.svg"), folder.path().join("a.png"));
+        let [svg, png, pdf] = ["a.svg", "a.png", "a.pdf"].map(|name| folder.path().join(name));
         let points = [(1.0, 0.1), (100.0, 1.0)].map(Point::from).to_vec();
         let series = vec![Series { label: "R2C2".into(), points }];
         let chart = Chart::Plane(Plane {
             title: "A title".into(),
+            note: Some("mean over n = 3 seeds".into()),
             x_label: "x".into(),
             y_label: "y".into(),
             ticks: None,
@@ -200,11 +252,15 @@ mod tests {
             mark: Mark::Curves,
             series,
         });
-        draw(std::slice::from_ref(&chart), &svg).expect("drawn");
-        draw(&[chart], &png).expect("drawn");
+        let draw = |file: &Path| draw(std::slice::from_ref(&chart), Look::default(), file).expect("drawn");
+        [&svg, &png, &pdf].into_iter().for_each(|file| draw(file));
         let text = std::fs::read_to_string(svg).expect("text");
-        assert!(text.contains("A title") && text.contains("R2C2"));
+        assert!(text.contains("A title") && text.contains("R2C2") && text.contains("n = 3"));
         assert!(std::fs::metadata(png).expect("a file").len() > 2_000);
+        let page = std::fs::read(&pdf).expect("a file");
+        assert!(page.starts_with(b"%PDF-") && page.len() > 2_000);
+        draw(&pdf);
+        assert_eq!(std::fs::read(&pdf).expect("a file"), page, "the same picture has the same bytes");
     }
 
     #[test]
@@ -215,6 +271,7 @@ mod tests {
             let series = vec![Series { label: "R2C2".into(), points: vec![(0.0, 1.0).into()] }];
             let plane = Plane {
                 title: String::new(),
+                note: None,
                 x_label: String::new(),
                 y_label: String::new(),
                 ticks: Some(vec!["a".into()]),
@@ -223,7 +280,7 @@ mod tests {
                 mark,
                 series,
             };
-            draw(&[Chart::Plane(plane)], &file).expect("drawn");
+            draw(&[Chart::Plane(plane)], Look::default(), &file).expect("drawn");
             let text = std::fs::read_to_string(file).expect("text");
             [500, 540].into_iter().find(|height| text.contains(&format!("height=\"{height}\"")))
         };

@@ -2,20 +2,51 @@
 
 use super::axis::Axis;
 use super::legend::{Legend, marker};
-use super::letters::{fitting, font};
-use super::{MARGIN, Mark, PALETTE, PLOT, Plane, Point, TITLE, failed};
+use super::letters::{fitting, font, widest};
+use super::style::Sizes;
+use super::{Mark, Plane, Point, Series, failed, header, header_height};
 use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// A plane with its layout: the points in the units of the axes, and the axes.
 pub(super) struct Laid<'a> {
     plane: &'a Plane,
+    sizes: &'a Sizes,
     drawn: Vec<Vec<Point>>,
     x: Axis,
     y: Axis,
+    /// Height of the names below the x axis and width of the names beside the y axis, both with the axis' words, in
+    /// pixels.
+    beside: (i32, i32),
+    /// Width and height of the plot between its axes, in pixels.
+    plot: (i32, i32),
+    names: Names,
     /// The legend; `None` if the names on the x axis replace it.
     legend: Option<Legend>,
+}
+
+/// The type of the names below the x axis.
+#[derive(Clone, Copy)]
+struct Names {
+    /// Size of the type, in pixels.
+    size: i32,
+    /// Number of lines. On two lines, neighbours alternate, so each name has twice the room.
+    lines: i32,
+}
+
+impl Names {
+    /// The type in which names of neighbouring positions do not touch on an axis of this width. `ticks` is empty for an
+    /// axis of numbers.
+    #[allow(clippy::cast_possible_truncation, reason = "an axis has few names")]
+    fn of(ticks: &[String], width: i32, sizes: &Sizes) -> Self {
+        let words = || ticks.iter().map(String::as_str);
+        let room = width / (ticks.len() as i32).max(1) - sizes.sixteenths(6);
+        let size = |lines| fitting(words(), lines * room, (sizes.smallest, sizes.ticks));
+        let lines = if widest(words(), sizes.smallest) <= room { 1 } else { 2 };
+        Self { size: size(lines), lines }
+    }
 }
 
 /// Width of a bar as a share of the distance between groups. The bars of a group together take 0.8 of this distance.
@@ -23,27 +54,26 @@ fn bar_width(plane: &Plane) -> f64 {
     0.8 / plane.series.len().max(1) as f64
 }
 
+/// Distance between the error bars of two curves at the same place, which would hide each other otherwise, and the
+/// greatest distance of all curves together. Both are shares of the axis.
+const ASIDE: f64 = 0.007;
+const ASIDE_TOGETHER: f64 = 0.02;
+
 fn place(value: f64, log: bool) -> f64 {
     if log { value.max(1e-12).log10() } else { value }
 }
 
 impl<'a> Laid<'a> {
-    pub(super) fn of(plane: &'a Plane) -> Self {
+    pub(super) fn of(plane: &'a Plane, sizes: &'a Sizes) -> Self {
         let Plane { log_x, log_y, mark, series, .. } = plane;
-        let aside = |i: usize| match mark {
-            Mark::Curves => 0.0,
-            Mark::Bars => (i as f64 + 0.5) * bar_width(plane) - 0.4,
-        };
-        let point = |point: &Point, aside: f64| Point {
-            x: place(point.x, *log_x) + aside,
+        let point = |point: &Point| Point {
+            x: place(point.x, *log_x),
             y: place(point.y, *log_y),
             error: point.error.map(|(least, most)| (place(least, *log_y), place(most, *log_y))),
         };
-        let points = |i: usize| {
-            let at = series[i].points.iter().map(|at| point(at, aside(i)));
-            at.filter(|at| at.y.is_finite()).collect()
-        };
-        let drawn: Vec<Vec<Point>> = (0..series.len()).map(points).collect();
+        let points =
+            |series: &Series| series.points.iter().map(point).filter(|at| at.y.is_finite()).collect();
+        let mut drawn: Vec<Vec<Point>> = series.iter().map(points).collect();
         let all = || drawn.iter().flatten();
         let heights =
             all().flat_map(|at| [Some(at.y), at.error.map(|ends| ends.0), at.error.map(|ends| ends.1)]);
@@ -52,13 +82,32 @@ impl<'a> Laid<'a> {
             None => Axis::new(all().map(|at| at.x), *log_x, false),
         };
         let y = Axis::new(heights.flatten(), *log_y, true);
+        let step = match mark {
+            Mark::Bars => bar_width(plane),
+            Mark::Curves if all().any(|at| at.error.is_some()) => {
+                ASIDE.min(ASIDE_TOGETHER / drawn.len() as f64) * (x.range.end - x.range.start)
+            }
+            Mark::Curves => 0.0,
+        };
+        let middle = (drawn.len() as f64 - 1.0) / 2.0;
+        for (i, points) in drawn.iter_mut().enumerate() {
+            points.iter_mut().for_each(|at| at.x += (i as f64 - middle) * step);
+        }
+        let words = Sizes::line_of(sizes.words) + 2 * sizes.tick_mark();
+        let y_names = widest(y.names().iter().map(String::as_str), sizes.ticks) + sizes.tick_mark();
+        let width = sizes.chart.0 - sizes.margin - sizes.right_margin() - words - y_names;
+        let names =
+            plane.ticks.as_ref().map_or(Names::of(&[], width, sizes), |ticks| Names::of(ticks, width, sizes));
+        let beside = (words + sizes.ticks * names.lines, words + y_names);
+        let header = header_height(plane.note.as_deref(), sizes);
+        let plot = (width, sizes.chart.1 - 2 * sizes.margin - header - beside.0);
         let named = series.iter().any(|series| !series.label.is_empty());
-        let legend = named.then(|| Legend::of(series, *mark, (&x, &y), &drawn));
-        Self { plane, drawn, x, y, legend }
+        let legend = named.then(|| Legend::of(series, *mark, (&x, &y), &drawn, (plot, sizes)));
+        Self { plane, sizes, drawn, x, y, beside, plot, names, legend }
     }
 
     /// Height of the legend above the plot, in pixels.
-    pub(super) fn headroom(&self) -> u32 {
+    pub(super) fn headroom(&self) -> i32 {
         self.legend.map_or(0, Legend::headroom)
     }
 
@@ -67,20 +116,19 @@ impl<'a> Laid<'a> {
     pub(super) fn draw<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,
-        headroom: u32,
+        headroom: i32,
     ) -> Result<(), Error> {
-        let Self { plane, x, y, .. } = self;
-        let Plane { title, x_label, y_label, ticks, mark, series, .. } = plane;
-        let area = area.margin(MARGIN, MARGIN, MARGIN, 3 * MARGIN).titled(title, TITLE).map_err(failed)?;
-        // The text is so small that the names of neighbouring positions do not touch.
-        let letters = ticks.as_ref().map_or(15, |names| {
-            fitting(names.iter().map(String::as_str), PLOT.0 / names.len().max(1) as i32 - 6, 15)
-        });
-        let words = fitting([y_label.as_str()], PLOT.1, fitting([x_label.as_str()], PLOT.0, 18));
+        let Self { plane, sizes, x, y, .. } = self;
+        let Plane { title, note, x_label, y_label, ticks, mark, series, .. } = plane;
+        let area = header(area, (title, note.as_deref()), sizes)?;
+        let words = |text: &str, room| fitting([text], room, (sizes.smallest, sizes.words));
+        let words = words(x_label, self.plot.0).min(words(y_label, self.plot.1));
+        let tick = |tick: &f64| if self.names.lines > 1 { String::new() } else { x.name(*tick) };
         let mut context = ChartBuilder::on(&area)
             .margin_top(headroom)
-            .x_label_area_size(52)
-            .y_label_area_size(76)
+            .margin_right(sizes.right_margin() - sizes.margin)
+            .x_label_area_size(self.beside.0)
+            .y_label_area_size(self.beside.1)
             .build_cartesian_2d(x, y)
             .map_err(failed)?;
         context
@@ -88,22 +136,31 @@ impl<'a> Laid<'a> {
             .x_desc(x_label)
             .y_desc(y_label)
             .axis_desc_style(font(words))
-            .x_label_style(font(letters))
-            .y_label_style(font(15))
+            .x_label_style(font(self.names.size))
+            .y_label_style(font(sizes.ticks))
+            .x_label_formatter(&tick)
+            .set_all_tick_mark_size(sizes.tick_mark())
+            .axis_style(BLACK.stroke_width(sizes.thin))
             .light_line_style(TRANSPARENT)
-            .bold_line_style(BLACK.mix(0.12))
+            .bold_line_style(BLACK.mix(0.12).stroke_width(sizes.thin))
             .draw()
             .map_err(failed)?;
         for (i, points) in self.drawn.iter().enumerate() {
-            let colour = PALETTE[i % PALETTE.len()];
+            let colour = sizes.colour(i);
             match mark {
                 Mark::Curves => {
-                    let line = points.iter().map(|at| (at.x, at.y));
-                    context.draw_series(LineSeries::new(line, colour.stroke_width(2))).map_err(failed)?;
+                    let (line, ink) = (points.iter().map(|at| (at.x, at.y)), colour.stroke_width(sizes.line));
+                    match sizes.dash(i) {
+                        None => context.draw_series(LineSeries::new(line, ink)).map(drop),
+                        Some((dash, gap)) => {
+                            context.draw_series(DashedLineSeries::new(line, dash, gap, ink)).map(drop)
+                        }
+                    }
+                    .map_err(failed)?;
                     // A few markers on each curve distinguish curves for readers who cannot see the colours.
                     let every = points.len().div_ceil(9).max(1);
                     let marked = points.iter().skip(every / 2).step_by(every);
-                    let marked = marked.map(|at| EmptyElement::at((at.x, at.y)) + marker(i, (0, 0), colour));
+                    let marked = marked.map(|at| EmptyElement::at((at.x, at.y)) + marker(i, (0, 0), sizes));
                     context.draw_series(marked).map_err(failed)?;
                 }
                 Mark::Bars => {
@@ -115,8 +172,8 @@ impl<'a> Laid<'a> {
                 }
             }
             let ink = match mark {
-                Mark::Curves => colour.stroke_width(1),
-                Mark::Bars => BLACK.stroke_width(1),
+                Mark::Curves => colour.stroke_width(sizes.thin),
+                Mark::Bars => BLACK.stroke_width(sizes.thin),
             };
             let cap = 0.005 * (x.range.end - x.range.start);
             let strokes =
@@ -129,6 +186,30 @@ impl<'a> Laid<'a> {
         let (origin, (across, down)) = (area.get_base_pixel(), context.plotting_area().get_pixel_range());
         let inside = |(x, y): (i32, i32)| (x - origin.0, y - origin.1);
         let plot = (inside((across.start, down.start)), inside((across.end, down.end)));
-        self.legend.map_or(Ok(()), |legend| legend.draw(&area, plot, series, *mark))
+        if self.names.lines > 1 {
+            let style = font(self.names.size).color(&BLACK).pos(Pos::new(HPos::Center, VPos::Top));
+            for (i, name) in (0..).zip(ticks.iter().flatten()) {
+                let at = plot.0.0 + (f64::from(plot.1.0 - plot.0.0) * x.share(f64::from(i))) as i32;
+                let below = plot.1.1 + 2 * sizes.tick_mark() + i % self.names.lines * sizes.ticks;
+                area.draw(&Text::new(name.clone(), (at, below), style.clone())).map_err(failed)?;
+            }
+        }
+        self.legend.map_or(Ok(()), |legend| legend.draw(&area, plot, (series, *mark), sizes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Look, Style, letters};
+    use super::*;
+
+    #[test]
+    fn names_that_do_not_fit_beside_each_other_take_two_lines() {
+        letters::register();
+        let sizes = Look { style: Some(Style::Paper), ..Look::default() }.sizes(600);
+        let names = |count: usize| Names::of(&vec!["Clairvoyant".to_owned(); count], 1_450, &sizes);
+        assert_eq!([3, 8].map(|count| names(count).lines), [1, 2]);
+        let Names { size, .. } = names(8);
+        assert!(size >= sizes.smallest && widest(["Clairvoyant"], size) <= 2 * 1_450 / 8);
     }
 }

@@ -4,9 +4,8 @@ use super::claim::Outcome;
 use super::ledger::{Ledger, Moved};
 use super::papers::{File, select};
 use super::runs::{Data, Run};
-use super::{Figure, PICTURES, compute::compute};
+use super::{Figure, LOOK, Look, compute::compute, draw_pictures};
 use crate::experiment::{Cell, Document, Problem, Value, list};
-use crate::figure::draw::draw;
 use crate::lint::Warning;
 use crate::run::directory::{Lock, Origin, Out, Part};
 use crate::run::records::Records;
@@ -65,6 +64,8 @@ pub struct Options {
     pub threads: usize,
     /// True if the results are compared with the [ledger](super::Ledger).
     pub check: bool,
+    /// The look of pictures, in place of the look that a figure's file gives.
+    pub look: Look,
 }
 
 impl Options {
@@ -260,13 +261,16 @@ fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
     Ok((files, left_out))
 }
 
-/// The inputs of a figure: the scale, and the figure's file without plots and claims. Plots and claims are always
-/// computed anew from the records of runs.
+/// The inputs of a figure: the scale, and the figure's file without plots and claims. Plots, their look, and claims are
+/// always computed anew from the records of runs.
 fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
     document(file, options)?;
     let mut table: toml::Table =
         file.text.parse().map_err(|error: toml::de::Error| Error::Run(error.to_string()))?;
     table.retain(|key, _| key != "plot" && key != "claim");
+    if let Some(figure) = table.get_mut("figure").and_then(toml::Value::as_table_mut) {
+        figure.retain(|key, _| LOOK.find(key).is_none());
+    }
     Origin::new("figure", &format!("{}\n{table}", options.scale.name()), &[])
 }
 
@@ -389,9 +393,7 @@ impl Session<'_> {
         let outcomes: Vec<Outcome> =
             figure.claims.iter().map(|claim| claim.judge(&current.name, &runs)).collect();
         let charts: Vec<_> = figure.plots.iter().map(|plot| plot.chart(&runs)).collect();
-        for name in PICTURES {
-            draw(&charts, &part.join(name))?;
-        }
+        draw_pictures(&charts, self.options.look.or(figure.look), part)?;
         let scale = self.options.scale.name();
         let claims: Vec<_> = outcomes.iter().map(|outcome| outcome.json(scale)).collect();
         let text = format!("{:#}\n", serde_json::json!({ "title": figure.title, "claims": claims }));

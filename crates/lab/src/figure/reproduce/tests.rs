@@ -44,6 +44,7 @@ fn options(selectors: &[&str], out: &Path) -> Options {
         force: false,
         threads: 1,
         check: false,
+        look: Look::default(),
     }
 }
 

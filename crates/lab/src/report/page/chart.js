@@ -23,23 +23,22 @@ function fill(node, attributes, children) {
   return node;
 }
 
-/** A number for people: at most four significant digits, and a dash for no number. */
+/** A number for people: four significant digits, whole numbers in full, no exponents, and a dash for no number. */
 function shown(value) {
   if (value === null || value === undefined) return "–";
   if (typeof value !== "number") return String(value);
   if (value === 0 || Number.isInteger(value)) return value.toLocaleString("en-US");
   const size = Math.abs(value);
   if (size >= 1e4) return Math.round(value).toLocaleString("en-US");
-  if (size < 1e-3) return value.toExponential(2);
-  return Number(value.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 6 });
+  return Number(value.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 20 });
 }
 
-/** A number for an axis: 20k, 3M. */
+/** A number for an axis: 20k, 3M. Pictures of figures follow the same rule (figure/draw/number.rs). */
 function brief(value) {
-  for (const [unit, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+  for (const [unit, letter] of [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
     if (Math.abs(value) >= unit) return Number((value / unit).toPrecision(3)) + letter;
   }
-  return String(Number(value.toPrecision(3)));
+  return Number(value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 20 });
 }
 
 const percent = share => shown(100 * share) + "%";

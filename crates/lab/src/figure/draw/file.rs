@@ -1,0 +1,128 @@
+//! Files of pictures: SVG, PNG and PDF.
+
+use super::bitmap::Bitmap;
+use super::pdf::Page;
+use super::style::Look;
+use super::{Picture, failed};
+use crate::Error;
+use plotters::prelude::*;
+use raddle_records::write_file;
+use std::path::Path;
+
+/// The format of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Svg,
+    Png,
+    Pdf,
+}
+
+/// Pixels per inch on which SVG and PDF pictures are laid out. Both have coordinates of this precision, and no pixels.
+const PRECISION: u32 = 720;
+/// Pixels per inch of CSS, the unit of the width and height of an SVG picture.
+const CSS_DPI: f64 = 96.0;
+
+/// Returns an error if the ending of a file's name is not the ending of a picture.
+///
+/// # Errors
+/// If the ending is of no format.
+pub(crate) fn ensure_picture(file: &Path) -> Result<(), Error> {
+    Format::of(file).map(drop)
+}
+
+impl Format {
+    /// The format that the ending of the file's name gives.
+    pub(super) fn of(file: &Path) -> Result<Self, Error> {
+        match file.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => Ok(Self::Svg),
+            Some("png") => Ok(Self::Png),
+            Some("pdf") => Ok(Self::Pdf),
+            _ => {
+                let what =
+                    format!("the name of a picture must end in .svg, .png or .pdf (got {})", file.display());
+                Err(Error::Usage { what, hint: "give a name such as compare.svg".to_owned() })
+            }
+        }
+    }
+
+    /// Pixels per inch on which the picture is laid out.
+    pub(super) fn dpi(self, look: Look) -> u32 {
+        match self {
+            Self::Png => look.dpi(),
+            Self::Svg | Self::Pdf => PRECISION,
+        }
+    }
+
+    /// Draws a picture of this width and height in pixels, and writes the file.
+    pub(super) fn write(
+        self,
+        file: &Path,
+        size: (u32, u32),
+        dpi: u32,
+        picture: Picture<'_>,
+    ) -> Result<(), Error> {
+        let bytes = match self {
+            Self::Svg => {
+                let mut text = String::new();
+                picture.draw(&SVGBackend::with_string(&mut text, size).into_drawing_area())?;
+                with_lengths(&text, size, dpi).into_bytes()
+            }
+            Self::Png => {
+                let mut pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
+                picture.draw(&Bitmap::new(&mut pixels, size).into_drawing_area())?;
+                png(&pixels, size, dpi)?
+            }
+            Self::Pdf => {
+                let mut page = Page::new(size, dpi)?;
+                picture.draw(&(&mut page).into_drawing_area())?;
+                page.finish()
+            }
+        };
+        Ok(write_file(file, &bytes)?)
+    }
+}
+
+/// The picture in SVG with its width and height in pixels of CSS. Its coordinates stay as they are.
+fn with_lengths(svg: &str, (width, height): (u32, u32), dpi: u32) -> String {
+    let css = |length: u32| (f64::from(length) * CSS_DPI / f64::from(dpi) * 100.0).round() / 100.0;
+    let pixels = format!("width=\"{width}\" height=\"{height}\"");
+    svg.replacen(&pixels, &format!("width=\"{}\" height=\"{}\"", css(width), css(height)), 1)
+}
+
+/// Pixels of red, green and blue as PNG. The file says how large the picture is in print.
+fn png(pixels: &[u8], (width, height): (u32, u32), dpi: u32) -> Result<Vec<u8>, Error> {
+    const INCHES_PER_METRE: f64 = 39.370_078_74;
+    #[allow(clippy::cast_possible_truncation, reason = "at most 2400 pixels per inch")]
+    let per_metre = (f64::from(dpi) * INCHES_PER_METRE).round() as u32;
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_pixel_dims(Some(png::PixelDimensions {
+        xppu: per_metre,
+        yppu: per_metre,
+        unit: png::Unit::Meter,
+    }));
+    let mut writer = encoder.write_header().map_err(failed)?;
+    writer.write_image_data(pixels).map_err(failed)?;
+    writer.finish().map_err(failed)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_gives_the_format() {
+        let of = |name: &str| Format::of(Path::new(name)).ok();
+        assert_eq!([of("a.svg"), of("a.pdf")], [Some(Format::Svg), Some(Format::Pdf)]);
+        assert_eq!([of("a.jpg"), of("png")], [None, None]);
+    }
+
+    #[test]
+    fn lengths_of_svg_do_not_depend_on_its_precision() {
+        let svg = "<svg width=\"720\" height=\"1440\" viewBox=\"0 0 720 1440\">";
+        let expected = "<svg width=\"96\" height=\"192\" viewBox=\"0 0 720 1440\">";
+        assert_eq!(with_lengths(svg, (720, 1_440), 720), expected);
+    }
+}

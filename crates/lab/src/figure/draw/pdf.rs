@@ -1,0 +1,235 @@
+//! PDF pictures: a drawing surface that writes the operators of a page.
+//!
+//! Text is drawn as outlines of the embedded font, so a page needs no font. Colours are mixed with white instead of
+//! being transparent, since some publishers refuse transparency. The same picture has the same bytes: a page holds
+//! neither dates nor identifiers.
+
+use super::letters;
+use super::style::POINTS_PER_INCH;
+use crate::Error;
+use ab_glyph::{Font, FontRef, OutlineCurve, Point, ScaleFont};
+use pdf_writer::{Content, Filter, Finish, Pdf, Rect, Ref};
+use plotters_backend::text_anchor::{HPos, VPos};
+use plotters_backend::{
+    BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
+    FontTransform,
+};
+use std::convert::Infallible;
+
+type Drawn = Result<(), DrawingErrorKind<Infallible>>;
+
+/// The page of a picture.
+pub(super) struct Page {
+    content: Content,
+    /// Width and height, in pixels.
+    size: (u32, u32),
+    /// Length of a pixel, in points.
+    pixel: f32,
+    font: FontRef<'static>,
+}
+
+impl Page {
+    /// An empty page of this width and height in pixels.
+    #[allow(clippy::cast_possible_truncation, reason = "pixels and points of a page are small numbers")]
+    pub(super) fn new(size: (u32, u32), dpi: u32) -> Result<Self, Error> {
+        let pixel = (POINTS_PER_INCH / f64::from(dpi)) as f32;
+        let mut content = Content::new();
+        // The y axis of PDF goes up. The y axis of pixels goes down.
+        content.transform([pixel, 0.0, 0.0, -pixel, 0.0, size.1 as f32 * pixel]);
+        Ok(Self { content, size, pixel, font: letters::outlines()? })
+    }
+
+    /// The bytes of a file with this page.
+    pub(super) fn finish(self) -> Vec<u8> {
+        let [catalog, pages, page, contents] = [1, 2, 3, 4].map(Ref::new);
+        let mut pdf = Pdf::new();
+        pdf.catalog(catalog).pages(pages);
+        pdf.pages(pages).kids([page]).count(1);
+        let mut written = pdf.page(page);
+        let (width, height) = (self.size.0 as f32 * self.pixel, self.size.1 as f32 * self.pixel);
+        written.media_box(Rect::new(0.0, 0.0, width, height)).parent(pages).contents(contents);
+        written.resources().finish();
+        written.finish();
+        let compressed = compressed(&self.content.finish());
+        pdf.stream(contents, &compressed).filter(Filter::FlateDecode);
+        pdf.finish()
+    }
+
+    /// Sets the colour of lines and areas. Returns false for an invisible colour.
+    fn ink(&mut self, colour: BackendColor) -> bool {
+        #[allow(clippy::cast_possible_truncation, reason = "a share")]
+        let mixed = |part: u8| ((f64::from(part) * colour.alpha / 255.0) + 1.0 - colour.alpha) as f32;
+        let (r, g, b) = colour.rgb;
+        let (r, g, b) = (mixed(r), mixed(g), mixed(b));
+        self.content.set_stroke_rgb(r, g, b).set_fill_rgb(r, g, b);
+        colour.alpha > 0.0
+    }
+
+    /// Adds a path through these points.
+    fn path(&mut self, points: impl IntoIterator<Item = BackendCoord>) {
+        for (i, (x, y)) in points.into_iter().enumerate() {
+            let (x, y) = (x as f32, y as f32);
+            if i == 0 {
+                self.content.move_to(x, y)
+            } else {
+                self.content.line_to(x, y)
+            };
+        }
+    }
+
+    /// Adds the outline of a glyph. `place` maps the units of the font to pixels.
+    fn glyph(&mut self, curves: &[OutlineCurve], place: impl Fn(Point) -> (f32, f32)) {
+        let mut last = None;
+        for curve in curves {
+            let (from, controls, to) = match *curve {
+                OutlineCurve::Line(a, b) => (a, None, b),
+                // A quadratic curve as a cubic curve: each control point is two thirds of the way to the given one.
+                OutlineCurve::Quad(a, control, b) => {
+                    let toward = |end: Point| Point {
+                        x: end.x + (control.x - end.x) * 2.0 / 3.0,
+                        y: end.y + (control.y - end.y) * 2.0 / 3.0,
+                    };
+                    (a, Some((toward(a), toward(b))), b)
+                }
+                OutlineCurve::Cubic(a, first, second, b) => (a, Some((first, second)), b),
+            };
+            if last != Some(from) {
+                let (x, y) = place(from);
+                self.content.move_to(x, y);
+            }
+            let (x, y) = place(to);
+            match controls {
+                None => self.content.line_to(x, y),
+                Some((first, second)) => {
+                    let ((x1, y1), (x2, y2)) = (place(first), place(second));
+                    self.content.cubic_to(x1, y1, x2, y2, x, y)
+                }
+            };
+            last = Some(to);
+        }
+    }
+}
+
+fn compressed(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+    let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
+    written.expect("a vector takes all bytes")
+}
+
+impl DrawingBackend for &mut Page {
+    type ErrorType = Infallible;
+
+    fn get_size(&self) -> (u32, u32) {
+        self.size
+    }
+
+    fn ensure_prepared(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn present(&mut self) -> Drawn {
+        Ok(())
+    }
+
+    fn draw_pixel(&mut self, (x, y): BackendCoord, colour: BackendColor) -> Drawn {
+        if self.ink(colour) {
+            self.content.rect(x as f32, y as f32, 1.0, 1.0).fill_nonzero();
+        }
+        Ok(())
+    }
+
+    fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> Drawn {
+        self.draw_path([from, to], style)
+    }
+
+    fn draw_rect<S: BackendStyle>(
+        &mut self,
+        upper_left: BackendCoord,
+        bottom_right: BackendCoord,
+        style: &S,
+        fill: bool,
+    ) -> Drawn {
+        if self.ink(style.color()) {
+            let (width, height) = (bottom_right.0 - upper_left.0, bottom_right.1 - upper_left.1);
+            self.content.set_line_width(style.stroke_width() as f32);
+            self.content.rect(upper_left.0 as f32, upper_left.1 as f32, width as f32, height as f32);
+            if fill {
+                self.content.fill_nonzero()
+            } else {
+                self.content.stroke()
+            };
+        }
+        Ok(())
+    }
+
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        path: I,
+        style: &S,
+    ) -> Drawn {
+        if self.ink(style.color()) {
+            self.content.set_line_width(style.stroke_width() as f32);
+            self.path(path);
+            self.content.stroke();
+        }
+        Ok(())
+    }
+
+    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        corners: I,
+        style: &S,
+    ) -> Drawn {
+        if self.ink(style.color()) {
+            self.path(corners);
+            self.content.fill_nonzero();
+        }
+        Ok(())
+    }
+
+    fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, (x, y): BackendCoord) -> Drawn {
+        if !self.ink(style.color()) {
+            return Ok(());
+        }
+        #[allow(clippy::cast_possible_truncation, reason = "a size in pixels")]
+        let size = style.size() as f32;
+        let font = self.font.clone();
+        let scaled = font.as_scaled(size);
+        let (mut width, mut glyphs, mut last) = (0.0, Vec::new(), None);
+        for letter in text.chars() {
+            let glyph = scaled.glyph_id(letter);
+            width += last.map_or(0.0, |last| scaled.kern(last, glyph));
+            glyphs.push((glyph, width));
+            width += scaled.h_advance(glyph);
+            last = Some(glyph);
+        }
+        let begin = match style.anchor().h_pos {
+            HPos::Left => 0.0,
+            HPos::Center => -width / 2.0,
+            HPos::Right => -width,
+        };
+        // The height of capitals is 0.62 of the size of type.
+        let base = match style.anchor().v_pos {
+            VPos::Top => 0.65 * size,
+            VPos::Center => 0.3 * size,
+            VPos::Bottom => -0.2 * size,
+        };
+        let unit = size / font.height_unscaled();
+        let turned = |(across, down): (f32, f32)| {
+            let (across, down) = match style.transform() {
+                FontTransform::None => (across, down),
+                FontTransform::Rotate90 => (-down, across),
+                FontTransform::Rotate180 => (-across, -down),
+                FontTransform::Rotate270 => (down, -across),
+            };
+            (x as f32 + across, y as f32 + down)
+        };
+        for (glyph, at) in glyphs {
+            let Some(outline) = font.outline(glyph) else { continue };
+            self.glyph(&outline.curves, |point| turned((begin + at + point.x * unit, base - point.y * unit)));
+        }
+        self.content.fill_nonzero();
+        Ok(())
+    }
+}
