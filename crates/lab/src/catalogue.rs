@@ -4,7 +4,7 @@ use crate::Error;
 use crate::definitions;
 use crate::experiment::keys::{self, default_of};
 use crate::experiment::{nearest, topology_kinds, workload_kinds};
-use crate::figure::{self, Described};
+use crate::figure::{self, Described, Ledger};
 use raddle_schemes::parameter::Parameter;
 use raddle_schemes::profile::Profile;
 use raddle_schemes::registry::Registry;
@@ -143,7 +143,7 @@ fn explain_listed(name: &str, registry: &Registry) -> Result<(String, Value), Er
         return Ok(explain_scheme(info, registry));
     }
     if let Some(figure) = figure::describe(name)? {
-        return Ok(explain_figure(name, &figure));
+        return explain_figure(name, &figure);
     }
     let lists = [transport_routings(registry), profiles(registry), topologies(registry), workloads()];
     let all = || lists.iter().flat_map(|part| part.items.iter().map(|item| (part.title, item)));
@@ -203,8 +203,16 @@ fn explain_kinds(found: &[(&str, &(String, String))], registry: &Registry) -> (S
     (text, json!({ "entries": entries }))
 }
 
-fn explain_figure(name: &str, figure: &figure::Description) -> (String, Value) {
+fn explain_figure(name: &str, figure: &figure::Description) -> Result<(String, Value), Error> {
     let mut text = format!("{name}\n{}\n\nrun it with `raddle reproduce {name}`\n", figure.title);
+    let ledger = Ledger::builtin()?;
+    let seconds = ["quick", "full"].map(|scale| ledger.last(name, scale).map(|entry| entry.seconds));
+    for (scale, seconds) in ["quick", "full"].into_iter().zip(seconds) {
+        if let Some(seconds) = seconds {
+            writeln!(text, "took {seconds} s at {scale} scale when Raddle's ledger was made")
+                .expect("writing to a string never fails");
+        }
+    }
     if !figure.claims.is_empty() {
         text.push_str("\nclaims\n");
     }
@@ -213,7 +221,11 @@ fn explain_figure(name: &str, figure: &figure::Description) -> (String, Value) {
     }
     let claim = |claim: &Described| json!({ "claim": claim.id, "section": claim.section, "says": claim.says, "ours": claim.ours });
     let claims: Vec<_> = figure.claims.iter().map(claim).collect();
-    (text, json!({ "name": name, "title": figure.title, "claims": claims }))
+    let json = json!({
+        "name": name, "title": figure.title, "claims": claims,
+        "seconds": { "quick": seconds[0], "full": seconds[1] },
+    });
+    Ok((text, json))
 }
 
 /// Explains the parameters with this name. `min_rto` selects the parameters of all schemes, and `dctcp.min_rto` selects

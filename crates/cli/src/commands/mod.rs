@@ -357,7 +357,7 @@ impl Session<'_> {
         };
         let paths = init(template, out)?;
         let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-        let text = || format!("wrote {}\nnext: raddle sweep {}", names.join(" and "), names[0]);
+        let text = || format!("wrote {}\nnext: raddle sweep {} --seeds 3", names.join(" and "), names[0]);
         output.print(text, || json!({ "written": names }))?;
         Ok(Ended::Done)
     }

@@ -211,6 +211,17 @@ fn only_the_same_experiment_is_replaced() {
 }
 
 #[test]
+fn a_run_and_a_sweep_do_not_share_a_folder() {
+    let folder = folder();
+    done(folder.path(), "run small.toml --out d");
+    let told = refused(folder.path(), "sweep swept.toml --out d");
+    assert!(told.contains("d holds a run, and a sweep needs a folder of its own"), "{told}");
+    done(folder.path(), "sweep swept.toml --out s");
+    let told = refused(folder.path(), "run small.toml --out s");
+    assert!(told.contains("s already exists and holds a sweep, not a run"), "{told}");
+}
+
+#[test]
 fn files_that_raddle_did_not_write_are_never_deleted() {
     let folder = folder();
     let d = folder.path().join("d");

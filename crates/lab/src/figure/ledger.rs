@@ -106,7 +106,8 @@ impl Entry {
                 _ => a.is_none() == b.is_none(),
             };
             if !(0..2).all(|bound| is_same(claim.accept[bound], was.accept[bound])) {
-                moved.push(format!("{name}/{id} has the range {:?}, was {:?}", claim.accept, was.accept));
+                let [is, was] = [claim.accept, was.accept].map(range);
+                moved.push(format!("the accepted range of {name}/{id} is {is}, and was {was}"));
             }
             if claim.verdict != was.verdict {
                 moved.push(format!("{name}/{id}: {}, was: {}", claim.verdict, was.verdict));
@@ -125,6 +126,16 @@ impl Entry {
             ));
         }
         moved
+    }
+}
+
+/// A range in words.
+fn range([least, most]: [Option<f64>; 2]) -> String {
+    match (least, most) {
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        (Some(least), None) => format!("at least {least}"),
+        (None, Some(most)) => format!("at most {most}"),
+        (None, None) => "any number".to_owned(),
     }
 }
 
@@ -186,6 +197,13 @@ impl Ledger {
     #[must_use]
     pub fn last(&self, figure: &str, scale: &str) -> Option<&Entry> {
         self.results.iter().rev().find(|entry| entry.figure == figure && entry.scale == scale)
+    }
+
+    /// True if the latest results in the ledger at this scale have the same verdict for a claim: `r2c2/fig10/tcp-p99`.
+    pub(super) fn knows(&self, claim: &str, verdict: &str, scale: Scale) -> bool {
+        let Some((figure, id)) = claim.rsplit_once('/') else { return false };
+        let entry = self.last(figure, scale.name());
+        entry.is_some_and(|entry| entry.claims.iter().any(|was| was.id == id && was.verdict == verdict))
     }
 
     /// The differences between these results and the latest results in the ledger.
@@ -308,7 +326,7 @@ mod tests {
         wider.outcomes[0].accept.1 = f64::INFINITY;
         assert_eq!(
             moved(wider, Scale::Quick).results,
-            ["test/fig1/a has the range [Some(0.0), None], was [Some(0.0), Some(5.0)]"]
+            ["the accepted range of test/fig1/a is at least 0, and was 0 to 5"]
         );
         let gone = Reproduced { outcomes: Vec::new(), ..figure(1.0 / 3.0, true) };
         assert_eq!(moved(gone, Scale::Quick).results, ["test/fig1/a no longer exists"]);

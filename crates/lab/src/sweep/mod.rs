@@ -9,6 +9,7 @@ mod shard;
 pub(crate) use elsewhere::tests::OtherDirectories;
 pub use elsewhere::{Elsewhere, Files, do_task};
 pub(crate) use elsewhere::{Job, can_leave, spread};
+pub(crate) use results::FOLDER;
 pub use results::Results;
 pub use shard::Shard;
 
@@ -71,8 +72,8 @@ pub struct Control<'a> {
 /// the cell did not begin.
 ///
 /// # Errors
-/// If a cell is wrong, two cells would share a folder, a label is not a valid folder name, a folder's contents may not
-/// be replaced, another process writes into `out`, or a run fails. After an error, the other threads still run the
+/// If a cell is wrong, two cells would share a folder, a label is not a valid folder name, `out` holds results that are
+/// not a sweep, a folder's contents may not be replaced, another process writes into `out`, or a run fails. After an error, the other threads still run the
 /// remaining cells, unless the sweep is to fail fast.
 pub fn sweep<'a>(
     cells: &[Cell],
@@ -81,6 +82,10 @@ pub fn sweep<'a>(
 ) -> Result<Vec<Option<CellRun>>, Error> {
     let out = out.into();
     let directories = directories(cells, out.path)?;
+    if let Some(kind) = out.kind()? {
+        let what = format!("{} holds a {kind}, and a sweep needs a folder of its own", out.path.display());
+        return Err(Error::Usage { what, hint: "choose another --out".to_owned() });
+    }
     let origins = cells.iter().map(|cell| {
         let prepared = cell.document.prepare()?;
         (out.warned)(&cell.name(), &prepared.warnings)?;

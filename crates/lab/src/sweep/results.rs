@@ -16,7 +16,7 @@ const SEED: &str = figure::SEED;
 
 /// The folder of the table and the plots, in the folder of the sweep. It cannot be the folder of a cell, whose name has
 /// no underscore.
-const FOLDER: &str = "sweep_results";
+pub(crate) const FOLDER: &str = "sweep_results";
 
 /// Keys of a summary that are not measured, or differ between equal runs.
 const NOT_MEASURED: [&str; 7] =

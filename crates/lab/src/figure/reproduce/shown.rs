@@ -1,6 +1,6 @@
 //! A reproduction as text and as JSON.
 
-use super::super::ledger::Moved;
+use super::super::ledger::{Ledger, Moved};
 use super::{Outcome, Reproduction};
 use crate::figure::Spread;
 use crate::table;
@@ -35,7 +35,10 @@ impl fmt::Display for Reproduction {
         }
         write!(f, "{}", self.unfinished_flows())?;
         write!(f, "\nscale    {}\ndigest   {:032x}", self.scale.name(), self.digest)?;
-        self.moved.iter().try_for_each(|moved| write!(f, "\n\n{}", self.ledger(moved)))
+        match &self.moved {
+            Some(moved) => write!(f, "\n\n{}", self.ledger(moved)),
+            None => write!(f, "{}", self.failures()),
+        }
     }
 }
 
@@ -65,6 +68,28 @@ impl Reproduction {
             std::iter::once(unfinished.run.clone()).chain(counts).collect::<Vec<_>>()
         }));
         format!("\n\n{}", table(&rows))
+    }
+
+    /// How many claims fail, and for how many of them this is known; empty if none fails.
+    fn failures(&self) -> String {
+        let failed: Vec<_> = self.outcomes().filter(|outcome| outcome.is_unexpected()).collect();
+        if failed.is_empty() {
+            return String::new();
+        }
+        let ledger = Ledger::builtin();
+        let is_known = |outcome: &&&Outcome| {
+            ledger.as_ref().is_ok_and(|ledger| ledger.knows(&outcome.claim, outcome.verdict(), self.scale))
+        };
+        let known = failed.iter().filter(is_known).count();
+        let hint = match known {
+            0 => "",
+            _ => "; with `--check` the exit code is 0 if all results are those of the ledger",
+        };
+        format!(
+            "\n\nfailed   {} of {} claims, so the exit code is 1; {known} of them failed when Raddle's ledger was made{hint}",
+            failed.len(),
+            self.outcomes().count()
+        )
     }
 
     /// The differences from the ledger.

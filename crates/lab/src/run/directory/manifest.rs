@@ -2,7 +2,7 @@
 
 use super::MARKER;
 use crate::digest;
-use crate::{Error, VERSION};
+use crate::{Error, VERSION, sweep};
 use raddle_records::write_file;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     /// The kind of results: a run, a search or a figure.
-    kind: String,
+    pub(super) kind: String,
     /// Raddle's version.
     version: String,
     /// The digest of the resolved experiment.
@@ -46,7 +46,7 @@ impl Origin {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     #[serde(flatten)]
-    origin: Origin,
+    pub(super) origin: Origin,
     /// True if the results are complete; false for the results of an interrupted run.
     complete: bool,
     /// Wall-clock time from the creation of the directory to its completion, in seconds.
@@ -207,6 +207,9 @@ impl Contents {
     /// The reason why these results differ from that origin in kind, version or experiment; `None` if they do not.
     fn other(&self, origin: &Origin) -> Option<String> {
         let Some(Manifest { origin: there, .. }) = &self.manifest else {
+            if self.foreign.iter().any(|file| Path::new(file).starts_with(sweep::FOLDER)) {
+                return Some(format!("holds a sweep, not a {}", origin.kind));
+            }
             return (!self.is_empty()).then(|| format!("has no {MANIFEST}, so Raddle did not write it"));
         };
         if there.kind != origin.kind {
