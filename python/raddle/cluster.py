@@ -16,12 +16,13 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from . import _raddle
 from .errors import ExperimentError, RaddleError, RunError, UsageError
@@ -37,13 +38,33 @@ LOOK_S = 0.1
 
 
 def connect(address: str | None) -> None:
-    """Connects to the cluster at this address. Without an address, Ray finds or begins a cluster."""
+    """Connects to the cluster at this address. Without an address, Ray finds or begins a cluster.
+
+    Raises ``UsageError`` if Ray is not installed or there is no cluster.
+    """
     try:
         import ray
     except ImportError as missing:
         raise UsageError("the package `ray` is not installed", "pip install ray") from missing
-    if not ray.is_initialized():
+    if ray.is_initialized():
+        return
+    try:
+        _knock(address)
         ray.init(address=address, log_to_driver=False)
+    except ConnectionError as error:
+        raise UsageError(
+            f"cannot connect to a Ray cluster at {address}: {error}", "`ray start --head` prints the address of a cluster"
+        ) from error
+
+
+def _knock(address: str | None) -> None:
+    """Raises ``ConnectionError`` if nobody listens at this address, for which Ray takes minutes."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+        except OSError as error:
+            raise ConnectionError(str(error)) from error
 
 
 def task(text: str, program: bytes | None) -> Files:
@@ -127,18 +148,11 @@ def serve(address: str, program: Path) -> None:
                 results.write(json.dumps([index, names]).encode() + b"\n")
                 results.writelines(files.values())
                 results.flush()
-    except ConnectionError as error:
-        why = UsageError(f"cannot connect to a Ray cluster at {address}: {error}", "`ray start --head` begins a cluster")
-        _tell(results, why)
     except RaddleError as error:
-        _tell(results, error)
-
-
-def _tell(results: BinaryIO, error: RaddleError) -> None:
-    usage = isinstance(error, (UsageError, ExperimentError))
-    line = json.dumps({"error": {"message": error.message, "hint": error.hint, "usage": usage}})
-    results.write(line.encode() + b"\n")
-    results.flush()
+        usage = isinstance(error, (UsageError, ExperimentError))
+        line = json.dumps({"error": {"message": error.message, "hint": error.hint, "usage": usage}})
+        results.write(line.encode() + b"\n")
+        results.flush()
 
 
 if __name__ == "__main__":

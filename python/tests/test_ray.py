@@ -183,3 +183,11 @@ def test_the_command_says_what_is_missing(tmp_path: Path, command: tuple[str, Pa
     assert nowhere.returncode == 2 and "cannot start `no-such-python`" in nowhere.stderr
     bare = told(program, tmp_path, *sweep, RADDLE_PYTHON="/usr/bin/python3")
     assert bare.returncode == 2 and "No module named" in bare.stderr and "pip install" in bare.stderr
+    stub = tmp_path / "stub"
+    stub.mkdir()
+    (stub / "ray.py").write_text("raise ImportError")
+    rayless = told(program, tmp_path, *sweep, PYTHONPATH=str(stub))
+    assert rayless.returncode == 2 and "the package `ray` is not installed" in rayless.stderr
+    assert "pip install ray" in rayless.stderr
+    nobody = told(program, tmp_path, "sweep", "grid.toml", "--cluster", "127.0.0.1:1")
+    assert nobody.returncode == 2 and "cannot connect to a Ray cluster at 127.0.0.1:1" in nobody.stderr

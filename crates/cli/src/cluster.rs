@@ -49,6 +49,8 @@ impl Elsewhere for Cluster {
         let program = std::env::current_exe().map_err(Error::io("find", Path::new("this program")))?;
         let mut command = Command::new(python);
         command.args(["-m", "raddle.cluster", &self.address]).arg(program);
+        // A file of the current folder, such as `ray.py`, must not stand in for a package.
+        command.env("PYTHONSAFEPATH", "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|why| Error::Usage {
             what: format!("cannot start `{shown}`, which connects to the cluster: {why}"),
