@@ -567,6 +567,7 @@ fn pictures_and_tables_replace_a_file_in_one_step() {
     for arguments in [
         "compare d d --plot file.svg",
         "compare d d --plot file.png",
+        "compare d d --plot file.pdf",
         "select small.toml --set workload.flows=8 --out file.csv",
         "topo convert small.toml file.json",
     ] {

@@ -181,13 +181,35 @@ fn seeds_of_a_sweep_are_replicas_with_an_interval_and_a_row_each() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("6/6 ") && told.contains(" s in all"), "{told}");
     let results = folder.path().join("d/sweep_results");
-    assert_eq!(names(&results), ["figure.png", "figure.svg", "manifest.json", "sweep.csv", "sweep.parquet"]);
+    let pictures = ["figure.pdf", "figure.png", "figure.svg"];
+    let files = [&pictures[..], &["manifest.json", "sweep.csv", "sweep.parquet"]].concat();
+    assert_eq!(names(&results), files);
+    assert!(fs::read_to_string(results.join("figure.svg")).unwrap().contains("mean of n = 3 seeds"));
     let table = fs::read_to_string(results.join("sweep.csv")).unwrap();
     assert_eq!(table.lines().count(), 7, "{table}");
     assert!(table.starts_with("scheme,seed,complete,delivered,digest,"), "{table}");
     let twice = raddle(folder.path(), "sweep drawn.toml --seeds 3 --out d --quiet --format json");
     let means = &json(&twice)["groups"][1]["measures"]["fct_mean_us"];
     assert!(means["mean"].as_f64().unwrap() > 0.0 && means["margin_95"].as_f64().unwrap() > 0.0, "{means}");
+}
+
+#[test]
+fn pictures_have_the_style_and_the_resolution_that_are_asked_for() {
+    let folder = swept();
+    let text = fs::read_to_string(folder.path().join("swept.toml")).unwrap()
+        + "\n[[plot]]\nkind = \"bars\"\nx = \"scheme\"\nof = \"fct\"\n[figure]\nsize = [3.0, 2.0]\nstyle = \"slides\"\n";
+    fs::write(folder.path().join("drawn.toml"), text).unwrap();
+    let width = |options: &str| {
+        stdout(&raddle(folder.path(), &format!("sweep drawn.toml --out d {options}")));
+        let picture = fs::read(folder.path().join("d/sweep_results/figure.png")).unwrap();
+        u32::from_be_bytes(picture[16..20].try_into().unwrap())
+    };
+    // Three inches, at the 144 pixels per inch of slides, at 600 of papers, and at 100.
+    assert_eq!(["", "--style paper", "--style paper --dpi 100"].map(width), [432, 1_800, 300]);
+    let strange = raddle(folder.path(), "compare d/r2c2 d/tcp --plot a.jpg");
+    assert_eq!(strange.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&strange.stderr).contains(".svg, .png or .pdf"));
+    assert_eq!(raddle(folder.path(), "sweep drawn.toml --out d --set figure.dpi=7").status.code(), Some(2));
 }
 
 #[test]
