@@ -39,7 +39,7 @@ impl Flows {
         self.classes.push(class);
         self.demands.push(demand_bps);
         self.entries.extend(row);
-        self.ends.push(u32::try_from(self.entries.len()).expect("fewer than 2^32 entries"));
+        self.ends.push(u32::try_from(self.entries.len()).expect("there must be fewer than 2^32 entries"));
     }
 
     /// Returns the number of flows.

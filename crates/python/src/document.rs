@@ -115,7 +115,7 @@ impl Document {
     /// of each cell that has results, the results of all cells as a text and a JSON text if the sweep is complete, and
     /// whether Ctrl-C stopped it.
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
-    #[expect(clippy::type_complexity, reason = "a tuple becomes Python's tuple")]
+    #[expect(clippy::type_complexity, reason = "PyO3 converts a Rust tuple to a Python tuple")]
     fn sweep(
         &self,
         py: Python<'_>,

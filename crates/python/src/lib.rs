@@ -4,7 +4,7 @@
 //! Functions of this module take paths and texts, release Python's lock while they work, and return JSON texts or
 //! [`table::Table`]s.
 
-#![expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned arguments")]
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 passes owned arguments")]
 
 mod attend;
 mod catalogue;

@@ -98,7 +98,9 @@ impl Table {
         } else if let Some(values) = array.downcast_ref::<BooleanArray>() {
             PyList::new(py, values.iter().collect::<Vec<_>>())
         } else {
-            let texts = array.downcast_ref::<StringArray>().expect("tables have columns of four types");
+            let texts = array
+                .downcast_ref::<StringArray>()
+                .expect("a column must hold integers, floats, booleans or texts");
             PyList::new(py, texts.iter().collect::<Vec<_>>())
         }
     }

@@ -41,7 +41,7 @@ impl Values {
             (Self::Float(all), Self::Float(more)) => all.extend(more),
             (Self::Boolean(all), Self::Boolean(more)) => all.extend(more),
             (Self::Text(all), Self::Text(more)) => all.extend(more),
-            _ => unreachable!("a column has one type in all row groups"),
+            _ => unreachable!("a column must have one type in all row groups"),
         }
     }
 }

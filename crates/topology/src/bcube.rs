@@ -181,7 +181,7 @@ impl Bcube {
         out.clear();
         let agreeing = (0..self.levels()).rev().filter(|&i| self.digit(src, i) == self.digit(dst, i));
         let begin = self.differing(src, dst).chain(agreeing).nth(number as usize);
-        let begin = begin.expect("a path for each digit");
+        let begin = begin.expect("`number` must be below the number of digits");
         if src == dst {
             return;
         }

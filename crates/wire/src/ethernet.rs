@@ -139,7 +139,7 @@ fn turn_round(headers: &mut [u8], packet: &[u8]) {
     let len = headers.len();
     let (ip, transport) = headers.split_at_mut(ip_len(packet));
     ip[1] &= !0b11; // not ECN-capable
-    put16(ip, 2, u16::try_from(len).expect("two headers of at most 60 bytes"));
+    put16(ip, 2, u16::try_from(len).expect("the headers must have at most 65,535 bytes"));
     ip[FRAGMENT] &= !MORE_FRAGMENTS;
     ip[8] = TIME_TO_LIVE;
     put16(ip, 10, 0);

@@ -62,7 +62,7 @@ impl Tag {
         let mut tag = Self { is_response: self.is_response, ..Self::response() };
         for load in loads {
             assert!(load <= Self::MOST_LOAD, "a load of {load} needs more than three bits");
-            assert!(tag.len() < Self::MOST, "a tag holds {} loads", Self::MOST);
+            assert!(tag.len() < Self::MOST, "a tag holds at most {} loads", Self::MOST);
             let (byte, shift) = place(tag.len());
             tag.loads[byte] |= load << shift;
             tag.count += 1;

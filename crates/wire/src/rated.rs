@@ -135,8 +135,8 @@ impl Segment {
     /// # Panics
     /// If a field exceeds its bits, or if a packet that is not data has a payload.
     pub(crate) fn encode(&self, scheme: Scheme, own: &[u8; OWN], payload: &[u8], out: &mut Vec<u8>) {
-        debug_assert!(payload.len() <= self.plen.into(), "the payload must not be longer than plen");
-        assert!(self.plen == 0 || self.may_bring_payload(), "only data packets have a payload");
+        debug_assert!(payload.len() <= self.plen.into(), "the payload must not be longer than `plen`");
+        assert!(self.plen == 0 || self.may_bring_payload(), "only data packets may have a payload");
         assert!(
             self.hop < 1 << 4 && self.path < 1 << 12,
             "hop {} needs more than 4 bits, or path {} needs more than 12 bits",
@@ -184,7 +184,7 @@ impl Segment {
         if plen > 0 && !segment.may_bring_payload() {
             return Err(Error::Invalid { field: "plen", value: plen.into() });
         }
-        let own = header.last_chunk().expect("the header ends with the bytes of the scheme");
+        let own = header.last_chunk().expect("the header must end with the bytes of the scheme");
         Ok((segment, own))
     }
 

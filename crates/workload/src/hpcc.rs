@@ -83,7 +83,7 @@ pub fn write_hpcc(flows: &[Flow]) -> String {
         let (seconds, ps) = (flow.start.as_ps() / PS_PER_S, flow.start.as_ps() % PS_PER_S);
         let Flow { src, dst, priority, size: Bytes(bytes), .. } = flow;
         writeln!(text, "{src} {dst} {priority} {DST_PORT} {bytes} {seconds}.{ps:012}")
-            .expect("a string takes any text");
+            .expect("writing to a string must succeed");
     }
     text
 }

@@ -216,7 +216,7 @@ impl Incremental {
                 touched: false,
             });
             self.stops.push(Stop::never(class));
-            u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
+            u32::try_from(self.flows.len() - 1).expect("there must be fewer than 2^32 flows")
         });
         let flow = &mut self.flows[slot as usize];
         (flow.weight, flow.demand_bps) = (weight, demand_bps);
@@ -254,7 +254,7 @@ impl Incremental {
     /// # Panics
     /// If the slot never had a flow.
     pub fn remove(&mut self, slot: usize) {
-        let flow = u32::try_from(slot).expect("a slot of `insert` fits 32 bits");
+        let flow = u32::try_from(slot).expect("a slot must fit 32 bits");
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
         for &(link, weight) in &self.flows[slot].row {
             let link = &mut self.links[link as usize];
@@ -262,7 +262,7 @@ impl Incremental {
                 .uses
                 .iter()
                 .position(|using| using.flow == flow)
-                .expect("the flow is listed at each of its links");
+                .expect("the flow must be listed at each of its links");
             link.uses.swap_remove(at);
             link.weight -= weight;
             link.room += i128::from(weight);
@@ -287,7 +287,7 @@ impl Incremental {
     /// If the slot never had a flow.
     pub fn set_demand(&mut self, slot: usize, demand_bps: f64) {
         debug_assert!(demand_bps >= 0.0);
-        let flow = u32::try_from(slot).expect("a slot of `insert` fits 32 bits");
+        let flow = u32::try_from(slot).expect("a slot must fit 32 bits");
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
         self.flows[slot].demand_bps = demand_bps;
         self.start(flow);

@@ -62,5 +62,5 @@ fn softmax(utilities: &[f64], temperature: f64, stream: &mut Stream) -> u8 {
             return protocol;
         }
     }
-    utilities.iter().position(|&utility| utility >= most).expect("there is at least one utility") as u8
+    utilities.iter().position(|&utility| utility >= most).expect("there must be at least one utility") as u8
 }

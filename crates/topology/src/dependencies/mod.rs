@@ -37,7 +37,7 @@ pub fn cycle(
 /// If the cycle is empty, or if one of its ports has no link.
 #[must_use]
 pub fn describe(topology: &Topology, cycle: &[LinkId]) -> String {
-    let from = |&id: &LinkId| topology.link(id).expect("a port on a cycle has a link").from;
+    let from = |&id: &LinkId| topology.link(id).expect("a port on a cycle must have a link").from;
     let around = cycle.iter().chain(&cycle[..1]);
     around.map(|id| from(id).to_string()).collect::<Vec<_>>().join("->")
 }
@@ -168,7 +168,7 @@ impl<'a> Dependencies<'a> {
         }
         for &id in &walk.links {
             let onward =
-                walk.first[self.topology.link(id).expect("the walk has followed this link").to.index()];
+                walk.first[self.topology.link(id).expect("each link of a walk must exist").to.index()];
             let here = &mut self.bits[self.first[id.index()]..self.first[id.index() + 1]];
             here.iter_mut().zip(&walk.bits[onward..]).for_each(|(bits, onward)| *bits |= onward);
         }

@@ -33,7 +33,7 @@ pub(super) fn spread(
         for &node in levels[levels.len() - 1].keys() {
             next.clear();
             closer(node, &mut next);
-            assert!(!next.is_empty(), "there is a path from {src} to {dst}");
+            assert!(!next.is_empty(), "there must be a path from {src} to {dst}");
             crossed.extend(next.iter().map(|&(link, to)| (node, link, to)));
             level.extend(next.iter().map(|&(_, to)| (to, 0.0)));
         }

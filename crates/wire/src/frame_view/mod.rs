@@ -128,7 +128,7 @@ impl FrameView {
         let front = Front { at_hand: front, len };
         let (priority, at) = vlan(front).ok()?;
         let packet = IpView::read(front, at).ok()?;
-        let len = u32::try_from(len).expect("a frame's length fits 32 bits");
+        let len = u32::try_from(len).expect("a frame's length must fit 32 bits");
         Some(Ok(Self { ends, len, priority, packet, is_marked: false }))
     }
 }

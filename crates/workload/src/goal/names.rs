@@ -59,7 +59,7 @@ impl Labels {
 
     /// Adds a label that is not in the set.
     pub(super) fn insert(&mut self, label: Label) {
-        debug_assert!(!self.contains(label), "a label is added once");
+        debug_assert!(!self.contains(label), "a label must be added only once");
         let Label(label) = label;
         let last = label.checked_add(1).and_then(|next| self.ranges.remove(&next)).unwrap_or(label);
         match self.ranges.range_mut(..label).next_back() {

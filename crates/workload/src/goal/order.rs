@@ -136,7 +136,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
 
     /// Records that an operation that had begun has finished.
     pub(super) fn finish(&mut self, slot: Slot) {
-        let step = self.steps[slot as usize].take().expect("an operation finishes once");
+        let step = self.steps[slot as usize].take().expect("an operation must finish only once");
         debug_assert!(step.begun, "an operation must begin before it finishes");
         self.free.push(slot);
         self.unfinished -= 1;
@@ -174,11 +174,11 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
 
     /// Returns an operation that has not finished.
     pub(super) fn step(&self, slot: Slot) -> &Step {
-        self.steps[slot as usize].as_ref().expect("the operation has not finished")
+        self.steps[slot as usize].as_ref().expect("the operation must be unfinished")
     }
 
     fn step_mut(&mut self, slot: Slot) -> &mut Step {
-        self.steps[slot as usize].as_mut().expect("the operation has not finished")
+        self.steps[slot as usize].as_mut().expect("the operation must be unfinished")
     }
 
     fn read_on(&mut self) -> Result<(), Misread> {

@@ -93,7 +93,7 @@ impl Trace {
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a file states its ranks in a `u32`")]
     pub fn ranks(&self) -> u32 {
-        u32::try_from(self.blocks.len()).expect("the number of ranks fits 32 bits")
+        u32::try_from(self.blocks.len()).expect("the number of ranks must fit 32 bits")
     }
 
     /// Counts of the file's contents.

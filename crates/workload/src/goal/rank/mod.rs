@@ -233,7 +233,7 @@ impl Rank {
             Kind::Request { envelope, send } => self.arrive(from, envelope, Some(send)),
             Kind::Clear { send, receive } => {
                 let Operation::Send { bytes, .. } = self.order.step(send).operation else {
-                    unreachable!("only sends are answered")
+                    unreachable!("only a send may be answered")
                 };
                 let bytes = bytes.max(1).saturating_mul(self.settings.scale);
                 let message = Message { from: self.number, kind: Kind::Data { receive } };
@@ -308,7 +308,7 @@ impl Rank {
         };
         let more = match begun.len() - 1 {
             0 => String::new(),
-            more => format!(", and {more} more"),
+            more => format!(", and for {more} more operation(s)"),
         };
         Some(format!("rank {rank} waits at line {} {what}{more}", step.line))
     }
