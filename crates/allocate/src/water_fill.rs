@@ -69,7 +69,8 @@ struct Entry {
 /// A limit that stops flows at a level: a full link (by index), or the demand of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Stop {
-    /// The bits of the level. Levels are not negative, so the bits have the same order.
+    /// The bits of the level. Levels are not negative, so their bits, read as integers, have the same order as the
+    /// levels.
     level: u64,
     demand: bool,
     index: u32,

@@ -9,10 +9,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Interval between two looks at signals and progress.
+/// Interval between two checks of signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The news of runs since the last look.
+/// The states of the runs that have changed since the last call of [`News::tell`], by number of the run.
 #[derive(Default)]
 pub(crate) struct News(Mutex<BTreeMap<usize, Run>>);
 
@@ -34,8 +34,8 @@ impl News {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(run).or_default().has_ended = true;
     }
 
-    /// Calls `watch(run, share, seconds_left, packet_hops, has_ended)` for each run with news. `share` is the share of
-    /// the run that is done, estimated as in [`RunState::seconds_left`].
+    /// Calls `watch(run, share, seconds_left, packet_hops, has_ended)` for each run whose state has changed since the
+    /// last call. `share` is the share of the run that is done, estimated as in [`RunState::seconds_left`].
     fn tell(&self, py: Python<'_>, watch: Option<&Py<PyAny>>) -> PyResult<()> {
         let news = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(watch) = watch else { return Ok(()) };
@@ -50,11 +50,11 @@ impl News {
 }
 
 /// Runs `work` on another thread, without Python's lock. Meanwhile this thread handles signals and calls `watch`
-/// ([`News::tell`]). Ctrl-C sets the flag that `work` gets, and so does an exception of `watch`. Returns the result of
-/// `work`, and whether Ctrl-C came.
+/// ([`News::tell`]). Ctrl-C or an exception of `watch` sets the flag that `work` gets. Returns the result of `work`,
+/// and whether Ctrl-C was pressed.
 ///
 /// # Errors
-/// The exception of `watch`, or of a signal handler other than that of Ctrl-C.
+/// The exception of `watch`, or of a signal handler other than the handler of Ctrl-C.
 pub(crate) fn attend<T: Send>(
     py: Python<'_>,
     watch: Option<&Py<PyAny>>,

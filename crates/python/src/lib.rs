@@ -35,7 +35,7 @@ fn _raddle(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// States the path of this module's file, whose bytes identify the program in the manifests of results.
+/// Tells the lab the path of this module's file. The file's bytes identify the program in the manifests of results.
 #[pyfunction]
 fn loaded_from(path: std::path::PathBuf) {
     raddle_lab::loaded_from(path);

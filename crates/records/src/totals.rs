@@ -61,7 +61,7 @@ impl TotalsRecord {
     }
 }
 
-/// Losses on a link are in the row of the link. The totals do not repeat them.
+/// The table of links records the losses on each link. The totals do not repeat these losses.
 impl Row for TotalsRecord {
     const TABLE: &'static str = "totals";
     const COLUMNS: &'static [Column] = &[

@@ -11,12 +11,11 @@
 //! froze. Only the level at which a link fills up is rounded, and always down. Comparisons of levels
 //! therefore need no tolerance: levels rise as flows freeze (specification of R2C2, §4.3).
 //!
-//! *The stops are unique.* Each flow has a [`Stop`], which ends the rise of its rate: the first of its links
-//! to fill up, or its demand. Some flows of a link stop earlier, at other links. The other flows use up the
-//! capacity that these flows leave, and the level at which they do so is the level at which the link fills up
-//! ([`Incremental::fills_at`]). By induction over the order of stops, there is exactly one assignment of
-//! stops in which every flow stops at the lowest such level among its links. Every method of water-filling
-//! therefore finds the same stops.
+//! *The stops are unique.* Each flow has a [`Stop`], which ends the rise of its rate: the first of its links to fill
+//! up, or its demand. Some flows of a link stop earlier, at other links. The other flows rise until they use up the
+//! remaining capacity. The level that they reach is the level at which the link fills up ([`Incremental::fills_at`]).
+//! By induction over the order of stops, there is exactly one assignment of stops in which every flow stops at the
+//! lowest such level among its links. Every method of water-filling therefore finds the same stops.
 //!
 //! After a change, a repair finds these stops. It corrects links whose level differs from the stops of their
 //! flows, the lowest level first. A correction at one level changes only higher levels, so the repair ends.

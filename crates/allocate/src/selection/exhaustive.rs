@@ -8,7 +8,7 @@ use raddle_core::Stream;
 pub struct Exhaustive;
 
 impl Exhaustive {
-    /// Maximum number of assignments that the search tries: the assignments of two protocols to 16 flows.
+    /// Maximum number of assignments that the search tries: 2^16, the assignments of two protocols to 16 flows.
     pub const MOST: u64 = 1 << 16;
 
     /// True if the problem is small enough.

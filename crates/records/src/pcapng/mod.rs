@@ -16,7 +16,7 @@ const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 
-/// States the byte order of the file, which is little-endian.
+/// The number from which readers learn the byte order of the file, which is little-endian.
 const BYTE_ORDER: u32 = 0x1A2B_3C4D;
 const ETHERNET: u16 = 1;
 const NANOSECONDS: u8 = 9;

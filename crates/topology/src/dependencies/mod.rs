@@ -63,7 +63,7 @@ struct Dependencies<'a> {
     leaf: Vec<bool>,
     /// Hosts at which packets start, and nodes to which hosts with a single link send their packets.
     starts: Vec<NodeId>,
-    /// The words of a link are `bits[first[link]..first[link + 1]]`.
+    /// The 64-bit words of a link are `bits[first[link]..first[link + 1]]`.
     first: Vec<usize>,
     /// For each link, one bit for each port of the node at the end of the link: set if packets from the link
     /// may leave by the port.
@@ -72,10 +72,10 @@ struct Dependencies<'a> {
 
 /// The state of a walk from the sources to one destination. The next walk reuses the memory.
 struct Walk {
-    /// Per node, the number of the last walk that reached it.
+    /// For each node, the number of the last walk that reached the node.
     reached: Vec<u32>,
     walks: u32,
-    /// The words of a node are `bits[first[node]..first[node + 1]]`.
+    /// The 64-bit words of a node are `bits[first[node]..first[node + 1]]`.
     first: Vec<usize>,
     /// For each node, one bit for each port of the node: set if packets of this walk may leave by the port.
     bits: Vec<u64>,

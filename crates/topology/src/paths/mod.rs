@@ -32,7 +32,7 @@ pub enum Choice {
     Bcube,
 }
 
-/// The reason why flows cannot use such paths on a fabric.
+/// The reason why flows cannot use fixed paths on a fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathsError {
     /// The fabric is not a BCube, so its nodes have no digits.

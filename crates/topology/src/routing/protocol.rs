@@ -18,8 +18,8 @@ pub enum Tie {
 /// the weights that the sampler implies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// Random packet spraying: at each hop, each port that leads one hop closer has the same probability
-    /// (Dixit et al., INFOCOM 2013).
+    /// Random packet spraying: at each hop, each port that leads one hop closer to the destination has the same
+    /// probability (Dixit et al., INFOCOM 2013).
     Rps,
     /// All shortest paths have the same probability.
     RpsPath,

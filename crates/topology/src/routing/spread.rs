@@ -15,7 +15,7 @@ pub(super) enum Split {
 /// Lists the links out of a node that lead closer to the destination, with the node at the end of each link.
 pub(super) type Closer<'a> = &'a mut dyn FnMut(NodeId, &mut Vec<(LinkId, NodeId)>);
 
-/// Calls `add` for each link with the probability that a packet from `src` to `dst` crosses it.
+/// Calls `add` for each link with the probability that a packet from `src` to `dst` crosses the link.
 pub(super) fn spread(
     src: NodeId,
     dst: NodeId,

@@ -97,8 +97,7 @@ pub struct Criticality {
     probes: Probes,
     /// Flows whose rate may differ from the last reported rate, each listed once.
     touched: Vec<u32>,
-    /// Lower bound of the free link capacity that a flow needs before it may send, over all flows so far,
-    /// bit/s.
+    /// The least free link capacity, in bit/s, that any flow inserted since the start needs before it may send.
     least_left_bps: f64,
     /// Buffer for the flows that [`Criticality::doubt_after`] queues, kept between calls to save
     /// allocations.
