@@ -268,7 +268,7 @@ fn put(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
     out.extend(parts.concat());
 }
 
-/// Returns the value as an array if it has the length of the format.
+/// Returns the value as an array if the value has `N` bytes, the length that the format requires.
 fn sized<const N: usize>(value: &[u8]) -> Result<[u8; N], Error> {
     value.try_into().or(invalid("length", value.len() as u64))
 }

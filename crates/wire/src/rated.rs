@@ -48,7 +48,7 @@ pub struct Segment {
     pub kind: Kind,
     /// True if the packet acknowledges a packet of this kind.
     pub ack: bool,
-    /// True if the packet asks the routers for a rate. Routers only forward packets that do not ask.
+    /// True if the packet asks the routers for a rate. Routers forward all other packets without a grant.
     pub asks: bool,
 }
 
@@ -70,7 +70,7 @@ impl Kind {
     const ALL: [Self; 4] = [Self::Syn, Self::Data, Self::Probe, Self::Term];
 }
 
-/// The scheme that the last twenty bytes of the header belong to, as the upper half of the first byte.
+/// The scheme to which the last twenty bytes of the header belong. Its value is the upper half of the first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// [`pdq`].

@@ -130,7 +130,7 @@ impl Xgft {
         (self.children(level) + self.parents(level)) as usize
     }
 
-    /// Returns the ports of a node of this level that lead up. The ports before them lead down.
+    /// Returns the ports of a node of this level that lead up. The ports with lower numbers lead down.
     #[must_use]
     pub fn uplinks(&self, level: usize) -> Range<u16> {
         let first = port_id(self.children(level)).0;

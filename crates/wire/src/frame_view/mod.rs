@@ -93,7 +93,7 @@ impl FrameView {
     /// Returns the view of a whole frame.
     ///
     /// # Errors
-    /// [`Error`] if the frame's header is incomplete, or if one of its addresses is not a host's.
+    /// [`Error`] if the frame's header is incomplete, or if one of its addresses is not the address of a host.
     ///
     /// # Panics
     /// If the frame has 4 GiB or more.

@@ -4,8 +4,8 @@ use super::Label;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Assigns numbers to labels. All generators write labels that end in a number. Only the distinct stems
-/// before these numbers are stored, so a label takes no memory of its own.
+/// Assigns numbers to labels. All generators write labels that end in a number. Only the distinct stems before these
+/// numbers are stored, so a further label with a known stem takes no memory.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     stems: FxHashMap<Box<[u8]>, u64>,

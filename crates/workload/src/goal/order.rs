@@ -96,7 +96,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         }
     }
 
-    /// True if the whole window after the earliest operation that has not begun has been read.
+    /// True if the window has been read completely. It follows the earliest operation that has not begun.
     fn is_far_enough(&self) -> bool {
         self.unbegun.front().is_some_and(|&(place, _)| self.read > place + self.window)
     }

@@ -76,8 +76,8 @@ impl fmt::Debug for Trace {
 
 impl Trace {
     /// Checks a file from beginning to end, in memory that does not grow with the file. Checks the form of each
-    /// statement, the labels and the dependencies, and that no dependencies form a cycle. A dependency must stand
-    /// within `window` statements of the operation that it delays. If the receives from a rank name the sender and the
+    /// statement, the labels and the dependencies, and that no dependencies form a cycle. A dependency must follow the
+    /// operation that it delays by at most `window` statements. If the receives from a rank name the sender and the
     /// tag, their number must equal the number of sends.
     ///
     /// # Errors

@@ -213,7 +213,7 @@ impl Rank {
         *number += 1;
         let from = self.number;
         if to == from {
-            // A message to the rank itself goes through its own memory.
+            // A message from a rank to itself does not use the network.
             self.finish(slot);
             self.arrive(from, envelope, None);
         } else if bytes < self.settings.eager {
@@ -259,7 +259,7 @@ impl Rank {
         }
     }
 
-    /// Handles a receive that is matched with a message or with a request to send it.
+    /// Handles a receive that is matched with a message or with a request to send a message.
     fn join(&mut self, receive: Slot, arrived: Arrived) {
         let Some(send) = arrived.request else { return self.finish(receive) };
         let message = Message { from: self.number, kind: Kind::Clear { send, receive } };

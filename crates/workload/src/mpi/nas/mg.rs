@@ -32,9 +32,9 @@ struct Axis {
     neighbours: [u32; 2],
     /// True if the rank has points on this level.
     present: bool,
-    /// True if the rank also has points on the level below, but some neighbour has no points there.
+    /// True if the rank also has points on the next coarser level, but some neighbour has no points there.
     gives: bool,
-    /// True if the rank has points on this level but none on the level below.
+    /// True if the rank has points on this level but none on the next coarser level.
     takes: bool,
 }
 
@@ -114,7 +114,7 @@ impl Mg {
         after(compute * 7 / 24 / (1 << (3 * (self.finest() - level))), faces)
     }
 
-    /// Returns the steps in which ranks with points on the level below send interpolated planes to neighbours
+    /// Returns the steps in which ranks with points on the next coarser level send interpolated planes to neighbours
     /// without points there.
     fn give(self, rank: u32, level: u32) -> impl Iterator<Item = Step> + Send {
         let axes = self.axes(rank, level);
