@@ -104,8 +104,8 @@ pub fn ideal_cut_through(
         first_start = cut(first_start, before, rate, full);
         last_start = cut(last_start, before, rate, last);
         if packets > 1 {
-            // All packets before the last have the same size, so the slowest link so far determines when they leave.
-            // The last packet waits until they have left.
+            // All packets before the last have the same size, so the slowest link up to this link determines when they
+            // leave. The last packet waits until they have left.
             last_start = last_start.max(first_start + slowest * (packets - 2) + rate.time_for(full));
         }
         before = Some(rate);

@@ -40,7 +40,7 @@ pub struct Workload {
     pub priority: u8,
     /// Deadlines of the flows.
     pub deadlines: Deadlines,
-    /// Flows of this size or more have no deadline; `None` if all flows have one.
+    /// Flows of this size or more have no deadline; `None` if every flow has a deadline.
     pub deadlines_below: Option<Bytes>,
 }
 

@@ -14,8 +14,8 @@
 //! *The stops are unique.* Each flow has a [`Stop`], which ends the rise of its rate: the first of its links to fill
 //! up, or its demand. Some flows of a link stop earlier, at other links. The other flows rise until they use up the
 //! remaining capacity. The level that they reach is the level at which the link fills up ([`Incremental::fills_at`]).
-//! By induction over the order of stops, there is exactly one assignment of stops in which every flow stops at the
-//! lowest such level among its links. Every method of water-filling therefore finds the same stops.
+//! By induction over the order of stops, exactly one assignment of stops is consistent: each flow stops at the first
+//! of its links to fill up, or at its demand. Every method of water-filling therefore finds the same stops.
 //!
 //! After a change, a repair finds these stops. It corrects links whose level differs from the stops of their
 //! flows, the lowest level first. A correction at one level changes only higher levels, so the repair ends.
@@ -74,8 +74,7 @@ pub struct Incremental {
     vacant: Vec<u32>,
     /// Number of flows of each class; only classes with flows have an entry.
     classes: BTreeMap<u8, usize>,
-    /// The links to be examined. Each entry is a stop at such a link: all earlier stops at the link are
-    /// correct.
+    /// The links to be examined. An entry is a stop at one of these links. All earlier stops at this link are correct.
     doubts: BinaryHeap<Reverse<Stop>>,
     /// Working memory: the stops of the flows of a link that stop at another link or at their demand, with
     /// the flows' weights on the link.

@@ -1,5 +1,5 @@
-//! Compares the evaluator with plain water-filling. Compares the searches with each other and with a search
-//! over all assignments.
+//! Compares the evaluator with [`WaterFill`]. Compares the searches with each other and with a search over all
+//! assignments.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

@@ -6,8 +6,8 @@
 //! fits the 12 bits that headers reserve for it. A choice gives the same path at every node and in every
 //! engine.
 //!
-//! Paths are computed on demand and cached up to a limit, so a fabric of 65,536 hosts takes no more memory than a small
-//! one.
+//! Paths are computed on demand and cached up to a limit, so a fabric of 65,536 hosts takes no more memory than a
+//! small fabric.
 
 mod k_shortest;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// The way in which a node splits the probability that a packet reaches the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Split {
-    /// Evenly over the ports that lead closer.
+    /// Evenly over the ports that lead closer to the destination.
     Ports,
     /// In proportion to the number of shortest paths through each port.
     Paths,

@@ -268,7 +268,8 @@ impl Torus {
 
     /// At each hop, picks one of the ports that lead closer to the destination, with equal probability.
     fn spray(&self, src: NodeId, dst: NodeId, rng: &mut Stream, out: &mut Vec<PortId>) {
-        // One bit per port that leads closer, and the number of hops left in the direction of each port.
+        // One bit per port that leads closer to the destination, and the number of hops left in the direction of each
+        // port.
         let (mut closer, mut left) = (0_u32, [0_u8; 2 * MAX_DIMS]);
         self.leading(src, dst, |port, hops| {
             closer |= 1 << port;

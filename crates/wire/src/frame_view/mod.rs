@@ -30,7 +30,7 @@ pub struct FrameView {
     is_marked: bool,
 }
 
-/// Two views of the same frame are equal, even if only one is marked.
+/// Two views of the same frame are equal, even if only one view is marked.
 impl PartialEq for FrameView {
     fn eq(&self, other: &Self) -> bool {
         let facts = |view: &Self| (view.ends, view.len, view.priority, view.packet);

@@ -80,7 +80,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         }
     }
 
-    /// Begins the earliest operation in the file among the operations that may begin, if there is one.
+    /// Begins the earliest operation in the file that may begin. Returns `None` if no operation may begin.
     ///
     /// # Errors
     /// If the program cannot be read further, or a label or dependency is wrong.

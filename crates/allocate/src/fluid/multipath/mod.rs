@@ -86,7 +86,7 @@ impl Subflows {
         }
     }
 
-    /// Handles the events that are due: flows that give up, and subflows that end.
+    /// Handles the events up to `now`: flows that give up, and subflows that end.
     fn look(&mut self, now: Time, changes: &mut Changes) {
         while let Some(&(at, slot)) = self.looks.first()
             && at <= now

@@ -146,7 +146,7 @@ impl Search {
         ends.iter().filter_map(farthest).max().unwrap_or(0) as usize
     }
 
-    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, and the node at its other end.
+    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, and the node to which the port leads.
     #[inline]
     pub(super) fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
         let distances = self.distances(to);
@@ -160,7 +160,7 @@ impl Search {
             // `to` is a leaf node whose only neighbour is `at`.
             self.topology.links_from(to).for_each(|(_, link)| visit(link.to_port, to));
         } else {
-            // A leaf node has its neighbour's place, so it is never closer.
+            // A leaf node has its neighbour's place, so a step to a leaf node never leads closer to `to`.
             for (_, link) in self.topology.links_from(at) {
                 let next = self.place(link.to);
                 if distances[next] < here && self.leads_to(next, self.place(to)) {
