@@ -274,7 +274,7 @@ impl Incremental {
         }
         let gone = &mut self.flows[slot];
         gone.row.clear();
-        // Report no change for the slot: the removed flow's rate is now 0.
+        // The removed flow's rate is 0. The reported rate is set to 0 too, so that no change is reported for the slot.
         (gone.demand_bps, gone.reported_bps) = (0.0, 0.0);
         self.vacant.push(flow);
     }
@@ -397,7 +397,7 @@ impl Incremental {
             let rate = self.rate(flow as usize);
             let flow = &mut self.flows[flow as usize];
             flow.touched = false;
-            // Equal levels give identical bits.
+            // Equal levels give identical bits, so the comparison needs no tolerance.
             std::mem::replace(&mut flow.reported_bps, rate).to_bits() != rate.to_bits()
         });
         self.touched = touched;

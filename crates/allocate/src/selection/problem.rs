@@ -205,7 +205,7 @@ impl Problem {
         }
         let mut end = 0;
         for slot in &mut ends {
-            // At this point, `ends` holds the start of each link's users.
+            // Replaces the number of each link's users by the start of these users in `users`.
             end += std::mem::replace(slot, end);
         }
         let mut users = vec![(0, 0); self.sparse.len()];

@@ -130,7 +130,7 @@ impl PcapngWriter {
     fn block(&mut self, kind: u32, body: impl FnOnce(&mut Vec<u8>)) -> Result<(), RecordsError> {
         self.block.clear();
         body(&mut self.block);
-        let len = u32::try_from(self.block.len() + 12).expect("blocks are below 4 GiB").to_le_bytes();
+        let len = u32::try_from(self.block.len() + 12).expect("a block must be below 4 GiB").to_le_bytes();
         let mut write = || -> io::Result<()> {
             self.out.write_all([kind.to_le_bytes(), len].as_flattened())?;
             self.out.write_all(&self.block)?;

@@ -50,7 +50,7 @@ impl KShortest {
         let (from, to) = (first.map_or(src, |(at, _)| at), last.map_or(dst, |(at, _)| at));
         let paths = self.known.get((from, to), || self.ranked(routing, from, to));
         let ends = usize::from(first.is_some()) + usize::from(last.is_some());
-        // The shortest path is always kept.
+        // The shortest path can always be chosen, even if it has more than `most` links.
         let short = paths.iter().take_while(|path| path.len() + ends <= self.most).count().max(1);
         out.extend(first.map(|(_, link)| link.from_port));
         out.extend_from_slice(&paths[choice as usize % short]);

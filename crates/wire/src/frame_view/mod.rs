@@ -235,7 +235,7 @@ pub fn write_ecn(frame: &mut [u8], ecn: Ecn) {
         (Framing::IPV4, IPV4_HEADER..) => {
             let old = get16(packet, 0);
             packet[1] = packet[1] & !3 | ecn as u8;
-            // RFC 1624, eq. 3.
+            // Updates the checksum by RFC 1624, equation 3.
             let sum =
                 u64::from(!get16(packet, IPV4_CHECKSUM)) + u64::from(!old) + u64::from(get16(packet, 0));
             if old != get16(packet, 0) {

@@ -245,7 +245,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         let (place, cpu, label) = (step.place, usize::from(step.cpu), step.label);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.steps.push(None);
-            Slot::try_from(self.steps.len() - 1).expect("fewer than 2^32 operations under way")
+            Slot::try_from(self.steps.len() - 1).expect("there must be fewer than 2^32 unfinished operations")
         });
         self.steps[slot as usize] = Some(step);
         self.labels.extend(label.map(|label| (label, slot)));

@@ -312,7 +312,7 @@ impl Fluid for Criticality {
         };
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.flows.push(member.clone());
-            u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
+            u32::try_from(self.flows.len() - 1).expect("there must be fewer than 2^32 flows")
         });
         // Keep this state of the slot's previous flow: `version` makes that flow's scheduled examinations
         // outdated, and `touched` may list the slot.
