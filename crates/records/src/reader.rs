@@ -225,7 +225,7 @@ impl TableReader {
     }
 }
 
-/// No values, of the type of the column; `None` if columns of this type are not read.
+/// Returns an empty list of values of the column's type; `None` if columns of this type are not read.
 fn no_values(column: &ColumnDescriptor) -> Option<Values> {
     match column.physical_type() {
         Physical::INT64 => Some(Values::Integer(Vec::new())),

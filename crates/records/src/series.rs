@@ -2,7 +2,8 @@
 
 use crate::{Cell, Column, Row};
 
-/// The traffic and the queue of a directed link in one interval. An interval in which a link had neither has no row.
+/// The traffic and the queue of a directed link in one interval. An interval in which a link had neither traffic nor a
+/// queue has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct SeriesRecord {
     /// Start of the interval.

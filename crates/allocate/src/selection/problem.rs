@@ -42,7 +42,7 @@ pub enum SelectionError {
     /// The number of protocols to choose from is not between 1 and 256.
     #[error("the number of routing protocols must be 1 to 256 (got {0})")]
     Protocols(usize),
-    /// No path leads from a flow's source to its destination, or they are the same node.
+    /// No path leads from a flow's source to its destination, or the source is the destination.
     #[error("flow {0} has no path, or its source is its destination")]
     NoPath(usize),
 }

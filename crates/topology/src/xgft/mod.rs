@@ -223,8 +223,8 @@ impl Xgft {
         }
     }
 
-    /// Returns the number of tops of a subtree of this height, `w1 * .. * wl`. Routing by a host's number
-    /// divides the number by this value to get its digit at a switch of this level.
+    /// Returns the number of tops of a subtree of this height, `w1 * .. * wl`. Routing by a host's number divides the
+    /// number by this value to get the host's digit at a switch of this level.
     #[must_use]
     pub fn planes(&self, level: usize) -> u32 {
         self.planes[level]

@@ -49,7 +49,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// No link.
 const NONE: u32 = u32::MAX;
 
-/// Relative difference within which two rates count as equal: rounding.
+/// Relative difference within which two rates count as equal, because of rounding.
 const SAME: f64 = 1e-12;
 
 /// Options of a schedule by criticality.
