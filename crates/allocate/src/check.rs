@@ -17,7 +17,8 @@ pub enum Violation {
         /// The flow.
         flow: usize,
     },
-    /// No full link limits the flow: its rate could rise, and only rates of flows that have more would fall.
+    /// No full link limits the flow. Its rate could rise, and only flows with a higher rate (relative to weight) would
+    /// lose.
     NoBottleneck {
         /// The flow.
         flow: usize,
@@ -27,9 +28,9 @@ pub enum Violation {
 /// Allowed relative error.
 const TOLERANCE: f64 = 1e-6;
 
-/// Checks that the allocation is feasible, that no flow exceeds its demand, and that each flow has its demand or a
-/// bottleneck. A bottleneck is a link that the flow's class and earlier classes fill, and on which no flow of its class
-/// has a higher rate relative to its weight.
+/// Checks that the allocation is feasible, that no flow exceeds its demand, and that each flow gets its demand or has
+/// a bottleneck. A flow's bottleneck is a link that its class and earlier classes fill. On this link, no flow of its
+/// class has a higher rate relative to weight.
 ///
 /// # Errors
 /// The first violation found.

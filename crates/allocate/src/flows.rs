@@ -22,8 +22,8 @@ impl Flows {
         self.entries.clear();
     }
 
-    /// Adds a flow: its weight relative to other flows (above 0), its class (0 is served first), its demand in bit/s
-    /// (or infinity), and, for each link that it uses, the expected traversals per packet (above 0).
+    /// Adds a flow. Weights are relative to other flows and above 0. Class 0 is served first. The demand is in bit/s,
+    /// or infinity. `row` holds, for each link that the flow uses, the expected traversals per packet, above 0.
     ///
     /// # Panics
     /// If all flows together use 2^32 links or more.
@@ -39,7 +39,7 @@ impl Flows {
         self.classes.push(class);
         self.demands.push(demand_bps);
         self.entries.extend(row);
-        self.ends.push(u32::try_from(self.entries.len()).expect("fewer than 2^32 entries"));
+        self.ends.push(u32::try_from(self.entries.len()).expect("there must be fewer than 2^32 entries"));
     }
 
     /// Returns the number of flows.

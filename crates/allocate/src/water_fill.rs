@@ -69,7 +69,8 @@ struct Entry {
 /// A limit that stops flows at a level: a full link (by index), or the demand of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Stop {
-    /// The bits of the level. Levels are not negative, so the bits have the same order.
+    /// The bits of the level. Levels are not negative, so their bits, read as integers, have the same order as the
+    /// levels.
     level: u64,
     demand: bool,
     index: u32,
@@ -87,7 +88,7 @@ impl Allocate for WaterFill {
         self.links.clear();
         self.entries.resize(flows.entries(), Entry::default());
         self.order.clear();
-        self.order.extend(0..u32::try_from(flows.len()).expect("fewer than 2^32 flows"));
+        self.order.extend(0..u32::try_from(flows.len()).expect("there must be fewer than 2^32 flows"));
         let mut order = std::mem::take(&mut self.order);
         order.sort_by_key(|&flow| flows.class(flow as usize));
         for class in order.chunk_by(|&a, &b| flows.class(a as usize) == flows.class(b as usize)) {
@@ -126,7 +127,7 @@ impl WaterFill {
                     Some(link) if link.slot == slot => known,
                     _ => {
                         let left = capacity[slot as usize];
-                        let place = u32::try_from(self.links.len()).expect("link slots fit 32 bits");
+                        let place = u32::try_from(self.links.len()).expect("a link slot must fit 32 bits");
                         self.links.push(Link { slot, last: NONE, rising: 0.0, left });
                         self.place[slot as usize] = place;
                         place
@@ -206,7 +207,7 @@ impl WaterFill {
     /// the heap are above this level.
     fn next_horizon(&mut self) -> u64 {
         let lowest = self.later.iter().map(|stop| stop.level).min();
-        let lowest = lowest.expect("every flow uses a link or has a demand");
+        let lowest = lowest.expect("every flow must use a link or have a demand");
         let horizon = (f64::from_bits(lowest) * STEP).to_bits();
         let mut at = 0;
         while at < self.later.len() {

@@ -34,7 +34,7 @@ fn main() {
 }
 
 // ANCHOR: programs
-/// Sends one piece after the other. Waits after each piece until all of its bytes have come back.
+/// Sends the pieces one after another. Waits after each piece until all of its bytes have come back.
 fn ask(endpoint: &Endpoint) -> Result<(), Gone> {
     let stream = endpoint.open(NodeId(10))?;
     for _ in 0..PIECES {

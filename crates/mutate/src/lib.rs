@@ -71,7 +71,7 @@ pub fn hold<I, S: Display>(
     for number in 0..inputs {
         let input = draw(&mut mutator);
         let Ok(accepts) = panic::catch_unwind(AssertUnwindSafe(|| check(&input))) else {
-            panic!("input {number} of seed {seed}:\n{}", show(&input));
+            panic!("`check` panicked on input {number} of seed {seed}:\n{}", show(&input));
         };
         accepted += u64::from(accepts);
     }

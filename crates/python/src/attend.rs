@@ -9,10 +9,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Interval between two looks at signals and progress.
+/// Interval between two checks of signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The news since the last look.
+/// The states of the runs that have changed since the last call of [`News::tell`], by number of the run.
 #[derive(Default)]
 pub(crate) struct News(Mutex<Latest>);
 
@@ -50,9 +50,9 @@ impl News {
         self.latest().runs.entry(run).or_default().has_ended = true;
     }
 
-    /// Calls `watch.begin(figure, runs)` if a figure has begun, and `watch.hear(run, share, seconds_left, packet_hops,
-    /// has_ended)` for each run with news. `share` is the share of the run that is done, estimated as in
-    /// [`RunState::seconds_left`].
+    /// Calls `watch.begin(figure, runs)` if a figure has begun. Then calls `watch.hear(run, share, seconds_left,
+    /// packet_hops, has_ended)` for each run whose state has changed since the last call. `share` is the share of the
+    /// run that is done, estimated as in [`RunState::seconds_left`].
     fn tell(&self, py: Python<'_>, watch: Option<&Py<PyAny>>) -> PyResult<()> {
         let Latest { figure, runs } = std::mem::take(&mut *self.latest());
         let Some(watch) = watch else { return Ok(()) };
@@ -69,12 +69,12 @@ impl News {
     }
 }
 
-/// Runs `work` on another thread, without Python's lock. Meanwhile this thread handles signals and tells `watch`
-/// the news ([`News::tell`]). Ctrl-C sets the flag that `work` gets, and so does an exception of `watch`. Returns the result of
-/// `work`, and whether Ctrl-C came.
+/// Runs `work` on another thread, without Python's lock. Meanwhile this thread handles signals and calls `watch`
+/// ([`News::tell`]). Ctrl-C or an exception of `watch` sets the flag that `work` gets. Returns the result of `work`,
+/// and whether Ctrl-C was pressed.
 ///
 /// # Errors
-/// The exception of `watch`, or of a signal handler other than that of Ctrl-C.
+/// The exception of `watch`, or of a signal handler other than the handler of Ctrl-C.
 pub(crate) fn attend<T: Send>(
     py: Python<'_>,
     watch: Option<&Py<PyAny>>,

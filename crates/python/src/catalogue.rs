@@ -7,7 +7,7 @@ use raddle_lab::catalogue;
 use raddle_lab::experiment::keys;
 use raddle_schemes::registry::Registry;
 
-/// The names of one kind, or of all kinds. The text has an object for each list: its title and its entries.
+/// The names of one kind, or of all kinds. The text has an object for each list, with the list's title and entries.
 #[pyfunction]
 pub(crate) fn names(py: Python<'_>, what: &str) -> PyResult<String> {
     let registry = Registry::builtin();

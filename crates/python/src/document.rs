@@ -1,4 +1,4 @@
-//! Experiments: their text, and the runs and sweeps of it.
+//! Experiments: their texts, runs and sweeps.
 
 use crate::attend::attend;
 use crate::error::{exception, of_problem};
@@ -21,7 +21,7 @@ pub(crate) struct Document(experiment::Document);
 
 #[pymethods]
 impl Document {
-    /// Parses `text`. Messages call it `name`; paths in it are relative to `folder`.
+    /// Parses `text`. Error messages call the text `name`. Paths in the text are relative to `folder`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -76,8 +76,8 @@ impl Document {
         }
     }
 
-    /// Runs the experiment in the packet engine and in the flow engine. Returns their agreement as a text and a JSON
-    /// text, whether it holds, and whether Ctrl-C stopped the runs.
+    /// Runs the experiment in the packet engine and in the flow engine. Returns the comparison of the results as a
+    /// text and a JSON text, whether the results agree, and whether Ctrl-C stopped the runs.
     fn agree(
         &self,
         py: Python<'_>,
@@ -108,9 +108,9 @@ impl Document {
     /// Runs the cells of a sweep, or of one shard `(index, count)` of it, into subfolders of `out`. `spread` does the runs
     /// in other processes ([`Spread`]). Returns the folder
     /// of each cell that has results, the results of all cells as a text and a JSON text if the sweep is complete, and
-    /// whether Ctrl-C stopped it.
+    /// whether Ctrl-C stopped the sweep.
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
-    #[expect(clippy::type_complexity, reason = "a tuple becomes Python's tuple")]
+    #[expect(clippy::type_complexity, reason = "PyO3 converts a Rust tuple to a Python tuple")]
     fn sweep(
         &self,
         py: Python<'_>,

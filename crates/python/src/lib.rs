@@ -4,7 +4,7 @@
 //! Functions of this module take paths and texts, release Python's lock while they work, and return JSON texts or
 //! [`table::Table`]s.
 
-#![expect(clippy::needless_pass_by_value, reason = "PyO3 hands over owned arguments")]
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 passes owned arguments")]
 
 mod attend;
 mod catalogue;
@@ -40,7 +40,7 @@ fn _raddle(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// States the path of this module's file, whose bytes identify the program in the manifests of results.
+/// Tells the lab the path of this module's file. The file's bytes identify the program in the manifests of results.
 #[pyfunction]
 fn loaded_from(path: std::path::PathBuf) {
     raddle_lab::loaded_from(path);

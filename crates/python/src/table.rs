@@ -87,7 +87,7 @@ impl Table {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The values of a column as a list of Python's numbers.
+    /// The values of a column as a Python list of numbers, booleans or texts.
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let array = self.batch.column_by_name(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         let array = array.as_any();
@@ -98,7 +98,9 @@ impl Table {
         } else if let Some(values) = array.downcast_ref::<BooleanArray>() {
             PyList::new(py, values.iter().collect::<Vec<_>>())
         } else {
-            let texts = array.downcast_ref::<StringArray>().expect("tables have columns of four types");
+            let texts = array
+                .downcast_ref::<StringArray>()
+                .expect("a column must hold integers, floats, booleans or texts");
             PyList::new(py, texts.iter().collect::<Vec<_>>())
         }
     }

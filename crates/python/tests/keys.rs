@@ -1,5 +1,6 @@
-//! `python/raddle/keys.py` holds the types of an experiment's tables. It is generated from the declared keys, and this
-//! test fails if it is old. `RADDLE_WRITE=1 cargo test -p raddle-python --test keys` writes it anew.
+//! `python/raddle/keys.py` holds the types of an experiment's tables. The file is generated from the declared keys.
+//! This test fails if the file differs from the generated text. `RADDLE_WRITE=1 cargo test -p raddle-python --test
+//! keys` writes the file.
 
 use raddle_lab::experiment::keys::schema;
 use raddle_schemes::registry::Registry;
@@ -34,10 +35,11 @@ fn types_of_tables_are_those_of_the_declared_keys() {
     assert!(kept == types.text, "keys.py is old; write it with RADDLE_WRITE=1");
 }
 
-/// The module so far. A table stands after the tables inside it.
+/// The text of the Python module under construction. The class of a table follows the classes of the tables that it
+/// contains.
 struct Types {
     text: String,
-    /// The class of each table, by the table's words and keys: the same table can stand in several places.
+    /// The name of each table's class, by the text of the class. Equal tables in several places share one class.
     names: HashMap<String, String>,
 }
 
@@ -89,7 +91,8 @@ impl Types {
 
     fn table(&mut self, name: &str, schema: &Value, keys: &Map<String, Value>) -> String {
         let inner = |key: &str| if name == "Root" { camel(key) } else { format!("{name}{}", camel(key)) };
-        // Computations reuse tables of experiments, whose names are the better ones, so these come first.
+        // Tables of `compute` reuse other tables. These other tables come first, so that they determine the names of
+        // the classes.
         let mut keys: Vec<_> = keys.iter().collect();
         keys.sort_by_key(|(key, _)| *key == "compute");
         let keys: Vec<(&String, String, &Value)> = keys

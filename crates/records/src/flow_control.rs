@@ -29,7 +29,7 @@ impl Row for FlowControlRecord {
         Column::integer("link", "number of the directed link"),
         Column::integer("from", "node at the sending end"),
         Column::integer("to", "node at the receiving end"),
-        Column::integer("paused_ps", "time for which the link's port was paused, for any priority"),
+        Column::integer("paused_ps", "time for which at least one priority of the link's port was paused"),
         Column::float("paused_share", "paused time as a fraction of the run"),
         Column::integer(
             "pauses_sent",

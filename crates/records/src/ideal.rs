@@ -65,8 +65,8 @@ pub fn ideal_store_and_forward(
         delay = delay + link_delay;
         sum = sum + full;
         slowest = slowest.max(full);
-        // All packets before the last have the same size, so the slowest link so far determines when they leave. The
-        // last packet waits until they have left.
+        // All packets before the last have the same size, so the slowest link up to this link determines when
+        // they leave. The last packet waits until they have left.
         let before = if packets == 1 { Duration::ZERO } else { sum + slowest * (packets - 2) };
         done = done.max(before) + rate.time_for(last);
     }
@@ -74,8 +74,8 @@ pub fn ideal_store_and_forward(
 }
 
 /// Computes the ideal FCT if nodes forward a packet after they have received its first `lookahead` bytes, or all of a
-/// shorter packet. If a link is faster than the previous link, it starts later, so that it can send the packet without
-/// a gap. A link of `path` is given by its rate and propagation delay.
+/// shorter packet. A link that is faster than the previous link starts later, so that it can send the packet without a
+/// gap. A link of `path` is given by its rate and propagation delay.
 #[must_use]
 pub fn ideal_cut_through(
     size: Bytes,
@@ -104,8 +104,8 @@ pub fn ideal_cut_through(
         first_start = cut(first_start, before, rate, full);
         last_start = cut(last_start, before, rate, last);
         if packets > 1 {
-            // All packets before the last have the same size, so the slowest link so far determines when they leave.
-            // The last packet waits until they have left.
+            // All packets before the last have the same size, so the slowest link up to this link determines when they
+            // leave. The last packet waits until they have left.
             last_start = last_start.max(first_start + slowest * (packets - 2) + rate.time_for(full));
         }
         before = Some(rate);
@@ -195,9 +195,9 @@ mod tests {
         arrived
     }
 
-    /// specifications/expeditus.md §11.6: the path has six links of 10 Gbps and 2 us. SYN and SYN-ACK precede the data.
-    /// In the specification's formula, a shorter last packet does not wait behind the full packet before it on the
-    /// later links. In a FIFO it does, so our value is larger by exactly this wait.
+    /// specifications/expeditus.md §11.6: the path has six links of 10 Gbps and 2 us. SYN and SYN-ACK precede the
+    /// data. In the specification's formula, a shorter last packet does not wait behind the full packet before it on
+    /// the later links. In a FIFO queue it does wait, so our value is larger by exactly this wait.
     #[test]
     fn oracle_11_6_ideal_fct_between_pods() {
         let ethernet = Framing { overhead: 38, least: 84, ..FRAMING };

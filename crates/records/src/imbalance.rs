@@ -29,10 +29,10 @@ pub struct ImbalanceRecord {
 impl Row for ImbalanceRecord {
     const TABLE: &'static str = "imbalance";
     const COLUMNS: &'static [Column] = &[
-        Column::integer("switch", "node of the switch"),
+        Column::integer("switch", "number of the switch's node"),
         Column::integer(
             "tier",
-            "number of links from the switch to the nearest host: 1 for edge switches, 2 above them",
+            "number of links from the switch to the nearest host: 1 for edge switches, 2 for the tier above",
         ),
         Column::integer("at_ps", "end of the interval"),
         Column::float(

@@ -62,8 +62,8 @@ impl Row for LinkRecord {
 pub struct QueueRecord {
     /// The directed link that starts at the port.
     pub link: u32,
-    /// The upper bound of the bin, a power of two. The queue had fewer bytes than this and at least half of it,
-    /// including the joining packet and the packet in service.
+    /// The upper bound of the bin, a power of two. The queue had fewer bytes than this bound, and at least half as
+    /// many. The bytes include the joining packet and the packet in service.
     pub below_bytes: u64,
     /// Number of packets that joined a queue of this length.
     pub packets: u64,

@@ -60,7 +60,7 @@ impl<T> Chunk<T> {
         nullable: bool,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> ParquetResult<()> {
-        let mut column = group.next_column()?.expect("as many columns as the schema has");
+        let mut column = group.next_column()?.expect("the schema must have a column for these values");
         let levels = nullable.then_some(&self.levels[..]);
         column.typed::<D>().write_batch(&self.values, levels, None)?;
         self.clear();
@@ -81,7 +81,7 @@ impl Buffer {
             (Self::Integer(Chunk { levels, .. }) | Self::Float(Chunk { levels, .. }), Cell::Empty) => {
                 levels.push(0);
             }
-            (_, cell) => unreachable!("{cell:?} in a column of another kind"),
+            (_, cell) => unreachable!("a cell must have the kind of its column (got {cell:?})"),
         }
     }
 }
@@ -96,7 +96,7 @@ pub struct TableWriter<R: Row> {
 }
 
 impl<R: Row> TableWriter<R> {
-    /// Returns the memory in bytes that buffers the rows of a table with `rows` rows.
+    /// Returns the number of bytes of memory in which a writer buffers the rows of a table with `rows` rows.
     #[must_use]
     pub fn buffer_bytes(rows: u64) -> u64 {
         let cell = |column: &Column| size_of::<u64>() + if column.nullable { size_of::<i16>() } else { 0 };
@@ -136,7 +136,7 @@ impl<R: Row> TableWriter<R> {
     /// If the number of cells of the row differs from the number of columns of its type.
     pub fn push(&mut self, row: &R) -> Result<(), RecordsError> {
         let cells = row.cells();
-        assert_eq!(cells.as_ref().len(), self.buffers.len(), "a cell for each column");
+        assert_eq!(cells.as_ref().len(), self.buffers.len(), "a row must have one cell per column");
         for ((buffer, &cell), column) in self.buffers.iter_mut().zip(cells.as_ref()).zip(R::COLUMNS) {
             buffer.push(cell, column.nullable);
         }

@@ -30,7 +30,7 @@ struct Wanted {
     percent: f64,
     /// The digits of the percentile's value found so far.
     prefix: u64,
-    /// The rank of the percentile's value among the values that begin with `prefix`, from 1 on.
+    /// The rank of the percentile's value among the values that begin with `prefix`, counted from 1.
     rank: u64,
     /// Number of values that begin with `prefix`, indexed by their next digit.
     counts: Vec<u64>,
@@ -47,7 +47,7 @@ impl Quantiles {
         Self { known: 0, count: 0, wanted: percentiles.iter().map(wanted).collect() }
     }
 
-    /// Adds a value of the sample. Every pass must add the same values, in any order.
+    /// Adds a value of the sample. Every pass must add the same values; their order may differ.
     #[allow(clippy::cast_possible_truncation, reason = "the cast keeps the bits of one digit")]
     pub fn add(&mut self, value: f64) {
         debug_assert!(value >= 0.0, "a value must not be negative (got {value})");

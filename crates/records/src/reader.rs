@@ -41,7 +41,7 @@ impl Values {
             (Self::Float(all), Self::Float(more)) => all.extend(more),
             (Self::Boolean(all), Self::Boolean(more)) => all.extend(more),
             (Self::Text(all), Self::Text(more)) => all.extend(more),
-            _ => unreachable!("a column has one type in all row groups"),
+            _ => unreachable!("a column must have one type in all row groups"),
         }
     }
 }
@@ -225,7 +225,7 @@ impl TableReader {
     }
 }
 
-/// No values, of the type of the column; `None` if columns of this type are not read.
+/// Returns an empty list of values of the column's type; `None` if columns of this type are not read.
 fn no_values(column: &ColumnDescriptor) -> Option<Values> {
     match column.physical_type() {
         Physical::INT64 => Some(Values::Integer(Vec::new())),

@@ -153,7 +153,7 @@ impl Recorder {
         while let Some(flow) = self.ahead.take_if(|flow| flow.id <= id) {
             self.unopened.insert(flow.id, flow);
         }
-        self.unopened.remove(&id).expect("a flow of the workload, which is opened once")
+        self.unopened.remove(&id).expect("the flow must be in the workload and be opened only once")
     }
 
     /// Sets the number of retransmitted packets of a flow that `node` has not closed. Called at the end of a run.

@@ -2,7 +2,8 @@
 
 use crate::{Cell, Column, Row};
 
-/// The traffic and the queue of a directed link in one interval. An interval in which a link had neither has no row.
+/// The traffic and the queue of a directed link in one interval. An interval in which a link had neither traffic nor a
+/// queue has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct SeriesRecord {
     /// Start of the interval.
@@ -11,9 +12,9 @@ pub struct SeriesRecord {
     pub to_ps: u64,
     /// The number of the directed link.
     pub link: u32,
-    /// Bytes of the packets whose last bit left by the link in the interval, headers included.
+    /// Bytes of the packets whose last bit the link sent in the interval, headers included.
     pub bytes: u64,
-    /// Application bytes of those of these packets that the link took to their destination.
+    /// Application bytes of the packets in `bytes` that the link delivered to their destination.
     pub delivered_bytes: u64,
     /// The longest of the sampled lengths of the link's egress queue, in bytes, the packet in service included.
     pub queue_bytes: u64,
@@ -25,10 +26,10 @@ impl Row for SeriesRecord {
         Column::integer("from_ps", "start of the interval"),
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer("link", "number of the directed link"),
-        Column::integer("bytes", "bytes of packets whose last bit left by the link, headers included"),
+        Column::integer("bytes", "bytes of the packets that the link finished sending, headers included"),
         Column::integer(
             "delivered_bytes",
-            "application bytes of those of these packets that the link took to their destination",
+            "application bytes of the packets that the link delivered to their destination",
         ),
         Column::integer(
             "queue_bytes",

@@ -12,7 +12,7 @@ pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
     sorted.get(rank(p, sorted.len() as u64) as usize - 1).copied()
 }
 
-/// Returns the rank of the `p`-th percentile of `count` values, from 1 on.
+/// Returns the rank of the `p`-th percentile of `count` values, counted from 1.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(crate) fn rank(p: f64, count: u64) -> u64 {
     // The rank of 99.9 % of 1,000 values must be 999, although 99.9 as a double is slightly larger than 99.9.

@@ -61,7 +61,7 @@ impl TotalsRecord {
     }
 }
 
-/// Losses on a link are in the row of the link. The totals do not repeat them.
+/// The table of links records the losses on each link. The totals do not repeat these losses.
 impl Row for TotalsRecord {
     const TABLE: &'static str = "totals";
     const COLUMNS: &'static [Column] = &[
@@ -72,19 +72,19 @@ impl Row for TotalsRecord {
         Column::integer("data_bytes", "bytes of these data packets, headers included"),
         Column::integer(
             "ack_packets",
-            "transport packets without application bytes, counted in the same way",
+            "transport packets without application bytes, counted like data_packets",
         ),
         Column::integer("ack_bytes", "bytes of the packets in ack_packets"),
         Column::integer(
             "event_packets",
-            "packets with flow events, broadcast or to a controller, counted in the \
-                         same way",
+            "packets with flow events, broadcast or to a controller, counted like \
+                         data_packets",
         ),
         Column::integer("event_bytes", "bytes of the packets in event_packets"),
         Column::integer(
             "notice_packets",
             "packets with notices of dropped broadcasts or a controller's rates, \
-                         counted in the same way",
+                         counted like data_packets",
         ),
         Column::integer("notice_bytes", "bytes of the packets in notice_packets"),
         Column::integer("drops_queue_full", "packets lost to full queues"),

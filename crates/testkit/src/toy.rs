@@ -1,4 +1,4 @@
-//! Hosts and fabrics small enough for calculation by hand.
+//! Hosts and fabrics that are so simple that a test can state the exact time of each arrival.
 
 use raddle_core::{
     Duration, Forwarder, Header, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Time, Verdict,

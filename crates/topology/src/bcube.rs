@@ -128,7 +128,8 @@ impl Bcube {
         if self.n > 1 { 2 * self.levels() } else { 0 }
     }
 
-    /// Returns the number of shortest paths from `a` to `b`, which correct the differing digits in any order.
+    /// Returns the number of shortest paths from `a` to `b`. A shortest path may correct the differing digits in any
+    /// order.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "a server has few digits")]
     pub fn paths(&self, a: NodeId, b: NodeId) -> f64 {
@@ -141,7 +142,8 @@ impl Bcube {
         }
     }
 
-    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, in order, and the node at its other end.
+    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, in order, and the node to which the
+    /// port leads.
     pub fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
         if at == to {
             return;
@@ -181,7 +183,7 @@ impl Bcube {
         out.clear();
         let agreeing = (0..self.levels()).rev().filter(|&i| self.digit(src, i) == self.digit(dst, i));
         let begin = self.differing(src, dst).chain(agreeing).nth(number as usize);
-        let begin = begin.expect("a path for each digit");
+        let begin = begin.expect("`number` must be below the number of digits");
         if src == dst {
             return;
         }

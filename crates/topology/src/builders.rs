@@ -71,7 +71,7 @@ fn at_most(what: &'static str, count: u64, most: u64) -> Result<usize, BuildErro
     if count > most {
         return Err(BuildError::TooLarge { what, count, most });
     }
-    Ok(usize::try_from(count).expect("far below the address space"))
+    Ok(usize::try_from(count).expect("a number of nodes or ports must fit a `usize`"))
 }
 
 /// Builds a grid of hosts with wrap-around. Port `2i` leads up in dimension i, and port `2i + 1` leads down.

@@ -103,8 +103,8 @@ impl Topology {
         self.hosts[node.index()]
     }
 
-    /// Returns the same fabric with `relays`, one entry per node, as its nodes' forwarding. In a builder's
-    /// fabric all nodes forward.
+    /// Returns the same fabric, with `relays` as the forwarding of its nodes: one entry per node. In the fabrics of
+    /// builders, all nodes forward.
     ///
     /// # Panics
     /// If the length of `relays` is not the number of nodes.
@@ -134,7 +134,7 @@ impl Topology {
         self.relays.get(node.index()) == Some(&Relay::Unasked) && self.links_from(node).nth(1).is_some()
     }
 
-    /// Returns the hosts, at which flows can start and end, in order.
+    /// Returns the hosts, at which flows can start and end, in order of their ids.
     pub fn hosts(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.nodes().filter(|&node| self.is_host(node))
     }

@@ -78,8 +78,9 @@ mod tests {
         ClosSize { pods, edges, aggregations, cores, hosts }
     }
 
-    /// The table of specifications/expeditus.md §1.3. Columns: p, r, n, m, H, then hosts, cores, paths
-    /// between pods, O_T, O_C.
+    /// The table of specifications/expeditus.md §1.3. Columns: name; pods, edge and aggregation switches per pod,
+    /// cores per plane, hosts per edge switch; link rates; hosts, cores, paths between pods; oversubscription of edge
+    /// switches and of aggregation switches; total.
     #[test]
     fn oracle_named_instances() {
         let equal = ClosRates::all(TEN);
@@ -110,7 +111,7 @@ mod tests {
         assert_eq!(ClosSize::fat_tree(12), clos_size([12, 6, 6, 6, 6]));
     }
 
-    /// The counts of specifications/expeditus.md §11.9.
+    /// Compares the counts of nodes, links and paths with specifications/expeditus.md §11.9.
     #[test]
     fn oracle_counts_of_the_baseline() {
         let size = clos_size([12, 6, 6, 3, 6]);

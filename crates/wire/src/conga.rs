@@ -53,7 +53,7 @@ impl Overlay {
     pub fn with_feedback(self, Feedback { tag, metric }: Feedback) -> Self {
         assert!(
             usize::from(tag) < Self::TAGS && metric <= Self::MOST,
-            "feedback has an uplink below 16 and a load of at most 7, not {tag} and {metric}"
+            "the uplink must be below 16 (got {tag}), and the load at most 7 (got {metric})"
         );
         Self(self.0 & !Self::FEEDBACK | Self::HAS_FEEDBACK | u16::from(tag) << 4 | u16::from(metric) << 1)
     }
@@ -80,7 +80,7 @@ impl Overlay {
 
     /// Returns the sending leaf's feedback about the opposite direction; `None` if the header has none.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
+    #[allow(clippy::cast_possible_truncation, reason = "masks leave only the bits of each field")]
     pub fn feedback(self) -> Option<Feedback> {
         let bits = self.0;
         (bits & Self::HAS_FEEDBACK != 0)

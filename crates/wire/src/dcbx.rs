@@ -126,7 +126,7 @@ impl Announcement {
             own(CONGESTION, &[enabled, ready]);
         }
         if let Some(ets) = self.ets {
-            assert!((1..=8).contains(&ets.classes), "a port has 1 to 8 classes, not {}", ets.classes);
+            assert!((1..=8).contains(&ets.classes), "a port must have 1 to 8 classes (got {})", ets.classes);
             let bits = u8::from(ets.willing) << 7 | u8::from(ets.credit_based) << 6 | (ets.classes % 8);
             own(ETS, &ets.allocation.encode(bits));
         }
@@ -134,7 +134,7 @@ impl Announcement {
             own(RECOMMENDATION, &allocation.encode(0));
         }
         if let Some(pfc) = self.pfc {
-            assert!(pfc.most < 16, "at most 15 priorities can have flow control at once, not {}", pfc.most);
+            assert!(pfc.most < 16, "at most 15 priorities may have flow control at once (got {})", pfc.most);
             let bits = u8::from(pfc.willing) << 7 | u8::from(pfc.macsec_bypass) << 6 | pfc.most;
             own(PFC, &[bits, pfc.enabled]);
         }
@@ -217,7 +217,7 @@ impl Allocation {
     fn encode(&self, bits: u8) -> [u8; ALLOCATION_LEN] {
         assert!(
             self.class_of.iter().all(|&class| class < 8),
-            "traffic classes are 0 to 7, not {:?}",
+            "each traffic class must be 0 to 7 (got {:?})",
             self.class_of
         );
         assert_eq!(self.total(), 100, "percents of {:?}", self.percent);
@@ -261,14 +261,14 @@ impl Allocation {
 }
 
 /// Appends a value whose bytes are the concatenation of `parts`.
-#[allow(clippy::cast_possible_truncation, reason = "a value of the standard is short")]
+#[allow(clippy::cast_possible_truncation, reason = "a value of the standard has fewer than 512 bytes")]
 fn put(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
     let len: usize = parts.iter().map(|part| part.len()).sum();
     out.extend((u16::from(kind) << 9 | len as u16).to_be_bytes());
     out.extend(parts.concat());
 }
 
-/// Returns the value as an array if it has the length of the format.
+/// Returns the value as an array if the value has `N` bytes, the length that the format requires.
 fn sized<const N: usize>(value: &[u8]) -> Result<[u8; N], Error> {
     value.try_into().or(invalid("length", value.len() as u64))
 }

@@ -45,7 +45,7 @@ pub fn tag(frame: &[u8]) -> Result<Option<Tag>, Error> {
     Ok(Some(tag))
 }
 
-/// Returns the EtherType of a frame's packet, and the packet. Skips a tag before them.
+/// Returns the EtherType of a frame's packet, and the packet. Skips a tag that precedes the EtherType.
 ///
 /// # Errors
 /// Returns the same errors as [`tag`].
@@ -139,15 +139,15 @@ fn turn_round(headers: &mut [u8], packet: &[u8]) {
     let len = headers.len();
     let (ip, transport) = headers.split_at_mut(ip_len(packet));
     ip[1] &= !0b11; // not ECN-capable
-    put16(ip, 2, u16::try_from(len).expect("two headers of at most 60 bytes"));
+    put16(ip, 2, u16::try_from(len).expect("the headers must have at most 65,535 bytes"));
     ip[FRAGMENT] &= !MORE_FRAGMENTS;
     ip[8] = TIME_TO_LIVE;
     put16(ip, 10, 0);
     ip[12..20].rotate_left(4);
     let sum = checksum::sum(ip);
     put16(ip, 10, !checksum::fold(sum));
-    // TCP's checksum is a sum, so the exchange of addresses does not change it. The checksum is right only if
-    // the request had no payload, but no host checks it.
+    // TCP's checksum is a sum, so the exchange of addresses does not change the checksum. The checksum is right only
+    // if the request had no payload, but no host verifies the checksum.
     if ip[9] == UDP {
         put16(transport, 4, UDP_HEADER as u16);
         put16(transport, 6, 0);

@@ -53,7 +53,7 @@ impl Tag {
         Self { is_response: true, count: 0, loads: [0; 64] }
     }
 
-    /// Returns the same tag with these loads instead of its own.
+    /// Returns the same tag with these loads instead of its present loads.
     ///
     /// # Panics
     /// If there are more than [`MOST`](Self::MOST) loads, or if a load exceeds [`MOST_LOAD`](Self::MOST_LOAD).
@@ -62,7 +62,7 @@ impl Tag {
         let mut tag = Self { is_response: self.is_response, ..Self::response() };
         for load in loads {
             assert!(load <= Self::MOST_LOAD, "a load of {load} needs more than three bits");
-            assert!(tag.len() < Self::MOST, "a tag holds {} loads", Self::MOST);
+            assert!(tag.len() < Self::MOST, "a tag holds at most {} loads", Self::MOST);
             let (byte, shift) = place(tag.len());
             tag.loads[byte] |= load << shift;
             tag.count += 1;
@@ -144,7 +144,7 @@ impl Tagged {
     /// Decodes the tagged packet at the start of `bytes`. Also returns the length of its headers.
     ///
     /// # Errors
-    /// [`Error`] if there is no tag, or if no known IPv4 packet or frame follows it.
+    /// [`Error`] if there is no tag, or if no known IPv4 packet or frame follows the tag.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let tag = Tag::decode(bytes)?;
         let packet = &bytes[tag.wire_len()..];

@@ -13,7 +13,7 @@ pub(crate) const VLAN: u16 = 0x8100;
 /// # Panics
 /// If the priority is above 7.
 pub(crate) fn tci(priority: u8) -> u16 {
-    assert!(priority < 8, "802.1Q has the priorities 0 to 7, not {priority}");
+    assert!(priority < 8, "the priority must be 0 to 7 (got {priority})");
     u16::from(priority) << 13
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Defines an id: a small integer with a type of its own.
+/// Defines an id: a separate type that holds a small integer.
 #[macro_export]
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($raw:ty)) => {

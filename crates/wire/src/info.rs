@@ -216,8 +216,8 @@ pub enum Position {
 }
 
 impl Position {
-    /// Returns the position as a number that does not wrap, in bytes or packets. The result is the possible
-    /// position nearest to `near`, which is another position of the same flow. The flow begins at 0.
+    /// Returns the position as a number that does not wrap, in bytes or packets. Of all possible positions, the result
+    /// is the position nearest to `near`, which is a known position of the same flow. The flow begins at 0.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the number wraps at 2^32")]
     pub fn unwrapped(self, near: u64) -> u64 {
@@ -306,7 +306,7 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// The EtherType for local experiments. It precedes packets that have no EtherType of their own.
+    /// The EtherType for local experiments. It precedes packets for which no other EtherType is defined.
     pub const OWN: u16 = 0x88B6;
     /// The EtherType of IPv4.
     pub const IPV4: u16 = 0x0800;

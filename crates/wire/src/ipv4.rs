@@ -43,9 +43,9 @@ impl Ipv4 {
     pub(crate) fn encode(&self, body_len: usize) -> [u8; LEN] {
         let mut ip = [0; LEN];
         ip[0] = TYPE;
-        assert!(self.class < 8, "IPv4 has the classes 0 to 7, not {}", self.class);
+        assert!(self.class < 8, "the class must be 0 to 7 (got {})", self.class);
         ip[1] = self.class << 5 | self.ecn as u8;
-        put16(&mut ip, 2, u16::try_from(LEN + body_len).expect("the packet fits IPv4"));
+        put16(&mut ip, 2, u16::try_from(LEN + body_len).expect("a packet must have at most 65,535 bytes"));
         put16(&mut ip, 6, DONT_FRAGMENT);
         ip[8] = TIME_TO_LIVE;
         ip[9] = self.protocol;

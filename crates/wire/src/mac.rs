@@ -24,7 +24,7 @@ impl Mac {
     /// If the node is 2^24 or more.
     #[must_use]
     pub const fn host(node: u32) -> Self {
-        assert!(node < 1 << 24, "a host's address has 24 bits for its number");
+        assert!(node < 1 << 24, "a host's number must fit 24 bits");
         let [_, high, middle, low] = node.to_be_bytes();
         Self([Self::TYPE, 0, 0, high, middle, low])
     }
@@ -35,7 +35,7 @@ impl Mac {
     /// If the port is 2^15 or more.
     #[must_use]
     pub const fn switch_port(level: u8, index: u16, port: u16) -> Self {
-        assert!(port < 1 << 15, "a switch port's address has 15 bits for the port");
+        assert!(port < 1 << 15, "a switch's port number must fit 15 bits");
         let ([index_high, index_low], [port_high, port_low]) = (index.to_be_bytes(), port.to_be_bytes());
         Self([Self::TYPE, port_high << 1 | 1, level, index_high, index_low, port_low])
     }

@@ -27,7 +27,7 @@ impl Minifloat {
         Self(((shift as u16 + 1) << MANTISSA) | mantissa as u16)
     }
 
-    /// Returns the number that the bits stand for.
+    /// Returns the number that the bits represent.
     #[must_use]
     pub const fn get(self) -> u64 {
         let mantissa = self.0 as u64 & (HIDDEN - 1);

@@ -48,7 +48,7 @@ pub struct Segment {
     pub kind: Kind,
     /// True if the packet acknowledges a packet of this kind.
     pub ack: bool,
-    /// True if the packet asks the routers for a rate. Routers only forward packets that do not ask.
+    /// True if the packet asks the routers for a rate. Routers forward all other packets without a grant.
     pub asks: bool,
 }
 
@@ -70,7 +70,7 @@ impl Kind {
     const ALL: [Self; 4] = [Self::Syn, Self::Data, Self::Probe, Self::Term];
 }
 
-/// The scheme that the last twenty bytes of the header belong to, as the upper half of the first byte.
+/// The scheme to which the last twenty bytes of the header belong. Its value is the upper half of the first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// [`pdq`].
@@ -135,8 +135,8 @@ impl Segment {
     /// # Panics
     /// If a field exceeds its bits, or if a packet that is not data has a payload.
     pub(crate) fn encode(&self, scheme: Scheme, own: &[u8; OWN], payload: &[u8], out: &mut Vec<u8>) {
-        debug_assert!(payload.len() <= self.plen.into(), "the payload must not be longer than plen");
-        assert!(self.plen == 0 || self.may_bring_payload(), "only data packets have a payload");
+        debug_assert!(payload.len() <= self.plen.into(), "the payload must not be longer than `plen`");
+        assert!(self.plen == 0 || self.may_bring_payload(), "only data packets may have a payload");
         assert!(
             self.hop < 1 << 4 && self.path < 1 << 12,
             "hop {} needs more than 4 bits, or path {} needs more than 12 bits",
@@ -184,7 +184,7 @@ impl Segment {
         if plen > 0 && !segment.may_bring_payload() {
             return Err(Error::Invalid { field: "plen", value: plen.into() });
         }
-        let own = header.last_chunk().expect("the header ends with the bytes of the scheme");
+        let own = header.last_chunk().expect("the header must end with the bytes of the scheme");
         Ok((segment, own))
     }
 

@@ -3,7 +3,7 @@
 //!
 //! | byte | bits | field |
 //! |---|---|---|
-//! | 20 | 32 | lowest rate of the routers so far, kbit/s |
+//! | 20 | 32 | lowest rate of the routers that the packet has passed, kbit/s |
 //! | 24 | 16 | RTT of the flow, ns as a [`Minifloat`] |
 //! | 26 | 112 | zeros, ignored on receipt |
 
@@ -16,8 +16,8 @@ use crate::rated::{OWN, Rated, Scheme, Segment};
 pub struct Packet {
     /// The common part: flow, direction and kind of the packet.
     pub segment: Segment,
-    /// The lowest rate that the routers on the path have offered so far, in kbit/s of whole packets. The
-    /// initial value is the sender's own rate.
+    /// The lowest rate of the routers that the packet has passed, in kbit/s of whole packets. The initial value is the
+    /// sender's own rate.
     pub rate: u32,
     /// The sender's round-trip time in nanoseconds; 0 before its first measurement.
     pub rtt: Minifloat,

@@ -418,8 +418,8 @@ pub(crate) mod tests {
     const REFUSAL: Packet =
         Packet { kind: Kind::Acknowledgement { expected: 5, refused: true }, ..NOTIFICATION };
 
-    /// Compares the encoding with bytes written by hand from the tables of the formats. The IPv4 checksum and the invariant CRC
-    /// were computed independently.
+    /// Compares the encoding with bytes composed from the tables of the formats. The IPv4 checksum and the invariant
+    /// CRC were computed independently.
     #[test]
     fn known_bytes() {
         let write = "45 62 00 40 00 00 40 00 40 11 23 45 0a 00 00 01 0a 02 03 04  c0 01 12 b7 00 2c 00 00 \

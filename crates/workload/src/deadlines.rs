@@ -3,7 +3,7 @@
 use crate::WorkloadError;
 use raddle_core::{Duration, Stream};
 
-/// The deadlines of flows, as a time after their start.
+/// The deadlines of flows. A deadline is given as a time after the start of its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deadlines {
     /// Flows have no deadline.
@@ -56,8 +56,8 @@ mod tests {
         let drawn: Vec<Duration> = (0..20_000).filter_map(|_| deadlines.draw(&mut stream)).collect();
         assert_eq!((drawn.len(), drawn.iter().min()), (20_000, Some(&min)));
         let sum: f64 = drawn.iter().map(|drawn| drawn.as_secs_f64()).sum();
-        // If all values of an exponential distribution below m are raised to m, the mean is m + mean * exp(-m / mean) =
-        // 20.214 ms.
+        // If all values of an exponential distribution below m are raised to m, the mean is m + mean * exp(-m / mean).
+        // With m = 3 ms and a mean of 20 ms, this is 20.214 ms.
         assert!((sum / 20_000.0 - 0.020_214).abs() < 0.000_4, "{}", sum / 20_000.0);
     }
 }

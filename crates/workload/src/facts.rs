@@ -83,7 +83,7 @@ mod tests {
     use crate::{Arrivals, Pairs, Sizes, Workload};
     use raddle_core::Bytes;
 
-    /// Returns the smallest number of hops on a torus.
+    /// Returns a function that gives the smallest number of hops between two nodes of a torus.
     fn hops(dims: &[u32]) -> impl Fn(NodeId, NodeId) -> u32 {
         move |src, dst| {
             let (mut src, mut dst) = (src.0, dst.0);

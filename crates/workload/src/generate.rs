@@ -40,7 +40,7 @@ pub struct Workload {
     pub priority: u8,
     /// Deadlines of the flows.
     pub deadlines: Deadlines,
-    /// Flows of this size or more have no deadline; `None` if all flows have one.
+    /// Flows of this size or more have no deadline; `None` if every flow has a deadline.
     pub deadlines_below: Option<Bytes>,
 }
 
@@ -404,8 +404,8 @@ mod tests {
         let others =
             |flows: &[Flow]| -> Vec<_> { flows.iter().map(|flow| (flow.src, flow.dst, flow.size)).collect() };
         assert_eq!(others(&drawn), others(&exact), "only the starts differ");
-        // Runs at two loads get the same pattern at different speeds. Gaps are drawn in whole picoseconds, so
-        // starts may differ slightly.
+        // At half the load, every flow starts at twice the time. Gaps are drawn in whole picoseconds, so starts may
+        // differ slightly from this value.
         let slower = draw(0.35, true, few).unwrap();
         let twice =
             |(fast, slow): (&Flow, &Flow)| slow.start.as_ps().abs_diff(2 * fast.start.as_ps()) < 1_000;

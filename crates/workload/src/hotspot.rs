@@ -287,7 +287,7 @@ mod tests {
             ),
             (
                 Hotspot { duration: Duration::ZERO, ..good() },
-                "the duration must be long enough for a byte (got 0 ps)",
+                "the duration must be long enough to send 1 byte (got 0 ps)",
             ),
         ];
         for (hotspot, expected) in cases {

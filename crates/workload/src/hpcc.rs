@@ -62,7 +62,7 @@ fn flow(words: &[Word<'_>], topology: &Topology) -> Result<Flow, Misread> {
         return Err(size.error("a flow must have at least 1 byte".to_owned()));
     }
     let seconds: f64 = start.number("a time in seconds")?;
-    // A double is exact to 1 ps up to 2^52 ps (75 minutes). `Time` ends at 213 days.
+    // A double is exact to 1 ps up to 2^52 ps (75 minutes). The largest `Time` is 1.8e7 s (213 days).
     if !(0.0..1e7).contains(&seconds) {
         return Err(
             start.error(format!("the start time must be between 0 and 10,000,000 s (got {seconds} s)"))
@@ -83,7 +83,7 @@ pub fn write_hpcc(flows: &[Flow]) -> String {
         let (seconds, ps) = (flow.start.as_ps() / PS_PER_S, flow.start.as_ps() % PS_PER_S);
         let Flow { src, dst, priority, size: Bytes(bytes), .. } = flow;
         writeln!(text, "{src} {dst} {priority} {DST_PORT} {bytes} {seconds}.{ps:012}")
-            .expect("a string takes any text");
+            .expect("writing to a string must succeed");
     }
     text
 }

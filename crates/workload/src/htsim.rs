@@ -118,7 +118,7 @@ fn bytes(value: &Word<'_>) -> Result<Bytes, Misread> {
 /// Parses a start in picoseconds. htsim reads it as a float.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn start_time(value: &Word<'_>) -> Result<Time, Misread> {
-    /// `Time` ends at 213 days, 1.8e19 ps.
+    /// Start times must be below this number of ps. The largest `Time` is 1.8e19 ps (213 days).
     const LAST: f64 = 1e19;
     let float: f64 = value.number("a time in picoseconds")?;
     if !(0.0..LAST).contains(&float) {

@@ -2,8 +2,8 @@
 //!
 //! A [`Workload`] consists of three independent choices, each drawn from its own random stream: when flows start
 //! ([`Arrivals`]), their sizes ([`Sizes`]) and their endpoints ([`Pairs`]). Changing one choice does not change the
-//! draws of the others. All schemes run with the same seed get the same flows. Logarithms and powers come from `libm`,
-//! so a seed gives the same flows on every machine.
+//! draws of the other choices. All schemes run with the same seed get the same flows. Logarithms and powers come from
+//! `libm`, so a seed gives the same flows on every machine.
 //!
 //! ```
 //! # use raddle_workload::{Arrivals, Pairs, Sizes, Workload};

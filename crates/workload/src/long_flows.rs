@@ -69,7 +69,7 @@ impl Span {
     ) -> Result<Flow, WorkloadError> {
         let size = rate.bytes_in(self.length);
         if size == Bytes(0) {
-            return Err(WorkloadError::parameter("duration", &self.length, "long enough for a byte"));
+            return Err(WorkloadError::parameter("duration", &self.length, "long enough to send 1 byte"));
         }
         Ok(Flow { app_rate: Some(rate), process, ..Flow::new(FlowId(0), src, dst, size, self.start) })
     }
@@ -118,7 +118,7 @@ mod tests {
         let pairs = || Pairs::Stride { by: 1 };
         assert_eq!(error(&long(pairs(), 1.1)), "the load must be more than 0 and at most 1 (got 1.1)");
         let short = LongFlows { duration: Duration::from_ps(1), ..long(pairs(), 0.5) };
-        assert_eq!(error(&short), "the duration must be long enough for a byte (got 1 ps)");
+        assert_eq!(error(&short), "the duration must be long enough to send 1 byte (got 1 ps)");
         let mut fabric = Builder::default();
         fabric.host(1);
         fabric.host(1);

@@ -1,6 +1,6 @@
-//! Two choices: for each packet the switch draws two next hops at random and takes the better one (Mitzenmacher, "The
-//! Power of Two Choices in Randomized Load Balancing", 2001). The switch compares expected waiting times: the wait in
-//! its own egress queue plus the wait in the next hop's longest queue, which the next hop reports.
+//! Two choices: for each packet the switch draws two next hops at random and takes the next hop with the shorter
+//! expected wait (Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", 2001). The expected wait is
+//! the wait in the switch's egress queue plus the wait in the next hop's longest queue, which the next hop reports.
 //!
 //! This is the routing of the book's chapter on adding a scheme. It is in a separate crate, and no crate in `crates/`
 //! depends on it. It shows all that a scheme can have: a header ([`report`]), a parameter, a timer, state, and random
@@ -63,7 +63,7 @@ pub fn registry() -> Registry {
 }
 // ANCHOR_END: registry
 
-/// The last report of the neighbour at a port, and the time at which it arrived.
+/// The wait that the neighbour at a port reported last, and the time at which the report arrived.
 #[derive(Debug, Clone, Copy)]
 struct Heard {
     at: Time,
@@ -171,7 +171,7 @@ impl Forwarder for TwoChoices {
     }
 
     fn tick(&mut self, now: Time, ports: &Ports<'_>) {
-        // If a forwarder ticked for ever, the fabric would never come to rest and the run would not end.
+        // If a forwarder ticked for ever, the fabric would never become idle and the run would not end.
         self.due = if self.has_passed { now + self.interval } else { Time::NEVER };
         self.has_passed = false;
         let longest = ports.0.iter().map(|port| port.backlog(now)).max().unwrap_or(Duration::ZERO);

@@ -1,10 +1,9 @@
 //! The interface between the flow engine and an allocation: the engine adds and removes flows, and the allocation
 //! returns the rates that changed.
 //!
-//! An engine refers to flows by the slots that [`Fluid::insert`] returns. The engine stores the flows' rates
-//! and computes when the flows end. Between the engine's events a policy may have changes of its own: a flow
-//! overtakes another, or can no longer meet its deadline. Each [`settle`](Fluid::settle) therefore returns
-//! the time of the next settle.
+//! An engine refers to flows by the slots that [`Fluid::insert`] returns. The engine stores the flows' rates and
+//! computes when the flows end. Rates may also change between the engine's events: a flow overtakes another flow, or
+//! can no longer meet its deadline. Each [`settle`](Fluid::settle) therefore returns the time of the next settle.
 
 pub(crate) mod d3;
 pub(crate) mod multipath;

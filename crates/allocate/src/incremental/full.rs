@@ -77,8 +77,8 @@ pub(super) fn full_at(slot: u32, class: u8, left: u128, rising: u64) -> Stop {
 /// stop are exactly the flows whose stops are before `guess`.
 ///
 /// # Errors
-/// If this assumption is wrong, or may be wrong because levels are rounded. The error contains a better
-/// guess, if there is one.
+/// If this assumption is wrong, or may be wrong because levels are rounded. The error contains a better guess; `None`
+/// if no better guess is known.
 fn guessed(
     slot: u32,
     left: u128,

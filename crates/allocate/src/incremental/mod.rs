@@ -11,12 +11,11 @@
 //! froze. Only the level at which a link fills up is rounded, and always down. Comparisons of levels
 //! therefore need no tolerance: levels rise as flows freeze (specification of R2C2, §4.3).
 //!
-//! *The stops are unique.* Each flow has a [`Stop`], which ends the rise of its rate: the first of its links
-//! to fill up, or its demand. Some flows of a link stop earlier, at other links. The other flows use up the
-//! capacity that these flows leave, and the level at which they do so is the level at which the link fills up
-//! ([`Incremental::fills_at`]). By induction over the order of stops, there is exactly one assignment of
-//! stops in which every flow stops at the lowest such level among its links. Every method of water-filling
-//! therefore finds the same stops.
+//! *The stops are unique.* Each flow has a [`Stop`], which ends the rise of its rate: the first of its links to fill
+//! up, or its demand. Some flows of a link stop earlier, at other links. The other flows rise until they use up the
+//! remaining capacity. The level that they reach is the level at which the link fills up ([`Incremental::fills_at`]).
+//! By induction over the order of stops, exactly one assignment of stops is consistent: each flow stops at the first
+//! of its links to fill up, or at its demand. Every method of water-filling therefore finds the same stops.
 //!
 //! After a change, a repair finds these stops. It corrects links whose level differs from the stops of their
 //! flows, the lowest level first. A correction at one level changes only higher levels, so the repair ends.
@@ -75,8 +74,7 @@ pub struct Incremental {
     vacant: Vec<u32>,
     /// Number of flows of each class; only classes with flows have an entry.
     classes: BTreeMap<u8, usize>,
-    /// The links to be examined. Each entry is a stop at such a link: all earlier stops at the link are
-    /// correct.
+    /// The links to be examined. An entry is a stop at one of these links. All earlier stops at this link are correct.
     doubts: BinaryHeap<Reverse<Stop>>,
     /// Working memory: the stops of the flows of a link that stop at another link or at their demand, with
     /// the flows' weights on the link.
@@ -216,7 +214,7 @@ impl Incremental {
                 touched: false,
             });
             self.stops.push(Stop::never(class));
-            u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
+            u32::try_from(self.flows.len() - 1).expect("there must be fewer than 2^32 flows")
         });
         let flow = &mut self.flows[slot as usize];
         (flow.weight, flow.demand_bps) = (weight, demand_bps);
@@ -254,7 +252,7 @@ impl Incremental {
     /// # Panics
     /// If the slot never had a flow.
     pub fn remove(&mut self, slot: usize) {
-        let flow = u32::try_from(slot).expect("a slot of `insert` fits 32 bits");
+        let flow = u32::try_from(slot).expect("a slot must fit 32 bits");
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
         for &(link, weight) in &self.flows[slot].row {
             let link = &mut self.links[link as usize];
@@ -262,7 +260,7 @@ impl Incremental {
                 .uses
                 .iter()
                 .position(|using| using.flow == flow)
-                .expect("the flow is listed at each of its links");
+                .expect("the flow must be listed at each of its links");
             link.uses.swap_remove(at);
             link.weight -= weight;
             link.room += i128::from(weight);
@@ -276,7 +274,7 @@ impl Incremental {
         }
         let gone = &mut self.flows[slot];
         gone.row.clear();
-        // Report no change for the slot: the removed flow's rate is now 0.
+        // The removed flow's rate is 0. The reported rate is set to 0 too, so that no change is reported for the slot.
         (gone.demand_bps, gone.reported_bps) = (0.0, 0.0);
         self.vacant.push(flow);
     }
@@ -287,7 +285,7 @@ impl Incremental {
     /// If the slot never had a flow.
     pub fn set_demand(&mut self, slot: usize, demand_bps: f64) {
         debug_assert!(demand_bps >= 0.0);
-        let flow = u32::try_from(slot).expect("a slot of `insert` fits 32 bits");
+        let flow = u32::try_from(slot).expect("a slot must fit 32 bits");
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
         self.flows[slot].demand_bps = demand_bps;
         self.start(flow);
@@ -399,7 +397,7 @@ impl Incremental {
             let rate = self.rate(flow as usize);
             let flow = &mut self.flows[flow as usize];
             flow.touched = false;
-            // Equal levels give identical bits.
+            // Equal levels give identical bits, so the comparison needs no tolerance.
             std::mem::replace(&mut flow.reported_bps, rate).to_bits() != rate.to_bits()
         });
         self.touched = touched;

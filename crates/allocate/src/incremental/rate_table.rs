@@ -1,4 +1,4 @@
-//! Rates of tables of flows that are identified by keys. Each table is computed by changing the previous
+//! Rates for tables of flows, in which a key identifies each flow. Each table is computed by changing the previous
 //! table.
 
 use super::Incremental;

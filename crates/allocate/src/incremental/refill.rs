@@ -118,7 +118,8 @@ impl Incremental {
                     to_go -= 1;
                 }
             } else {
-                let (demand, flow) = refill.demands.pop().expect("every flow uses a link or has a demand");
+                let (demand, flow) =
+                    refill.demands.pop().expect("every flow must use a link or have a demand");
                 if self.stops[flow as usize] == demand {
                     self.freeze(flow, demand);
                     to_go -= 1;

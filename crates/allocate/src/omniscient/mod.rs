@@ -63,8 +63,8 @@ pub fn least_mean_completion(works: &[f64]) -> f64 {
     sum / works.len().max(1) as f64
 }
 
-/// Returns the completion times of tasks, given as (arrival, work) in any order, if the task with the least
-/// remaining work is always served. The mean of these times is the smallest possible.
+/// Returns the completion times of tasks if the task with the least remaining work is always served. A task is
+/// (arrival, work). The tasks need no order. The mean of these times is the smallest possible.
 #[must_use]
 pub fn shortest_remaining_first(tasks: &[(f64, f64)]) -> Vec<f64> {
     let mut arrivals: Vec<usize> = (0..tasks.len()).collect();

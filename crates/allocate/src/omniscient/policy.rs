@@ -120,7 +120,7 @@ impl Omniscient {
 
 impl Fluid for Omniscient {
     fn insert(&mut self, now: Time, flow: FluidFlow<'_>) -> usize {
-        debug_assert!(flow.class < u8::MAX / 2, "a class of flows uses two classes of the schedule");
+        debug_assert!(flow.class < u8::MAX / 2, "a flow's class must be below 127");
         let slot = self.schedule.insert(now, FluidFlow { class: 2 * flow.class, ..flow });
         let member = Member { class: flow.class, due: flow.due, live: true, row: flow.row.to_vec() };
         match self.flows.get_mut(slot) {

@@ -204,8 +204,8 @@ fn oracle_13_14_three_flows_of_growing_size() {
 
 #[test]
 fn oracle_13_11_fair_sharing_over_shortest_first() {
-    // If the sizes of n flows are uniform in [0, 2m], shortest first has a mean completion time of m (n + 2)
-    // / 3. The mean completion time of fair sharing is (2n + 1) / (n + 2) times longer.
+    // If the sizes of n flows are uniform in [0, 2m], shortest first has a mean completion time of m (n + 2) / 3. The
+    // mean completion time of fair sharing is (2n + 1) / (n + 2) times as long.
     const SETS: usize = 400;
     for (count, expected) in [(1, 1.0), (3, 1.40), (5, 1.57), (10, 1.75), (25, 1.89)] {
         let mut stream = Stream::new(2, count, "test");

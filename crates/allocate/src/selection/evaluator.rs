@@ -76,7 +76,11 @@ impl<'a> Evaluator<'a> {
     /// # Panics
     /// If the assignment does not fit the problem.
     pub fn rates(&mut self, assignment: &[u8]) -> &[f64] {
-        assert_eq!(assignment.len(), self.problem.flows().len(), "a protocol for each flow");
+        assert_eq!(
+            assignment.len(),
+            self.problem.flows().len(),
+            "`assignment` must have one protocol per flow"
+        );
         self.turn_to(assignment);
         self.fill.run(assignment, &self.last.loads);
         &self.fill.rates
@@ -85,7 +89,11 @@ impl<'a> Evaluator<'a> {
     /// Updates the loads to the loads of `assignment`.
     fn turn_to(&mut self, assignment: &[u8]) {
         let apart = |known: &Known| known.assignment.iter().zip(assignment).filter(|(a, b)| a != b).count();
-        let nearest = self.uniform.iter().min_by_key(|known| apart(known)).expect("at least one protocol");
+        let nearest = self
+            .uniform
+            .iter()
+            .min_by_key(|known| apart(known))
+            .expect("there must be at least one protocol");
         if apart(nearest) < apart(&self.last) {
             self.last.assignment.copy_from_slice(&nearest.assignment);
             for (load, known) in self.last.loads.iter_mut().zip(&nearest.loads) {
@@ -310,7 +318,7 @@ impl<'a> Fill<'a> {
         let problem = self.problem;
         let term = |&flow: &u32| match problem.row(flow as usize, assignment[flow as usize]) {
             Row::Dense(row) => (problem.flows()[flow as usize].weight, row),
-            Row::Sparse(_) => unreachable!("only flows with dense rows are listed"),
+            Row::Sparse(_) => unreachable!("only flows with dense rows may be listed"),
         };
         let (stopping, staying): (Vec<u32>, Vec<u32>) =
             self.dense_flows.iter().partition(|&flow| term(flow).1[link] > 0.0);

@@ -8,7 +8,7 @@ use raddle_core::Stream;
 pub struct Exhaustive;
 
 impl Exhaustive {
-    /// Maximum number of assignments that the search tries: the assignments of two protocols to 16 flows.
+    /// Maximum number of assignments that the search tries: 2^16, the assignments of two protocols to 16 flows.
     pub const MOST: u64 = 1 << 16;
 
     /// True if the problem is small enough.
@@ -23,7 +23,7 @@ impl Search for Exhaustive {
     /// If the problem has more than [`Exhaustive::MOST`] assignments.
     #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn search(&self, objective: &mut Objective<'_>, start: &[u8], _: &mut Stream) -> Found {
-        assert!(Self::fits(objective.problem()), "at most {} assignments", Self::MOST);
+        assert!(Self::fits(objective.problem()), "the problem must have at most {} assignments", Self::MOST);
         let last = (objective.problem().protocols().len() - 1) as u8;
         let mut best = Best::begin(objective, start);
         // Counts through all assignments; the first flow changes fastest.

@@ -11,7 +11,7 @@ pub struct LogLinear {
     /// If one protocol's utility exceeds another protocol's by this share of the initial utility, the first
     /// protocol is chosen e (2.718) times as often as the second.
     pub temperature: f64,
-    /// Number of choices. Each choice of a flow evaluates every protocol except the flow's present one.
+    /// Number of choices. Each choice of a flow evaluates every protocol except the flow's present protocol.
     pub steps: u64,
 }
 
@@ -62,5 +62,5 @@ fn softmax(utilities: &[f64], temperature: f64, stream: &mut Stream) -> u8 {
             return protocol;
         }
     }
-    utilities.iter().position(|&utility| utility >= most).expect("there is at least one utility") as u8
+    utilities.iter().position(|&utility| utility >= most).expect("there must be at least one utility") as u8
 }

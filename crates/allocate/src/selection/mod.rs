@@ -48,7 +48,8 @@ pub enum Utility {
     PerTenant,
 }
 
-/// An assignment replaces another if its utility is higher by at least this share ("significant" improvement).
+/// An assignment replaces another assignment if its utility is higher by at least this share ("significant"
+/// improvement).
 pub const SIGNIFICANT: f64 = 0.01;
 
 /// True if the utility `found` exceeds the utility `present` by enough to justify a change of routing.

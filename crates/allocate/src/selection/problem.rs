@@ -42,8 +42,8 @@ pub enum SelectionError {
     /// The number of protocols to choose from is not between 1 and 256.
     #[error("the number of routing protocols must be 1 to 256 (got {0})")]
     Protocols(usize),
-    /// No path leads from a flow's source to its destination, or they are the same node.
-    #[error("flow {0} crosses no link")]
+    /// No path leads from a flow's source to its destination, or the source is the destination.
+    #[error("flow {0} has no path, or its source is its destination")]
     NoPath(usize),
 }
 
@@ -111,7 +111,11 @@ impl Problem {
         for &protocol in protocols {
             routing.supports(protocol)?;
         }
-        assert_eq!(usable.len(), routing.topology().link_slots(), "a capacity for each link slot");
+        assert_eq!(
+            usable.len(),
+            routing.topology().link_slots(),
+            "`usable` must have one capacity per link slot"
+        );
         let mut weights: Vec<(LinkId, f32)> = Vec::new();
         Self::of_rows(usable, flows, protocols, |flow, protocol, row| {
             if flow.src != flow.dst && routing.distance(flow.src, flow.dst).is_some() {
@@ -134,7 +138,8 @@ impl Problem {
         let mut tenants: Vec<u32> = flows.iter().map(|flow| flow.tenant).collect();
         tenants.sort_unstable();
         tenants.dedup();
-        let tenant = |flow: &LongFlow| tenants.binary_search(&flow.tenant).expect("each tenant is listed");
+        let tenant =
+            |flow: &LongFlow| tenants.binary_search(&flow.tenant).expect("each tenant must be listed");
         let mut classes: Vec<u8> = flows.iter().map(|flow| flow.class).collect();
         classes.sort_unstable();
         classes.dedup();
@@ -200,7 +205,7 @@ impl Problem {
         }
         let mut end = 0;
         for slot in &mut ends {
-            // At this point, `ends` holds the start of each link's users.
+            // Replaces the number of each link's users by the start of these users in `users`.
             end += std::mem::replace(slot, end);
         }
         let mut users = vec![(0, 0); self.sparse.len()];
@@ -218,7 +223,7 @@ impl Problem {
 
     /// Returns every combination of a flow and a protocol.
     fn choices(&self) -> impl Iterator<Item = (u32, u8)> + use<> {
-        let flows = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
+        let flows = u32::try_from(self.flows.len()).expect("there must be fewer than 2^32 flows");
         let protocols = self.protocols.len();
         (0..flows).flat_map(move |flow| (0..=u8::MAX).take(protocols).map(move |protocol| (flow, protocol)))
     }

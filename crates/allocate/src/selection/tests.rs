@@ -1,5 +1,5 @@
-//! Compares the evaluator with plain water-filling. Compares the searches with each other and with a search
-//! over all assignments.
+//! Compares the evaluator with [`WaterFill`]. Compares the searches with each other and with a search over all
+//! assignments.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -21,7 +21,7 @@ fn torus(dims: &[u32]) -> (Routing, Vec<f64>) {
     (Routing::new(Arc::new(topology)), usable(&rates, 0.0))
 }
 
-/// Returns the first `count` flows of a random permutation of the nodes.
+/// Returns the first `count` flows of a random ring of all nodes, in which each node sends to the next node.
 fn permutation(routing: &Routing, count: usize, stream: &mut Stream) -> Vec<LongFlow> {
     let mut ring: Vec<NodeId> = (0..routing.topology().node_count()).map(NodeId::of).collect();
     stream.shuffle(&mut ring);

@@ -16,7 +16,7 @@ const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 
-/// States the byte order of the file, which is little-endian.
+/// The number from which readers learn the byte order of the file, which is little-endian.
 const BYTE_ORDER: u32 = 0x1A2B_3C4D;
 const ETHERNET: u16 = 1;
 const NANOSECONDS: u8 = 9;
@@ -130,7 +130,7 @@ impl PcapngWriter {
     fn block(&mut self, kind: u32, body: impl FnOnce(&mut Vec<u8>)) -> Result<(), RecordsError> {
         self.block.clear();
         body(&mut self.block);
-        let len = u32::try_from(self.block.len() + 12).expect("blocks are below 4 GiB").to_le_bytes();
+        let len = u32::try_from(self.block.len() + 12).expect("a block must be below 4 GiB").to_le_bytes();
         let mut write = || -> io::Result<()> {
             self.out.write_all([kind.to_le_bytes(), len].as_flattened())?;
             self.out.write_all(&self.block)?;

@@ -59,7 +59,7 @@ pub struct Clos {
     up: [u32; 4],
 }
 
-/// Ports of a node that lead one hop closer: first the ports down, then the ports up.
+/// Ports of a node that lead one hop closer to a destination: first the ports down, then the ports up.
 type Ways = [Range<u32>; 2];
 
 impl Clos {
@@ -111,7 +111,7 @@ impl Clos {
         self.down[level] + self.up[level]
     }
 
-    /// Returns the ports of a node of this level that lead up. The ports before them lead down.
+    /// Returns the ports of a node of this level that lead up. The ports with lower numbers lead down.
     #[must_use]
     pub fn uplinks(&self, level: usize) -> Range<u16> {
         port_id(self.down[level]).0..port_id(self.ports(level)).0
@@ -262,9 +262,9 @@ impl Clos {
         }
     }
 
-    /// Implements [`Clos::ways`] for a switch as destination. On one side of `at` (up or down), all
-    /// neighbours are equally close to `to`, except one neighbour that shares a coordinate with `to`. The
-    /// closer neighbours are therefore all neighbours of the side, only this neighbour, or none.
+    /// Implements [`Clos::ways`] for a switch as destination. All neighbours above `at` are equally close to `to`,
+    /// except one neighbour that shares a coordinate with `to`. A step up therefore leads closer to `to` by all ports,
+    /// by only the port of this neighbour, or by none. The same holds for the neighbours below `at`.
     fn ways_to_switch(&self, at: NodeId, level: usize, to: NodeId) -> Ways {
         let (left, there) = (self.distance(at, to), self.level(to));
         let closer = |port| self.distance(self.neighbour(at, level, port), to) < left;
@@ -291,7 +291,8 @@ impl Clos {
         })
     }
 
-    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, in order, and the node at its other end.
+    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, in order, and the node to which the
+    /// port leads.
     pub(crate) fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
         let level = self.level(at);
         for port in self.ways(at, to).into_iter().flatten() {
@@ -317,8 +318,8 @@ impl Clos {
             return 1.0;
         }
         let level = self.level(from);
-        // The ports of one side (down or up) that lead closer to `to` are on the same number of shortest paths, so one
-        // port of each side is enough.
+        // All ports up that lead closer to `to` are on equally many shortest paths, so one of these ports is enough.
+        // The same holds for the ports down.
         let sides = self.ways(from, to).into_iter().filter(|side| !side.is_empty());
         sides.map(|side| side.len() as f64 * self.paths(self.neighbour(from, level, side.start), to)).sum()
     }

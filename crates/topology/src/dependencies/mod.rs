@@ -37,7 +37,7 @@ pub fn cycle(
 /// If the cycle is empty, or if one of its ports has no link.
 #[must_use]
 pub fn describe(topology: &Topology, cycle: &[LinkId]) -> String {
-    let from = |&id: &LinkId| topology.link(id).expect("a port on a cycle has a link").from;
+    let from = |&id: &LinkId| topology.link(id).expect("a port on a cycle must have a link").from;
     let around = cycle.iter().chain(&cycle[..1]);
     around.map(|id| from(id).to_string()).collect::<Vec<_>>().join("->")
 }
@@ -63,7 +63,7 @@ struct Dependencies<'a> {
     leaf: Vec<bool>,
     /// Hosts at which packets start, and nodes to which hosts with a single link send their packets.
     starts: Vec<NodeId>,
-    /// The words of a link are `bits[first[link]..first[link + 1]]`.
+    /// The 64-bit words of a link are `bits[first[link]..first[link + 1]]`.
     first: Vec<usize>,
     /// For each link, one bit for each port of the node at the end of the link: set if packets from the link
     /// may leave by the port.
@@ -72,10 +72,10 @@ struct Dependencies<'a> {
 
 /// The state of a walk from the sources to one destination. The next walk reuses the memory.
 struct Walk {
-    /// Per node, the number of the last walk that reached it.
+    /// For each node, the number of the last walk that reached the node.
     reached: Vec<u32>,
     walks: u32,
-    /// The words of a node are `bits[first[node]..first[node + 1]]`.
+    /// The 64-bit words of a node are `bits[first[node]..first[node + 1]]`.
     first: Vec<usize>,
     /// For each node, one bit for each port of the node: set if packets of this walk may leave by the port.
     bits: Vec<u64>,
@@ -168,7 +168,7 @@ impl<'a> Dependencies<'a> {
         }
         for &id in &walk.links {
             let onward =
-                walk.first[self.topology.link(id).expect("the walk has followed this link").to.index()];
+                walk.first[self.topology.link(id).expect("each link of a walk must exist").to.index()];
             let here = &mut self.bits[self.first[id.index()]..self.first[id.index() + 1]];
             here.iter_mut().zip(&walk.bits[onward..]).for_each(|(bits, onward)| *bits |= onward);
         }

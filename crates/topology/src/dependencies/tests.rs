@@ -123,8 +123,8 @@ fn a_damaged_tree_may_have_one() {
     assert_eq!(cycle.split("->").count(), 9, "{cycle}");
 }
 
-/// Dimension order has no cycle on a mesh, but shortest paths do (Dally and Seitz). On a torus, the rings of dimension
-/// order have cycles.
+/// Dimension order has no cycle on a mesh, but shortest paths do (Dally and Seitz). On a torus, dimension order has
+/// cycles, because each dimension is a ring.
 #[test]
 fn the_ways_decide() {
     let dimension_order = |dims: &[u32], wraps| {

@@ -1,10 +1,9 @@
 //! Distances between hosts and numbers of their shortest paths. These values summarize a fabric's size and
 //! shape.
 //!
-//! The numbers come from a breadth-first search from each host, with one hop per link. In a torus, a Clos
-//! network, a tree or BCube, the distances are the same from all hosts, so one search is enough. On any
-//! fabric, all hosts with a single link to the same switch have the same distances. Parallel links are
-//! separate paths.
+//! The numbers come from a breadth-first search from each host. Each link counts as one hop. In a torus, a Clos
+//! network, a tree or BCube, the distances are the same from all hosts, so one search is enough. On any fabric, all
+//! hosts with a single link to the same switch have the same distances. Parallel links are separate paths.
 
 use crate::{Shape, Topology};
 use raddle_core::NodeId;
@@ -114,8 +113,8 @@ impl Hops {
     }
 }
 
-/// Returns hosts from which all distances can be derived, in order, each with the number of hosts that have
-/// the same distances.
+/// Returns hosts from which all distances can be derived, in order of their ids. Each host comes with the number of
+/// hosts that have the same distances.
 fn sources(topology: &Topology, hosts: &[NodeId]) -> Vec<(NodeId, u64)> {
     if let (Shape::Torus(_) | Shape::Clos(_) | Shape::Xgft(_) | Shape::Bcube(_), Some(&first)) =
         (topology.shape(), hosts.first())

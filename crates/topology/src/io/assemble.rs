@@ -6,7 +6,7 @@ use raddle_core::{Duration, NodeId, PortId, Rate};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Values by name, as text.
+/// The attributes of an element: values by name, as text.
 pub(super) type Attributes = BTreeMap<String, String>;
 
 /// A graph with the contents of a file.

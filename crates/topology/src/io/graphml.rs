@@ -20,9 +20,9 @@ pub fn read_graphml(text: &str) -> Result<Topology, ReadError> {
     let mut document = Document::default();
     let mut reader = quick_xml::Reader::from_str(text);
     loop {
-        let at = usize::try_from(reader.buffer_position()).expect("a position in the text");
+        let at = usize::try_from(reader.buffer_position()).expect("a position must fit a `usize`");
         let event = reader.read_event().map_err(|error| {
-            let at = usize::try_from(reader.error_position()).expect("a position in the text");
+            let at = usize::try_from(reader.error_position()).expect("a position must fit a `usize`");
             ReadError { place: place(text, at), problem: Problem::Syntax(error.to_string()) }
         })?;
         if document.take(event, at).map_err(|problem| ReadError { place: place(text, at), problem })? {
@@ -218,7 +218,7 @@ fn needed(tag: &BytesStart<'_>, name: &'static str) -> Result<String, Problem> {
 ///
 /// # Errors
 /// If a link has no reverse direction, or if a link is slowed.
-#[expect(clippy::missing_panics_doc, reason = "a string takes any text")]
+#[expect(clippy::missing_panics_doc, reason = "writing to a string always succeeds")]
 pub fn write_graphml(topology: &Topology) -> Result<String, WriteError> {
     const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -233,7 +233,7 @@ pub fn write_graphml(topology: &Topology) -> Result<String, WriteError> {
 "#;
     let mut out = HEAD.to_owned();
     let mut line = |line: std::fmt::Arguments<'_>| {
-        out.write_fmt(line).expect("a string takes any text");
+        out.write_fmt(line).expect("writing to a string must succeed");
         out.push('\n');
     };
     for node in topology.nodes() {

@@ -104,7 +104,7 @@ fn quantity(word: &Word<'_>, what: &str, base: impl Fn(&str) -> Option<u64>) -> 
     })
 }
 
-/// Returns the number of bits per second of one of ns-3's units of rate.
+/// Returns a unit of rate of ns-3, such as `Gbps`, in bits per second.
 fn bits(unit: &str) -> Option<u64> {
     let (prefix, bits) =
         ["bps", "b/s"].iter().find_map(|end| unit.strip_suffix(end)).map(|prefix| (prefix, 1)).or_else(
@@ -121,7 +121,7 @@ fn bits(unit: &str) -> Option<u64> {
     Some(factor * bits)
 }
 
-/// Returns the picoseconds of one of ns-3's units of time. A number without a unit is in seconds.
+/// Returns a unit of time of ns-3, such as `ms`, in picoseconds. A number without a unit is in seconds.
 fn ps(unit: &str) -> Option<u64> {
     Some(match unit {
         "ps" => 1,

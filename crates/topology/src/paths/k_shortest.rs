@@ -43,14 +43,14 @@ impl KShortest {
     ) {
         let leaf = |node: NodeId| {
             let neighbour = self.leaves[node.index()]?;
-            let (_, link) = routing.topology().links_from(node).next().expect("a leaf has a link");
+            let (_, link) = routing.topology().links_from(node).next().expect("a leaf must have a link");
             Some((neighbour, link))
         };
         let (first, last) = (leaf(src), leaf(dst));
         let (from, to) = (first.map_or(src, |(at, _)| at), last.map_or(dst, |(at, _)| at));
         let paths = self.known.get((from, to), || self.ranked(routing, from, to));
         let ends = usize::from(first.is_some()) + usize::from(last.is_some());
-        // The shortest path is always kept.
+        // The shortest path can always be chosen, even if it has more than `most` links.
         let short = paths.iter().take_while(|path| path.len() + ends <= self.most).count().max(1);
         out.extend(first.map(|(_, link)| link.from_port));
         out.extend_from_slice(&paths[choice as usize % short]);
@@ -63,7 +63,7 @@ impl KShortest {
             return vec![Arc::from([])];
         }
         let topology = routing.topology();
-        let start = |link: LinkId| topology.link(link).expect("each link of a path exists").from;
+        let start = |link: LinkId| topology.link(link).expect("each link of a path must exist").from;
         let stream = Stream::new(u64::from(src.0) << 32 | u64::from(dst.0), 0, "k shortest paths");
         let mut search = Search { routing, dst, stream };
         let mut accepted: Vec<Vec<LinkId>> = Vec::from_iter(search.shortest(src, &[], &[]));
@@ -87,7 +87,7 @@ impl KShortest {
             let Some((_, _, next)) = candidates.pop_first() else { break };
             accepted.push(next);
         }
-        let port = |&link: &LinkId| topology.link(link).expect("each link of a path exists").from_port;
+        let port = |&link: &LinkId| topology.link(link).expect("each link of a path must exist").from_port;
         accepted.iter().map(|path| path.iter().map(port).collect()).collect()
     }
 }
@@ -115,7 +115,7 @@ impl Search<'_> {
             came_by.insert(at, by);
             if at == self.dst {
                 let back = std::iter::successors(by, |&link| {
-                    came_by[&topology.link(link).expect("each link of a path exists").from]
+                    came_by[&topology.link(link).expect("each link of a path must exist").from]
                 });
                 let mut path: Vec<LinkId> = back.collect();
                 path.reverse();

@@ -6,8 +6,8 @@
 //! fits the 12 bits that headers reserve for it. A choice gives the same path at every node and in every
 //! engine.
 //!
-//! Paths are computed on demand and cached up to a limit, so a fabric of 65,536 hosts takes no more memory than a small
-//! one.
+//! Paths are computed on demand and cached up to a limit, so a fabric of 65,536 hosts takes no more memory than a
+//! small fabric.
 
 mod k_shortest;
 
@@ -32,7 +32,7 @@ pub enum Choice {
     Bcube,
 }
 
-/// The reason why flows cannot use such paths on a fabric.
+/// The reason why flows cannot use fixed paths on a fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathsError {
     /// The fabric is not a BCube, so its nodes have no digits.

@@ -57,7 +57,7 @@ struct Box<'a> {
 
 impl Box<'_> {
     fn step(&self, at: NodeId, i: usize) -> NodeId {
-        self.grid.neighbour(at, PortId::of(self.ports[i])).expect("a torus has no edge")
+        self.grid.neighbour(at, PortId::of(self.ports[i])).expect("each port of a torus must have a link")
     }
 
     fn link(&self, at: NodeId, i: usize) -> usize {
@@ -98,8 +98,8 @@ impl Box<'_> {
         });
     }
 
-    /// Adds the load of routing by a waypoint: the packet goes to a waypoint, uniform in the box, and then to
-    /// the destination. Each half takes the dimensions in a uniformly random order.
+    /// Adds the load of routing by a waypoint: the packet goes to a waypoint, uniform in the box, and then to the
+    /// destination. Each half of the route takes the dimensions in a uniformly random order.
     fn by_waypoint(&self, probability: f64, load: &mut [f64]) {
         let waypoints: u32 = self.hops.iter().map(|hops| hops + 1).product();
         let moving: Vec<usize> = (0..self.hops.len()).filter(|&i| self.hops[i] > 0).collect();

@@ -62,7 +62,7 @@ impl Routing {
     }
 
     fn link_of(&self, at: NodeId, port: PortId) -> (NodeId, Rate) {
-        let link = self.topology().link_at(at, port).expect("a productive port has a link");
+        let link = self.topology().link_at(at, port).expect("a productive port must have a link");
         (link.to, link.rate)
     }
 }

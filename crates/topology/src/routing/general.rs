@@ -144,7 +144,7 @@ impl General {
                 for port in path {
                     let link = self.topology.link_id(at, port);
                     out.push((link, 1.0));
-                    at = self.topology.link(link).expect("each port of a path has a link").to;
+                    at = self.topology.link(link).expect("each port of a path must have a link").to;
                 }
             }
             Protocol::Wlb | Protocol::WlbHop | Protocol::Romm | Protocol::Ecmp => {
@@ -157,7 +157,7 @@ impl General {
     /// Writes the dimension-order path on a mesh. Without wrap-around, only one direction of a dimension
     /// leads to the destination.
     fn dimension_order(&self, src: NodeId, dst: NodeId, out: &mut Vec<PortId>) {
-        let grid = self.mesh.as_ref().expect("dimension order needs a grid");
+        let grid = self.mesh.as_ref().expect("dimension-order routing needs a grid");
         for i in 0..grid.dims().len() {
             let (from, to) = (grid.coordinate(src, i), grid.coordinate(dst, i));
             let port = PortId::of(if to > from { 2 * i } else { 2 * i + 1 });
@@ -198,9 +198,9 @@ impl General {
         let mut at = src;
         while at != dst {
             let pick = |count: usize| if count > 1 { rng.index(count) } else { 0 };
-            let port = self.choose(at, dst, pick).expect("there is a path");
+            let port = self.choose(at, dst, pick).expect("there must be a path to `dst`");
             out.push(port);
-            at = self.topology.link_at(at, port).expect("a productive port has a link").to;
+            at = self.topology.link_at(at, port).expect("a productive port must have a link").to;
         }
     }
 
@@ -216,7 +216,7 @@ impl General {
                 }
                 left -= self.paths(to, dst);
             });
-            let (port, next) = chosen.expect("there is a path");
+            let (port, next) = chosen.expect("there must be a path to `dst`");
             out.push(port);
             at = next;
         }

@@ -6,12 +6,12 @@ use crate::{Below, Clos, Shape, Xgft};
 use raddle_core::{NodeId, PortId};
 use std::sync::Arc;
 
-/// [`Routing::choose`] at one node. In a Clos network or a tree, it needs only a few numbers that describe
-/// the node.
+/// [`Routing::choose`] at one node. In a Clos network or a tree, the choice needs only a few numbers that describe the
+/// node.
 #[derive(Debug, Clone)]
 pub struct LocalRouting {
     node: NodeId,
-    /// Set in a Clos network or an extended generalized fat tree.
+    /// `None` unless the fabric is a Clos network or an extended generalized fat tree.
     below: Option<Below>,
     routing: Arc<Routing>,
 }

@@ -173,7 +173,7 @@ impl Routing {
                 for port in path {
                     let link = self.topology.link_id(at, port);
                     out.push((link, 1.0));
-                    at = self.topology.link(link).expect("each port of a path has a link").to;
+                    at = self.topology.link(link).expect("each port of a path must have a link").to;
                 }
             }
             (Metric::Torus(torus), _) => torus.weights(protocol, src, dst, out),

@@ -18,8 +18,8 @@ pub enum Tie {
 /// the weights that the sampler implies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// Random packet spraying: at each hop, each port that leads one hop closer has the same probability
-    /// (Dixit et al., INFOCOM 2013).
+    /// Random packet spraying: at each hop, each port that leads one hop closer to the destination has the same
+    /// probability (Dixit et al., INFOCOM 2013).
     Rps,
     /// All shortest paths have the same probability.
     RpsPath,
@@ -28,9 +28,10 @@ pub enum Protocol {
     /// Valiant: a shortest path to a waypoint, drawn uniformly among all hosts, then a shortest path to the
     /// destination.
     Vlb,
-    /// Weighted locality-aware: randomized local balance of Singh et al. (SPAA 2002). Tori only.
+    /// Weighted locality-aware routing: the randomized local balance of Singh et al. (SPAA 2002). Tori only.
     Wlb,
-    /// Like `Wlb`, but each hop inside the chosen box is random, and there is no waypoint.
+    /// Like `Wlb`, but without a waypoint: each hop takes a random dimension, in the direction that was drawn for this
+    /// dimension.
     WlbHop,
     /// `Wlb` restricted to shortest paths (Nesson and Johnsson 1995). Tori only.
     Romm,
@@ -81,13 +82,13 @@ const NAMES: [(&str, Protocol, &str); 10] = [
     (
         "wlb",
         Protocol::Wlb,
-        "weighted locality-aware, tori only: randomized local balance, which takes the short direction of a ring \
+        "weighted locality-aware routing, tori only: randomized local balance, which takes the short direction of a ring \
          more often than the long direction (Singh et al., SPAA 2002)",
     ),
     (
         "wlb_hop",
         Protocol::WlbHop,
-        "like wlb, but with a random port within the chosen box at each hop instead of a waypoint",
+        "like wlb, but without a waypoint: each hop takes a random dimension, in its drawn direction",
     ),
     ("romm", Protocol::Romm, "wlb restricted to shortest paths, tori only (Nesson and Johnsson, SPAA 1995)"),
     ("ecmp", Protocol::Ecmp, "each flow takes one shortest path, selected by a hash of the flow's key"),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// The way in which a node splits the probability that a packet reaches the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Split {
-    /// Evenly over the ports that lead closer.
+    /// Evenly over the ports that lead closer to the destination.
     Ports,
     /// In proportion to the number of shortest paths through each port.
     Paths,
@@ -15,7 +15,7 @@ pub(super) enum Split {
 /// Lists the links out of a node that lead closer to the destination, with the node at the end of each link.
 pub(super) type Closer<'a> = &'a mut dyn FnMut(NodeId, &mut Vec<(LinkId, NodeId)>);
 
-/// Calls `add` for each link with the probability that a packet from `src` to `dst` crosses it.
+/// Calls `add` for each link with the probability that a packet from `src` to `dst` crosses the link.
 pub(super) fn spread(
     src: NodeId,
     dst: NodeId,
@@ -33,7 +33,7 @@ pub(super) fn spread(
         for &node in levels[levels.len() - 1].keys() {
             next.clear();
             closer(node, &mut next);
-            assert!(!next.is_empty(), "there is a path from {src} to {dst}");
+            assert!(!next.is_empty(), "there must be a path from {src} to {dst}");
             crossed.extend(next.iter().map(|&(link, to)| (node, link, to)));
             level.extend(next.iter().map(|&(_, to)| (to, 0.0)));
         }

@@ -212,7 +212,7 @@ fn oracle_o2_eight_ary_three_cube() {
             let fraction = throughput_fraction(&routing, protocol, pattern);
             assert!((fraction - expected).abs() < 1e-4, "{protocol} {pattern:?}: {fraction} for {expected}");
         }
-        // A lone flow's peak rate is the inverse of its busiest link's weight.
+        // If a flow is alone, its rate, in units of the link rate, is 1 / (the weight of its busiest link).
         let mut peaks: Vec<f64> = (1..512)
             .map(|dst| {
                 routing.weights(protocol, NodeId(0), NodeId(dst), 0, &mut row);

@@ -29,7 +29,7 @@ pub enum Pattern {
 /// If the fabric is not a torus, or the protocol is not defined on it.
 #[must_use]
 pub fn throughput_fraction(routing: &Routing, protocol: Protocol, pattern: Pattern) -> f64 {
-    let Shape::Torus(dims) = routing.topology().shape() else { panic!("patterns are defined on tori") };
+    let Shape::Torus(dims) = routing.topology().shape() else { panic!("the fabric must be a torus") };
     let grid = Grid::new(dims, true);
     let gamma = match pattern {
         Pattern::WorstCase => worst_case(routing, protocol, &grid),
@@ -76,7 +76,7 @@ fn destinations(grid: &Grid, pattern: Pattern, src: NodeId) -> Vec<(NodeId, f64)
             to[0] = (to[0] + dims[0] / 2 - 1) % dims[0];
             vec![(node(&to), 1.0)]
         }
-        Pattern::WorstCase => panic!("the worst case has a different permutation for each link"),
+        Pattern::WorstCase => panic!("`WorstCase` has no single permutation: each link has its own"),
     }
 }
 

@@ -52,7 +52,9 @@ impl Torus {
 
     pub(super) fn new(dims: &[u32]) -> Self {
         let grid = Grid::new(dims, true);
-        let coordinate = |node, i| u8::try_from(grid.coordinate(node, i)).expect("sizes up to 256");
+        let coordinate = |node, i| {
+            u8::try_from(grid.coordinate(node, i)).expect("a dimension must have at most 256 nodes")
+        };
         let coordinates = (0..grid.nodes())
             .map(NodeId)
             .flat_map(|node| (0..dims.len()).map(move |i| coordinate(node, i)))
@@ -105,7 +107,7 @@ impl Torus {
     /// Calls `lead` for each port that leads closer to `to`, with the number of hops in that direction.
     #[inline]
     fn leading(&self, at: NodeId, to: NodeId, mut lead: impl FnMut(usize, u8)) {
-        let steps = |hops: u32| u8::try_from(hops).expect("the hops in a dimension are at most 128");
+        let steps = |hops: u32| u8::try_from(hops).expect("a dimension must need at most 128 hops");
         for (i, (k, up)) in self.ups(at, to).enumerate() {
             if up > 0 && 2 * up <= k {
                 lead(2 * i, steps(up));
@@ -264,9 +266,10 @@ impl Torus {
         }
     }
 
-    /// At each hop, picks one of the ports that lead closer, with equal probability.
+    /// At each hop, picks one of the ports that lead closer to the destination, with equal probability.
     fn spray(&self, src: NodeId, dst: NodeId, rng: &mut Stream, out: &mut Vec<PortId>) {
-        // One bit per port that leads closer, and the number of hops left in the direction of each port.
+        // One bit per port that leads closer to the destination, and the number of hops left in the direction of each
+        // port.
         let (mut closer, mut left) = (0_u32, [0_u8; 2 * MAX_DIMS]);
         self.leading(src, dst, |port, hops| {
             closer |= 1 << port;
@@ -383,7 +386,7 @@ impl Torus {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "nodes and ports fit, and an `f32` is precise enough for a weight"
+        reason = "nodes and ports fit their types, and an `f32` is precise enough for a weight"
     )]
     fn row_from_zero(&self, protocol: Protocol, offset: u32) -> Box<[Entry]> {
         let ports = 2 * self.dims().len();
@@ -402,7 +405,7 @@ impl Torus {
         let dst = NodeId(offset);
         let mut closer = |at: NodeId, out: &mut Vec<(LinkId, NodeId)>| {
             self.productive(at, dst, |port| {
-                let next = self.grid.neighbour(at, port).expect("a productive port has a link");
+                let next = self.grid.neighbour(at, port).expect("a productive port must have a link");
                 out.push((LinkId::of(at.index() * ports + port.index()), next));
             });
         };
@@ -433,7 +436,10 @@ impl Torus {
                     if share > 0.0 {
                         out.push((LinkId::of(walker.index() * ports + port), share));
                     }
-                    walker = self.grid.neighbour(walker, PortId::of(port)).expect("a torus has no edge");
+                    walker = self
+                        .grid
+                        .neighbour(walker, PortId::of(port))
+                        .expect("each port of a torus must have a link");
                 }
                 if hops > 0 {
                     end = walker;
@@ -445,7 +451,7 @@ impl Torus {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "nodes and ports fit, and an `f32` is precise enough for a weight"
+        reason = "nodes and ports fit their types, and an `f32` is precise enough for a weight"
     )]
     fn valiant_weights(&self, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
         let (scattered, gathered) = self.valiant.get_or_init(|| self.valiant_from_zero());

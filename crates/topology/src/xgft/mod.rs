@@ -130,7 +130,7 @@ impl Xgft {
         (self.children(level) + self.parents(level)) as usize
     }
 
-    /// Returns the ports of a node of this level that lead up. The ports before them lead down.
+    /// Returns the ports of a node of this level that lead up. The ports with lower numbers lead down.
     #[must_use]
     pub fn uplinks(&self, level: usize) -> Range<u16> {
         let first = port_id(self.children(level)).0;
@@ -154,7 +154,7 @@ impl Xgft {
     #[must_use]
     pub fn subtree_digit(&self, node: NodeId, i: usize) -> u32 {
         let level = self.level(node);
-        assert!(level < i && i <= self.levels(), "a vertex of level {level} has no p_{i}");
+        assert!(level < i && i <= self.levels(), "a vertex of level {level} has no digit p_{i}");
         let (subtree, _) = self.place(node, level);
         subtree / (self.below[i - 1] / self.below[level]) % self.size.children[i - 1]
     }
@@ -166,7 +166,7 @@ impl Xgft {
     #[must_use]
     pub fn plane_digit(&self, node: NodeId, i: usize) -> u32 {
         let level = self.level(node);
-        assert!(0 < i && i <= level, "a vertex of level {level} has no u_{i}");
+        assert!(0 < i && i <= level, "a vertex of level {level} has no digit u_{i}");
         let (_, plane) = self.place(node, level);
         plane / self.planes[i - 1] % self.size.parents[i - 1]
     }
@@ -223,8 +223,8 @@ impl Xgft {
         }
     }
 
-    /// Returns the number of tops of a subtree of this height, `w1 * .. * wl`. Routing by a host's number
-    /// divides the number by this value to get its digit at a switch of this level.
+    /// Returns the number of tops of a subtree of this height, `w1 * .. * wl`. Routing by a host's number divides the
+    /// number by this value to get the host's digit at a switch of this level.
     #[must_use]
     pub fn planes(&self, level: usize) -> u32 {
         self.planes[level]

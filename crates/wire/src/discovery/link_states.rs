@@ -75,7 +75,7 @@ impl HeaderInfo for LinkStates {
     #[allow(clippy::cast_possible_truncation, reason = "there are at most `MOST` states")]
     fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
         let count = self.states.len();
-        assert!((1..=Self::MOST).contains(&count), "a packet has 1 to 30 link states, not {count}");
+        assert!((1..=Self::MOST).contains(&count), "a packet must have 1 to 30 link states (got {count})");
         let start = out.len();
         out.extend([Self::TYPE, count as u8, 0, 0]);
         for state in &*self.states {

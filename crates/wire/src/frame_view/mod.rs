@@ -30,7 +30,7 @@ pub struct FrameView {
     is_marked: bool,
 }
 
-/// Two views of the same frame are equal, even if only one is marked.
+/// Two views of the same frame are equal, even if only one view is marked.
 impl PartialEq for FrameView {
     fn eq(&self, other: &Self) -> bool {
         let facts = |view: &Self| (view.ends, view.len, view.priority, view.packet);
@@ -93,7 +93,7 @@ impl FrameView {
     /// Returns the view of a whole frame.
     ///
     /// # Errors
-    /// [`Error`] if the frame's header is incomplete, or if one of its addresses is not a host's.
+    /// [`Error`] if the frame's header is incomplete, or if one of its addresses is not the address of a host.
     ///
     /// # Panics
     /// If the frame has 4 GiB or more.
@@ -128,7 +128,7 @@ impl FrameView {
         let front = Front { at_hand: front, len };
         let (priority, at) = vlan(front).ok()?;
         let packet = IpView::read(front, at).ok()?;
-        let len = u32::try_from(len).expect("a frame's length fits 32 bits");
+        let len = u32::try_from(len).expect("a frame's length must fit 32 bits");
         Some(Ok(Self { ends, len, priority, packet, is_marked: false }))
     }
 }
@@ -235,7 +235,7 @@ pub fn write_ecn(frame: &mut [u8], ecn: Ecn) {
         (Framing::IPV4, IPV4_HEADER..) => {
             let old = get16(packet, 0);
             packet[1] = packet[1] & !3 | ecn as u8;
-            // RFC 1624, eq. 3.
+            // Updates the checksum by RFC 1624, equation 3.
             let sum =
                 u64::from(!get16(packet, IPV4_CHECKSUM)) + u64::from(!old) + u64::from(get16(packet, 0));
             if old != get16(packet, 0) {

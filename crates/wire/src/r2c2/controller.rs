@@ -65,7 +65,7 @@ impl FlowRate {
 /// times {lid (2 bytes), rate (4 bytes)}.
 ///
 /// Each rate carries its flow's lid, because controller and node may disagree for a while about the set of flows. The
-/// paper gives no layout of its own message; the total size seems to include 4 bytes per rate.
+/// paper gives no layout of this message. The total size in the paper seems to include 4 bytes per rate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControllerRates {
     /// The header for the path to the node; its `plen` is 6 times the number of rates.

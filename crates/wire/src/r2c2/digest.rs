@@ -3,8 +3,8 @@
 use crate::field::{first, get16, get32, put16, put32};
 use crate::{Ends, Error, HeaderInfo, PacketKind, checksum};
 
-/// The broadcast digest of a node's flows, 16 bytes on the wire. Other nodes compare the digest with the hash of those
-/// flows of the node that they know.
+/// The broadcast digest of a node's flows, 16 bytes on the wire. Other nodes compare the digest with the hash of the
+/// flows of this node that they know.
 ///
 /// | bytes | field |
 /// |---|---|

@@ -20,7 +20,7 @@ fn packets() -> Vec<Vec<u8>> {
     (0..1_000).map(|_| packet()).collect()
 }
 
-/// Sets the 16 bits at `at` so that `covered` plus `more` sums to 0xFFFF.
+/// Sets the 16 bits at `at` so that the one's-complement sum of the words of `covered`, plus `more`, is 0xFFFF.
 fn put_sum(bytes: &mut [u8], covered: std::ops::Range<usize>, at: usize, more: usize) {
     bytes[at..at + 2].fill(0);
     let Some(covered) = bytes.get(covered) else { return };

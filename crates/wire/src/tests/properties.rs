@@ -323,8 +323,8 @@ proptest! {
     }
 }
 
-/// HULA's probe, the shim and Expeditus's tag have no checksum, as in their papers. Headers of other crates
-/// may also have no checksum.
+/// HULA's probe, the shim and Expeditus's tag have no checksum, as in their papers. Headers of other crates may also
+/// have no checksum. No flip of a single bit turns the type of another packet into one of these types.
 #[test]
 fn no_flipped_bit_leads_to_a_packet_without_a_checksum() {
     let rated = (0x60_u8..0x70).chain(0xE0..=0xFF);

@@ -8,7 +8,7 @@ use raddle_core::text::Misread;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Checks the whole file, and stores in `trace` where each rank's block begins and the counts of its contents.
+/// Checks the whole file, and stores in `trace` where each rank's block begins and the counts of the file's contents.
 pub(super) fn check(trace: &mut Trace, window: u64) -> Result<(), Misread> {
     let mut lexer = trace.lexer(Place { offset: 0, line: 1, column: 1 });
     let ranks = read_head(&mut lexer)?;

@@ -61,7 +61,7 @@ impl Words {
     }
 }
 
-/// Reads words and keeps track of the position in the text. A comment may stand wherever a space may.
+/// Reads words and keeps track of the position in the text. A comment may occur wherever a space may occur.
 #[derive(Debug)]
 pub(super) struct Lexer<R> {
     input: R,

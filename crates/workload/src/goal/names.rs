@@ -4,8 +4,8 @@ use super::Label;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Assigns numbers to labels. All generators write labels that end in a number. Only the distinct stems
-/// before these numbers are stored, so a label takes no memory of its own.
+/// Assigns numbers to labels. All generators write labels that end in a number. Only the distinct stems before these
+/// numbers are stored, so a further label with a known stem takes no memory.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     stems: FxHashMap<Box<[u8]>, u64>,
@@ -59,7 +59,7 @@ impl Labels {
 
     /// Adds a label that is not in the set.
     pub(super) fn insert(&mut self, label: Label) {
-        debug_assert!(!self.contains(label), "a label is added once");
+        debug_assert!(!self.contains(label), "a label must be added only once");
         let Label(label) = label;
         let last = label.checked_add(1).and_then(|next| self.ranges.remove(&next)).unwrap_or(label);
         match self.ranges.range_mut(..label).next_back() {

@@ -80,7 +80,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         }
     }
 
-    /// Begins the earliest operation in the file among the operations that may begin, if there is one.
+    /// Begins the earliest operation in the file that may begin. Returns `None` if no operation may begin.
     ///
     /// # Errors
     /// If the program cannot be read further, or a label or dependency is wrong.
@@ -96,7 +96,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         }
     }
 
-    /// True if the whole window after the earliest operation that has not begun has been read.
+    /// True if the window has been read completely. It follows the earliest operation that has not begun.
     fn is_far_enough(&self) -> bool {
         self.unbegun.front().is_some_and(|&(place, _)| self.read > place + self.window)
     }
@@ -136,7 +136,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
 
     /// Records that an operation that had begun has finished.
     pub(super) fn finish(&mut self, slot: Slot) {
-        let step = self.steps[slot as usize].take().expect("an operation finishes once");
+        let step = self.steps[slot as usize].take().expect("an operation must finish only once");
         debug_assert!(step.begun, "an operation must begin before it finishes");
         self.free.push(slot);
         self.unfinished -= 1;
@@ -174,11 +174,11 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
 
     /// Returns an operation that has not finished.
     pub(super) fn step(&self, slot: Slot) -> &Step {
-        self.steps[slot as usize].as_ref().expect("the operation has not finished")
+        self.steps[slot as usize].as_ref().expect("the operation must be unfinished")
     }
 
     fn step_mut(&mut self, slot: Slot) -> &mut Step {
-        self.steps[slot as usize].as_mut().expect("the operation has not finished")
+        self.steps[slot as usize].as_mut().expect("the operation must be unfinished")
     }
 
     fn read_on(&mut self) -> Result<(), Misread> {
@@ -245,7 +245,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         let (place, cpu, label) = (step.place, usize::from(step.cpu), step.label);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.steps.push(None);
-            Slot::try_from(self.steps.len() - 1).expect("fewer than 2^32 operations under way")
+            Slot::try_from(self.steps.len() - 1).expect("there must be fewer than 2^32 unfinished operations")
         });
         self.steps[slot as usize] = Some(step);
         self.labels.extend(label.map(|label| (label, slot)));

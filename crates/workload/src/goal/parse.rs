@@ -33,7 +33,7 @@ pub(super) fn read_rank<R: BufRead>(lexer: &mut Lexer<R>, rank: u32) -> Result<(
     }
     rest.end()?;
     if words.end == End::Line {
-        // The `{` stands on a line of its own.
+        // The `{` may be on a later line, before any other word.
         read_filled(lexer, &mut words)?;
         if let Some(word) = words.get(0) {
             return Err(word.error("`{`"));

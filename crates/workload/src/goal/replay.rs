@@ -28,7 +28,7 @@ impl Job {
         let mut distinct = nodes.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        assert_eq!(distinct.len(), nodes.len(), "a host has one rank at most");
+        assert_eq!(distinct.len(), nodes.len(), "a host must have at most one rank");
         let accounts = nodes.iter().map(|_| Mutex::default()).collect();
         Self { settings, nodes, payloads: Payloads::new(), accounts }
     }

@@ -76,8 +76,8 @@ impl fmt::Debug for Trace {
 
 impl Trace {
     /// Checks a file from beginning to end, in memory that does not grow with the file. Checks the form of each
-    /// statement, the labels and the dependencies, and that no dependencies form a cycle. A dependency must stand
-    /// within `window` statements of the operation that it delays. If the receives from a rank name the sender and the
+    /// statement, the labels and the dependencies, and that no dependencies form a cycle. A dependency must follow the
+    /// operation that it delays by at most `window` statements. If the receives from a rank name the sender and the
     /// tag, their number must equal the number of sends.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl Trace {
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a file states its ranks in a `u32`")]
     pub fn ranks(&self) -> u32 {
-        u32::try_from(self.blocks.len()).expect("the number of ranks fits 32 bits")
+        u32::try_from(self.blocks.len()).expect("the number of ranks must fit 32 bits")
     }
 
     /// Counts of the file's contents.

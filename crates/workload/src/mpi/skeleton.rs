@@ -36,7 +36,7 @@ impl Skeleton {
     /// If there is no such rank.
     #[must_use]
     pub fn program(&self, rank: u32) -> Program {
-        assert!(rank < self.ranks(), "rank {rank} of {}", self.ranks());
+        assert!(rank < self.ranks(), "the rank must be below {} (got {rank})", self.ranks());
         let Self { application, iterations, compute } = self.clone();
         let (opening, closing) = (application.opening(rank, compute), application.closing(rank));
         let rounds = (0..iterations).flat_map(move |_| application.iteration(rank, compute));

@@ -35,14 +35,14 @@ impl Step {
         Self { compute, ..Self::default() }
     }
 
-    /// Adds a message to send to the step.
+    /// Adds a message that the rank sends in this step.
     #[must_use]
     pub fn sending(mut self, peer: u32, bytes: u64, tag: u32) -> Self {
         self.sends.push(Message { peer, bytes, tag });
         self
     }
 
-    /// Adds a message to wait for to the step.
+    /// Adds a message that the rank receives in this step.
     #[must_use]
     pub fn receiving(mut self, peer: u32, bytes: u64, tag: u32) -> Self {
         self.receives.push(Message { peer, bytes, tag });

@@ -94,8 +94,8 @@ impl Traffic {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { from, to, here, there } = self;
-        write!(f, "{from} to {to}: {} messages of {} B", here.messages, here.bytes)?;
-        write!(f, " against {} of {} B", there.messages, there.bytes)
+        write!(f, "rank {from} to rank {to}: {} messages with {} B in total", here.messages, here.bytes)?;
+        write!(f, " against {} with {} B", there.messages, there.bytes)
     }
 }
 
@@ -129,9 +129,9 @@ mod tests {
         let there = traffic(&[(0, 1, 109), (1, 2, 112), (3, 4, 100), (4, 5, 1)]);
         let differ: Vec<_> = here.differences(&there, 0.1).iter().map(ToString::to_string).collect();
         let expected = [
-            "1 to 2: 1 messages of 100 B against 1 of 112 B",
-            "2 to 3: 1 messages of 100 B against 0 of 0 B",
-            "3 to 4: 2 messages of 100 B against 1 of 100 B",
+            "rank 1 to rank 2: 1 messages with 100 B in total against 1 with 112 B",
+            "rank 2 to rank 3: 1 messages with 100 B in total against 0 with 0 B",
+            "rank 3 to rank 4: 2 messages with 100 B in total against 1 with 100 B",
             "4 to 5: 0 messages of 0 B against 1 of 1 B",
         ];
         assert_eq!(differ, expected);

@@ -58,7 +58,7 @@ impl Pods {
 
     /// Pairs each host with one host of another pod. Each host also receives from exactly one host. Each position
     /// within a pod gets a random shift among the pods. Then destinations are swapped at random. Drawing random
-    /// permutations until one is valid would take far too long.
+    /// permutations until a valid permutation is found would take far too long.
     pub(super) fn bijection(&self, stream: &mut Stream) -> List {
         /// Number of attempted swaps per host. About `ln(hosts) / 2` attempts per host are enough to mix the
         /// destinations.

@@ -1,7 +1,7 @@
 //! Grants: first come, first served.
 //!
-//! Links count capacity in integers, so the reserved part of a link is the exact sum of its grants in any
-//! order. A grant depends only on the grants of flows that arrived earlier. Grants that may be wrong are
+//! Links count capacity in integers, so the reserved part of a link is exactly the sum of its grants, whatever the
+//! order of additions. A grant depends only on the grants of flows that arrived earlier. Grants that may be wrong are
 //! therefore repaired in order of arrival, with a running sum for each link.
 
 use super::Reservation;
@@ -23,9 +23,10 @@ pub(super) struct Link {
     /// Number of flows on the link whose grant is less than their request. A flow is counted on all of its
     /// links, whichever link limits its grant.
     short: u32,
-    /// Number and sum of the link's earliest grants, which the current call of `settle` has already examined.
+    /// Number and sum of the grants that the current call of `settle` has examined. These are the link's earliest
+    /// grants.
     passed: (usize, u64),
-    /// True if the current call of `settle` has queued all grants of the link after the examined grants.
+    /// True if the current call of `settle` has queued all grants of the link that it has not examined.
     pub(super) doubted: bool,
     /// True if the link is listed in `Reservation::visited`.
     visited: bool,

@@ -99,7 +99,8 @@ fn oracle_13_6_the_order_of_arrival_decides() {
 
 #[test]
 fn flows_share_the_unreserved_rate() {
-    // The link's capacity is 9. The first flow reserves 2, and each flow gets half of the remaining 7.
+    // The link's capacity is 9 bit/s. The first flow reserves 2 bit/s, and each flow gets half of the remaining 7
+    // bit/s.
     let mut rates_at_first = None;
     let jobs = [Job::new(4.0, &[0]).due(2.0), Job::new(100.0, &[0])];
     run(&mut Reservation::new(&[9.0]), &jobs, |_, _, rates| {

@@ -86,7 +86,7 @@ impl Subflows {
         }
     }
 
-    /// Handles the events that are due: flows that give up, and subflows that end.
+    /// Handles the events up to `now`: flows that give up, and subflows that end.
     fn look(&mut self, now: Time, changes: &mut Changes) {
         while let Some(&(at, slot)) = self.looks.first()
             && at <= now
@@ -178,7 +178,7 @@ impl Fluid for Subflows {
         let slot = self.vacant.pop().unwrap_or_else(|| {
             let work = Work::new(now, 0.0, Time::NEVER, 0.0);
             self.flows.push(Parent { work, subflows: Vec::new(), look_at: Time::NEVER, touched: false });
-            u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
+            u32::try_from(self.flows.len() - 1).expect("there must be fewer than 2^32 flows")
         });
         let mut path = std::mem::take(&mut self.path);
         let mut rest = flow.row;
@@ -221,7 +221,7 @@ impl Fluid for Subflows {
     #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
     fn remove(&mut self, now: Time, slot: usize) {
         let flow = &mut self.flows[slot];
-        assert!(!flow.subflows.is_empty(), "there is a flow in the slot");
+        assert!(!flow.subflows.is_empty(), "the slot must contain a flow");
         for of in flow.subflows.drain(..) {
             self.schedule.remove(now, of);
         }

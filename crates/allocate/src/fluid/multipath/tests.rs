@@ -13,7 +13,7 @@ const PLAIN: Rules = Rules {
     least_share: 0.01,
 };
 
-/// Start node of each link: links 0 to 3 start at node 0, and each later link starts at a node of its own.
+/// Start node of each link: links 0 to 3 start at node 0, and each later link starts at a different node.
 const FROM: [u32; 8] = [0, 0, 0, 0, 1, 2, 3, 4];
 
 fn ends(links: &[f64; 8], jobs: &[Job]) -> Vec<Option<f64>> {
@@ -47,7 +47,7 @@ fn bytes_of_paused_subflows_go_to_a_sending_subflow() {
 fn subflows_of_unlike_paths_end_apart() {
     let mut links = [1.0; 8];
     links[1] = 0.5;
-    // One subflow sends 3 bits at rate 1, and the other subflow sends 3 bits at rate 1/2.
+    // Each subflow sends 3 bits: one subflow at 1 bit/s, the other subflow at 1/2 bit/s.
     let ends = ends(&links, &[Job::new(6.0, &[0, 1])]);
     assert!((ends[0].expect("complete") - 6.0).abs() < 1e-6, "{ends:?}");
 }

@@ -38,7 +38,7 @@ enum ForWhat {
 }
 
 impl Criticality {
-    /// Examines the flows that are due by now.
+    /// Makes the examinations that are scheduled for `now` or earlier.
     pub(super) fn look(&mut self, now: Time, changes: &mut Changes) {
         while let Some(&Reverse(look)) = self.looks.0.peek()
             && look.at <= now

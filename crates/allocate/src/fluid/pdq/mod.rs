@@ -49,7 +49,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// No link.
 const NONE: u32 = u32::MAX;
 
-/// Relative difference within which two rates count as equal: rounding.
+/// Relative difference within which two rates count as equal, because of rounding.
 const SAME: f64 = 1e-12;
 
 /// Options of a schedule by criticality.
@@ -97,8 +97,7 @@ pub struct Criticality {
     probes: Probes,
     /// Flows whose rate may differ from the last reported rate, each listed once.
     touched: Vec<u32>,
-    /// Lower bound of the free link capacity that a flow needs before it may send, over all flows so far,
-    /// bit/s.
+    /// The least free link capacity, in bit/s, that any flow inserted since the start needs before it may send.
     least_left_bps: f64,
     /// Buffer for the flows that [`Criticality::doubt_after`] queues, kept between calls to save
     /// allocations.
@@ -313,7 +312,7 @@ impl Fluid for Criticality {
         };
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.flows.push(member.clone());
-            u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
+            u32::try_from(self.flows.len() - 1).expect("there must be fewer than 2^32 flows")
         });
         // Keep this state of the slot's previous flow: `version` makes that flow's scheduled examinations
         // outdated, and `touched` may list the slot.

@@ -41,7 +41,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// A key before the keys of all flows.
+    /// A key that is ordered before the keys of all flows.
     pub(super) const FIRST: Self = Self { class: 0, due: Time::ZERO, measure: 0, order: 0 };
 }
 

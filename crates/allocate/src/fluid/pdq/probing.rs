@@ -58,7 +58,7 @@ impl Probes {
         Self { probing, probe_bits, sums: vec![0.0], touched: Vec::new() }
     }
 
-    /// Probes per second of a paused flow with this round-trip time that probes once per round trip.
+    /// Returns the probes per second of a paused flow that sends one probe per round trip of `rtt`.
     pub(super) fn per_second(&self, rtt: Duration) -> u64 {
         const PS_PER_S: u64 = 1_000_000_000_000;
         if self.probing == Probing::Free { 0 } else { PS_PER_S / rtt.as_ps().max(1) }

@@ -25,7 +25,7 @@ impl Criticality {
         }
     }
 
-    /// Queues all flows that send on a link and come after the key `than`.
+    /// Queues all flows that send on a link and have a key after `than`.
     pub(super) fn doubt_after(&mut self, now: Time, link: u32, than: Key) {
         let mut later = std::mem::take(&mut self.later);
         let senders = self.links[link as usize].senders.iter().map(|&(flow, _)| flow);
@@ -36,7 +36,7 @@ impl Criticality {
         self.later = later;
     }
 
-    /// Queues the first flow that waits at a link and comes after the key `than`.
+    /// Queues the first flow that waits at a link and has a key after `than`.
     pub(super) fn doubt_waiting(&mut self, link: u32, than: Key) {
         let waiting = &self.links[link as usize].waiting;
         if let Some((&key, _)) = waiting.range((Bound::Excluded(than), Bound::Unbounded)).next() {
@@ -54,7 +54,8 @@ impl Criticality {
             match doubt {
                 Doubt::Flow(flow) => {
                     let member = &self.flows[flow as usize];
-                    // If the flow has left, another flow may use its slot; that flow is queued with its own key.
+                    // If the flow has left, another flow may use its slot; that other flow is queued with a different
+                    // key.
                     if member.live && member.doubted && self.key(now, flow) == key {
                         self.flows[flow as usize].doubted = false;
                         self.schedule(now, flow, key);
@@ -81,7 +82,7 @@ impl Criticality {
         link.capacity_bps - used
     }
 
-    /// Gives a flow the capacity that more critical flows leave, or pauses it.
+    /// Gives a flow the capacity that more critical flows leave, or pauses the flow.
     fn schedule(&mut self, now: Time, flow: u32, key: Key) {
         let member = &self.flows[flow as usize];
         let (max_bps, had_bps, waits_at) = (member.max_bps, member.granted_bps, member.waits_at);

@@ -56,8 +56,8 @@ fn oracle_13_6_three_flows_share_a_unit_link() {
     assert_ends(&[1.0], PLAIN, &reversed, &[6.0, 3.0, 1.0]);
 }
 
-/// Each of ten flows probes once per round trip of 1 us. Without a limit, these probes would need three times
-/// the capacity of the link and leave no capacity for data.
+/// One of ten flows sends, and nine paused flows probe once per round trip of 1 us. Without a limit, their probes of
+/// 320 bits would need 2.88 Gbps, and the link has 1 Gbps.
 #[test]
 fn probes_leave_half_of_a_link() {
     let job = || Job { rtt: Duration::from_us(1), ..Job::new(1e6, &[0]) };
@@ -70,7 +70,7 @@ fn probes_leave_half_of_a_link() {
 
 #[test]
 fn oracle_13_5_flows_of_a_chain_send_in_parallel_on_disjoint_links() {
-    // F1 is on link a, F2 on a and b, F3 on b. When F1 ends, F3 has fewer bits left than F2.
+    // F1 uses link 0, F2 uses links 0 and 1, and F3 uses link 1. When F1 ends, F3 has fewer bits left than F2.
     let jobs = [Job::new(8e6, &[0]), Job::new(12e6, &[0, 1]), Job::new(16e6, &[1])];
     assert_ends(&[1e9, 1e9], PLAIN, &jobs, &[0.008, 0.028, 0.016]);
 }

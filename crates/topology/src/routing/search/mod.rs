@@ -11,8 +11,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(super) struct Search {
     topology: Arc<Topology>,
-    /// For each node, its place: its number among the nodes that are not leaf nodes. A leaf node has the
-    /// place of its only neighbour.
+    /// For each node, its place. The places number the nodes that are not leaf nodes. A leaf node has the place of its
+    /// only neighbour.
     place: Vec<u32>,
     leaf: Vec<bool>,
     /// For each place, true if paths may lead through its nodes.
@@ -130,9 +130,9 @@ impl Search {
     /// Returns the hops between the two connected `hosts` that are farthest apart. Runs one search per place
     /// and does not store the results.
     pub(super) fn diameter(&self, hosts: &[NodeId]) -> usize {
-        // Two hosts per place are enough. One host would not be, because the two farthest hosts may be leaf
-        // nodes at the same place. Leaf nodes are sorted first, because they are one hop farther away than
-        // their neighbour, which has the same place.
+        // Two hosts per place are enough. One host would not be enough, because the two farthest hosts may be leaf
+        // nodes at the same place. Leaf nodes are sorted first, because they are one hop farther away than their
+        // neighbour, which has the same place.
         let mut ends: Vec<NodeId> = hosts.to_vec();
         ends.sort_by_key(|&host| (self.place(host), !self.leaf[host.index()]));
         let mut ends: Vec<&[NodeId]> = ends.chunk_by(|a, b| self.place(*a) == self.place(*b)).collect();
@@ -146,7 +146,7 @@ impl Search {
         ends.iter().filter_map(farthest).max().unwrap_or(0) as usize
     }
 
-    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, and the node at its other end.
+    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, and the node to which the port leads.
     #[inline]
     pub(super) fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
         let distances = self.distances(to);
@@ -160,7 +160,7 @@ impl Search {
             // `to` is a leaf node whose only neighbour is `at`.
             self.topology.links_from(to).for_each(|(_, link)| visit(link.to_port, to));
         } else {
-            // A leaf node has its neighbour's place, so it is never closer.
+            // A leaf node has its neighbour's place, so a step to a leaf node never leads closer to `to`.
             for (_, link) in self.topology.links_from(at) {
                 let next = self.place(link.to);
                 if distances[next] < here && self.leads_to(next, self.place(to)) {

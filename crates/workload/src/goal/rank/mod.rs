@@ -213,7 +213,7 @@ impl Rank {
         *number += 1;
         let from = self.number;
         if to == from {
-            // A message to the rank itself goes through its own memory.
+            // A message from a rank to itself does not use the network.
             self.finish(slot);
             self.arrive(from, envelope, None);
         } else if bytes < self.settings.eager {
@@ -233,7 +233,7 @@ impl Rank {
             Kind::Request { envelope, send } => self.arrive(from, envelope, Some(send)),
             Kind::Clear { send, receive } => {
                 let Operation::Send { bytes, .. } = self.order.step(send).operation else {
-                    unreachable!("only sends are answered")
+                    unreachable!("only a send may be answered")
                 };
                 let bytes = bytes.max(1).saturating_mul(self.settings.scale);
                 let message = Message { from: self.number, kind: Kind::Data { receive } };
@@ -259,7 +259,7 @@ impl Rank {
         }
     }
 
-    /// Handles a receive that is matched with a message or with a request to send it.
+    /// Handles a receive that is matched with a message or with a request to send a message.
     fn join(&mut self, receive: Slot, arrived: Arrived) {
         let Some(send) = arrived.request else { return self.finish(receive) };
         let message = Message { from: self.number, kind: Kind::Clear { send, receive } };
@@ -308,7 +308,7 @@ impl Rank {
         };
         let more = match begun.len() - 1 {
             0 => String::new(),
-            more => format!(", and {more} more"),
+            more => format!(", and for {more} more operation(s)"),
         };
         Some(format!("rank {rank} waits at line {} {what}{more}", step.line))
     }

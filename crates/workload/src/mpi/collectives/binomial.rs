@@ -9,10 +9,10 @@ use crate::mpi::Step;
 struct Place {
     group: Group,
     root: u32,
-    /// Position after the root, modulo the size of the group.
+    /// Number of positions from the root to the member, modulo the size of the group.
     relative: u32,
-    /// Number of children. There is one child per bit below the lowest set bit of `relative`, if the group
-    /// has that member.
+    /// Number of children. There is one child for each bit below the lowest set bit of `relative`, as long as the
+    /// group is large enough.
     children: u32,
 }
 

@@ -39,7 +39,11 @@ pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
 /// # Panics
 /// If the number of members is not a power of two. Bruck's algorithm and the ring have no such limit.
 pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
-    assert!(group.size().is_power_of_two(), "recursive doubling of {} members", group.size());
+    assert!(
+        group.size().is_power_of_two(),
+        "the number of members must be a power of two (got {})",
+        group.size()
+    );
     rounds(group.size()).map(move |round| {
         let peer = group.rank(group.me() ^ (1 << round));
         let bytes = bytes << round;

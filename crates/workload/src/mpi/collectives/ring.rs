@@ -13,7 +13,7 @@ pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
 /// All-reduce: each member contributes `bytes` bytes, and receives the combination of all contributions. The data is
 /// divided into one part per member. The parts are combined during the first pass around the ring and distributed
 /// during the second pass.
-#[allow(clippy::cast_possible_truncation, reason = "a part is at most the whole")]
+#[allow(clippy::cast_possible_truncation, reason = "a part is at most as large as the data")]
 pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     let members = u64::from(group.size());
     let part = move |place: u64| {

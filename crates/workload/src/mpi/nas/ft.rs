@@ -36,7 +36,7 @@ impl Ft {
     ///
     /// # Errors
     /// If the number of ranks is not a power of two, or exceeds the number of lines of the problem.
-    #[allow(clippy::cast_possible_truncation, reason = "the smaller is at most `ranks`, a `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the minimum is at most `ranks`, a `u32`")]
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let ([_, y, z], _) = class.of(&CLASSES);
         let planes = u64::from(power_of_two(ranks)?).min(z) as u32;

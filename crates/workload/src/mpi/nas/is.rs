@@ -57,8 +57,8 @@ impl Is {
     }
 }
 
-/// Returns the rank that owns each bucket. Buckets are assigned in order. A rank gets buckets until it and
-/// the ranks before it together have at least their even `share` of all keys.
+/// Returns the rank that owns each bucket. Buckets are assigned in order. A rank gets buckets until it and the ranks
+/// before it have at least `share` keys per rank.
 fn share(histograms: &[Vec<u32>], share: u64) -> Vec<usize> {
     let buckets = histograms[0].len();
     let (mut owner, mut keys) = (0, 0);

@@ -43,7 +43,7 @@ fn ranks_that_a_decomposition_cannot_have_are_refused() {
     assert_eq!(refusal, "the number of ranks must be a square of at least 4 for BT (got 128)");
 }
 
-/// Compares message sizes with values computed by hand from specifications/cee.md §6.5.
+/// Compares message sizes with values calculated from specifications/cee.md §6.5.
 #[test]
 fn oracle_6_5_sizes_by_arithmetic() {
     let largest = |application: &dyn Communication| {

@@ -102,7 +102,7 @@ fn oracle_6_2_random_permutations_under_d_mod_k() {
 
 #[test]
 fn digits_move_as_their_rules_say() {
-    // Each pattern maps the 5 digits 10110 to the digits in its row.
+    // Each pattern maps the 5 digits 10110 to the digits in the same row of the list.
     let bits = |pattern: Digits| format!("{:05b}", pattern.map(0b10110, 2, 5));
     let expected = [
         (Digits::Complement, "01001"),
