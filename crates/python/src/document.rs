@@ -2,6 +2,7 @@
 
 use crate::attend::attend;
 use crate::error::{exception, of_problem};
+use crate::routing::{Definition, registry};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyMapping, PyString};
@@ -13,7 +14,7 @@ use raddle_lab::{Control, Error, Out, RunState, Threads, run_into};
 use raddle_records::write_file;
 use raddle_topology::io::write_node_link;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The text of an experiment with overrides.
 #[pyclass(frozen, module = "raddle._raddle")]
@@ -21,7 +22,7 @@ pub(crate) struct Document(experiment::Document);
 
 #[pymethods]
 impl Document {
-    /// Parses `text`. Messages call it `name`; paths in it are relative to `folder`.
+    /// Parses `text`, which can name `routings`. Messages call the text `name`; paths in it are relative to `folder`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -29,8 +30,11 @@ impl Document {
         text: String,
         folder: PathBuf,
         overrides: Vec<String>,
+        routings: Vec<Definition>,
     ) -> PyResult<Self> {
+        let registry = Arc::new(registry(py, routings)?);
         let document = experiment::Document::parse(name, text, folder);
+        let document = document.map(|document| document.with_registry(&registry));
         let document =
             document.and_then(|document| document.with_overrides(overrides.iter().map(String::as_str)));
         document.map(Self).map_err(|problem| of_problem(py, problem))

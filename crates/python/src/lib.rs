@@ -10,6 +10,7 @@ mod attend;
 mod catalogue;
 mod document;
 mod error;
+mod routing;
 mod table;
 
 use pyo3::prelude::*;
@@ -19,6 +20,9 @@ fn _raddle(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", raddle_lab::VERSION)?;
     module.add_class::<document::Document>()?;
     module.add_class::<table::Table>()?;
+    module.add_class::<routing::Node>()?;
+    module.add_class::<routing::Packet>()?;
+    module.add_class::<routing::Candidate>()?;
     for function in [
         wrap_pyfunction!(loaded_from, module)?,
         wrap_pyfunction!(document::toml_text, module)?,

@@ -210,7 +210,7 @@ fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
     let mut table: toml::Table =
         file.text.parse().map_err(|error: toml::de::Error| Error::Run(error.to_string()))?;
     table.retain(|key, _| key != "plot" && key != "claim");
-    Origin::new("figure", &format!("{}\n{table}", options.scale.name()), &[])
+    Origin::new("figure", &format!("{}\n{table}", options.scale.name()))
 }
 
 /// The figure's document at the scale asked for.
