@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +61,30 @@ def answering(answer: Any) -> type[raddle.Routing]:
     return Answering
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(("twin", "routing"), [("ecmp", Ecmp), ("drill", Drill)])
-def test_records_are_those_of_the_twin_in_rust(twin: str, routing: type[raddle.Routing], threads: int) -> None:
-    rust, python = fabric(twin).run(threads=1), fabric(routing).run(threads=threads)
+TWINS = pytest.mark.parametrize(("twin", "routing"), [("ecmp", Ecmp), ("drill", Drill)])
+
+
+@TWINS
+def test_records_are_those_of_the_twin_in_rust(twin: str, routing: type[raddle.Routing]) -> None:
+    rust, python = fabric(twin).run(), fabric(routing).run()
     assert python.digest == rust.digest
     assert python.flows["fct_ps"] == rust.flows["fct_ps"]
+
+
+@TWINS
+@pytest.mark.parametrize("threads", [2, 4])
+def test_records_do_not_depend_on_the_number_of_threads(
+    twin: str, routing: type[raddle.Routing], threads: int
+) -> None:
+    callers = set()
+
+    class Called(routing):  # type: ignore[valid-type, misc]
+        def forward(self, packet: raddle.Packet, candidates: list[raddle.Candidate]) -> int:
+            callers.add(threading.get_ident())
+            return super().forward(packet, candidates)
+
+    assert fabric(Called)._native.digest(threads) == fabric(twin).run(threads=1).digest
+    assert len(callers) > 1
 
 
 def test_parameters_are_those_of_the_experiment() -> None:
@@ -106,15 +125,19 @@ def test_objects_see_their_node_and_their_packets() -> None:
     assert {candidate.rate_bps for *_, candidates in seen for candidate in candidates} == {10**10}
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_an_exception_ends_the_run_with_its_traceback(threads: int, tmp_path: Path) -> None:
+def test_an_exception_ends_the_run_with_its_traceback(tmp_path: Path) -> None:
     with pytest.raises(raddle.RunError) as caught:
-        fabric(Failing).run(tmp_path / "out", threads=threads)
+        fabric(Failing).run(tmp_path / "out")
     text = str(caught.value)
     assert "`Failing` raised an exception at node 1" in text
     assert "Traceback (most recent call last)" in text and "1 // self.left" in text
     assert text.endswith("ZeroDivisionError: integer division or modulo by zero")
     assert not (tmp_path / "out").exists()
+
+
+def test_an_exception_ends_a_run_on_several_threads() -> None:
+    with pytest.raises(raddle.RunError, match="ZeroDivisionError"):
+        fabric(Failing).set(workload__flows=100_000)._native.digest(2)
 
 
 def test_an_exception_of_the_constructor_ends_the_run() -> None:
@@ -149,7 +172,7 @@ def test_an_edited_class_does_not_count_as_finished(tmp_path: Path, monkeypatch:
         import edited  # type: ignore[import-not-found]
 
         edited = importlib.reload(edited)
-        experiment = fabric("ecmp").set(workload__flows=20)
+        experiment = fabric("ecmp")
         sweep = raddle.Experiment(
             experiment.resolved(),
             sweep=[{"name": "routing", "key": "scheme.routing", "values": ["ecmp", edited.Edited]}],

@@ -80,6 +80,17 @@ impl Document {
         }
     }
 
+    /// Runs the experiment on exactly this many threads, if the fabric can be divided among them, and returns the digest of
+    /// the records, which are not kept. For tests: [`run`](Self::run) uses several threads only where they are faster.
+    fn digest(&self, py: Python<'_>, threads: usize) -> PyResult<String> {
+        let (ran, _) = attend(py, None, |stop, _| {
+            let control = Control { stop, progress: &mut |_| (), threads: Threads::Always(threads) };
+            raddle_lab::run::run(self.0.prepare()?, &mut |_| Ok(()), control)
+        })?;
+        let outcome = ran.map_err(|error: Error| exception(py, &error))?;
+        Ok(outcome.digest.to_string())
+    }
+
     /// Runs the experiment in the packet engine and in the flow engine. Returns their agreement as a text and a JSON
     /// text, whether it holds, and whether Ctrl-C stopped the runs.
     fn agree(
