@@ -58,8 +58,7 @@ pub(crate) fn registry(py: Python<'_>, definitions: Vec<Definition>) -> PyResult
 impl Definition {
     fn into_routing(self, py: Python<'_>) -> PyResult<Routing> {
         let parameters = self.parameters.bind(py).iter();
-        let parameters =
-            parameters.map(|(name, default)| parameter(&name.extract::<String>()?, &default));
+        let parameters = parameters.map(|(name, default)| parameter(&name.extract::<String>()?, &default));
         let parameters = parameters.collect::<PyResult<Box<[_]>>>()?;
         let info = Info {
             name: kept(&NAMES, self.name.as_str().into()),
@@ -138,7 +137,8 @@ fn hold(settings: &Settings) -> Option<Hold> {
 
 fn forwarders(plan: &Plan<'_>, halt: &Halt, definition: &Arc<Definition>) -> Forwarders {
     let (topology, paths, seed) = (Arc::clone(plan.topology), ShortestPaths::new(plan.topology), plan.seed);
-    let (halt, definition, settings) = (halt.clone(), Arc::clone(definition), Arc::new(plan.settings.clone()));
+    let (halt, definition, settings) =
+        (halt.clone(), Arc::clone(definition), Arc::new(plan.settings.clone()));
     forwarders_where_needed(plan.topology, move |node| Interpreted {
         next_hops: NextHops::new(node, &paths),
         salt: salt(seed, node),
@@ -221,7 +221,12 @@ impl Interpreted {
     ) -> Result<PortId, String> {
         let ports: Vec<u16> = candidates.iter().map(|candidate| candidate.port).collect();
         let chosen = self.ask(py, now, packet, candidates).map_err(|raised| {
-            format!("`{}` raised an exception at node {}\n{}", self.class(py), self.id(), traceback(py, raised))
+            format!(
+                "`{}` raised an exception at node {}\n{}",
+                self.class(py),
+                self.id(),
+                traceback(py, raised)
+            )
         })?;
         match chosen.extract::<u16>() {
             Ok(port) if ports.contains(&port) => Ok(PortId(port)),

@@ -197,7 +197,10 @@ impl Scheme {
             view: registry.view(&transport, &routing),
             transport,
             settings: of(transport.info.name),
-            routing_source: registry.routing(&routing).and_then(|part| part.build.source()).map(str::to_owned),
+            routing_source: registry
+                .routing(&routing)
+                .and_then(|part| part.build.source())
+                .map(str::to_owned),
             routing_settings: of(&routing),
             queue,
             discipline: discipline.map(|part| (part, of(part.info.name))),

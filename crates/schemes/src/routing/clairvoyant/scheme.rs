@@ -17,7 +17,8 @@ use raddle_topology::Clos;
 use std::sync::{Arc, Mutex};
 
 /// Clairvoyant.
-pub const ROUTING: Routing = Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::LeastLoaded, hold: |_| None };
+pub const ROUTING: Routing =
+    Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "clairvoyant",

@@ -17,7 +17,8 @@ use raddle_topology::routing::LocalRouting;
 use std::sync::Arc;
 
 /// Equal-cost multi-path.
-pub const ROUTING: Routing = Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::AsForwarded, hold: |_| None };
+pub const ROUTING: Routing =
+    Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "ecmp",

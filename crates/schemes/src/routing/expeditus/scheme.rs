@@ -23,7 +23,8 @@ use raddle_wire::exp::Tag;
 use std::sync::Arc;
 
 /// Expeditus.
-pub const ROUTING: Routing = Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::LeastLoaded, hold: |_| None };
+pub const ROUTING: Routing =
+    Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "expeditus",

@@ -21,7 +21,8 @@ use raddle_topology::Xgft;
 use std::sync::Arc;
 
 /// Hashed routing in trees.
-pub(crate) const ROUTING: Routing = Routing { info: INFO, build: Build::Compiled(build), spread, hold: |_| None };
+pub(crate) const ROUTING: Routing =
+    Routing { info: INFO, build: Build::Compiled(build), spread, hold: |_| None };
 
 const INFO: Info = Info {
     name: "hashed",

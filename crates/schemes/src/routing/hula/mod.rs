@@ -25,7 +25,8 @@ use raddle_topology::{Clos, Shape};
 use switch::Switch;
 
 /// HULA.
-pub const ROUTING: Routing = Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::LeastLoaded, hold: |_| None };
+pub const ROUTING: Routing =
+    Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "hula",

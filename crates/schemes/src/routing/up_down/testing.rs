@@ -86,9 +86,7 @@ pub(crate) fn build(
 ) -> Result<crate::scheme::Forwarders, Unfit> {
     let mut settings = Settings::defaults(routing.info.parameters);
     set.iter().for_each(|&(name, value)| settings.set(name, value));
-    routing
-        .build
-        .forwarders(&Plan::new(topology, routing.info.name, &settings, 1), &Halt::default())
+    routing.build.forwarders(&Plan::new(topology, routing.info.name, &settings, 1), &Halt::default())
 }
 
 /// A frame of converged Ethernet of 1,500 bytes.
