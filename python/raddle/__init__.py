@@ -10,8 +10,9 @@ from . import _raddle
 from ._catalogue import Entry, Explanation, Parameter, explain, list, parameters
 from ._experiment import Experiment, from_networkx
 from ._figures import Claim, Figure, Reproduction, Spread, reproduce
-from ._raddle import Table, __version__
+from ._raddle import Candidate, Node, Packet, Table, __version__
 from ._results import Agreement, Run, Sweep
+from ._routing import Routing
 from .errors import ExperimentError, Interrupted, RaddleError, RaddleWarning, RunError, UsageError
 
 # The bytes of the native module tell builds apart in the manifests of results.
@@ -19,6 +20,7 @@ _raddle.loaded_from(_raddle.__file__)
 
 __all__ = [
     "Agreement",
+    "Candidate",
     "Claim",
     "Entry",
     "Experiment",
@@ -26,10 +28,13 @@ __all__ = [
     "Explanation",
     "Figure",
     "Interrupted",
+    "Node",
+    "Packet",
     "Parameter",
     "RaddleError",
     "RaddleWarning",
     "Reproduction",
+    "Routing",
     "Run",
     "RunError",
     "Spread",

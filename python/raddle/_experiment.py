@@ -12,6 +12,7 @@ from . import _raddle
 from ._on import On, spread_on
 from ._progress import Progress
 from ._results import Agreement, Run, Sweep, new_directory
+from ._routing import Definition, with_names
 from .errors import Interrupted
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Experiment:
     all other paths to the current folder. The constructor checks the whole experiment, and raises the
     :class:`~raddle.errors.ExperimentError` of the first problem, with its place and a hint.
     An experiment does not change: :meth:`set` returns a new one.
+
+    A subclass of :class:`~raddle.Routing` can stand where the name of a routing stands.
     """
 
     def __init__(
@@ -46,9 +49,10 @@ class Experiment:
             raise TypeError("give either TOML or keywords, not both")
         self._folder = os.getcwd()
         self._overrides: tuple[str, ...] = ()
+        self._routings: dict[str, Definition] = {}
         if source is None or isinstance(source, Mapping):
             self._name = "experiment"
-            self._text = _raddle.toml_text({**(source or {}), **tables})
+            self._text = _raddle.toml_text(with_names({**(source or {}), **tables}, self._routings))
         elif isinstance(source, str) and ("\n" in source or not source.endswith(".toml")):
             self._name, self._text = "experiment", source
         else:
@@ -59,7 +63,8 @@ class Experiment:
         self._native.check()
 
     def _parsed(self) -> _raddle.Document:
-        return _raddle.Document(self._name, self._text, self._folder, list(self._overrides))
+        routings = list(self._routings.values())
+        return _raddle.Document(self._name, self._text, self._folder, list(self._overrides), routings)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_native"}
@@ -74,8 +79,14 @@ class Experiment:
         A keyword has two underscores for each dot, and a Python value: ``set(scheme__routing="ecmp")``.
         """
         other = Experiment.__new__(Experiment)
-        keywords = [f"{key.replace('__', '.')}={_raddle.toml_value(value)}" for key, value in values.items()]
-        state = {**self.__getstate__(), "_overrides": (*self._overrides, *overrides, *keywords)}
+        routings: dict[str, Definition] = {}
+        named = with_names(values, routings)
+        keywords = [f"{key.replace('__', '.')}={_raddle.toml_value(value)}" for key, value in named.items()]
+        state = {
+            **self.__getstate__(),
+            "_overrides": (*self._overrides, *overrides, *keywords),
+            "_routings": {**self._routings, **routings},
+        }
         other.__setstate__(state)
         other._native.check()
         return other

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
+from ._routing import Routing
+
 
 class Agree(TypedDict, total=False):
     """Largest allowed distances between the results of the packet engine and the flow engine (`raddle agree`)."""
@@ -1352,7 +1354,7 @@ Scheme = TypedDict(
         # ECN marks with a probability that rises with the queue length: the congestion points of DCQCN
         "red": SchemeRed,
         # The routing. If left out, the transport's default routing. (default: the transport's own)
-        "routing": Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "k-shortest", "bcube", "ecmp", "wcmp", "letflow", "conga", "conga-flow", "expeditus", "clairvoyant", "drill", "presto", "spray", "hula", "d-mod-k", "s-mod-k", "random-up", "hashed", "switch-ar"],
+        "routing": Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "k-shortest", "bcube", "ecmp", "wcmp", "letflow", "conga", "conga-flow", "expeditus", "clairvoyant", "drill", "presto", "spray", "hula", "d-mod-k", "s-mod-k", "random-up", "hashed", "switch-ar"] | type[Routing],
         # Each packet goes up and down a tree; the digits of the source's number choose the ports upwards
         "s-mod-k": SchemeSModK,
         # Each packet takes one of the shortest paths, drawn at random or in turn

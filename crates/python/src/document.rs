@@ -3,6 +3,7 @@
 use crate::attend::attend;
 use crate::error::{exception, of_problem};
 use crate::notes::Notes;
+use crate::routing::{Definition, registry};
 use crate::spread::Spread;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -14,6 +15,7 @@ use raddle_lab::{Control, Error, Out, RunState, Threads, run_into};
 use raddle_records::write_file;
 use raddle_topology::io::write_node_link;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The text of an experiment with overrides.
 #[pyclass(frozen, module = "raddle._raddle")]
@@ -21,7 +23,8 @@ pub(crate) struct Document(experiment::Document);
 
 #[pymethods]
 impl Document {
-    /// Parses `text`. Error messages call the text `name`. Paths in the text are relative to `folder`.
+    /// Parses `text`, which can name `routings`. Error messages call the text `name`. Paths in the text are relative to
+    /// `folder`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -29,8 +32,11 @@ impl Document {
         text: String,
         folder: PathBuf,
         overrides: Vec<String>,
+        routings: Vec<Definition>,
     ) -> PyResult<Self> {
+        let registry = Arc::new(registry(py, routings)?);
         let document = experiment::Document::parse(name, text, folder);
+        let document = document.map(|document| document.with_registry(&registry));
         let document =
             document.and_then(|document| document.with_overrides(overrides.iter().map(String::as_str)));
         document.map(Self).map_err(|problem| of_problem(py, problem))
@@ -74,6 +80,17 @@ impl Document {
             Some(failure) if !interrupted => Err(exception(py, &failure)),
             _ => Ok(interrupted),
         }
+    }
+
+    /// Runs the experiment on exactly this many threads, if the fabric can be divided among them, and returns the digest of
+    /// the records, which are not kept. For tests: [`run`](Self::run) uses several threads only where they are faster.
+    fn digest(&self, py: Python<'_>, threads: usize) -> PyResult<String> {
+        let (ran, _) = attend(py, None, |stop, _| {
+            let control = Control { stop, progress: &mut |_| (), threads: Threads::Always(threads) };
+            raddle_lab::run::run(self.0.prepare()?, &mut |_| Ok(()), control)
+        })?;
+        let outcome = ran.map_err(|error: Error| exception(py, &error))?;
+        Ok(outcome.digest.to_string())
     }
 
     /// Runs the experiment in the packet engine and in the flow engine. Returns the comparison of the results as a

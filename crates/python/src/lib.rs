@@ -12,6 +12,7 @@ mod document;
 mod error;
 mod figures;
 mod notes;
+mod routing;
 mod spread;
 mod table;
 
@@ -22,6 +23,9 @@ fn _raddle(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", raddle_lab::VERSION)?;
     module.add_class::<document::Document>()?;
     module.add_class::<table::Table>()?;
+    module.add_class::<routing::Node>()?;
+    module.add_class::<routing::Packet>()?;
+    module.add_class::<routing::Candidate>()?;
     for function in [
         wrap_pyfunction!(loaded_from, module)?,
         wrap_pyfunction!(document::toml_text, module)?,

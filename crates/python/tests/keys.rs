@@ -17,6 +17,8 @@ const HEAD: &str = r#""""The types of an experiment's tables, generated from the
 from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
+
+from ._routing import Routing
 "#;
 
 /// Keywords of Python that are names of keys.
@@ -97,7 +99,13 @@ impl Types {
         keys.sort_by_key(|(key, _)| *key == "compute");
         let keys: Vec<(&String, String, &Value)> = keys
             .into_iter()
-            .map(|(key, schema)| (key, self.of(&inner(key), schema), &schema["description"]))
+            .map(|(key, schema)| {
+                let kind = self.of(&inner(key), schema);
+                // A class stands for the name of its routing.
+                let is_routing = name == "Scheme" && key == "routing";
+                let kind = if is_routing { format!("{kind} | type[Routing]") } else { kind };
+                (key, kind, &schema["description"])
+            })
             .collect();
         let words = schema["description"].as_str().unwrap_or("The tables of an experiment.");
         // A key such as `tcp-newreno` cannot be an attribute of a class.

@@ -2,6 +2,7 @@
 //! them.
 
 pub mod fluid;
+pub mod halt;
 pub mod link;
 pub mod parameter;
 pub mod profile;

@@ -1,11 +1,13 @@
 //! The declaration of a scheme: its name, its description, its parameters, and the functions that build its parts.
 
 use crate::fluid::{Sharing, Spread};
+use crate::halt::Halt;
 use crate::parameter::{Parameter, Settings, Value};
 use crate::routing::reordering::{Hold, Reordering};
 use raddle_core::{Duration, Forwarder, Host, LinkFlowControl, LinkId, NodeId, Parts, PortAgent, Queue};
 use raddle_topology::dependencies::describe;
 use raddle_topology::{Topology, routing as paths};
+use std::fmt;
 use std::sync::Arc;
 
 /// The name, description and parameters of a scheme.
@@ -110,6 +112,8 @@ pub struct Built {
     /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. Host
     /// ports then need queues; the default is [`strict`](crate::queue::strict).
     pub hear_of_departures: bool,
+    /// The error of a part that cannot go on.
+    pub halt: Halt,
 }
 
 impl Built {
@@ -124,6 +128,7 @@ impl Built {
             mtu: 1_500,
             handshake: false,
             hear_of_departures: false,
+            halt: Halt::default(),
         }
     }
 }
@@ -210,17 +215,65 @@ pub struct Hosts {
 
 /// A routing scheme: it decides how switches forward packets, independent of the transport. All routings use shortest
 /// paths, and [`Transport::check_lossless`] relies on that.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Routing {
     /// Name, description and parameters.
     pub info: Info,
     /// Makes the forwarders.
-    pub build: fn(&Plan<'_>) -> Result<Forwarders, Unfit>,
+    pub build: Build,
     /// The model of a flow's paths in the flow engine, for the routing's parameters.
     pub spread: fn(&Settings) -> Spread,
     /// The rule by which receivers hold back segments that arrive out of order, for the routing's parameters. `None` if
     /// receivers hold nothing back, as with a routing that keeps a flow on one path.
     pub hold: fn(&Settings) -> Option<Hold>,
+}
+
+/// The way to make the forwarders of a routing.
+#[derive(Clone)]
+pub enum Build {
+    /// A function of the program.
+    Compiled(fn(&Plan<'_>) -> Result<Forwarders, Unfit>),
+    /// The routing is defined while the program runs, such as by a class in Python. Only the packet engine runs it.
+    Interpreted {
+        /// Makes the forwarders. A forwarder that cannot go on says so to the `Halt`.
+        build: Arc<BuildInterpreted>,
+        /// A digest of the routing's source. Results of another source count as results of another program.
+        source: String,
+    },
+}
+
+/// Makes the forwarders of a routing that is defined while the program runs.
+pub type BuildInterpreted = dyn Fn(&Plan<'_>, &Halt) -> Result<Forwarders, Unfit> + Send + Sync;
+
+impl Build {
+    /// Makes the forwarders. A forwarder that cannot go on says so to `halt`.
+    ///
+    /// # Errors
+    /// If the routing cannot run on the fabric.
+    pub fn forwarders(&self, plan: &Plan<'_>, halt: &Halt) -> Result<Forwarders, Unfit> {
+        match self {
+            Self::Compiled(build) => build(plan),
+            Self::Interpreted { build, .. } => build(plan, halt),
+        }
+    }
+
+    /// The digest of the source of a routing that is defined while the program runs.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        match self {
+            Self::Compiled(_) => None,
+            Self::Interpreted { source, .. } => Some(source),
+        }
+    }
+}
+
+impl fmt::Debug for Build {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source() {
+            None => f.write_str("Compiled"),
+            Some(source) => f.debug_tuple("Interpreted").field(&source).finish(),
+        }
+    }
 }
 
 /// Link-level flow control, which prevents packet loss from buffer overflow.
@@ -304,7 +357,8 @@ impl Hosts {
     /// If the routing cannot run on the fabric.
     pub fn over(self, routing: &Routing, plan: &Plan<'_>) -> Result<Built, Unfit> {
         let Self { mut host, header_bytes, mtu, handshake, hear_of_departures } = self;
-        let mut forwarder = (routing.build)(plan)?;
+        let halt = Halt::default();
+        let mut forwarder = routing.build.forwarders(plan, &halt)?;
         let topology = Arc::clone(plan.topology);
         let hold = (routing.hold)(plan.settings);
         let mut ordered = move |id| match hold {
@@ -323,6 +377,7 @@ impl Hosts {
             mtu,
             handshake,
             hear_of_departures,
+            halt,
         })
     }
 }

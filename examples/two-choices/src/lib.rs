@@ -16,7 +16,7 @@ use raddle_schemes::parameters;
 use raddle_schemes::registry::Registry;
 use raddle_schemes::routing::next_hops::{NextHops, ShortestPaths};
 use raddle_schemes::routing::reordering::{HOLD, Hold};
-use raddle_schemes::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use raddle_schemes::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use raddle_topology::Topology;
 use report::Report;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub const ROUTING: Routing = Routing {
         view: View::Local,
         parameters: &Parameters::LIST,
     },
-    build,
+    build: Build::Compiled(build),
     spread: |_| Spread::Evenly,
     hold: |settings| Hold::new(Parameters::of(settings).hold, None),
 };

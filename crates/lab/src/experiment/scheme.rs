@@ -40,6 +40,8 @@ pub struct Scheme {
     pub routing: String,
     /// The transport's parameters.
     pub settings: Settings,
+    /// The digest of the routing's source, if the routing is defined while the program runs.
+    pub routing_source: Option<String>,
     /// The routing's parameters; empty if the routing is built into the transport.
     pub routing_settings: Settings,
     /// Limits of FIFO egress queues.
@@ -194,6 +196,10 @@ impl Scheme {
             view: registry.view(&transport, &routing),
             transport,
             settings: of(transport.info.name),
+            routing_source: registry
+                .routing(&routing)
+                .and_then(|part| part.build.source())
+                .map(str::to_owned),
             routing_settings: of(&routing),
             queue,
             discipline: discipline.map(|part| (part, of(part.info.name))),

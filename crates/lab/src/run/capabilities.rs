@@ -147,6 +147,16 @@ const FEATURES: &[Feature] = &[
         },
     },
     Feature {
+        key: "scheme.routing",
+        is_asked: |prepared| prepared.experiment.scheme.routing_source.is_some(),
+        lacks: Lacks {
+            flow: Some("a routing in Python runs only in the packet engine"),
+            lockstep: Some("a routing in Python runs only in the packet engine"),
+            live: Some("a routing in Python runs only in the packet engine"),
+            packet: None,
+        },
+    },
+    Feature {
         key: "engine.watchdog",
         is_asked: |prepared| prepared.experiment.engine.watchdog.is_some(),
         lacks: Lacks {

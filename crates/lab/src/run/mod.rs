@@ -39,6 +39,7 @@ use raddle_records::{
     Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, PathRecord, QueueLengthRecord,
     QueueRecord, RankRecord, Recorder, SeriesRecord, ThroughputRecord, TotalsRecord,
 };
+use raddle_schemes::halt::Halt;
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -195,8 +196,8 @@ pub(crate) struct Sinks<'a> {
 /// the flow is done, and the records of unfinished flows at the end.
 ///
 /// # Errors
-/// If `flow` fails, if packets or bytes are not conserved, if a packet is lost despite flow control, or if nothing
-/// moves any more although a program or a link waits.
+/// If `flow` fails, if packets or bytes are not conserved, if a packet is lost despite flow control, if nothing moves any
+/// more although a program or a link waits, or if a part of the scheme cannot go on.
 pub fn run(
     prepared: Prepared,
     flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
@@ -236,14 +237,18 @@ pub(crate) fn run_with(
     let mut watch = Watch::new(control, &prepared);
     let ended = match prepared.experiment.engine.kind {
         EngineKind::Packet if gather.hears_packets() => {
-            packet_engine::run(&mut prepared, Sampled(gather), samples, &mut watch)?
+            packet_engine::run(&mut prepared, Sampled(gather), samples, &mut watch)
         }
-        EngineKind::Packet => packet_engine::run(&mut prepared, gather, samples, &mut watch)?,
-        EngineKind::Flow => flow_engine::run(&mut prepared, gather, &mut watch),
-        EngineKind::Lockstep => lockstep_engine::run(&mut prepared, gather, &mut watch)?,
-        EngineKind::Live => live_engine::run(&mut prepared, gather, &mut watch)?,
+        EngineKind::Packet => packet_engine::run(&mut prepared, gather, samples, &mut watch),
+        EngineKind::Flow => Ok(flow_engine::run(&mut prepared, gather, &mut watch)),
+        EngineKind::Lockstep => lockstep_engine::run(&mut prepared, gather, &mut watch),
+        EngineKind::Live => live_engine::run(&mut prepared, gather, &mut watch),
     };
-    finish(&prepared, ended, &watch)
+    // An engine's own error may follow from the part that could not go on, so that part's error comes first.
+    if let Some(error) = prepared.parts.halt.error() {
+        return Err(Error::Run(error.to_owned()));
+    }
+    finish(&prepared, ended?, &watch)
 }
 
 /// The results of an engine.
@@ -403,6 +408,7 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
 /// Reports the progress of a run, and decides whether it goes on.
 pub(crate) struct Watch<'a> {
     control: Control<'a>,
+    halt: Halt,
     started: Instant,
     flows: u64,
     limit: Option<Time>,
@@ -412,14 +418,14 @@ impl<'a> Watch<'a> {
     /// Starts to watch a run. The elapsed time counts from this call.
     pub(crate) fn new(control: Control<'a>, prepared: &Prepared) -> Self {
         let (flows, limit) = (prepared.flows.len() as u64, prepared.experiment.engine.time_limit);
-        Self { control, started: wall_clock(), flows, limit }
+        Self { control, halt: prepared.parts.halt.clone(), started: wall_clock(), flows, limit }
     }
 
     pub(crate) fn look(&mut self, progress: Progress) -> ControlFlow<()> {
         let (flows, limit) = (self.flows, self.limit);
         let seconds = self.started.elapsed().as_secs_f64();
         (self.control.progress)(&RunState { progress, flows, limit, seconds });
-        if self.control.stop.load(Ordering::Relaxed) {
+        if self.control.stop.load(Ordering::Relaxed) || self.halt.error().is_some() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())

@@ -231,7 +231,7 @@ impl fmt::Display for Results {
 
 /// The origin of all tables of sweeps. A table is computed from the runs beside it, so a newer table may replace it.
 fn origin() -> Result<Origin, Error> {
-    Origin::new("sweep", "", &[])
+    Origin::new("sweep", "")
 }
 
 /// Formats a number. Whole numbers and numbers from 100 on have no decimals, other numbers from 10 on have one decimal,

@@ -9,6 +9,7 @@ mod least_loaded;
 
 pub(crate) use evenly::split as evenly;
 
+use crate::halt::Halt;
 use crate::parameter::Settings;
 use crate::scheme::{Plan, Routing, Transport, Unfit};
 use raddle_allocate::{Fluid, MaxMin, usable};
@@ -105,7 +106,10 @@ impl FluidScheme {
                 let routing = routing.expect("one of the transport's routings");
                 let plan = Plan { settings: of_routing, ..*plan };
                 match (routing.spread)(of_routing) {
-                    Spread::AsForwarded => as_forwarded::split(&plan, (routing.build)(&plan)?, packet),
+                    Spread::AsForwarded => {
+                        let forwarders = routing.build.forwarders(&plan, &Halt::default())?;
+                        as_forwarded::split(&plan, forwarders, packet)
+                    }
                     Spread::Evenly => evenly(&plan),
                     Spread::LeastLoaded => least_loaded::split(&plan),
                 }

@@ -4,15 +4,17 @@ use raddle_core::{HeaderInfo, Packet};
 
 /// A hash of a packet's flow. Each switch has its own `salt`, so that the values at successive switches are
 /// independent.
+#[must_use]
 #[inline]
-pub(crate) fn flow_hash(packet: &Packet, salt: u64) -> u64 {
+pub fn flow_hash(packet: &Packet, salt: u64) -> u64 {
     let (ends, label) = packet.header.label();
     let ends = u64::from(ends.src.0) << 32 | u64::from(ends.dst.0);
     mix(mix(ends ^ salt) ^ u64::from(label))
 }
 
 /// The salt of a node, derived from the run's seed.
-pub(crate) fn salt(seed: u64, node: raddle_core::NodeId) -> u64 {
+#[must_use]
+pub fn salt(seed: u64, node: raddle_core::NodeId) -> u64 {
     mix(mix(seed) ^ u64::from(node.0))
 }
 

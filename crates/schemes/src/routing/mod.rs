@@ -6,7 +6,7 @@ pub(crate) mod d_mod_k;
 pub(crate) mod drill;
 pub mod ecmp;
 pub mod expeditus;
-pub(crate) mod flow_hash;
+pub mod flow_hash;
 pub(crate) mod flowlets;
 pub(crate) mod hashed;
 pub mod hula;

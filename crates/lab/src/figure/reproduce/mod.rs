@@ -271,7 +271,7 @@ fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
     if let Some(figure) = table.get_mut("figure").and_then(toml::Value::as_table_mut) {
         figure.retain(|key, _| LOOK.find(key).is_none());
     }
-    Origin::new("figure", &format!("{}\n{table}", options.scale.name()), &[])
+    Origin::new("figure", &format!("{}\n{table}", options.scale.name()))
 }
 
 /// The figure's document at the scale of `options`.

@@ -2,6 +2,7 @@
 
 use super::MARKER;
 use crate::digest;
+use crate::experiment::{Experiment, Scheme};
 use crate::{Error, VERSION, sweep};
 use raddle_records::write_file;
 use serde::{Deserialize, Serialize};
@@ -22,23 +23,44 @@ pub(crate) struct Origin {
     version: String,
     /// The digest of the resolved experiment.
     experiment: String,
-    /// The digest of the resolved experiment, the bytes of every file that it names, Raddle's version, and the bytes of
-    /// the program. Equal digests mean equal results.
+    /// The name of a routing that is not part of the program, and the digest of its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    routing: Option<(String, String)>,
+    /// The digest of the resolved experiment, the bytes of every file that it names, `routing`, Raddle's version, and the
+    /// bytes of the program. Equal digests mean equal results.
     pub(crate) inputs: String,
 }
 
 impl Origin {
-    /// The origin of results of this `kind`. `resolved` is the resolved experiment, and `files` are the digests of its
-    /// input files.
+    /// The origin of results of this `kind` that depend on no input but the text `resolved`.
     ///
     /// # Errors
     /// If the program cannot read its own executable.
-    pub(crate) fn new(kind: &str, resolved: &str, files: &[String]) -> Result<Self, Error> {
+    pub(crate) fn new(kind: &str, resolved: &str) -> Result<Self, Error> {
+        Self::with_inputs(kind, resolved, &[], None)
+    }
+
+    /// The origin of results of this `kind` of an experiment; `resolved` is its resolved text.
+    ///
+    /// # Errors
+    /// If the program cannot read its own executable.
+    pub(crate) fn of(kind: &str, resolved: &str, experiment: &Experiment) -> Result<Self, Error> {
+        let Scheme { routing, routing_source, .. } = &experiment.scheme;
+        let routing = routing_source.clone().map(|source| (routing.clone(), source));
+        Self::with_inputs(kind, resolved, &experiment.files, routing)
+    }
+
+    fn with_inputs(
+        kind: &str,
+        resolved: &str,
+        files: &[String],
+        routing: Option<(String, String)>,
+    ) -> Result<Self, Error> {
         let program = digest::of_program().map_err(Error::io("read", Path::new("the running executable")))?;
         let experiment = digest::of_bytes(resolved.as_bytes());
-        let inputs = serde_json::json!([kind, VERSION, program, experiment, files]).to_string();
+        let inputs = serde_json::json!([kind, VERSION, program, experiment, files, routing]).to_string();
         let inputs = digest::of_bytes(inputs.as_bytes());
-        Ok(Self { kind: kind.to_owned(), version: VERSION.to_owned(), experiment, inputs })
+        Ok(Self { kind: kind.to_owned(), version: VERSION.to_owned(), experiment, routing, inputs })
     }
 }
 

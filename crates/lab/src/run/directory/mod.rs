@@ -35,7 +35,7 @@
 //!   releases however the process ends; another process is refused. A killed process leaves a temporary directory,
 //!   recognized by its name and the file `.raddle-part`. The next process that has the lock removes it.
 //! - **Results count as finished only if they are whole and have the same inputs**: the resolved experiment, the bytes
-//!   of every file that it names, Raddle's version and the bytes of the program.
+//!   of every file that it names, the source of a routing in Python, Raddle's version and the bytes of the program.
 
 mod lock;
 mod manifest;
@@ -97,7 +97,7 @@ pub const EXPERIMENT: &str = "experiment.toml";
 impl Prepared {
     /// The inputs of this run's results.
     pub(crate) fn origin(&self) -> Result<Origin, Error> {
-        Origin::new("run", &self.experiment.resolved.to_string(), &self.experiment.files)
+        Origin::of("run", &self.experiment.resolved.to_string(), &self.experiment)
     }
 }
 

@@ -367,7 +367,7 @@ mod tests {
     use crate::run::directory::manifest::MANIFEST;
 
     fn origin(experiment: &str) -> Origin {
-        Origin::new("run", experiment, &[]).expect("a program")
+        Origin::new("run", experiment).expect("a program")
     }
 
     /// Writes a directory of results with one file that contains `word`.

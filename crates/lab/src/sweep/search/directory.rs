@@ -65,10 +65,10 @@ impl Search {
     /// The resolved experiment with its search, and the origin of the search's results.
     fn origin(&self, document: &Document) -> Result<(String, Origin), Error> {
         let experiment = self.document(document, 1)?.experiment()?;
-        let mut resolved = experiment.resolved;
+        let mut resolved = experiment.resolved.clone();
         resolved.insert("search".to_owned(), self.resolved.clone().into());
         let resolved = resolved.to_string();
-        let origin = Origin::new("search", &resolved, &experiment.files)?;
+        let origin = Origin::of("search", &resolved, &experiment)?;
         Ok((resolved, origin))
     }
 }

@@ -11,13 +11,14 @@ use crate::routing::expeditus::scheme::{
 };
 use crate::routing::flow_hash::salt;
 use crate::routing::next_hops::{NextHops, ShortestPaths};
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::{Dre, Duration, Forwarder, PortId, Stream};
 use raddle_topology::Clos;
 use std::sync::{Arc, Mutex};
 
 /// Clairvoyant.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded, hold: |_| None };
+pub const ROUTING: Routing =
+    Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "clairvoyant",

@@ -22,7 +22,7 @@ use crate::parameter::{Value, with_defaults};
 use crate::routing::ecmp::Ecmp;
 use crate::routing::flowlets::{self, Expiry};
 use crate::routing::next_hops::ShortestPaths;
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::{choices, parameters};
 use leaf::Leaf;
 use raddle_core::{Dre, Duration, Forwarder, NodeId};
@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 /// CONGA, which decides per flowlet.
 pub(crate) const ROUTING: Routing =
-    Routing { info: INFO, build, spread: |_| Spread::LeastLoaded, hold: |_| None };
+    Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 /// CONGA-Flow, which decides per flow.
 pub(crate) const FLOW_ROUTING: Routing = Routing {

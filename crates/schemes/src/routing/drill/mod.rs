@@ -20,7 +20,7 @@ use crate::parameters;
 use crate::routing::flow_hash::{flow_hash, salt};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
 use crate::routing::reordering::{HOLD, Hold};
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use raddle_core::{
     DropReason, Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict,
 };
@@ -35,7 +35,7 @@ use component::Component;
 /// DRILL.
 pub(crate) const ROUTING: Routing = Routing {
     info: INFO,
-    build,
+    build: Build::Compiled(build),
     spread: |_| Spread::Evenly,
     hold: |settings| Hold::new(Parameters::of(settings).hold, None),
 };

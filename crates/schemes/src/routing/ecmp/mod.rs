@@ -11,13 +11,14 @@
 use crate::fluid::Spread;
 use crate::routing::flow_hash::{flow_hash, pick, salt};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
 use raddle_topology::routing::LocalRouting;
 use std::sync::Arc;
 
 /// Equal-cost multi-path.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
+pub const ROUTING: Routing =
+    Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "ecmp",

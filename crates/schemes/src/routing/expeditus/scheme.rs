@@ -15,7 +15,7 @@ use crate::parameter::{Field, Parameter, Value};
 use crate::routing::ecmp::Ecmp;
 use crate::routing::flow_hash::salt;
 use crate::routing::next_hops::{NextHops, ShortestPaths};
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::{choices, parameters};
 use raddle_core::{Dre, Duration, Forwarder, NodeId, Stream};
 use raddle_topology::{Clos, ClosSize, Shape, Topology};
@@ -23,7 +23,8 @@ use raddle_wire::exp::Tag;
 use std::sync::Arc;
 
 /// Expeditus.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded, hold: |_| None };
+pub const ROUTING: Routing =
+    Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "expeditus",

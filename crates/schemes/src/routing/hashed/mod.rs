@@ -13,7 +13,7 @@ mod crc16;
 use crate::fluid::Spread;
 use crate::parameter::Settings;
 use crate::routing::up_down::{self, Ascent, digit};
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::{choices, parameters};
 use crc16::crc16;
 use raddle_core::{Header, HeaderInfo, NodeId, Packet, Time};
@@ -21,7 +21,8 @@ use raddle_topology::Xgft;
 use std::sync::Arc;
 
 /// Hashed routing in trees.
-pub(crate) const ROUTING: Routing = Routing { info: INFO, build, spread, hold: |_| None };
+pub(crate) const ROUTING: Routing =
+    Routing { info: INFO, build: Build::Compiled(build), spread, hold: |_| None };
 
 const INFO: Info = Info {
     name: "hashed",

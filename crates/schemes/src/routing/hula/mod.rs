@@ -19,13 +19,14 @@ use crate::fluid::Spread;
 use crate::parameters;
 use crate::routing::flowlets;
 use crate::routing::next_hops::ShortestPaths;
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::{Duration, Forwarder};
 use raddle_topology::{Clos, Shape};
 use switch::Switch;
 
 /// HULA.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded, hold: |_| None };
+pub const ROUTING: Routing =
+    Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "hula",

@@ -8,7 +8,7 @@ use crate::fluid::Spread;
 use crate::routing::flow_hash::{flow_hash, mix, pick, salt};
 use crate::routing::flowlets::{self, Expiry, Flowlets};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use crate::{choices, parameters};
 use raddle_core::{
     DropReason, Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict,
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// LetFlow.
 pub(crate) const ROUTING: Routing =
-    Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
+    Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "letflow",

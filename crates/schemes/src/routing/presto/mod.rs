@@ -23,7 +23,7 @@ pub(crate) use switch::Switch;
 use crate::fluid::Spread;
 use crate::parameters;
 use crate::routing::reordering::{FLOWCELL, HOLD, Hold};
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::Duration;
 use raddle_topology::Shape;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// Presto.
 pub(crate) const ROUTING: Routing = Routing {
     info: INFO,
-    build,
+    build: Build::Compiled(build),
     spread: |_| Spread::Evenly,
     hold: |settings| {
         let Parameters { flowcell, hold } = Parameters::of(settings);

@@ -13,7 +13,7 @@
 use crate::fluid::Spread;
 use crate::routing::reordering::{HOLD, Hold};
 use crate::routing::up_down::{self, Ascent, digit};
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::{choices, parameters};
 use raddle_core::{Duration, Header, NodeId, Packet, Stream, Time};
 use raddle_topology::Xgft;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Random routing in trees.
 pub(crate) const ROUTING: Routing = Routing {
     info: INFO,
-    build,
+    build: Build::Compiled(build),
     spread: |_| Spread::Evenly,
     hold: |settings| Hold::new(Parameters::of(settings).hold, None),
 };

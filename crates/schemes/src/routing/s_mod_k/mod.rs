@@ -6,12 +6,12 @@
 
 use crate::fluid::Spread;
 use crate::routing::up_down::{self, ModK, ModKParameters};
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::Packet;
 
 /// S-mod-k.
 pub(crate) const ROUTING: Routing =
-    Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
+    Routing { info: INFO, build: Build::Compiled(build), spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "s-mod-k",

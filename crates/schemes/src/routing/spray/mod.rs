@@ -10,7 +10,7 @@
 use crate::fluid::Spread;
 use crate::routing::next_hops::{NextHops, ShortestPaths};
 use crate::routing::reordering::{HOLD, Hold};
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use crate::{choices, parameters};
 use raddle_core::{Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Packet spraying.
 pub(crate) const ROUTING: Routing = Routing {
     info: INFO,
-    build,
+    build: Build::Compiled(build),
     spread: |_| Spread::Evenly,
     hold: |settings| Hold::new(Parameters::of(settings).hold, None),
 };

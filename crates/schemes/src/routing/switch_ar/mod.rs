@@ -27,7 +27,7 @@ use crate::fluid::Spread;
 use crate::parameters;
 use crate::routing::reordering::{HOLD, Hold};
 use crate::routing::up_down;
-use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::scheme::{Build, Forwarders, Info, Plan, Routing, Unfit, View};
 use levels::{Local, Update};
 use raddle_core::Duration;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use switch::SwitchAr;
 /// Switch Adaptive Routing.
 pub(crate) const ROUTING: Routing = Routing {
     info: INFO,
-    build,
+    build: Build::Compiled(build),
     spread: |_| Spread::LeastLoaded,
     hold: |settings| Hold::new(Parameters::of(settings).hold, None),
 };

@@ -1,5 +1,6 @@
 //! Helpers for tests of routing in trees: trees, forwarders built by the registry, packets and statistics.
 
+use crate::halt::Halt;
 use crate::parameter::{Settings, Value};
 use crate::scheme::{Plan, Routing, Unfit};
 use crate::testing::{RATE, route};
@@ -85,7 +86,7 @@ pub(crate) fn build(
 ) -> Result<crate::scheme::Forwarders, Unfit> {
     let mut settings = Settings::defaults(routing.info.parameters);
     set.iter().for_each(|&(name, value)| settings.set(name, value));
-    (routing.build)(&Plan::new(topology, routing.info.name, &settings, 1))
+    routing.build.forwarders(&Plan::new(topology, routing.info.name, &settings, 1), &Halt::default())
 }
 
 /// A frame of converged Ethernet of 1,500 bytes.

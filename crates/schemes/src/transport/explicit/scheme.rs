@@ -5,6 +5,7 @@
 use super::host::{flow_key, path_hash};
 use super::{ExplicitHost, Protocol, Setup};
 use crate::fluid::{Sharing, Split, Ways};
+use crate::halt::Halt;
 use crate::parameter::{Parameter, Value};
 use crate::routing::pinned;
 use crate::scheme::{Built, Plan, Unfit, check_addresses};
@@ -136,5 +137,6 @@ pub(crate) fn parts<P: Protocol + 'static>(
         mtu: form.mss.into(),
         handshake: true,
         hear_of_departures: false,
+        halt: Halt::default(),
     })
 }

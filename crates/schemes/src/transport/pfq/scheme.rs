@@ -3,6 +3,7 @@
 use super::host::HEADER;
 use super::{FlowQueues, Mode, PfqForwarder, PfqHost};
 use crate::fluid::{self, Sharing, Ways, max_min};
+use crate::halt::Halt;
 use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::{choices, parameters};
 use raddle_core::{Bytes, Parts};
@@ -101,5 +102,6 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
         mtu: mtu.into(),
         handshake: false,
         hear_of_departures: false,
+        halt: Halt::default(),
     })
 }

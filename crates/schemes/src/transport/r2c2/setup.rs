@@ -3,6 +3,7 @@
 use super::outgoing::HEADER;
 use super::{Fabric, Params, SourceRoute};
 use crate::fluid::{Sharing, Split, Ways, max_min};
+use crate::halt::Halt;
 use crate::parameter::{Parameter, Value};
 use crate::scheme::{Built, Plan, Unfit};
 use raddle_core::{Host, NodeId, Parts};
@@ -74,6 +75,7 @@ pub(crate) fn build(
         mtu: params.mtu.into(),
         handshake: false,
         hear_of_departures: false,
+        halt: Halt::default(),
     }
 }
 
