@@ -18,3 +18,15 @@ raddle.list("shemes")  # type: ignore[arg-type]
 run: raddle.Run = experiment.run()
 rows: int = len(run.flows)
 names: list[str] = [parameter.name for parameter in raddle.parameters("dctcp")]
+
+
+class Shortest(raddle.Routing):
+    name = "shortest"
+
+    def forward(self, packet: raddle.Packet, candidates: list[raddle.Candidate]) -> int:
+        return min(candidates, key=lambda candidate: candidate.queue_bytes).port
+
+
+raddle.Experiment(scheme={"transport": "dctcp", "routing": Shortest}).set(scheme__routing=Shortest)
+raddle.Experiment(scheme={"routing": "shortest"})  # type: ignore[typeddict-item]
+raddle.Experiment(scheme={"routing": raddle.Run})  # type: ignore[typeddict-item]
