@@ -21,3 +21,14 @@ names: list[str] = [parameter.name for parameter in raddle.parameters("dctcp")]
 
 verdicts: list[str] = [claim.verdict for claim in raddle.reproduce("pdq/fig6a").claims]
 raddle.reproduce("pdq/fig6a", scale="small")  # type: ignore[arg-type]
+
+class Shortest(raddle.Routing):
+    name = "shortest"
+
+    def forward(self, packet: raddle.Packet, candidates: list[raddle.Candidate]) -> int:
+        return min(candidates, key=lambda candidate: candidate.queue_bytes).port
+
+
+raddle.Experiment(scheme={"transport": "dctcp", "routing": Shortest}).set(scheme__routing=Shortest)
+raddle.Experiment(scheme={"routing": "shortest"})  # type: ignore[typeddict-item]
+raddle.Experiment(scheme={"routing": raddle.Run})  # type: ignore[typeddict-item]

@@ -3,6 +3,7 @@
 mod bad_input;
 mod capture;
 mod fabrics;
+mod interpreted;
 mod over_time;
 mod run;
 mod threads;
