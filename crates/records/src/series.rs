@@ -1,4 +1,4 @@
-//! Records over time of links, and the paths of flows.
+//! Records over time of links, ranks and rates, and the paths of flows.
 
 use crate::{Cell, Column, Row};
 
@@ -72,6 +72,78 @@ impl Row for PathRecord {
     }
 }
 
+/// What a rank did in one interval. The times may overlap: a rank can compute while its messages are under way. An
+/// interval in which a rank did nothing has no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct RankSeriesRecord {
+    /// Start of the interval.
+    pub from_ps: u64,
+    /// End of the interval, or the end of the run if the run ended earlier.
+    pub to_ps: u64,
+    /// The rank.
+    pub rank: u32,
+    /// Time in which the rank computed.
+    pub computing_ps: u64,
+    /// Time in which a message of the rank was under way to another rank.
+    pub sending_ps: u64,
+    /// Time in which a message of another rank was under way to the rank.
+    pub receiving_ps: u64,
+}
+
+impl Row for RankSeriesRecord {
+    const TABLE: &'static str = "rank_series";
+    const COLUMNS: &'static [Column] = &[
+        Column::integer("from_ps", "start of the interval"),
+        Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
+        Column::integer("rank", "number of the rank"),
+        Column::integer("computing_ps", "time in which the rank computed"),
+        Column::integer("sending_ps", "time in which a message of the rank was under way to another rank"),
+        Column::integer("receiving_ps", "time in which a message of another rank was under way to the rank"),
+    ];
+
+    fn cells(&self) -> impl AsRef<[Cell]> {
+        [
+            self.from_ps.into(),
+            self.to_ps.into(),
+            self.rank.into(),
+            self.computing_ps.into(),
+            self.sending_ps.into(),
+            self.receiving_ps.into(),
+        ]
+    }
+}
+
+/// Application bytes of a sender, or of one of the largest flows, that arrived in one interval. An interval without such
+/// bytes has no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct RateSeriesRecord {
+    /// Start of the interval.
+    pub from_ps: u64,
+    /// End of the interval, or the end of the run if the run ended earlier.
+    pub to_ps: u64,
+    /// The host that sent the bytes.
+    pub src: u32,
+    /// The flow; null for all flows of the sender together.
+    pub flow: Option<u32>,
+    /// Application bytes in the packets that arrived, repeated ones included.
+    pub bytes: u64,
+}
+
+impl Row for RateSeriesRecord {
+    const TABLE: &'static str = "rate_series";
+    const COLUMNS: &'static [Column] = &[
+        Column::integer("from_ps", "start of the interval"),
+        Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
+        Column::integer("src", "node number of the host that sent the bytes"),
+        Column::integer("flow", "number of the flow; null for all flows of the sender together").nullable(),
+        Column::integer("bytes", "application bytes in the packets that arrived, repeated ones included"),
+    ];
+
+    fn cells(&self) -> impl AsRef<[Cell]> {
+        [self.from_ps.into(), self.to_ps.into(), self.src.into(), self.flow.into(), self.bytes.into()]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +151,8 @@ mod tests {
     #[test]
     fn a_row_has_a_cell_for_each_column() {
         assert_eq!(SeriesRecord::default().cells().as_ref().len(), SeriesRecord::COLUMNS.len());
+        assert_eq!(RankSeriesRecord::default().cells().as_ref().len(), RankSeriesRecord::COLUMNS.len());
+        assert_eq!(RateSeriesRecord::default().cells().as_ref().len(), RateSeriesRecord::COLUMNS.len());
         assert_eq!(PathRecord::default().cells().as_ref().len(), PathRecord::COLUMNS.len());
     }
 }

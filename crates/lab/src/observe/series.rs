@@ -52,11 +52,14 @@ impl Merge for Longest {
     }
 }
 
-/// Intervals of a fabric's links from `begin` on.
-fn intervals<T: Merge>(topology: &Topology, begin: Time) -> Intervals<T> {
-    let links = topology.link_slots();
-    let most = (CELLS / links.max(1)).clamp(LEAST, MOST) & !1;
-    Intervals::new(begin, FIRST_LENGTH, most, links)
+/// Intervals from `begin` on, with `columns` values each.
+pub(crate) fn intervals<T: Merge>(columns: usize, begin: Time) -> Intervals<T> {
+    Intervals::new(begin, FIRST_LENGTH, most(columns), columns)
+}
+
+/// The largest number of intervals with this many values each.
+fn most(columns: usize) -> usize {
+    (CELLS / columns.max(1)).clamp(LEAST, MOST) & !1
 }
 
 /// Counts packets on links.
@@ -76,24 +79,32 @@ impl Series {
     pub(crate) fn of(topology: &Topology, begin: Time) -> Self {
         let slots = (0..topology.link_slots()).map(LinkId::of);
         Self {
-            traffic: intervals(topology, begin),
+            traffic: intervals(topology.link_slots(), begin),
             ends: slots.map(|id| topology.link(id).map(|link| link.to)).collect(),
             live: FxHashMap::default(),
             slowest: BTreeMap::new(),
         }
     }
 
-    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` gives the packet's flow.
-    pub(crate) fn count(&mut self, sent: Time, link: LinkId, packet: &Packet, recorder: &Recorder) {
+    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` gives the packet's flow. Returns the flow if
+    /// the link leads to the packet's destination.
+    pub(crate) fn count<'r>(
+        &mut self,
+        sent: Time,
+        link: LinkId,
+        packet: &Packet,
+        recorder: &'r Recorder,
+    ) -> Option<&'r FlowRecord> {
         let traffic = &mut self.traffic.at(sent)[link.index()];
         traffic.bytes += u64::from(packet.size);
-        let Some(range) = packet.range() else { return };
-        if self.ends[link.index()] == Some(packet.dst()) {
+        let range = packet.range()?;
+        let is_last = self.ends[link.index()] == Some(packet.dst());
+        if is_last {
             traffic.delivered += u64::from(packet.payload());
         }
-        if let Some(&FlowRecord { id, .. }) = recorder.record_of(range.key) {
-            *self.live.entry(id).or_default().entry(link).or_default() += 1;
-        }
+        let flow = recorder.record_of(range.key)?;
+        *self.live.entry(flow.id).or_default().entry(link).or_default() += 1;
+        is_last.then_some(flow)
     }
 
     /// Called when the record of a flow is complete.
@@ -149,7 +160,7 @@ pub(crate) struct QueueSeries {
 impl QueueSeries {
     /// The series of a run whose first flow starts at `begin`.
     pub(crate) fn of(topology: &Topology, begin: Time) -> Self {
-        let longest = intervals(topology, begin);
+        let longest = intervals(topology.link_slots(), begin);
         Self { begin, next: begin + longest.length() / SAMPLES, longest }
     }
 

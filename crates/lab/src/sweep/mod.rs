@@ -1,5 +1,6 @@
 //! Runs every cell of a sweep, several at a time, each into its own directory.
 
+pub(crate) mod replicas;
 mod results;
 pub mod search;
 mod shard;

@@ -3,6 +3,8 @@
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 DATA.runs.forEach((run, i) => { run.name = DATA.comparison.runs[i].run; });
+/** True if the report has more runs than it shows in detail. */
+const isSummarised = DATA.groups.runs > DATA.runs.length;
 
 /** Adds a section with a heading and a link to it. */
 function section(id, title, note, ...children) {
@@ -21,10 +23,11 @@ function summary() {
     const state = error ? `failed: ${error.message}` : complete ? "complete" : "stopped early";
     return [run.name, run.scheme, run.hosts, seed, version, state, run.directory];
   });
-  section("summary", "Summary", null,
+  if (isSummarised) section("groups", "Groups", detailNote(DATA.groups, DATA.runs), groupsView(DATA.groups, DATA.runs));
+  section("summary", isSummarised ? "Runs in detail" : "Summary", null,
     table("Runs", ["run", "scheme", "hosts", "seed", "version", "state", "directory"], rows),
     summaryTable(),
-    differences.length > 0 ? element("div", {}, element("p", {}, "The runs are not of the same experiment:"), element("ul", {}, ...differences)) : null);
+    !isSummarised && differences.length > 0 ? element("div", {}, element("p", {}, "The runs are not of the same experiment:"), element("ul", {}, ...differences)) : null);
 }
 
 function times() {
@@ -117,7 +120,7 @@ function definitions() {
 }
 
 if (DATA.runs.length > 0) {
-  document.title = `Raddle report: ${DATA.runs.map(run => run.name).join(", ")}`;
+  document.title = isSummarised ? `Raddle report: ${DATA.groups.runs} runs` : `Raddle report: ${DATA.runs.map(run => run.name).join(", ")}`;
   summary();
   claims();
   times();

@@ -39,7 +39,7 @@ function summaryTable() {
   }
   const heads = DATA.runs.map(run => element("th", { scope: "col", class: "number" }, run.name));
   return element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Summary" },
-    element("table", {}, element("caption", {}, "In brackets: the value divided by the value of the first run"),
+    element("table", {}, element("caption", {}, runs.length > 1 ? "In brackets: the value divided by the value of the first run" : "Numbers of the run"),
       element("thead", {}, element("tr", {}, element("td", {}), ...heads)), body));
 }
 
