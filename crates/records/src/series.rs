@@ -11,9 +11,9 @@ pub struct SeriesRecord {
     pub to_ps: u64,
     /// The number of the directed link.
     pub link: u32,
-    /// Bytes of the packets whose last bit left by the link in the interval, headers included.
+    /// Bytes that the link sent in the interval, headers included. A packet that is sent in two intervals is divided.
     pub bytes: u64,
-    /// Application bytes of those of these packets that the link took to their destination.
+    /// Application bytes among them that the link took to their destination.
     pub delivered_bytes: u64,
     /// The longest of the sampled lengths of the link's egress queue, in bytes, the packet in service included.
     pub queue_bytes: u64,
@@ -25,10 +25,10 @@ impl Row for SeriesRecord {
         Column::integer("from_ps", "start of the interval"),
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer("link", "number of the directed link"),
-        Column::integer("bytes", "bytes of packets whose last bit left by the link, headers included"),
+        Column::integer("bytes", "bytes that the link sent, headers included; a packet that is sent in two intervals is divided"),
         Column::integer(
             "delivered_bytes",
-            "application bytes of those of these packets that the link took to their destination",
+            "application bytes among them that the link took to their destination",
         ),
         Column::integer(
             "queue_bytes",

@@ -5,7 +5,7 @@
 //! slowest finished flows are kept. A run takes some 32 bytes for each link and interval, 100 MB for 10,000 hosts.
 
 use crate::observe::intervals::{Intervals, Merge};
-use raddle_core::{Duration, LinkId, NodeId, Observer, Packet, Time};
+use raddle_core::{Bytes, Duration, LinkId, NodeId, Observer, Packet, Rate, Time};
 use raddle_packet_sim::Simulation;
 use raddle_records::{FlowRecord, PathRecord, Recorder, SeriesRecord};
 use raddle_topology::Topology;
@@ -65,8 +65,9 @@ fn most(columns: usize) -> usize {
 /// Counts packets on links.
 pub(crate) struct Series {
     traffic: Intervals<Traffic>,
-    /// The node at the receiving end of each link; indexed by link.
-    ends: Vec<Option<NodeId>>,
+    begin: Time,
+    /// The node at the receiving end of each link, and the link's rate; indexed by link.
+    ends: Vec<Option<(NodeId, Rate)>>,
     /// For each live flow, the number of its packets on each link.
     live: FxHashMap<u32, BTreeMap<LinkId, u64>>,
     /// The same for the slowest flows, by the bits of the slowdown and the flow. Bits of positive doubles are in the
@@ -80,7 +81,8 @@ impl Series {
         let slots = (0..topology.link_slots()).map(LinkId::of);
         Self {
             traffic: intervals(topology.link_slots(), begin),
-            ends: slots.map(|id| topology.link(id).map(|link| link.to)).collect(),
+            begin,
+            ends: slots.map(|id| topology.link(id).map(|link| (link.to, link.rate))).collect(),
             live: FxHashMap::default(),
             slowest: BTreeMap::new(),
         }
@@ -95,16 +97,38 @@ impl Series {
         packet: &Packet,
         recorder: &'r Recorder,
     ) -> Option<&'r FlowRecord> {
-        let traffic = &mut self.traffic.at(sent)[link.index()];
-        traffic.bytes += u64::from(packet.size);
-        let range = packet.range()?;
-        let is_last = self.ends[link.index()] == Some(packet.dst());
-        if is_last {
-            traffic.delivered += u64::from(packet.payload());
-        }
+        let (end, rate) = self.ends[link.index()]?;
+        let range = packet.range();
+        let is_last = range.is_some() && end == packet.dst();
+        let delivered = if is_last { packet.payload() } else { 0 };
+        let all = Traffic { bytes: packet.size.into(), delivered: delivered.into() };
+        self.traffic_of_packet(sent, rate.time_for(Bytes(all.bytes)), link, all);
+        let range = range?;
         let flow = recorder.record_of(range.key)?;
         *self.live.entry(flow.id).or_default().entry(link).or_default() += 1;
         is_last.then_some(flow)
+    }
+
+    /// Divides a packet among the intervals in which the link sends its bits, so that no interval has more bits than the
+    /// link can send.
+    fn traffic_of_packet(&mut self, sent: Time, serialization: Duration, link: LinkId, all: Traffic) {
+        let total = serialization.as_ps().min(sent.as_ps());
+        let begin = Time::from_ps(sent.as_ps() - total).max(self.begin);
+        let total = sent.max(begin).since(begin).as_ps();
+        if total == 0 {
+            let traffic = &mut self.traffic.at(sent)[link.index()];
+            *traffic = traffic.merge(all);
+            return;
+        }
+        #[allow(clippy::cast_possible_truncation, reason = "the share is at most `of`")]
+        let share = |of: u64, passed: u64| (u128::from(of) * u128::from(passed) / u128::from(total)) as u64;
+        let mut passed = 0;
+        self.traffic.spread(begin, sent, link.index(), |traffic, part| {
+            let until = passed + part.as_ps();
+            traffic.bytes += share(all.bytes, until) - share(all.bytes, passed);
+            traffic.delivered += share(all.delivered, until) - share(all.delivered, passed);
+            passed = until;
+        });
     }
 
     /// Called when the record of a flow is complete.
@@ -188,8 +212,23 @@ impl QueueSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::{Bytes, Flow, FlowId, Rate};
+    use raddle_core::{Flow, FlowId};
     use raddle_topology::builders::single_switch;
+
+    #[test]
+    fn a_packet_is_divided_among_the_intervals_in_which_it_is_sent() {
+        let topology = single_switch(2, Rate::from_gbps(10), Duration::from_us(1)).expect("a topology");
+        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        let mut series = Series::of(&topology, at(1_000));
+        let all = Traffic { bytes: 1_501, delivered: 1_461 };
+        // The intervals begin at 1 us and have 2 us. The second packet began before the first interval.
+        series.traffic_of_packet(at(3_900), Duration::from_ns(1_200), LinkId(0), all);
+        series.traffic_of_packet(at(1_300), Duration::from_ns(1_200), LinkId(1), all);
+        let bytes = |i, link| series.traffic.value(i, link).bytes;
+        let delivered = |i, link| series.traffic.value(i, link).delivered;
+        assert_eq!([bytes(0, 0), bytes(1, 0), bytes(0, 1)], [375, 1_126, 1_501]);
+        assert_eq!([delivered(0, 0), delivered(1, 0), delivered(0, 1)], [365, 1_096, 1_461]);
+    }
 
     #[test]
     fn of_equally_slow_flows_the_paths_of_the_earlier_ones_are_kept() {

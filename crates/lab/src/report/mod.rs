@@ -27,11 +27,12 @@ use std::sync::Arc;
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// The scripts, in the order in which they run.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("page/chart.js"),
     include_str!("page/fabric.js"),
     include_str!("page/tables.js"),
     include_str!("page/groups.js"),
+    include_str!("page/timeline.js"),
     include_str!("page/page.js"),
 ];
 

@@ -141,7 +141,8 @@ function chart({ title, note, x, y, logX, logY, steps, series, from, categories,
     }
   }
   const marker = shape("circle", { r: 4, class: "marker", visibility: "hidden" });
-  picture.append(axes, curves, marker);
+  const cursor = shape("line", { class: "cursor", y1: top, y2: height - bottom, visibility: "hidden" });
+  picture.append(axes, curves, cursor, marker);
   const readout = element("p", { class: "readout" }, "\u00a0");
   picture.addEventListener("pointermove", event => {
     const box = picture.getBoundingClientRect();
@@ -166,10 +167,14 @@ function chart({ title, note, x, y, logX, logY, steps, series, from, categories,
     shape("svg", { viewBox: "0 0 26 8", "aria-hidden": "true" },
       shape("line", { x1: 1, x2: 25, y1: 4, y2: 4, stroke: colourOf(curve.i), "stroke-dasharray": dashOf(curve.i) })),
     curve.name)));
-  return element("figure", { class: "chart" },
+  const figure = element("figure", { class: "chart" },
     element("figcaption", {}, element("h3", {}, title), note ? element("p", {}, note) : null),
     numbered.length === 0 ? element("p", { class: "empty" }, "There are no data for this chart.") : picture,
     isDotted ? null : legend, readout, numbersOf(numbered, x, y, nameOf));
+  /** Draws a line at a value of x; null removes the line. */
+  figure.mark = value => fill(cursor, value === null ? { visibility: "hidden" }
+    : { x1: across.at(value), x2: across.at(value), visibility: "visible" }, []);
+  return figure;
 }
 
 /** A table of a chart's numbers, made when it is opened. Long curves are thinned. */

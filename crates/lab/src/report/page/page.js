@@ -59,7 +59,7 @@ function overTime() {
       over("99th percentile of queues", "queue_p99_bytes", "bytes", "Over all egress ports."));
   }
   const note = DATA.runs.every(run => run.series) ? null
-    : "Throughput, loads and queues over time need a run with `series = true` in [record].";
+    : "Throughput, loads and queues over time need a run of the packet engine with `series = true` in [record].";
   section("time", "Over time", note, charts(...drawn));
 }
 
@@ -81,12 +81,16 @@ function oneRun() {
     tabs.forEach((tab, i) => fill(tab, { "aria-selected": i === chosen, tabindex: i === chosen ? 0 : -1 }, []));
     panel.setAttribute("aria-labelledby", `tab-${chosen}`);
     const run = DATA.runs[chosen];
-    const view = fabricView(run);
+    const links = linksOverTime(run);
+    const rates = run.rates ? ratesView(run) : [];
+    const timeline = run.rank_series ? timelineView(run) : null;
+    // The slider of the fabric marks its time in every chart of the run.
+    const view = fabricView(run, us => [...links, ...rates, ...(timeline ? [timeline] : [])].forEach(chart => chart.mark(us)));
     panel.replaceChildren(
       view.node,
-      element("h2", { id: "links" }, "Hot links"), linksTable(run), linksOverTime(run),
-      element("h2", { id: "flows" }, "Flows"), flowsTable(run, view),
-      ...(run.ranks.length > 0 ? [element("h2", { id: "ranks" }, "Ranks"), ranksView(run)] : []));
+      element("h2", { id: "links" }, "Hot links"), linksTable(run), charts(...links),
+      element("h2", { id: "flows" }, "Flows"), absent(run, "Rates of senders and flows, and the paths of flows"), charts(...rates), flowsTable(run, view),
+      ...(run.ranks.length > 0 ? [element("h2", { id: "ranks" }, "Ranks"), absent(run, "What ranks do over time"), timeline?.node ?? "", ranksView(run)] : []));
   }
   section("fabric", "Fabric", null, element("div", { role: "tablist", "aria-label": "Runs" }, ...tabs), panel);
   const links = [["links", "Hot links"], ["flows", "Flows"], ...(DATA.runs.some(run => run.ranks.length > 0) ? [["ranks", "Ranks"]] : [])];
@@ -94,16 +98,24 @@ function oneRun() {
   choose(0);
 }
 
+/** Says why a run has no series; nothing for a run that has. */
+function absent(run, what) {
+  if (run.series) return element("p", { class: "empty" });
+  const why = run.engine === "packet" || run.engine === ""
+    ? "run the experiment with `series = true` in [record]" : `the ${run.engine} engine does not record them; the packet engine does`;
+  return element("p", { class: "note" }, `${what} are missing: ${why}.`);
+}
+
 /** The loads and the queues of the hottest links over time. */
 function linksOverTime(run) {
-  if (!run.series) return element("p", { class: "empty" });
+  if (!run.series) return [];
   const curves = key => run.links.slice(0, 6).map(link => ({
     name: `${nodeOf(run, link.from)} → ${nodeOf(run, link.to)}`,
     points: (run.series.links[link.link]?.[key] ?? []).map((value, i) => [run.series.begin_us + (i + 0.5) * run.series.interval_us, value]),
   }));
   const x = "us since the start";
-  return charts(chart({ title: "Loads of the hottest links", x, y: "load", series: curves("load") }),
-    chart({ title: "Queues of the hottest links", x, y: "bytes", series: curves("queue") }));
+  return [chart({ title: "Loads of the hottest links", x, y: "load", series: curves("load") }),
+    chart({ title: "Queues of the hottest links", x, y: "bytes", series: curves("queue") })];
 }
 
 function claims() {
