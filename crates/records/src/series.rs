@@ -25,7 +25,10 @@ impl Row for SeriesRecord {
         Column::integer("from_ps", "start of the interval"),
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer("link", "number of the directed link"),
-        Column::integer("bytes", "bytes that the link sent, headers included; a packet that is sent in two intervals is divided"),
+        Column::integer(
+            "bytes",
+            "bytes that the link sent, headers included; a packet that is sent in two intervals is divided",
+        ),
         Column::integer(
             "delivered_bytes",
             "application bytes among them that the link took to their destination",

@@ -46,6 +46,9 @@ pub(crate) struct RankSeries {
 }
 
 impl RankSeries {
+    /// Memory of a rank in an interval.
+    pub(crate) const BYTES_A_CELL: usize = size_of::<Busy>();
+
     /// Observes a job from `begin` on.
     pub(crate) fn of(job: &Job, topology: &Topology, begin: Time) -> Self {
         let mut ranks = vec![None; topology.node_count()];
@@ -59,7 +62,12 @@ impl RankSeries {
             let add = |busy: &mut Busy, part| busy.computing = busy.computing + part;
             lock(&shared).spread(from, to, rank as usize, add);
         }));
-        Self { busy, ranks, sending: vec![UnderWay::default(); count], receiving: vec![UnderWay::default(); count] }
+        Self {
+            busy,
+            ranks,
+            sending: vec![UnderWay::default(); count],
+            receiving: vec![UnderWay::default(); count],
+        }
     }
 
     /// Called when a message leaves its program.
@@ -88,10 +96,14 @@ impl RankSeries {
     /// The rows of a run that ended at `end`, in order of time.
     pub(crate) fn records(self, end: Time) -> Vec<RankSeriesRecord> {
         let mut busy = lock(&self.busy);
-        for (rank, under_way) in self.sending.iter().enumerate().filter(|(_, under_way)| under_way.messages > 0) {
+        for (rank, under_way) in
+            self.sending.iter().enumerate().filter(|(_, under_way)| under_way.messages > 0)
+        {
             busy.spread(under_way.since, end, rank, |busy, part| busy.sending = busy.sending + part);
         }
-        for (rank, under_way) in self.receiving.iter().enumerate().filter(|(_, under_way)| under_way.messages > 0) {
+        for (rank, under_way) in
+            self.receiving.iter().enumerate().filter(|(_, under_way)| under_way.messages > 0)
+        {
             busy.spread(under_way.since, end, rank, |busy, part| busy.receiving = busy.receiving + part);
         }
         let mut rows = Vec::new();
@@ -158,8 +170,10 @@ mod tests {
         series.opened(at(3_000), b, a);
         let rows = series.records(at(3_200));
         // Host b has rank 0, host a has rank 1. An interval has 2 us.
-        let times: Vec<_> =
-            rows.iter().map(|row| (row.from_ps / 1_000, row.rank, row.sending_ps / 1_000, row.receiving_ps / 1_000)).collect();
+        let times: Vec<_> = rows
+            .iter()
+            .map(|row| (row.from_ps / 1_000, row.rank, row.sending_ps / 1_000, row.receiving_ps / 1_000))
+            .collect();
         assert_eq!(times, [(0, 0, 0, 1_500), (0, 1, 1_500, 0), (2_000, 0, 200, 500), (2_000, 1, 500, 200)]);
         assert_eq!(rows[2].to_ps, 3_200_000);
     }

@@ -42,11 +42,19 @@ pub(crate) struct RateSeries {
 }
 
 impl RateSeries {
+    /// Memory of a column in an interval.
+    pub(crate) const BYTES_A_CELL: usize = size_of::<Arrived>();
+
+    /// Number of columns: one for each number of a host, and one for each large flow. Hosts have the first numbers in
+    /// most topologies, but not in all of them.
+    pub(crate) fn columns(topology: &Topology) -> usize {
+        topology.hosts().map(|host| host.index() + 1).max().unwrap_or(0) + LARGE_FLOWS
+    }
+
     /// The throughput of a run whose first flow starts at `begin`.
     pub(crate) fn of(topology: &Topology, begin: Time) -> Self {
-        // Hosts have the first numbers in most topologies, but not in all of them.
-        let nodes = topology.hosts().map(|host| host.index() + 1).max().unwrap_or(0);
-        let bytes = intervals(nodes + LARGE_FLOWS, begin);
+        let columns = Self::columns(topology);
+        let (bytes, nodes) = (intervals(columns, begin), columns - LARGE_FLOWS);
         Self { bytes, nodes, large: Vec::new(), columns: FxHashMap::default() }
     }
 
@@ -81,7 +89,8 @@ impl RateSeries {
 
     /// The rows of a run that ended at `end`, in order of time: first the senders, then the large flows.
     pub(crate) fn records(self, end: Time) -> Vec<RateSeriesRecord> {
-        let senders = (0..self.nodes).map(|node| (node, u32::try_from(node).expect("nodes have 32 bits"), None));
+        let senders =
+            (0..self.nodes).map(|node| (node, u32::try_from(node).expect("nodes have 32 bits"), None));
         let large = self.large.iter().enumerate();
         let large = large.map(|(i, large)| (self.nodes + i, large.src, Some(large.flow)));
         let columns: Vec<_> = senders.chain(large).collect();
@@ -91,7 +100,13 @@ impl RateSeries {
             for &(column, src, flow) in columns.iter().take_while(|_| from < end) {
                 let Arrived(bytes) = self.bytes.value(i, column);
                 if bytes > 0 {
-                    rows.push(RateSeriesRecord { from_ps: from.as_ps(), to_ps: to.as_ps(), src, flow, bytes });
+                    rows.push(RateSeriesRecord {
+                        from_ps: from.as_ps(),
+                        to_ps: to.as_ps(),
+                        src,
+                        flow,
+                        bytes,
+                    });
                 }
             }
         }
@@ -118,7 +133,9 @@ mod tests {
             series.count(Time::ZERO + Duration::from_us(3 * u64::from(id)), &flow, 10);
         }
         let rows = series.records(Time::ZERO + Duration::from_ms(1));
-        let sent = |src| rows.iter().filter(|row| row.src == src && row.flow.is_none()).map(|row| row.bytes).sum::<u64>();
+        let sent = |src| {
+            rows.iter().filter(|row| row.src == src && row.flow.is_none()).map(|row| row.bytes).sum::<u64>()
+        };
         assert_eq!((sent(0), sent(1)), (80, 80));
         let mut flows: Vec<u32> = rows.iter().filter_map(|row| row.flow).collect();
         flows.sort_unstable();

@@ -2,9 +2,11 @@
 //! slowest flows crossed.
 //!
 //! Memory does not grow with the length of the run: [`Intervals`] merge, and only the paths of live flows and of the
-//! slowest finished flows are kept. A run takes some 32 bytes for each link and interval, 100 MB for 10,000 hosts.
+//! slowest finished flows are kept. [`Memory`] estimates it.
 
 use crate::observe::intervals::{Intervals, Merge};
+use crate::observe::rank_series::RankSeries;
+use crate::observe::rate_series::RateSeries;
 use raddle_core::{Bytes, Duration, LinkId, NodeId, Observer, Packet, Rate, Time};
 use raddle_packet_sim::Simulation;
 use raddle_records::{FlowRecord, PathRecord, Recorder, SeriesRecord};
@@ -28,6 +30,36 @@ const LEAST: usize = 64;
 
 /// Number of values, over all links and intervals, above which a fabric has fewer intervals.
 const CELLS: usize = 1 << 21;
+
+/// Bytes of the path of a live flow: a node of a B-tree and an entry of a hash table.
+pub(crate) const A_PATH: u64 = 190;
+
+/// Rows of links for each packet of a flow: the packet and its acknowledgement cross some links, mostly in intervals in
+/// which other packets cross them too.
+const ROWS_A_PACKET: u64 = 6;
+
+/// Memory of the series of a run, in bytes.
+pub(crate) struct Memory {
+    /// Memory of the intervals, from the beginning of the run.
+    pub(crate) intervals: u64,
+    /// Memory of the rows after the run, when the engine is gone.
+    pub(crate) rows: u64,
+}
+
+impl Memory {
+    /// Estimates the memory for a run with this many ranks and packets of flows.
+    pub(crate) fn of(topology: &Topology, ranks: usize, packets: u64) -> Self {
+        let cells = |columns: usize| (columns * most(columns)) as u64;
+        let links = cells(topology.link_slots());
+        let of_link = size_of::<Traffic>() + size_of::<Longest>();
+        let intervals = links * of_link as u64
+            + cells(RateSeries::columns(topology)) * RateSeries::BYTES_A_CELL as u64
+            + cells(ranks) * RankSeries::BYTES_A_CELL as u64;
+        // A run has from half the largest number of intervals up to all of them.
+        let rows = (links / 4 * 3).min(packets.saturating_mul(ROWS_A_PACKET));
+        Self { intervals, rows: rows * size_of::<SeriesRecord>() as u64 }
+    }
+}
 
 /// The traffic of a link in an interval.
 #[derive(Debug, Clone, Copy, Default)]
@@ -147,8 +179,12 @@ impl Series {
         let length = queues.length().max(self.traffic.length());
         queues.coarsen(length);
         self.traffic.coarsen(length);
-        let mut rows = Vec::new();
-        for i in 0..self.traffic.count().max(queues.count()) {
+        let count = self.traffic.count().max(queues.count());
+        let is_row = |i, link| self.traffic.value(i, link).bytes > 0 || queues.value(i, link).0 > 0;
+        let filled = |i| (0..self.ends.len()).filter(|&link| is_row(i, link)).count();
+        // The rows are many. A vector that grows would take up to twice their memory.
+        let mut rows = Vec::with_capacity((0..count).map(filled).sum());
+        for i in 0..count {
             let (from, to) = (self.traffic.start(i), end.min(self.traffic.start(i + 1)));
             for link in (0..self.ends.len()).take_while(|_| from < end) {
                 let Traffic { bytes, delivered } = self.traffic.value(i, link);

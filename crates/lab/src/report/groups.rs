@@ -2,10 +2,10 @@
 //! runs in detail.
 
 use super::run::short;
+use crate::Error;
 use crate::run::directory::EXPERIMENT;
 use crate::run::kept_summary::{self, not_a_run};
 use crate::sweep::replicas::{self, SHOWN};
-use crate::Error;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

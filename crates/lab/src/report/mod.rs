@@ -62,11 +62,7 @@ impl Report {
     /// # Errors
     /// If a directory holds neither a run nor a figure, if a file in it cannot be read, or if a detailed run is not in
     /// the directories.
-    pub fn read(
-        directories: &[&Path],
-        detailed: &[&Path],
-        registry: &Arc<Registry>,
-    ) -> Result<Self, Error> {
+    pub fn read(directories: &[&Path], detailed: &[&Path], registry: &Arc<Registry>) -> Result<Self, Error> {
         let mut found = Found::default();
         for directory in directories {
             let before = found.count();

@@ -35,9 +35,7 @@ pub(super) fn json(file: &Path) -> Result<Option<Value>, Error> {
     }
     let mut sorted: Vec<_> = curves.iter().collect();
     sorted.sort_by_key(|(_, curve)| std::cmp::Reverse(curve.bytes));
-    let curve = |&(&(src, flow), curve): &(&(u64, Option<u64>), &Curve)| {
-        json!({ "src": src, "flow": flow, "bytes": curve.bytes, "gbps": curve.gbps })
-    };
+    let curve = |&(&(src, flow), curve): &(&(u64, Option<u64>), &Curve)| json!({ "src": src, "flow": flow, "bytes": curve.bytes, "gbps": curve.gbps });
     let (senders, large): (Vec<_>, Vec<_>) = sorted.iter().partition(|((_, flow), _)| flow.is_none());
     Ok(Some(json!({
         "begin_us": axis.begin_us(),

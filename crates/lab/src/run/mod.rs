@@ -23,8 +23,8 @@ use crate::experiment::EngineKind;
 use crate::observe::capture::Capture;
 use crate::observe::gather::{Gather, Sampled};
 use crate::observe::queue_lengths::QueueLengths;
-use crate::observe::ranks;
 use crate::observe::rank_series::RankSeries;
+use crate::observe::ranks;
 use crate::observe::rate_series::RateSeries;
 use crate::observe::series::{QueueSeries, Series};
 use crate::observe::throughput::Throughput;
@@ -39,7 +39,8 @@ use raddle_live::rack::Fidelity;
 use raddle_packet_sim::Threads;
 use raddle_records::{
     Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, PathRecord, QueueLengthRecord,
-    QueueRecord, RankRecord, RankSeriesRecord, RateSeriesRecord, Recorder, SeriesRecord, ThroughputRecord, TotalsRecord,
+    QueueRecord, RankRecord, RankSeriesRecord, RateSeriesRecord, Recorder, SeriesRecord, ThroughputRecord,
+    TotalsRecord,
 };
 use raddle_topology::Topology;
 use std::ops::ControlFlow;

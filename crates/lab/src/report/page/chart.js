@@ -119,18 +119,20 @@ function chart({ title, note, x, y, logX, logY, steps, series, from, categories,
     shape("text", { x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle", class: "label" }, x),
     shape("text", { transform: `translate(14 ${(top + height - bottom) / 2}) rotate(-90)`, "text-anchor": "middle", class: "label" }, y));
   const dots = [];
-  for (const curve of numbered) {
+  for (const [place, curve] of numbered.entries()) {
+    // Intervals of several curves at one x stand side by side.
+    const aside = margins.length > 0 && numbered.length < 13 ? 4 * (place - (numbered.length - 1) / 2) : 0;
     let path = "", before = null;
     for (const [px, py, margin] of curve.points) {
       if (py === null || !across.isUsable(px) || !up.isUsable(py)) { before = null; continue; }
-      const at = [across.at(px), up.at(py)];
+      const at = [across.at(px) + aside, up.at(py)];
       if (before === null) path += `M${at[0].toFixed(1)} ${at[1].toFixed(1)}`;
       else path += (steps ? `H${at[0].toFixed(1)}V${at[1].toFixed(1)}` : `L${at[0].toFixed(1)} ${at[1].toFixed(1)}`);
       before = at;
       dots.push({ at, text: `${curve.name}: ${x} ${nameOf(px)}, ${y} ${shown(py)}${margin > 0 ? ` ± ${shown(margin)}` : ""}` });
       if (margin > 0) {
         const [low, high] = [up.at(py - margin).toFixed(1), up.at(py + margin).toFixed(1)];
-        curves.append(shape("path", { d: `M${at[0] - 4} ${low}h8m-4 0V${high}m-4 0h8`, stroke: colourOf(curve.i), class: "margin" }));
+        curves.append(shape("path", { d: `M${at[0] - 2} ${low}h4m-2 0V${high}m-2 0h4`, stroke: colourOf(curve.i), class: "margin" }));
       }
       if (margin !== undefined) curves.append(shape("circle", { cx: at[0], cy: at[1], r: 3, fill: colourOf(curve.i) }));
     }

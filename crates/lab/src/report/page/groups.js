@@ -62,7 +62,7 @@ function groupsView(groups, runs) {
   const heads = [...shortKeys(keys), "n", ...(failed ? ["failed"] : []), ...measures, "in detail", "first run"];
   const body = rows.map(row => [
     ...(row.labels.length > 0 ? row.labels.map(String) : []), row.n, ...(failed ? [row.failed] : []),
-    ...row.values.map(meanText), row.detail === null ? "–" : runs[row.detail].name, row.directory]);
+    ...row.values.map(number => element("span", { class: "nowrap" }, meanText(number))), row.detail === null ? "–" : runs[row.detail].name, row.directory]);
   return element("div", {}, groupsChart(groups),
     table("Mean over the runs of a group ± half the width of its 95% interval", heads, body));
 }

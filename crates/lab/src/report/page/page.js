@@ -90,7 +90,7 @@ function oneRun() {
       view.node,
       element("h2", { id: "links" }, "Hot links"), linksTable(run), charts(...links),
       element("h2", { id: "flows" }, "Flows"), absent(run, "Rates of senders and flows, and the paths of flows"), charts(...rates), flowsTable(run, view),
-      ...(run.ranks.length > 0 ? [element("h2", { id: "ranks" }, "Ranks"), absent(run, "What ranks do over time"), timeline?.node ?? "", ranksView(run)] : []));
+      ...(run.ranks.length > 0 ? [element("h2", { id: "ranks" }, "Ranks"), absent(run, "What ranks do over time"), ...(timeline ? [timeline.node, ranksTable(run)] : [ranksView(run)])] : []));
   }
   section("fabric", "Fabric", null, element("div", { role: "tablist", "aria-label": "Runs" }, ...tabs), panel);
   const links = [["links", "Hot links"], ["flows", "Flows"], ...(DATA.runs.some(run => run.ranks.length > 0) ? [["ranks", "Ranks"]] : [])];
