@@ -89,8 +89,8 @@ function oneRun() {
     panel.replaceChildren(
       view.node,
       element("h2", { id: "links" }, "Hot links"), linksTable(run), charts(...links),
-      element("h2", { id: "flows" }, "Flows"), absent(run, "Rates of senders and flows, and the paths of flows"), charts(...rates), flowsTable(run, view),
-      ...(run.ranks.length > 0 ? [element("h2", { id: "ranks" }, "Ranks"), absent(run, "What ranks do over time"), ...(timeline ? [timeline.node, ranksTable(run)] : [ranksView(run)])] : []));
+      element("h2", { id: "flows" }, "Flows"), absent(run, "Rates of senders and flows, and the paths of flows, are"), charts(...rates), flowsTable(run, view),
+      ...(run.ranks.length > 0 ? [element("h2", { id: "ranks" }, "Ranks"), absent(run, "What ranks do over time is"), ...(timeline ? [timeline.node, ranksTable(run)] : [ranksView(run)])] : []));
   }
   section("fabric", "Fabric", null, element("div", { role: "tablist", "aria-label": "Runs" }, ...tabs), panel);
   const links = [["links", "Hot links"], ["flows", "Flows"], ...(DATA.runs.some(run => run.ranks.length > 0) ? [["ranks", "Ranks"]] : [])];
@@ -103,7 +103,7 @@ function absent(run, what) {
   if (run.series) return element("p", { class: "empty" });
   const why = run.engine === "packet" || run.engine === ""
     ? "run the experiment with `series = true` in [record]" : `the ${run.engine} engine does not record them; the packet engine does`;
-  return element("p", { class: "note" }, `${what} are missing: ${why}.`);
+  return element("p", { class: "note" }, `${what} missing: ${why}.`);
 }
 
 /** The loads and the queues of the hottest links over time. */
