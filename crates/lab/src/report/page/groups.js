@@ -10,7 +10,8 @@ function shortKeys(keys) {
   return new Set(last).size === keys.length ? last : keys;
 }
 
-const meanText = number => number === null ? "–" : number[1] > 0 ? `${shown(number[0])} ± ${shown(number[1])}` : shown(number[0]);
+/** A mean with its margin. A margin of rounding errors is none. */
+const meanText = number => number === null ? "–" : number[1] > 1e-9 * Math.abs(number[0]) ? `${shown(number[0])} ± ${shown(Number(number[1].toPrecision(2)))}` : shown(number[0]);
 
 /** The means of the groups along the numeric key with the most values, or side by side if no key is numeric. */
 function groupsChart({ keys, measures, rows }) {
@@ -59,10 +60,11 @@ function groupsChart({ keys, measures, rows }) {
 function groupsView(groups, runs) {
   const { keys, measures, rows } = groups;
   const failed = rows.some(row => row.failed > 0);
-  const heads = [...shortKeys(keys), "n", ...(failed ? ["failed"] : []), ...measures, "in detail", "first run"];
+  const heads = [...shortKeys(keys), "n", ...(failed ? ["failed"] : []), ...measures, "in detail", "run"];
   const body = rows.map(row => [
     ...(row.labels.length > 0 ? row.labels.map(String) : []), row.n, ...(failed ? [row.failed] : []),
-    ...row.values.map(number => element("span", { class: "nowrap" }, meanText(number))), row.detail === null ? "–" : runs[row.detail].name, row.directory]);
+    ...row.values.map(number => element("span", { class: "nowrap" }, meanText(number))),
+    row.detail === null ? "–" : "yes", element("span", { class: "nowrap" }, row.detail === null ? row.directory : runs[row.detail].directory)]);
   return element("div", {}, groupsChart(groups),
     table("Mean over the runs of a group ± half the width of its 95% interval", heads, body));
 }
