@@ -190,6 +190,10 @@ pub(crate) enum Command {
         /// Run directories, and directories of sweeps and figures.
         #[arg(required = true)]
         directories: Vec<PathBuf>,
+        /// A run to show in detail, such as `out/sweep/ecmp-seed-2`; may be given several times. By default the first
+        /// run of each group of seeds, 8 runs at most.
+        #[arg(long, value_name = "DIR")]
+        detail: Vec<PathBuf>,
         /// The file. An earlier file is replaced.
         #[arg(long, value_name = "FILE", default_value = "report.html")]
         out: PathBuf,

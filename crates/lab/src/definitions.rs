@@ -56,6 +56,8 @@ fn columns() -> impl Iterator<Item = (&'static str, &'static Column)> {
         .chain(of::<RankRecord>())
         .chain(of::<SeriesRecord>())
         .chain(of::<PathRecord>())
+        .chain(of::<RankSeriesRecord>())
+        .chain(of::<RateSeriesRecord>())
         .chain(of::<TotalsRecord>())
 }
 

@@ -44,7 +44,7 @@ pub use quantiles::{Mean, Quantiles};
 pub use rank::RankRecord;
 pub use reader::{Table, TableReader, Values};
 pub use recorder::{Ideal, Recorder};
-pub use series::{PathRecord, SeriesRecord};
+pub use series::{PathRecord, RankSeriesRecord, RateSeriesRecord, SeriesRecord};
 pub use table::{Cell, Column, Kind, Row};
 pub use throughput::ThroughputRecord;
 pub use totals::TotalsRecord;

@@ -1,4 +1,4 @@
-//! Records over time of links, and the paths of flows.
+//! Records over time of links, ranks and rates, and the paths of flows.
 
 use crate::{Cell, Column, Row};
 
@@ -12,9 +12,9 @@ pub struct SeriesRecord {
     pub to_ps: u64,
     /// The number of the directed link.
     pub link: u32,
-    /// Bytes of the packets whose last bit the link sent in the interval, headers included.
+    /// Bytes that the link sent in the interval, headers included. A packet that is sent in two intervals is divided.
     pub bytes: u64,
-    /// Application bytes of the packets in `bytes` that the link delivered to their destination.
+    /// The application bytes in `bytes` that reached their destination over this link.
     pub delivered_bytes: u64,
     /// The longest of the sampled lengths of the link's egress queue, in bytes, the packet in service included.
     pub queue_bytes: u64,
@@ -26,10 +26,13 @@ impl Row for SeriesRecord {
         Column::integer("from_ps", "start of the interval"),
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer("link", "number of the directed link"),
-        Column::integer("bytes", "bytes of the packets that the link finished sending, headers included"),
+        Column::integer(
+            "bytes",
+            "bytes that the link sent, headers included; a packet that is sent in two intervals is divided",
+        ),
         Column::integer(
             "delivered_bytes",
-            "application bytes of the packets that the link delivered to their destination",
+            "application bytes in `bytes` that reached their destination over this link",
         ),
         Column::integer(
             "queue_bytes",
@@ -73,6 +76,78 @@ impl Row for PathRecord {
     }
 }
 
+/// What a rank did in one interval. The times may overlap: a rank can compute while its messages are under way. An
+/// interval in which a rank did nothing has no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct RankSeriesRecord {
+    /// Start of the interval.
+    pub from_ps: u64,
+    /// End of the interval, or the end of the run if the run ended earlier.
+    pub to_ps: u64,
+    /// The rank.
+    pub rank: u32,
+    /// Time in which the rank computed.
+    pub computing_ps: u64,
+    /// Time in which a message of the rank was under way to another rank.
+    pub sending_ps: u64,
+    /// Time in which a message of another rank was under way to the rank.
+    pub receiving_ps: u64,
+}
+
+impl Row for RankSeriesRecord {
+    const TABLE: &'static str = "rank_series";
+    const COLUMNS: &'static [Column] = &[
+        Column::integer("from_ps", "start of the interval"),
+        Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
+        Column::integer("rank", "number of the rank"),
+        Column::integer("computing_ps", "time in which the rank computed"),
+        Column::integer("sending_ps", "time in which a message of the rank was under way to another rank"),
+        Column::integer("receiving_ps", "time in which a message of another rank was under way to the rank"),
+    ];
+
+    fn cells(&self) -> impl AsRef<[Cell]> {
+        [
+            self.from_ps.into(),
+            self.to_ps.into(),
+            self.rank.into(),
+            self.computing_ps.into(),
+            self.sending_ps.into(),
+            self.receiving_ps.into(),
+        ]
+    }
+}
+
+/// Application bytes of a sender, or of one of the largest flows, that arrived in one interval. An interval without such
+/// bytes has no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct RateSeriesRecord {
+    /// Start of the interval.
+    pub from_ps: u64,
+    /// End of the interval, or the end of the run if the run ended earlier.
+    pub to_ps: u64,
+    /// The host that sent the bytes.
+    pub src: u32,
+    /// The flow; null for all flows of the sender together.
+    pub flow: Option<u32>,
+    /// Application bytes in the packets that arrived, repeated ones included.
+    pub bytes: u64,
+}
+
+impl Row for RateSeriesRecord {
+    const TABLE: &'static str = "rate_series";
+    const COLUMNS: &'static [Column] = &[
+        Column::integer("from_ps", "start of the interval"),
+        Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
+        Column::integer("src", "node number of the host that sent the bytes"),
+        Column::integer("flow", "number of the flow; null for all flows of the sender together").nullable(),
+        Column::integer("bytes", "application bytes in the packets that arrived, repeated ones included"),
+    ];
+
+    fn cells(&self) -> impl AsRef<[Cell]> {
+        [self.from_ps.into(), self.to_ps.into(), self.src.into(), self.flow.into(), self.bytes.into()]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +155,8 @@ mod tests {
     #[test]
     fn a_row_has_a_cell_for_each_column() {
         assert_eq!(SeriesRecord::default().cells().as_ref().len(), SeriesRecord::COLUMNS.len());
+        assert_eq!(RankSeriesRecord::default().cells().as_ref().len(), RankSeriesRecord::COLUMNS.len());
+        assert_eq!(RateSeriesRecord::default().cells().as_ref().len(), RateSeriesRecord::COLUMNS.len());
         assert_eq!(PathRecord::default().cells().as_ref().len(), PathRecord::COLUMNS.len());
     }
 }

@@ -76,7 +76,7 @@ pub(crate) fn execute(
             compare(directories, plot.as_deref(), look.into(), output)?;
             Ok(Ended::Done)
         }
-        Command::Report { directories, out } => session.report(directories, out),
+        Command::Report { directories, detail, out } => session.report(directories, detail, out),
         Command::Explain { name } => {
             let (text, json) = catalogue::explain(&name.join(" "), registry)?;
             output.print(|| text, || json)?;
@@ -174,14 +174,16 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Writes a report on runs.
-    fn report(self, directories: &[PathBuf], out: &Path) -> Result<Ended, Error> {
-        let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
-        let report = Report::read(&directories, self.registry)?;
+    fn report(self, directories: &[PathBuf], detail: &[PathBuf], out: &Path) -> Result<Ended, Error> {
+        let [directories, detail] =
+            [directories, detail].map(|paths| paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
+        let report = Report::read(&directories, &detail, self.registry)?;
         report.write(out)?;
-        let (written, runs) = (out.display().to_string(), report.runs());
+        let (written, runs, detailed) = (out.display().to_string(), report.runs(), report.detailed());
+        let shown = if detailed < runs { format!(", {detailed} of them in detail") } else { String::new() };
         self.output.print(
-            || format!("{written}: a report on {runs} run{}", if runs == 1 { "" } else { "s" }),
-            || json!({ "written": written, "runs": runs }),
+            || format!("{written}: a report on {runs} run{}{shown}", if runs == 1 { "" } else { "s" }),
+            || json!({ "written": written, "runs": runs, "runs_in_detail": detailed }),
         )?;
         Ok(Ended::Done)
     }

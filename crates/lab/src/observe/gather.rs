@@ -2,6 +2,8 @@
 
 use crate::Error;
 use crate::observe::capture::Capture;
+use crate::observe::rank_series::RankSeries;
+use crate::observe::rate_series::RateSeries;
 use crate::observe::series::Series;
 use crate::observe::throughput::Throughput;
 use crate::observe::uplinks::Uplinks;
@@ -15,6 +17,8 @@ pub(crate) struct Gather<'a> {
     pub(crate) uplinks: Option<Uplinks>,
     pub(crate) throughput: Option<Throughput>,
     pub(crate) series: Option<Series>,
+    pub(crate) rates: Option<RateSeries>,
+    pub(crate) ranks: Option<RankSeries>,
     pub(crate) capture: Option<Capture>,
     pub(crate) flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
     /// Time of the latest complete delivery of a flow.
@@ -41,11 +45,42 @@ impl Gather<'_> {
         }
     }
 
+    /// Follows flows from their opening to their delivery.
+    fn follow(&mut self, now: Time, node: NodeId, report: &Report) {
+        match *report {
+            Report::Opened { key, .. } | Report::Began { key, .. } => {
+                let Some(flow) = self.recorder.record_of(key) else { return };
+                if let Some(rates) = &mut self.rates {
+                    rates.opened(flow);
+                }
+                if let Some(ranks) = &mut self.ranks {
+                    ranks.opened(now, NodeId(flow.src), NodeId(flow.dst));
+                }
+            }
+            Report::Delivered { key, .. } => {
+                let flow = self.recorder.record_of(key).filter(|flow| flow.dst == node.0);
+                if let (Some(flow), Some(ranks)) = (flow, &mut self.ranks) {
+                    ranks.delivered(now, NodeId(flow.src), NodeId(flow.dst));
+                }
+            }
+            _ => {}
+        }
+    }
+
     pub(crate) fn heard(&mut self, now: Time, node: NodeId, report: Report) {
         if let Some(throughput) = &mut self.throughput {
             throughput.report(now, &report, &self.recorder);
         }
-        if let Some(record) = self.recorder.report(now, node, report) {
+        // A record is in the recorder after the flow's opening and before its end.
+        let is_end = matches!(report, Report::Delivered { .. });
+        if is_end {
+            self.follow(now, node, &report);
+        }
+        let record = self.recorder.report(now, node, report);
+        if !is_end {
+            self.follow(now, node, &report);
+        }
+        if let Some(record) = record {
             self.take(&record);
         }
     }
@@ -67,7 +102,10 @@ impl Gather<'_> {
             throughput.count(sent, link, packet, &self.recorder);
         }
         if let Some(series) = &mut self.series {
-            series.count(sent, link, packet, &self.recorder);
+            let arrived = series.count(sent, link, packet, &self.recorder);
+            if let (Some(rates), Some(flow)) = (&mut self.rates, arrived) {
+                rates.count(sent, flow, packet.payload());
+            }
         }
         if let Some(capture) = &mut self.capture
             && self.result.is_ok()

@@ -46,6 +46,36 @@ impl<T: Merge> Intervals<T> {
         &mut self.rows[interval]
     }
 
+    /// Divides the time from `from` to `to` among the intervals. `add` gets the value of each interval in `column` and the
+    /// part of the time that lies in the interval. Time before the first interval is left out.
+    #[allow(clippy::cast_possible_truncation, reason = "the interval is below `most`")]
+    pub(crate) fn spread(
+        &mut self,
+        from: Time,
+        to: Time,
+        column: usize,
+        mut add: impl FnMut(&mut T, Duration),
+    ) {
+        let mut from = from.max(self.begin);
+        if from >= to {
+            return;
+        }
+        self.at(Time::from_ps(to.as_ps() - 1));
+        while from < to {
+            let interval = (from.since(self.begin).as_ps() / self.length.as_ps()) as usize;
+            let until = to.min(self.start(interval + 1));
+            add(&mut self.rows[interval][column], until.since(from));
+            from = until;
+        }
+    }
+
+    /// Sets all values of a column to the default.
+    pub(crate) fn clear(&mut self, column: usize) {
+        for row in &mut self.rows {
+            row[column] = T::default();
+        }
+    }
+
     /// Merges intervals until they are at least as long as `length`.
     pub(crate) fn coarsen(&mut self, length: Duration) {
         while self.length < length {
@@ -138,5 +168,23 @@ mod tests {
         assert_eq!(rows(&intervals), [(700, 3), (720, 2), (740, 1)]);
         intervals.coarsen(Duration::from_ps(21));
         assert_eq!(rows(&intervals), [(700, 5), (740, 1)]);
+    }
+
+    #[test]
+    fn a_time_is_divided_among_the_intervals_that_it_meets() {
+        let mut intervals = Intervals::<Sum>::new(BEGIN, LENGTH, 4, 2);
+        let at = |ps| BEGIN + Duration::from_ps(ps);
+        let add = |value: &mut Sum, part: Duration| value.0 += part.as_ps();
+        intervals.spread(Time::ZERO, at(3), 1, add);
+        intervals.spread(at(8), at(20), 1, add);
+        intervals.spread(at(25), at(25), 1, add);
+        let sums = |intervals: &Intervals<Sum>| -> Vec<u64> {
+            (0..intervals.count()).map(|i| intervals.value(i, 1).0).collect()
+        };
+        assert_eq!(sums(&intervals), [5, 10]);
+        intervals.spread(at(39), at(41), 1, add);
+        assert_eq!((sums(&intervals), intervals.length().as_ps()), (vec![15, 1, 1], 20));
+        intervals.clear(1);
+        assert_eq!(sums(&intervals), [0, 0, 0]);
     }
 }

@@ -2,10 +2,12 @@
 //! slowest flows crossed.
 //!
 //! Memory does not grow with the length of the run: [`Intervals`] merge, and only the paths of live flows and of the
-//! slowest finished flows are kept. A run takes some 32 bytes for each link and interval, 100 MB for 10,000 hosts.
+//! slowest finished flows are kept. [`Memory`] estimates it.
 
 use crate::observe::intervals::{Intervals, Merge};
-use raddle_core::{Duration, LinkId, NodeId, Observer, Packet, Time};
+use crate::observe::rank_series::RankSeries;
+use crate::observe::rate_series::RateSeries;
+use raddle_core::{Bytes, Duration, LinkId, NodeId, Observer, Packet, Rate, Time};
 use raddle_packet_sim::Simulation;
 use raddle_records::{FlowRecord, PathRecord, Recorder, SeriesRecord};
 use raddle_topology::Topology;
@@ -28,6 +30,36 @@ const LEAST: usize = 64;
 
 /// Number of values, links times intervals, above which a fabric has fewer than `MOST` intervals.
 const CELLS: usize = 1 << 21;
+
+/// Bytes of the path of a live flow: a node of a B-tree and an entry of a hash table.
+pub(crate) const A_PATH: u64 = 190;
+
+/// Rows of links for each packet of a flow: the packet and its acknowledgement cross some links, mostly in intervals in
+/// which other packets cross them too.
+const ROWS_A_PACKET: u64 = 6;
+
+/// Memory of the series of a run, in bytes.
+pub(crate) struct Memory {
+    /// Memory of the intervals, from the beginning of the run.
+    pub(crate) intervals: u64,
+    /// Memory of the rows after the run, when the engine is gone.
+    pub(crate) rows: u64,
+}
+
+impl Memory {
+    /// Estimates the memory for a run with this many ranks and packets of flows.
+    pub(crate) fn of(topology: &Topology, ranks: usize, packets: u64) -> Self {
+        let cells = |columns: usize| (columns * most(columns)) as u64;
+        let links = cells(topology.link_slots());
+        let of_link = size_of::<Traffic>() + size_of::<Longest>();
+        let intervals = links * of_link as u64
+            + cells(RateSeries::columns(topology)) * RateSeries::BYTES_A_CELL as u64
+            + cells(ranks) * RankSeries::BYTES_A_CELL as u64;
+        // A run has from half the largest number of intervals up to all of them.
+        let rows = (links / 4 * 3).min(packets.saturating_mul(ROWS_A_PACKET));
+        Self { intervals, rows: rows * size_of::<SeriesRecord>() as u64 }
+    }
+}
 
 /// The traffic of a link in an interval.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,18 +84,22 @@ impl Merge for Longest {
     }
 }
 
-/// Intervals of a fabric's links from `begin` on.
-fn intervals<T: Merge>(topology: &Topology, begin: Time) -> Intervals<T> {
-    let links = topology.link_slots();
-    let most = (CELLS / links.max(1)).clamp(LEAST, MOST) & !1;
-    Intervals::new(begin, FIRST_LENGTH, most, links)
+/// Intervals from `begin` on, with `columns` values each.
+pub(crate) fn intervals<T: Merge>(columns: usize, begin: Time) -> Intervals<T> {
+    Intervals::new(begin, FIRST_LENGTH, most(columns), columns)
+}
+
+/// The largest number of intervals with this many values each.
+fn most(columns: usize) -> usize {
+    (CELLS / columns.max(1)).clamp(LEAST, MOST) & !1
 }
 
 /// Counts packets on links.
 pub(crate) struct Series {
     traffic: Intervals<Traffic>,
-    /// The node at the receiving end of each link; indexed by link.
-    ends: Vec<Option<NodeId>>,
+    begin: Time,
+    /// The node at the receiving end of each link, and the link's rate; indexed by link.
+    ends: Vec<Option<(NodeId, Rate)>>,
     /// For each live flow, the number of its packets on each link.
     live: FxHashMap<u32, BTreeMap<LinkId, u64>>,
     /// For each of the slowest finished flows, the number of its packets on each link. The key is the slowdown and the
@@ -77,24 +113,55 @@ impl Series {
     pub(crate) fn of(topology: &Topology, begin: Time) -> Self {
         let slots = (0..topology.link_slots()).map(LinkId::of);
         Self {
-            traffic: intervals(topology, begin),
-            ends: slots.map(|id| topology.link(id).map(|link| link.to)).collect(),
+            traffic: intervals(topology.link_slots(), begin),
+            begin,
+            ends: slots.map(|id| topology.link(id).map(|link| (link.to, link.rate))).collect(),
             live: FxHashMap::default(),
             slowest: BTreeMap::new(),
         }
     }
 
-    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` gives the packet's flow.
-    pub(crate) fn count(&mut self, sent: Time, link: LinkId, packet: &Packet, recorder: &Recorder) {
-        let traffic = &mut self.traffic.at(sent)[link.index()];
-        traffic.bytes += u64::from(packet.size);
-        let Some(range) = packet.range() else { return };
-        if self.ends[link.index()] == Some(packet.dst()) {
-            traffic.delivered += u64::from(packet.payload());
+    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` gives the packet's flow. Returns the flow if
+    /// the link leads to the packet's destination.
+    pub(crate) fn count<'r>(
+        &mut self,
+        sent: Time,
+        link: LinkId,
+        packet: &Packet,
+        recorder: &'r Recorder,
+    ) -> Option<&'r FlowRecord> {
+        let (end, rate) = self.ends[link.index()]?;
+        let range = packet.range();
+        let is_last = range.is_some() && end == packet.dst();
+        let delivered = if is_last { packet.payload() } else { 0 };
+        let all = Traffic { bytes: packet.size.into(), delivered: delivered.into() };
+        self.traffic_of_packet(sent, rate.time_for(Bytes(all.bytes)), link, all);
+        let range = range?;
+        let flow = recorder.record_of(range.key)?;
+        *self.live.entry(flow.id).or_default().entry(link).or_default() += 1;
+        is_last.then_some(flow)
+    }
+
+    /// Divides a packet among the intervals in which the link sends its bits, so that no interval has more bits than the
+    /// link can send.
+    fn traffic_of_packet(&mut self, sent: Time, serialization: Duration, link: LinkId, all: Traffic) {
+        let total = serialization.as_ps().min(sent.as_ps());
+        let begin = Time::from_ps(sent.as_ps() - total).max(self.begin);
+        let total = sent.max(begin).since(begin).as_ps();
+        if total == 0 {
+            let traffic = &mut self.traffic.at(sent)[link.index()];
+            *traffic = traffic.merge(all);
+            return;
         }
-        if let Some(&FlowRecord { id, .. }) = recorder.record_of(range.key) {
-            *self.live.entry(id).or_default().entry(link).or_default() += 1;
-        }
+        #[allow(clippy::cast_possible_truncation, reason = "the share is at most `of`")]
+        let share = |of: u64, passed: u64| (u128::from(of) * u128::from(passed) / u128::from(total)) as u64;
+        let mut passed = 0;
+        self.traffic.spread(begin, sent, link.index(), |traffic, part| {
+            let until = passed + part.as_ps();
+            traffic.bytes += share(all.bytes, until) - share(all.bytes, passed);
+            traffic.delivered += share(all.delivered, until) - share(all.delivered, passed);
+            passed = until;
+        });
     }
 
     /// Called when the record of a flow is complete.
@@ -113,8 +180,12 @@ impl Series {
         let length = queues.length().max(self.traffic.length());
         queues.coarsen(length);
         self.traffic.coarsen(length);
-        let mut rows = Vec::new();
-        for i in 0..self.traffic.count().max(queues.count()) {
+        let count = self.traffic.count().max(queues.count());
+        let is_row = |i, link| self.traffic.value(i, link).bytes > 0 || queues.value(i, link).0 > 0;
+        let filled = |i| (0..self.ends.len()).filter(|&link| is_row(i, link)).count();
+        // The rows are many. A vector that grows would take up to twice their memory.
+        let mut rows = Vec::with_capacity((0..count).map(filled).sum());
+        for i in 0..count {
             let (from, to) = (self.traffic.start(i), end.min(self.traffic.start(i + 1)));
             for link in (0..self.ends.len()).take_while(|_| from < end) {
                 let Traffic { bytes, delivered } = self.traffic.value(i, link);
@@ -150,7 +221,7 @@ pub(crate) struct QueueSeries {
 impl QueueSeries {
     /// The series of a run whose first flow starts at `begin`.
     pub(crate) fn of(topology: &Topology, begin: Time) -> Self {
-        let longest = intervals(topology, begin);
+        let longest = intervals(topology.link_slots(), begin);
         Self { begin, next: begin + longest.length() / SAMPLES, longest }
     }
 
@@ -178,8 +249,23 @@ impl QueueSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::{Bytes, Flow, FlowId, Rate};
+    use raddle_core::{Flow, FlowId};
     use raddle_topology::builders::single_switch;
+
+    #[test]
+    fn a_packet_is_divided_among_the_intervals_in_which_it_is_sent() {
+        let topology = single_switch(2, Rate::from_gbps(10), Duration::from_us(1)).expect("a topology");
+        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        let mut series = Series::of(&topology, at(1_000));
+        let all = Traffic { bytes: 1_501, delivered: 1_461 };
+        // The intervals begin at 1 us and have 2 us. The second packet began before the first interval.
+        series.traffic_of_packet(at(3_900), Duration::from_ns(1_200), LinkId(0), all);
+        series.traffic_of_packet(at(1_300), Duration::from_ns(1_200), LinkId(1), all);
+        let bytes = |i, link| series.traffic.value(i, link).bytes;
+        let delivered = |i, link| series.traffic.value(i, link).delivered;
+        assert_eq!([bytes(0, 0), bytes(1, 0), bytes(0, 1)], [375, 1_126, 1_501]);
+        assert_eq!([delivered(0, 0), delivered(1, 0), delivered(0, 1)], [365, 1_096, 1_461]);
+    }
 
     #[test]
     fn of_equally_slow_flows_the_paths_of_the_earlier_ones_are_kept() {

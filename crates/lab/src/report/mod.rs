@@ -3,10 +3,15 @@
 //! The page consists of a template with style and scripts, and of the data as one JSON document. The template is part of
 //! the program. The scripts draw the charts.
 
+mod axis;
 mod fabric;
+mod groups;
+mod rank_series;
+mod rate_series;
 mod run;
 mod series;
 
+use self::groups::Groups;
 use crate::definitions;
 use crate::run::directory::SUMMARY;
 use crate::run::kept_summary::not_a_run;
@@ -22,29 +27,42 @@ use std::sync::Arc;
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// The scripts, in the order in which they run.
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("page/chart.js"),
     include_str!("page/fabric.js"),
     include_str!("page/tables.js"),
+    include_str!("page/groups.js"),
+    include_str!("page/timeline.js"),
     include_str!("page/page.js"),
 ];
 
 /// The file of a figure's claims.
 const CLAIMS: &str = "claims.json";
 
+/// Largest number of runs in detail, if the user chooses none.
+const MOST_DETAILED: usize = 8;
+
+/// Size of the data of runs in detail, in bytes, above which no further run is added, if the user chooses none.
+const MOST_BYTES: usize = 24 << 20;
+
 /// The report on finished runs.
 pub struct Report {
     data: Value,
     runs: usize,
+    detailed: usize,
 }
 
 impl Report {
     /// Reads run directories, and directories that hold such directories: those of sweeps and figures. Experiments may
     /// name schemes and topologies of `registry`.
     ///
+    /// Runs that differ only in their seed are a group, and the report has the means of each group. The report shows the
+    /// `detailed` runs in detail. If there are none, it shows the first run of each group, up to 8 runs and some 24 MB.
+    ///
     /// # Errors
-    /// If a directory holds neither a run nor a figure, or if a file in it cannot be read.
-    pub fn read(directories: &[&Path], registry: &Arc<Registry>) -> Result<Self, Error> {
+    /// If a directory holds neither a run nor a figure, if a file in it cannot be read, or if a detailed run is not in
+    /// the directories.
+    pub fn read(directories: &[&Path], detailed: &[&Path], registry: &Arc<Registry>) -> Result<Self, Error> {
         let mut found = Found::default();
         for directory in directories {
             let before = found.count();
@@ -53,17 +71,35 @@ impl Report {
                 return Err(not_a_run(directory, "the directory holds neither a run nor a figure"));
             }
         }
-        let paths: Vec<&Path> = found.runs.iter().map(PathBuf::as_path).collect();
-        let comparison = Comparison::read(&paths)?.json();
-        let runs = paths.iter().map(|path| run::read(path, registry)).collect::<Result<Vec<_>, _>>()?;
+        let groups = Groups::read(&found.runs)?;
+        let chosen = detailed.iter().map(|path| found.run(path)).collect::<Result<Vec<_>, _>>()?;
+        let is_limited = chosen.is_empty();
+        let mut paths = if is_limited { groups.firsts().take(MOST_DETAILED).collect() } else { chosen };
+        let (mut runs, mut size) = (Vec::new(), 0);
+        for path in &paths {
+            let run = run::read(path, registry)?;
+            size += run.to_string().len();
+            if is_limited && size > MOST_BYTES && !runs.is_empty() {
+                break;
+            }
+            runs.push(run);
+        }
+        paths.truncate(runs.len());
         let data = json!({
             "version": crate::VERSION,
-            "comparison": comparison,
+            "comparison": Comparison::read(&paths)?.json(),
+            "groups": groups.json(&paths),
             "runs": runs,
             "figures": found.figures,
             "definitions": definitions::all(),
         });
-        Ok(Self { data, runs: runs.len() })
+        Ok(Self { data, runs: found.runs.len(), detailed: runs.len() })
+    }
+
+    /// Number of runs that the report shows in detail.
+    #[must_use]
+    pub fn detailed(&self) -> usize {
+        self.detailed
     }
 
     /// Number of runs in the report.
@@ -101,6 +137,16 @@ struct Found {
 }
 
 impl Found {
+    /// The found run in this directory, however its path is written.
+    fn run(&self, directory: &Path) -> Result<&Path, Error> {
+        let whole = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let wanted = whole(directory);
+        self.runs.iter().map(PathBuf::as_path).find(|run| whole(run) == wanted).ok_or_else(|| Error::Usage {
+            what: format!("{} is not a run in the directories of the report", directory.display()),
+            hint: "give the directory of a run: one that holds a summary.json".to_owned(),
+        })
+    }
+
     fn count(&self) -> usize {
         self.runs.len() + self.figures.len()
     }
@@ -135,7 +181,7 @@ mod tests {
 
     #[test]
     fn data_cannot_end_its_element() {
-        let report = Report { data: json!({ "name": "</script><script>alert(1)" }), runs: 0 };
+        let report = Report { data: json!({ "name": "</script><script>alert(1)" }), runs: 0, detailed: 0 };
         assert!(report.html().contains(r"\u003c/script>\u003cscript>alert(1)"));
         assert_eq!(report.html().matches("</script>").count(), 2);
     }
@@ -156,7 +202,7 @@ mod tests {
     #[test]
     fn a_folder_without_runs_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
-        let read = Report::read(&[folder.path()], &Registry::builtin().into());
+        let read = Report::read(&[folder.path()], &[], &Registry::builtin().into());
         assert!(read.is_err_and(|error| error.to_string().contains("neither a run nor a figure")));
     }
 }

@@ -1,13 +1,13 @@
 //! The data of one run in the report.
 
 use super::fabric::Fabric;
-use super::series;
+use super::{rank_series, rate_series, series};
 use crate::SizeClass;
 use crate::analysis::compare::{by_size, fcts};
 use crate::experiment::Document;
 use crate::figure::draw::Point;
 use crate::observe::series::SLOW_FLOWS;
-use crate::run::directory::{EXPERIMENT, PATHS, RANKS, SERIES};
+use crate::run::directory::{EXPERIMENT, PATHS, RANK_SERIES, RANKS, RATE_SERIES, SERIES};
 use crate::run::kept_summary;
 use crate::run::records::{FlowRow, LinkRow, Records};
 use crate::{Error, experiment};
@@ -36,6 +36,8 @@ pub(super) fn read(directory: &Path, registry: &Arc<Registry>) -> Result<Value, 
     let loads = loads(&topology, &records.links, (end_us - begin_us) / 1e6);
     let hot = hot_links(&topology, &records.links, &loads);
     let hot_numbers: Vec<u64> = hot.iter().map(|row| row.link).collect();
+    let ranks = ranks(&directory.join(RANKS))?;
+    let ends: Vec<Option<f64>> = ranks.iter().map(|rank| rank[2].as_f64()).collect();
     let classes: Vec<Value> = SizeClass::WITH_ALL
         .iter()
         .map(|&class| json!({ "class": class.name, "points": points(&fcts(&records, class)) }))
@@ -55,7 +57,10 @@ pub(super) fn read(directory: &Path, registry: &Arc<Registry>) -> Result<Value, 
         "load": fabric.busiest(|link| loads[link.index()]).map(short).collect::<Vec<_>>(),
         "series": series::json(&directory.join(SERIES), &topology, &fabric, &hot_numbers)?,
         "paths": series::paths(&directory.join(PATHS), &fabric)?,
-        "ranks": ranks(&directory.join(RANKS))?,
+        "engine": engine(&document),
+        "rates": rate_series::json(&directory.join(RATE_SERIES))?,
+        "rank_series": rank_series::json(&directory.join(RANK_SERIES), &ends)?,
+        "ranks": ranks,
     }))
 }
 
@@ -67,6 +72,15 @@ fn scheme(document: &Document) -> String {
         _ => None,
     };
     ["transport", "routing", "flow_control"].into_iter().filter_map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// The engine of the experiment.
+fn engine(document: &Document) -> String {
+    let table = experiment::table_in(&document.root, &["engine"]);
+    match table.and_then(|table| table.get("kind")).map(|item| &item.value) {
+        Some(experiment::Value::String(kind)) => kind.clone(),
+        _ => String::new(),
+    }
 }
 
 /// The span of a run, in us: from the start of the first flow to the last delivery. A run with unfinished flows lasts

@@ -1,5 +1,6 @@
 //! The time series of a run and the paths of its slowest flows, as the page needs them.
 
+use super::axis::{Axis, column};
 use super::fabric::Fabric;
 use super::run::{link, short};
 use crate::Error;
@@ -19,8 +20,7 @@ struct Cell {
 
 /// The cells of a run: a row of links for each interval.
 struct Series {
-    begin_us: f64,
-    interval_us: f64,
+    axis: Axis,
     /// Application bytes that reached their hosts in each interval, in Gbit/s.
     throughput_gbps: Vec<f64>,
     rows: Vec<Vec<Cell>>,
@@ -28,33 +28,22 @@ struct Series {
 
 impl Series {
     /// Reads the table; `None` if it has no rows.
-    #[allow(clippy::cast_possible_truncation, reason = "a run has few intervals")]
     fn read(file: &Path, topology: &Topology) -> Result<Option<Self>, Error> {
         let table = Table::read(file)?;
-        let column = |name: &str| -> Result<Vec<u64>, Error> {
-            Ok(table.integers(name)?.iter().map(|value| value.unwrap_or(0)).collect())
-        };
-        let (froms, tos, links) = (column("from_ps")?, column("to_ps")?, column("link")?);
-        let (bytes, delivered, queues) =
-            (column("bytes")?, column("delivered_bytes")?, column("queue_bytes")?);
-        let (Some(&begin), Some(&last)) = (froms.iter().min(), froms.iter().max()) else { return Ok(None) };
-        let length = froms.iter().zip(&tos).map(|(from, to)| to - from).max().unwrap_or(0).max(1);
-        let count = ((last - begin) / length + 1) as usize;
-        let mut series = Self {
-            begin_us: begin as f64 / 1e6,
-            interval_us: length as f64 / 1e6,
-            throughput_gbps: vec![0.0; count],
-            rows: vec![vec![Cell::default(); topology.link_slots()]; count],
-        };
+        let Some(axis) = Axis::read(&table)? else { return Ok(None) };
+        let [links, bytes, delivered, queues] =
+            ["link", "bytes", "delivered_bytes", "queue_bytes"].map(|name| column(&table, name));
+        let (links, bytes, delivered, queues) = (links?, bytes?, delivered?, queues?);
+        let mut throughput_gbps = vec![0.0; axis.count];
+        let mut rows = vec![vec![Cell::default(); topology.link_slots()]; axis.count];
         for i in 0..table.rows {
             let Some((id, link)) = link(topology, links[i]) else { continue };
-            let interval = ((froms[i] - begin) / length) as usize;
-            let seconds = (tos[i] - froms[i]).max(1) as f64 / 1e12;
-            series.throughput_gbps[interval] += delivered[i] as f64 * 8.0 / seconds / 1e9;
+            let (interval, seconds) = (axis.interval(i), axis.seconds(i));
+            throughput_gbps[interval] += delivered[i] as f64 * 8.0 / seconds / 1e9;
             let load = bytes[i] as f64 * 8.0 / (link.rate.as_bps_f64() * seconds);
-            series.rows[interval][id.index()] = Cell { load, queue_bytes: queues[i] as f64 };
+            rows[interval][id.index()] = Cell { load, queue_bytes: queues[i] as f64 };
         }
-        Ok(Some(series))
+        Ok(Some(Self { axis, throughput_gbps, rows }))
     }
 }
 
@@ -88,8 +77,8 @@ pub(super) fn json(
     };
     let p = |of: fn(&Cell) -> f64, p: f64| each(&|row| stats::percentile(&sorted(row, of), p).unwrap_or(0.0));
     Ok(Some(json!({
-        "begin_us": short(series.begin_us),
-        "interval_us": series.interval_us,
+        "begin_us": series.axis.begin_us(),
+        "interval_us": series.axis.interval_us(),
         "count": series.rows.len(),
         "throughput_gbps": series.throughput_gbps.iter().copied().map(short).collect::<Vec<_>>(),
         "load_mean": each(&|row| stats::mean(&sorted(row, load)).unwrap_or(0.0)),
@@ -134,7 +123,7 @@ pub(super) fn paths(file: &Path, fabric: &Fabric) -> Result<Option<Value>, Error
 }
 
 /// Base64 of RFC 4648 §4.
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {

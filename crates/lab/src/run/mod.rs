@@ -23,7 +23,9 @@ use crate::experiment::EngineKind;
 use crate::observe::capture::Capture;
 use crate::observe::gather::{Gather, Sampled};
 use crate::observe::queue_lengths::QueueLengths;
+use crate::observe::rank_series::RankSeries;
 use crate::observe::ranks;
+use crate::observe::rate_series::RateSeries;
 use crate::observe::series::{QueueSeries, Series};
 use crate::observe::throughput::Throughput;
 use crate::observe::uplinks::Uplinks;
@@ -37,7 +39,8 @@ use raddle_live::rack::Fidelity;
 use raddle_packet_sim::Threads;
 use raddle_records::{
     Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, PathRecord, QueueLengthRecord,
-    QueueRecord, RankRecord, Recorder, SeriesRecord, ThroughputRecord, TotalsRecord,
+    QueueRecord, RankRecord, RankSeriesRecord, RateSeriesRecord, Recorder, SeriesRecord, ThroughputRecord,
+    TotalsRecord,
 };
 use raddle_schemes::halt::Halt;
 use raddle_topology::Topology;
@@ -102,6 +105,10 @@ pub struct Outcome {
     pub series: Vec<SeriesRecord>,
     /// The links that the slowest flows crossed, if the experiment asks for series.
     pub paths: Vec<PathRecord>,
+    /// Throughput of senders and of the largest flows in each interval, if the experiment asks for series.
+    pub rate_series: Vec<RateSeriesRecord>,
+    /// What each rank did in each interval, if the experiment asks for series and the workload is a program.
+    pub rank_series: Vec<RankSeriesRecord>,
     /// One row per directed link with flow control.
     pub flow_control: Vec<FlowControlRecord>,
     /// One row per rank, if the workload is a program.
@@ -146,6 +153,7 @@ impl Outcome {
         let (links, queues, imbalance) = (Vec::new(), Vec::new(), Vec::new());
         let (throughput, flow_control, ranks) = (Vec::new(), Vec::new(), Vec::new());
         let (series, paths) = (Vec::new(), Vec::new());
+        let (rate_series, rank_series) = (Vec::new(), Vec::new());
         Self {
             links,
             queues,
@@ -153,6 +161,8 @@ impl Outcome {
             throughput,
             series,
             paths,
+            rate_series,
+            rank_series,
             flow_control,
             ranks,
             totals,
@@ -217,12 +227,15 @@ pub(crate) fn run_with(
     let record = &prepared.experiment.record;
     let topology = &prepared.topology;
     let begin = prepared.flows.iter().next().map_or(Time::ZERO, |flow| flow.start);
+    let job = prepared.job.as_deref().filter(|_| record.series);
     let gather = Gather {
         recorder: Recorder::new(&prepared.flows, move |flow| ideals.of(flow)),
         digest: Digest::default(),
         uplinks: record.imbalance.and_then(|interval| Uplinks::of(topology, interval)),
         throughput: record.throughput.map(|interval| Throughput::of(topology, interval)),
         series: record.series.then(|| Series::of(topology, begin)),
+        rates: record.series.then(|| RateSeries::of(topology, begin)),
+        ranks: job.map(|job| RankSeries::of(job, topology, begin)),
         capture,
         flow,
         last_delivery: None,
@@ -356,6 +369,8 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
     let throughput = gather.throughput.map_or_else(Vec::new, |throughput| throughput.records(now));
     let series = gather.series.zip(queue_series).map(|(series, queues)| series.records(queues, now));
     let (series, paths) = series.unwrap_or_default();
+    let rate_series = gather.rates.map_or_else(Vec::new, |rates| rates.records(now));
+    let rank_series = gather.ranks.map_or_else(Vec::new, |ranks| ranks.records(now));
     let totals = TotalsRecord::new(&totals, now);
     let undelivered =
         (complete && delivered == 0).then(|| Undelivered::of(&rest, &totals, prepared, now)).flatten();
@@ -390,6 +405,8 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
         throughput,
         series,
         paths,
+        rate_series,
+        rank_series,
         flow_control,
         ranks,
         totals,

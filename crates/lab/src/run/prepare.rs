@@ -6,6 +6,7 @@ use crate::lint::{self, Warning};
 use crate::memory::{self, Each, Estimate, Limit, Load};
 use crate::observe::capture;
 use crate::observe::ranks;
+use crate::observe::series;
 use crate::observe::uplinks::Uplinks;
 use crate::run::capabilities::{self, Lacking};
 use crate::run::faults;
@@ -282,11 +283,22 @@ impl Document {
                 (fabric, Each { packet: a_packet, payload: parts.mtu.into(), room, ..Each::default() })
             }
         };
-        let tables = TableWriter::<LinkRecord>::buffer_bytes(links) + links * size_of::<LinkRecord>() as u64;
-        // The tables of links are written after the engine has been freed, so only the excess over the engine's memory
+        let mut each = each;
+        let mut series = series::Memory { intervals: 0, rows: 0 };
+        if experiment.record.series {
+            let bytes = survey.facts.bytes + u128::from(program.messages) * u128::from(program.largest);
+            let packets = u64::try_from(bytes.div_ceil(each.payload.max(1).into())).unwrap_or(u64::MAX);
+            let ranks = usize::try_from(program.ranks).unwrap_or(usize::MAX);
+            series = series::Memory::of(topology, ranks, packets.saturating_add(rows));
+            each.flow += series::A_PATH;
+        }
+        let tables = series.rows
+            + TableWriter::<LinkRecord>::buffer_bytes(links)
+            + links * size_of::<LinkRecord>() as u64;
+        // The tables of links and the series are written after the engine has been freed, so only the excess over the engine's memory
         // counts.
         let more = tables.saturating_sub(fabric.fabric_bytes);
-        let record_bytes = TableWriter::<FlowRecord>::buffer_bytes(rows).max(more);
+        let record_bytes = TableWriter::<FlowRecord>::buffer_bytes(rows).max(more) + series.intervals;
         Ok(Estimate { record_bytes, ..fabric.with_load(load, program.ranks, each) })
     }
 

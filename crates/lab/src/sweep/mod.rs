@@ -1,6 +1,7 @@
 //! Runs every cell of a sweep, several at a time, each into its own directory.
 
 mod elsewhere;
+pub(crate) mod replicas;
 mod results;
 pub mod search;
 mod shard;

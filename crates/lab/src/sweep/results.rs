@@ -5,8 +5,9 @@ use crate::experiment::{Cell, Document};
 use crate::figure;
 use crate::run::directory::{Origin, Out, Part};
 use crate::run::kept_summary;
+use crate::sweep::replicas::{self, SHOWN};
 use crate::{Error, table};
-use raddle_records::{WideCell, WideTable, stats};
+use raddle_records::{WideCell, WideTable};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,22 +18,6 @@ const SEED: &str = figure::SEED;
 /// The folder of the table and the plots, in the folder of the sweep. It cannot be the folder of a cell, whose name has
 /// no underscore.
 pub(crate) const FOLDER: &str = "sweep_results";
-
-/// Keys of a summary that are not measured, or differ between equal runs.
-const NOT_MEASURED: [&str; 7] =
-    ["title", "schema_version", "version", "inputs", "warnings", "error", "wall_seconds"];
-
-/// The numbers that a group shows: the column of the table, the heading, and the divisor that gives the heading's unit.
-const SHOWN: [(&str, &str, f64); 8] = [
-    ("fct_mean_us", "FCT mean us", 1.0),
-    ("fct_p99_us", "FCT p99 us", 1.0),
-    ("slowdown_mean", "slowdown mean", 1.0),
-    ("slowdown_p99", "slowdown p99", 1.0),
-    ("goodput_mean_gbps", "goodput Gbps", 1.0),
-    ("program_makespan_ps", "makespan ms", 1e9),
-    ("unfinished", "unfinished", 1.0),
-    ("drops", "drops", 1.0),
-];
 
 /// Explains the numbers of groups.
 const DEFINITIONS: &str = "
@@ -94,8 +79,7 @@ impl Results {
             if !summary["error"].is_null() {
                 failures.push((cell.name(), summary["error"].clone()));
             }
-            let mut values = Map::new();
-            flatten(&mut values, "", &summary);
+            let values = replicas::measures(&summary);
             rows.push(Row { labels: cell.labels.clone(), directory: directory.clone(), values });
         }
         let folder = out.path.join(FOLDER);
@@ -187,11 +171,9 @@ impl Group<'_> {
         numbers.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The mean of a number over the runs that have it. With several runs, also half the width of the 95% confidence
-    /// interval.
+    /// The mean of a number, as [`replicas::mean`].
     fn number(&self, name: &str) -> Option<(f64, Option<f64>)> {
-        let sample: Vec<f64> = self.rows.iter().filter_map(|row| row.values.get(name)?.as_f64()).collect();
-        Some((stats::mean(&sample)?, stats::margin(&sample)))
+        replicas::mean(self.rows.iter().map(|row| &row.values), name)
     }
 }
 
@@ -260,47 +242,6 @@ fn cell(value: &Value) -> Option<WideCell> {
     }
 }
 
-/// Adds the numbers of a summary under flat names. The name of a number of a size class ends with the class
-/// (`fct_p99_us_under_100_kb`). Any other name begins with the names of the JSON objects that contain the number
-/// (`totals_data_bytes`).
-fn flatten(flat: &mut Map<String, Value>, prefix: &str, value: &Value) {
-    match value {
-        Value::Object(table) => {
-            for (key, value) in table.iter().filter(|(key, _)| !NOT_MEASURED.contains(&key.as_str())) {
-                let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}_{key}") };
-                flatten(flat, &name, value);
-            }
-        }
-        Value::Array(entries) => {
-            for entry in entries {
-                if let Some(class) = entry["class"].as_str() {
-                    of_class(flat, class, entry);
-                } else if let Some(tier) = entry["tier"].as_u64() {
-                    flatten(flat, &format!("{prefix}_tier_{tier}"), entry);
-                }
-            }
-        }
-        Value::Null => {}
-        _ => {
-            flat.insert(prefix.to_owned(), value.clone());
-        }
-    }
-}
-
-/// Adds the numbers of a class of flows. The names of the class `all` have no ending.
-fn of_class(flat: &mut Map<String, Value>, class: &str, entry: &Value) {
-    let ending =
-        if class == "all" { String::new() } else { format!("_{}", class.replace(' ', "_").to_lowercase()) };
-    let measures =
-        entry.as_object().into_iter().flatten().filter(|(key, value)| *key != "class" && !value.is_null());
-    for (key, value) in measures {
-        // The summary itself has a key `flows` for the number of all flows.
-        if key != "flows" || !ending.is_empty() {
-            flat.insert(format!("{key}{ending}"), value.clone());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -344,22 +285,5 @@ mod tests {
         assert_eq!(results.label("routing", "ecmp"), WideCell::Text("ecmp".to_owned()));
         let wide = results.wide(Path::new("out"));
         assert_eq!(wide.columns(), ["routing", "seed", "digest", "drops", "fct_mean_us", "directory"]);
-    }
-
-    #[test]
-    fn summaries_become_flat_numbers() {
-        let summary = json!({
-            "title": "x", "seed": 1, "totals": { "data": { "bytes": 7 } }, "deadlines": null,
-            "classes": [{ "class": "all", "flows": 9, "unfinished": 1 },
-                        { "class": "under 100 KB", "flows": 4, "fct_p99_us": 2.5 }],
-            "imbalance": [{ "tier": 1, "mean": 0.5 }],
-        });
-        let mut flat = Map::new();
-        flatten(&mut flat, "", &summary);
-        let expected = json!({
-            "seed": 1, "totals_data_bytes": 7, "unfinished": 1, "flows_under_100_kb": 4,
-            "fct_p99_us_under_100_kb": 2.5, "imbalance_tier_1_tier": 1, "imbalance_tier_1_mean": 0.5,
-        });
-        assert_eq!(Value::Object(flat), expected);
     }
 }

@@ -16,7 +16,7 @@ mod trace;
 mod write;
 
 pub use rank::{Account, Settings};
-pub use replay::{Job, Replay};
+pub use replay::{Computing, Job, Replay};
 pub use statement::{Label, Line, Operation, Program, Statement};
 pub use trace::{Counts, Trace};
 pub use write::write;

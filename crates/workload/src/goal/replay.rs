@@ -5,7 +5,10 @@ use super::payloads::Payloads;
 use super::rank::{Account, Outgoing, Rank, Settings};
 use raddle_core::{Application, Bytes, Flow, FlowId, FlowKey, NodeId, Report, Request, Time};
 use rustc_hash::FxHashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Receives each time in which a rank computes: the rank, the beginning and the end. The times of a rank do not overlap.
+pub type Computing = Box<dyn Fn(u32, Time, Time) + Send + Sync>;
 
 /// A job: its ranks run on hosts, at most one rank per host. The job also holds the state that the ranks
 /// share.
@@ -16,6 +19,7 @@ pub struct Job {
     payloads: Payloads,
     /// Statistics by rank.
     accounts: Vec<Mutex<Account>>,
+    computing: OnceLock<Computing>,
 }
 
 impl Job {
@@ -30,7 +34,7 @@ impl Job {
         distinct.dedup();
         assert_eq!(distinct.len(), nodes.len(), "a host must have at most one rank");
         let accounts = nodes.iter().map(|_| Mutex::default()).collect();
-        Self { settings, nodes, payloads: Payloads::new(), accounts }
+        Self { settings, nodes, payloads: Payloads::new(), accounts, computing: OnceLock::new() }
     }
 
     /// Returns the host of each rank.
@@ -45,6 +49,14 @@ impl Job {
         (0..self.accounts.len()).map(|rank| *self.account(rank)).collect()
     }
 
+    /// Calls `computing` when a rank begins to compute. Threads of a run call it at the same time, in any order.
+    ///
+    /// # Panics
+    /// If the job already has such a function.
+    pub fn observe_computing(&self, computing: Computing) {
+        assert!(self.computing.set(computing).is_ok(), "a job has one observer");
+    }
+
     fn account(&self, rank: usize) -> MutexGuard<'_, Account> {
         self.accounts[rank].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -55,7 +67,7 @@ impl Job {
 pub struct Replay {
     job: Arc<Job>,
     rank: Rank,
-    number: usize,
+    number: u32,
     node: NodeId,
     begun: u32,
     /// True if the rank has advanced as far as it can and its messages are being opened as flows.
@@ -75,7 +87,7 @@ impl Replay {
     pub fn new(job: Arc<Job>, rank: u32, program: Program) -> Self {
         Self {
             rank: Rank::new(rank, program, job.settings),
-            number: rank as usize,
+            number: rank,
             node: job.nodes[rank as usize],
             job,
             begun: 0,
@@ -124,13 +136,18 @@ impl Application for Replay {
     fn poll(&mut self, now: Time) -> Request {
         if !self.hands_over {
             self.hands_over = self.rank.advance(now);
+            let computed = self.rank.take_computed();
+            match self.job.computing.get() {
+                Some(computing) => computed.for_each(|(from, to)| computing(self.number, from, to)),
+                None => drop(computed),
+            }
         }
         if self.hands_over {
             if let Some(flow) = self.next_flow(now) {
                 return Request::Open(flow);
             }
             self.hands_over = false;
-            *self.job.account(self.number) = self.rank.account();
+            *self.job.account(self.number as usize) = self.rank.account();
         }
         match self.rank.account().finished {
             Some(_) => Request::Finished,

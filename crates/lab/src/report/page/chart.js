@@ -77,8 +77,11 @@ function scale(values, isLog, from, to) {
 const colourOf = i => `var(--series-${i % COLOURS})`;
 const dashOf = i => ["", "7 4", "2 3", "9 3 2 3"][Math.floor(i / COLOURS) % 4];
 
-/** A chart of curves. `series` are `{ name, points: [[x, y], …] }`; empty series are left out. */
-function chart({ title, note, x, y, logX, logY, steps, series, from }) {
+/**
+ * A chart of curves. `series` are `{ name, points: [[x, y], …] }`; empty series are left out. A third number of a point
+ * is half the width of its interval. With `categories`, x is the number of a category; `isDotted` draws no curves.
+ */
+function chart({ title, note, x, y, logX, logY, steps, series, from, categories, isDotted }) {
   const numbered = series.map((curve, i) => ({ ...curve, i })).filter(curve => curve.points.length > 0);
   const [width, height, left, right, top, bottom] = [640, 330, 62, 16, 12, 46];
   const every = which => numbered.flatMap(curve => curve.points.map(point => point[which]));
@@ -91,13 +94,20 @@ function chart({ title, note, x, y, logX, logY, steps, series, from }) {
       at: value => left + (value - low) / span * (width - right - left), ticks: ticks(low, across.high, false),
     });
   }
-  const up = scale(every(1), logY, height - bottom, top);
+  const margins = numbered.flatMap(curve => curve.points.flatMap(([, value, margin]) => margin > 0 ? [value - margin, value + margin] : []));
+  const up = scale([...every(1), ...margins], logY, height - bottom, top);
+  if (categories) {
+    const thinned = Math.ceil(categories.length / 8);
+    Object.assign(across, { at: i => left + (i + 0.5) / categories.length * (width - right - left),
+      ticks: [...categories.keys()].filter(i => i % thinned === 0) });
+  }
+  const nameOf = value => categories ? categories[value] : shown(value);
   const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": described() });
   const [axes, curves] = [shape("g", { class: "axes" }), shape("g", { class: "curves" })];
   for (const tick of across.ticks) {
     const at = across.at(tick);
     axes.append(shape("line", { x1: at, x2: at, y1: top, y2: height - bottom }),
-      shape("text", { x: at, y: height - bottom + 17, "text-anchor": "middle" }, brief(tick)));
+      shape("text", { x: at, y: height - bottom + 17, "text-anchor": "middle" }, categories ? nameOf(tick) : brief(tick)));
   }
   for (const tick of up.ticks) {
     const at = up.at(tick);
@@ -108,24 +118,32 @@ function chart({ title, note, x, y, logX, logY, steps, series, from }) {
     shape("text", { x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle", class: "label" }, x),
     shape("text", { transform: `translate(14 ${(top + height - bottom) / 2}) rotate(-90)`, "text-anchor": "middle", class: "label" }, y));
   const dots = [];
-  for (const curve of numbered) {
+  for (const [place, curve] of numbered.entries()) {
+    // Intervals of several curves at one x stand side by side.
+    const aside = margins.length > 0 && numbered.length < 13 ? 4 * (place - (numbered.length - 1) / 2) : 0;
     let path = "", before = null;
-    for (const [px, py] of curve.points) {
+    for (const [px, py, margin] of curve.points) {
       if (py === null || !across.isUsable(px) || !up.isUsable(py)) { before = null; continue; }
-      const at = [across.at(px), up.at(py)];
+      const at = [across.at(px) + aside, up.at(py)];
       if (before === null) path += `M${at[0].toFixed(1)} ${at[1].toFixed(1)}`;
       else path += (steps ? `H${at[0].toFixed(1)}V${at[1].toFixed(1)}` : `L${at[0].toFixed(1)} ${at[1].toFixed(1)}`);
       before = at;
-      dots.push({ at, text: `${curve.name}: ${x} ${shown(px)}, ${y} ${shown(py)}` });
+      dots.push({ at, text: `${curve.name}: ${x} ${nameOf(px)}, ${y} ${shown(py)}${margin > 0 ? ` ± ${shown(margin)}` : ""}` });
+      if (margin > 0) {
+        const [low, high] = [up.at(py - margin).toFixed(1), up.at(py + margin).toFixed(1)];
+        curves.append(shape("path", { d: `M${at[0] - 2} ${low}h4m-2 0V${high}m-2 0h4`, stroke: colourOf(curve.i), class: "margin" }));
+      }
+      if (margin !== undefined) curves.append(shape("circle", { cx: at[0], cy: at[1], r: 3, fill: colourOf(curve.i) }));
     }
-    curves.append(shape("path", { d: path, stroke: colourOf(curve.i), "stroke-dasharray": dashOf(curve.i) }));
-    if (curve.points.length === 1) {
+    if (!isDotted) curves.append(shape("path", { d: path, stroke: colourOf(curve.i), "stroke-dasharray": dashOf(curve.i) }));
+    if (curve.points.length === 1 && curve.points[0].length === 2) {
       const [[px, py]] = curve.points;
       curves.append(shape("circle", { cx: across.at(px), cy: up.at(py), r: 3, fill: colourOf(curve.i) }));
     }
   }
   const marker = shape("circle", { r: 4, class: "marker", visibility: "hidden" });
-  picture.append(axes, curves, marker);
+  const cursor = shape("line", { class: "cursor", y1: top, y2: height - bottom, visibility: "hidden" });
+  picture.append(axes, curves, cursor, marker);
   const readout = element("p", { class: "readout" }, "\u00a0");
   picture.addEventListener("pointermove", event => {
     const box = picture.getBoundingClientRect();
@@ -141,7 +159,7 @@ function chart({ title, note, x, y, logX, logY, steps, series, from }) {
     if (numbered.length === 0) return `${title}: no data`;
     const parts = numbered.map(({ name, points }) => {
       const most = points.reduce((best, point) => point[1] !== null && point[1] > best[1] ? point : best, points[0]);
-      return `${name}: ${points.length} points, greatest ${shown(most[1])} at ${shown(most[0])}`;
+      return `${name}: ${points.length} points, greatest ${shown(most[1])} at ${nameOf(most[0])}`;
     });
     return `${title}. Across: ${x}. Up: ${y}. ${parts.join("; ")}.`;
   }
@@ -150,14 +168,18 @@ function chart({ title, note, x, y, logX, logY, steps, series, from }) {
     shape("svg", { viewBox: "0 0 26 8", "aria-hidden": "true" },
       shape("line", { x1: 1, x2: 25, y1: 4, y2: 4, stroke: colourOf(curve.i), "stroke-dasharray": dashOf(curve.i) })),
     curve.name)));
-  return element("figure", { class: "chart" },
+  const figure = element("figure", { class: "chart" },
     element("figcaption", {}, element("h3", {}, title), note ? element("p", {}, note) : null),
     numbered.length === 0 ? element("p", { class: "empty" }, "There are no data for this chart.") : picture,
-    legend, readout, numbersOf(numbered, x, y));
+    isDotted ? null : legend, readout, numbersOf(numbered, x, y, nameOf));
+  /** Draws a line at a value of x; null removes the line. */
+  figure.mark = value => fill(cursor, value === null ? { visibility: "hidden" }
+    : { x1: across.at(value), x2: across.at(value), visibility: "visible" }, []);
+  return figure;
 }
 
 /** A table of a chart's numbers, made when it is opened. Long curves are thinned. */
-function numbersOf(series, x, y) {
+function numbersOf(series, x, y, nameOf) {
   const most = 40;
   const details = element("details", {}, element("summary", {}, "Numbers"));
   details.addEventListener("toggle", () => {
@@ -165,7 +187,8 @@ function numbersOf(series, x, y) {
     for (const { name, points } of series) {
       const every = Math.ceil(points.length / most);
       const kept = points.filter((_, i) => i % every === 0 || i === points.length - 1);
-      details.append(table(name, [x, y], kept));
+      const heads = points.some(point => point.length > 2) ? [x, y, "±"] : [x, y];
+      details.append(table(name, heads, kept.map(([first, ...rest]) => [nameOf(first), ...rest])));
     }
   });
   return details;

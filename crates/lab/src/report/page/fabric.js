@@ -76,8 +76,9 @@ function graphPositions(nodes, edges) {
   return at.map(([x, y]) => [x / far, y / far, 0]);
 }
 
-/** The fabric of a run, with its controls. `highlight(edges, text)` marks the edges of a path. */
-function fabricView(run) {
+/** The fabric of a run, with its controls. `highlight(edges, text)` marks the edges of a path. `showTime(us)` hears of the middle
+ * of each chosen interval, or null for the whole run. */
+function fabricView(run, showTime) {
   const { fabric, series } = run;
   const name = index => nodeName(run, index);
   const positions = positionsOf(fabric);
@@ -150,7 +151,7 @@ function fabricView(run) {
         for (const [from, to] of lines(order[next][1], places)) { pen.moveTo(from[0], from[1]); pen.lineTo(to[0], to[1]); }
       }
       pen.strokeStyle = mixed(palette, value);
-      pen.globalAlpha = view.path.size > 0 ? 0.6 : count > 3000 ? 0.35 + 0.65 * value : 1;
+      pen.globalAlpha = view.path.size > 0 ? 0.75 : count > 3000 ? 0.35 + 0.65 * value : 1;
       pen.lineWidth = (0.8 + 3.2 * value) * thin * ratio;
       pen.stroke();
     }
@@ -186,7 +187,12 @@ function fabricView(run) {
         seen.add(tier);
         const many = fabric.nodes.filter(node => node[1] === tier).length;
         const text = hosts > 0 ? `hosts, ${hosts} in a dot` : plural(fabric.tier_names[tier] ?? "switch", many);
-        pen.fillText(text, 8 * ratio, places[i][1] + (tier === 0 ? 22 : -14) * ratio);
+        const [left, base] = [8 * ratio, places[i][1] + (tier === 0 ? 24 : -14) * ratio];
+        // Links may cross the place of the text.
+        pen.fillStyle = colour("--back");
+        pen.fillRect(left - 3 * ratio, base - 12 * ratio, pen.measureText(text).width + 6 * ratio, 16 * ratio);
+        pen.fillStyle = colour("--soft");
+        pen.fillText(text, left, base);
       });
     }
     const when = view.time < 0 ? "over the whole run" : `at ${clock.textContent}`;
@@ -264,6 +270,7 @@ function fabricView(run) {
       const from = series.begin_us + view.time * series.interval_us;
       clock.textContent = view.time < 0 ? "whole run" : `${shown(from)} to ${shown(from + series.interval_us)} us`;
       slider.setAttribute("aria-valuetext", clock.textContent);
+      showTime(view.time < 0 ? null : from + series.interval_us / 2);
       draw();
     };
     slider.addEventListener("input", show);
@@ -296,7 +303,7 @@ function fabricView(run) {
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   const help = isGrid ? "Drag or use the arrow keys to turn; + and - zoom, 0 resets. Wrap-around links are short stubs."
     : "Drag or use the arrow keys to move; + and - zoom, 0 resets.";
-  const drawnFrom = series ? "" : " Time needs a run with `series = true` in [record].";
+  const drawnFrom = series ? "" : " The time slider needs a run of the packet engine with `series = true` in [record].";
   const node = element("figure", { class: "fabric" },
     element("figcaption", {}, element("p", {}, "The colour of a link is the load of its busier direction, as a share of its rate. " + help + drawnFrom)),
     controls, canvas, legend, readout);

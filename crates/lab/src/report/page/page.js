@@ -3,6 +3,8 @@
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 DATA.runs.forEach((run, i) => { run.name = DATA.comparison.runs[i].run; });
+/** True if the report has more runs than it shows in detail. */
+const isSummarised = DATA.groups.runs > DATA.runs.length;
 
 /** Adds a section with a heading and a link to it. */
 function section(id, title, note, ...children) {
@@ -21,10 +23,11 @@ function summary() {
     const state = error ? `failed: ${error.message}` : complete ? "complete" : "stopped early";
     return [run.name, run.scheme, run.hosts, seed, version, state, run.directory];
   });
-  section("summary", "Summary", null,
+  if (isSummarised) section("groups", "Groups", detailNote(DATA.groups, DATA.runs), groupsView(DATA.groups, DATA.runs));
+  section("summary", isSummarised ? "Runs in detail" : "Summary", null,
     table("Runs", ["run", "scheme", "hosts", "seed", "version", "state", "directory"], rows),
     summaryTable(),
-    differences.length > 0 ? element("div", {}, element("p", {}, "The runs are not of the same experiment:"), element("ul", {}, ...differences)) : null);
+    !isSummarised && differences.length > 0 ? element("div", {}, element("p", {}, "The runs are not of the same experiment:"), element("ul", {}, ...differences)) : null);
 }
 
 function times() {
@@ -56,7 +59,7 @@ function overTime() {
       over("99th percentile of queues", "queue_p99_bytes", "bytes", "Over all egress ports."));
   }
   const note = DATA.runs.every(run => run.series) ? null
-    : "Throughput, loads and queues over time need a run with `series = true` in [record].";
+    : "Throughput, loads and queues over time need a run of the packet engine with `series = true` in [record].";
   section("time", "Over time", note, charts(...drawn));
 }
 
@@ -78,12 +81,16 @@ function oneRun() {
     tabs.forEach((tab, i) => fill(tab, { "aria-selected": i === chosen, tabindex: i === chosen ? 0 : -1 }, []));
     panel.setAttribute("aria-labelledby", `tab-${chosen}`);
     const run = DATA.runs[chosen];
-    const view = fabricView(run);
+    const links = linksOverTime(run);
+    const rates = run.rates ? ratesView(run) : [];
+    const timeline = run.rank_series ? timelineView(run) : null;
+    // The slider of the fabric marks its time in every chart of the run.
+    const view = fabricView(run, us => [...links, ...rates, ...(timeline ? [timeline] : [])].forEach(chart => chart.mark(us)));
     panel.replaceChildren(
       view.node,
-      element("h2", { id: "links" }, "Hot links"), linksTable(run), linksOverTime(run),
-      element("h2", { id: "flows" }, "Flows"), flowsTable(run, view),
-      ...(run.ranks.length > 0 ? [element("h2", { id: "ranks" }, "Ranks"), ranksView(run)] : []));
+      element("h2", { id: "links" }, "Hot links"), linksTable(run), charts(...links),
+      element("h2", { id: "flows" }, "Flows"), absent(run, "Rates of senders and flows, and the paths of flows, are"), charts(...rates), flowsTable(run, view),
+      ...(run.ranks.length > 0 ? [element("h2", { id: "ranks" }, "Ranks"), absent(run, "What ranks do over time is"), ...(timeline ? [timeline.node, ranksTable(run)] : [ranksView(run)])] : []));
   }
   section("fabric", "Fabric", null, element("div", { role: "tablist", "aria-label": "Runs" }, ...tabs), panel);
   const links = [["links", "Hot links"], ["flows", "Flows"], ...(DATA.runs.some(run => run.ranks.length > 0) ? [["ranks", "Ranks"]] : [])];
@@ -91,16 +98,24 @@ function oneRun() {
   choose(0);
 }
 
+/** Says why a run has no series; nothing for a run that has. */
+function absent(run, what) {
+  if (run.series) return element("p", { class: "empty" });
+  const why = run.engine === "packet" || run.engine === ""
+    ? "run the experiment with `series = true` in [record]" : `the ${run.engine} engine does not record them; the packet engine does`;
+  return element("p", { class: "note" }, `${what} missing: ${why}.`);
+}
+
 /** The loads and the queues of the hottest links over time. */
 function linksOverTime(run) {
-  if (!run.series) return element("p", { class: "empty" });
+  if (!run.series) return [];
   const curves = key => run.links.slice(0, 6).map(link => ({
     name: `${nodeOf(run, link.from)} → ${nodeOf(run, link.to)}`,
     points: (run.series.links[link.link]?.[key] ?? []).map((value, i) => [run.series.begin_us + (i + 0.5) * run.series.interval_us, value]),
   }));
   const x = "us since the start";
-  return charts(chart({ title: "Loads of the hottest links", x, y: "load", series: curves("load") }),
-    chart({ title: "Queues of the hottest links", x, y: "bytes", series: curves("queue") }));
+  return [chart({ title: "Loads of the hottest links", x, y: "load", series: curves("load") }),
+    chart({ title: "Queues of the hottest links", x, y: "bytes", series: curves("queue") })];
 }
 
 function claims() {
@@ -117,7 +132,7 @@ function definitions() {
 }
 
 if (DATA.runs.length > 0) {
-  document.title = `Raddle report: ${DATA.runs.map(run => run.name).join(", ")}`;
+  document.title = isSummarised ? `Raddle report: ${DATA.groups.runs} runs` : `Raddle report: ${DATA.runs.map(run => run.name).join(", ")}`;
   summary();
   claims();
   times();

@@ -39,7 +39,7 @@ function summaryTable() {
   }
   const heads = DATA.runs.map(run => element("th", { scope: "col", class: "number" }, run.name));
   return element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Summary" },
-    element("table", {}, element("caption", {}, "In brackets: the value divided by the value of the first run"),
+    element("table", {}, element("caption", {}, runs.length > 1 ? "In brackets: the value divided by the value of the first run" : "Numbers of the run"),
       element("thead", {}, element("tr", {}, element("td", {}), ...heads)), body));
 }
 
@@ -129,11 +129,16 @@ function ranksView(run) {
   picture.prepend(axes);
   const key = (i, text) => element("li", {}, shape("svg", { viewBox: "0 0 26 8", "aria-hidden": "true" },
     shape("rect", { width: 26, height: 8, fill: colourOf(i) })), text);
-  const rows = run.ranks.slice(0, 1000);
   return element("div", {},
     element("figure", { class: "chart ranks" }, element("figcaption", {}, element("h3", {}, "Ranks until their end"),
       element("p", {}, "The computing time of a rank is drawn first, although it may be spread over its time."
         + (every > 1 ? ` One of ${every} ranks is drawn.` : ""))),
       picture, element("ul", { class: "legend" }, key(1, "computing"), key(0, "sending, receiving and waiting"))),
-    table("Ranks", ["rank", "host", "end us", "computing us", "messages sent", "bytes sent"], rows));
+    ranksTable(run));
+}
+
+/** The results of the first ranks. */
+function ranksTable(run) {
+  const rows = run.ranks.slice(0, 1000);
+  return table(rows.length < run.ranks.length ? `The first ${shown(rows.length)} of ${shown(run.ranks.length)} ranks` : "Ranks", ["rank", "host", "end us", "computing us", "messages sent", "bytes sent"], rows);
 }

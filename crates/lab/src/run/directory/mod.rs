@@ -11,6 +11,8 @@
 //! | `queue_lengths.parquet` | with `record.queue_lengths`: samples of the backlog at ports |
 //! | `series.parquet` | with `record.series`: traffic and queue of each link in each interval |
 //! | `paths.parquet` | with `record.series`: the links that the slowest flows crossed |
+//! | `rate_series.parquet` | with `record.series`: throughput of senders and of the largest flows in each interval |
+//! | `rank_series.parquet` | with `record.series`, for programs: what each rank did in each interval |
 //! | `flow_control.parquet` | if links have flow control: one row per directed link |
 //! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
 //! | `ranks.parquet` | if the workload is a program: one row per rank |
@@ -88,6 +90,12 @@ pub(crate) const PATHS: &str = "paths.parquet";
 /// File name of the packet capture.
 pub(crate) const PACKETS: &str = "packets.pcapng";
 
+/// File name of the throughput of senders and of large flows over time.
+pub(crate) const RATE_SERIES: &str = "rate_series.parquet";
+
+/// File name of the time series of ranks.
+pub(crate) const RANK_SERIES: &str = "rank_series.parquet";
+
 /// File name of the table of ranks.
 pub(crate) const RANKS: &str = "ranks.parquet";
 
@@ -154,6 +162,8 @@ pub fn run_into<'a>(
     table.write(THROUGHPUT, record.throughput.is_some(), &outcome.throughput)?;
     table.write(SERIES, record.series, &outcome.series)?;
     table.write(PATHS, record.series, &outcome.paths)?;
+    table.write(RATE_SERIES, record.series, &outcome.rate_series)?;
+    table.write(RANK_SERIES, record.series && !outcome.ranks.is_empty(), &outcome.rank_series)?;
     table.write(FLOW_CONTROL, !outcome.flow_control.is_empty(), &outcome.flow_control)?;
     table.write(RANKS, !outcome.ranks.is_empty(), &outcome.ranks)?;
     let mut summary = summarizer.finish(title, seed, &topology, workload, &outcome, &part.file(FLOWS))?;

@@ -119,6 +119,10 @@ pub(super) struct Rank {
     unexpected: Waiting<Arrived>,
     outbox: VecDeque<Outgoing>,
     account: Account,
+    /// Times in which the rank computed since the last call of `take_computed`, without overlap.
+    computed: Vec<(Time, Time)>,
+    /// End of the last of these times.
+    computed_until: Time,
     failure: Option<Misread>,
     /// True if an event has occurred since the last call of `advance`.
     stirred: bool,
@@ -137,6 +141,8 @@ impl Rank {
             unexpected: Waiting::default(),
             outbox: VecDeque::new(),
             account: Account::default(),
+            computed: Vec::new(),
+            computed_until: Time::ZERO,
             failure: None,
             stirred: true,
         }
@@ -185,6 +191,12 @@ impl Rank {
         self.account
     }
 
+    /// Removes the times in which the rank computed or will compute, as far as its program has begun. The times do not
+    /// overlap.
+    pub(super) fn take_computed(&mut self) -> impl Iterator<Item = (Time, Time)> {
+        self.computed.drain(..)
+    }
+
     fn begin(&mut self, now: Time, slot: Slot, operation: Operation) {
         match operation {
             Operation::Calc { ns } => {
@@ -193,7 +205,14 @@ impl Rank {
                 if time == Duration::ZERO {
                     self.finish(slot);
                 } else {
-                    self.computing.push(Reverse((now + time, slot)));
+                    let end = now + time;
+                    self.computing.push(Reverse((end, slot)));
+                    // Streams compute at the same time. Their times are joined.
+                    let begin = now.max(self.computed_until);
+                    if begin < end {
+                        self.computed.push((begin, end));
+                        self.computed_until = end;
+                    }
                 }
             }
             Operation::Send { bytes, to, tag } => self.send(slot, bytes, to, tag),

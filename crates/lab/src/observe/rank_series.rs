@@ -1,0 +1,180 @@
+//! What each rank of a program does over time: it computes, its messages are under way, messages to it are under way.
+
+use crate::observe::intervals::{Intervals, Merge};
+use crate::observe::series::intervals;
+use raddle_core::{Duration, NodeId, Time};
+use raddle_records::RankSeriesRecord;
+use raddle_topology::Topology;
+use raddle_workload::goal::Job;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The times of a rank in an interval.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Busy {
+    computing: Duration,
+    sending: Duration,
+    receiving: Duration,
+}
+
+impl Merge for Busy {
+    fn merge(self, other: Self) -> Self {
+        Self {
+            computing: self.computing + other.computing,
+            sending: self.sending + other.sending,
+            receiving: self.receiving + other.receiving,
+        }
+    }
+}
+
+/// The messages of a rank in one direction that are under way.
+#[derive(Debug, Clone, Copy, Default)]
+struct UnderWay {
+    messages: u32,
+    /// Time since which there is at least one.
+    since: Time,
+}
+
+/// The ranks of a job over time.
+pub(crate) struct RankSeries {
+    /// Shared with the ranks, which report when they compute.
+    busy: Arc<Mutex<Intervals<Busy>>>,
+    /// Indexed by node: its rank.
+    ranks: Vec<Option<u32>>,
+    /// Indexed by rank.
+    sending: Vec<UnderWay>,
+    receiving: Vec<UnderWay>,
+}
+
+impl RankSeries {
+    /// Memory of a rank in an interval.
+    pub(crate) const BYTES_A_CELL: usize = size_of::<Busy>();
+
+    /// Observes a job from `begin` on.
+    pub(crate) fn of(job: &Job, topology: &Topology, begin: Time) -> Self {
+        let mut ranks = vec![None; topology.node_count()];
+        for (rank, node) in (0..).zip(job.nodes()) {
+            ranks[node.index()] = Some(rank);
+        }
+        let count = job.nodes().len();
+        let busy = Arc::new(Mutex::new(intervals(count, begin)));
+        let shared = Arc::clone(&busy);
+        job.observe_computing(Box::new(move |rank, from, to| {
+            let add = |busy: &mut Busy, part| busy.computing = busy.computing + part;
+            lock(&shared).spread(from, to, rank as usize, add);
+        }));
+        Self {
+            busy,
+            ranks,
+            sending: vec![UnderWay::default(); count],
+            receiving: vec![UnderWay::default(); count],
+        }
+    }
+
+    /// Called when a message leaves its program.
+    pub(crate) fn opened(&mut self, now: Time, src: NodeId, dst: NodeId) {
+        let Some((src, dst)) = self.ends(src, dst) else { return };
+        self.sending[src].begin(now);
+        self.receiving[dst].begin(now);
+    }
+
+    /// Called when a message has arrived.
+    pub(crate) fn delivered(&mut self, now: Time, src: NodeId, dst: NodeId) {
+        let Some((src, dst)) = self.ends(src, dst) else { return };
+        let mut busy = lock(&self.busy);
+        if let Some(since) = self.sending[src].end() {
+            busy.spread(since, now, src, |busy, part| busy.sending = busy.sending + part);
+        }
+        if let Some(since) = self.receiving[dst].end() {
+            busy.spread(since, now, dst, |busy, part| busy.receiving = busy.receiving + part);
+        }
+    }
+
+    fn ends(&self, src: NodeId, dst: NodeId) -> Option<(usize, usize)> {
+        Some((self.ranks[src.index()]? as usize, self.ranks[dst.index()]? as usize))
+    }
+
+    /// The rows of a run that ended at `end`, in order of time.
+    pub(crate) fn records(self, end: Time) -> Vec<RankSeriesRecord> {
+        let mut busy = lock(&self.busy);
+        for (rank, under_way) in
+            self.sending.iter().enumerate().filter(|(_, under_way)| under_way.messages > 0)
+        {
+            busy.spread(under_way.since, end, rank, |busy, part| busy.sending = busy.sending + part);
+        }
+        for (rank, under_way) in
+            self.receiving.iter().enumerate().filter(|(_, under_way)| under_way.messages > 0)
+        {
+            busy.spread(under_way.since, end, rank, |busy, part| busy.receiving = busy.receiving + part);
+        }
+        let mut rows = Vec::new();
+        for i in 0..busy.count() {
+            let (from, to) = (busy.start(i), end.min(busy.start(i + 1)));
+            for rank in (0..self.sending.len()).take_while(|_| from < end) {
+                let Busy { computing, sending, receiving } = busy.value(i, rank);
+                if computing.max(sending).max(receiving) > Duration::ZERO {
+                    // A stopped run ends before a computation does that has begun.
+                    let computing = computing.min(to.since(from));
+                    rows.push(RankSeriesRecord {
+                        from_ps: from.as_ps(),
+                        to_ps: to.as_ps(),
+                        rank: u32::try_from(rank).expect("ranks have 32 bits"),
+                        computing_ps: computing.as_ps(),
+                        sending_ps: sending.as_ps(),
+                        receiving_ps: receiving.as_ps(),
+                    });
+                }
+            }
+        }
+        rows
+    }
+}
+
+impl UnderWay {
+    fn begin(&mut self, now: Time) {
+        if self.messages == 0 {
+            self.since = now;
+        }
+        self.messages += 1;
+    }
+
+    /// Ends one message. Returns the time since which there were messages, if this was the last one.
+    fn end(&mut self) -> Option<Time> {
+        self.messages = self.messages.saturating_sub(1);
+        (self.messages == 0).then_some(self.since)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::Rate;
+    use raddle_topology::builders::single_switch;
+    use raddle_workload::goal::Settings;
+
+    #[test]
+    fn overlapping_messages_count_once_and_an_open_one_until_the_end() {
+        let topology = single_switch(3, Rate::from_gbps(10), Duration::from_us(1)).expect("a topology");
+        let [a, b, other] = [NodeId(0), NodeId(1), NodeId(2)];
+        let job = Job::new(vec![b, a], Settings::default());
+        let mut series = RankSeries::of(&job, &topology, Time::ZERO);
+        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        series.opened(at(500), a, b);
+        series.opened(at(1_000), a, b);
+        series.opened(at(0), a, other);
+        series.delivered(at(1_500), a, b);
+        series.delivered(at(2_500), a, b);
+        series.opened(at(3_000), b, a);
+        let rows = series.records(at(3_200));
+        // Host b has rank 0, host a has rank 1. An interval has 2 us.
+        let times: Vec<_> = rows
+            .iter()
+            .map(|row| (row.from_ps / 1_000, row.rank, row.sending_ps / 1_000, row.receiving_ps / 1_000))
+            .collect();
+        assert_eq!(times, [(0, 0, 0, 1_500), (0, 1, 1_500, 0), (2_000, 0, 200, 500), (2_000, 1, 500, 200)]);
+        assert_eq!(rows[2].to_ps, 3_200_000);
+    }
+}

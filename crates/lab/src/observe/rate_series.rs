@@ -1,0 +1,147 @@
+//! The throughput of each sender and of the largest flows over time, in bounded memory.
+//!
+//! The size of a flow is known when it opens. The largest flows of a run are therefore always among the largest flows so
+//! far, and their bytes are counted from the first one on.
+
+use crate::observe::intervals::{Intervals, Merge};
+use crate::observe::series::intervals;
+use raddle_core::Time;
+use raddle_records::{FlowRecord, RateSeriesRecord};
+use raddle_topology::Topology;
+use rustc_hash::FxHashMap;
+
+/// Number of flows whose throughput is kept.
+pub(crate) const LARGE_FLOWS: usize = 8;
+
+/// Bytes in an interval.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Arrived(u64);
+
+impl Merge for Arrived {
+    fn merge(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+/// A flow that is counted.
+#[derive(Debug, Clone, Copy)]
+struct Large {
+    flow: u32,
+    src: u32,
+    size: u64,
+}
+
+/// Counts the application bytes that reach their hosts.
+pub(crate) struct RateSeries {
+    /// A column for each node, then one for each large flow.
+    bytes: Intervals<Arrived>,
+    nodes: usize,
+    large: Vec<Large>,
+    /// The column of each large flow.
+    columns: FxHashMap<u32, usize>,
+}
+
+impl RateSeries {
+    /// Memory of a column in an interval.
+    pub(crate) const BYTES_A_CELL: usize = size_of::<Arrived>();
+
+    /// Number of columns: one for each number of a host, and one for each large flow. Hosts have the first numbers in
+    /// most topologies, but not in all of them.
+    pub(crate) fn columns(topology: &Topology) -> usize {
+        topology.hosts().map(|host| host.index() + 1).max().unwrap_or(0) + LARGE_FLOWS
+    }
+
+    /// The throughput of a run whose first flow starts at `begin`.
+    pub(crate) fn of(topology: &Topology, begin: Time) -> Self {
+        let columns = Self::columns(topology);
+        let (bytes, nodes) = (intervals(columns, begin), columns - LARGE_FLOWS);
+        Self { bytes, nodes, large: Vec::new(), columns: FxHashMap::default() }
+    }
+
+    /// Called when a flow opens. Of flows with the same size the earlier ones are kept.
+    pub(crate) fn opened(&mut self, flow: &FlowRecord) {
+        let new = Large { flow: flow.id, src: flow.src, size: flow.size_bytes };
+        let place = if self.large.len() < LARGE_FLOWS {
+            self.large.push(new);
+            self.large.len() - 1
+        } else {
+            let rank = |large: &Large| (large.size, u32::MAX - large.flow);
+            let smallest = (0..LARGE_FLOWS).min_by_key(|&i| rank(&self.large[i])).expect("some flows");
+            if rank(&self.large[smallest]) >= rank(&new) {
+                return;
+            }
+            self.columns.remove(&self.large[smallest].flow);
+            self.bytes.clear(self.nodes + smallest);
+            self.large[smallest] = new;
+            smallest
+        };
+        self.columns.insert(new.flow, self.nodes + place);
+    }
+
+    /// Counts bytes of a flow that arrive at `at`.
+    pub(crate) fn count(&mut self, at: Time, flow: &FlowRecord, bytes: u32) {
+        let row = self.bytes.at(at);
+        row[flow.src as usize].0 += u64::from(bytes);
+        if let Some(&column) = self.columns.get(&flow.id) {
+            row[column].0 += u64::from(bytes);
+        }
+    }
+
+    /// The rows of a run that ended at `end`, in order of time: first the senders, then the large flows.
+    pub(crate) fn records(self, end: Time) -> Vec<RateSeriesRecord> {
+        let senders =
+            (0..self.nodes).map(|node| (node, u32::try_from(node).expect("nodes have 32 bits"), None));
+        let large = self.large.iter().enumerate();
+        let large = large.map(|(i, large)| (self.nodes + i, large.src, Some(large.flow)));
+        let columns: Vec<_> = senders.chain(large).collect();
+        let mut rows = Vec::new();
+        for i in 0..self.bytes.count() {
+            let (from, to) = (self.bytes.start(i), end.min(self.bytes.start(i + 1)));
+            for &(column, src, flow) in columns.iter().take_while(|_| from < end) {
+                let Arrived(bytes) = self.bytes.value(i, column);
+                if bytes > 0 {
+                    rows.push(RateSeriesRecord {
+                        from_ps: from.as_ps(),
+                        to_ps: to.as_ps(),
+                        src,
+                        flow,
+                        bytes,
+                    });
+                }
+            }
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate};
+    use raddle_topology::builders::single_switch;
+
+    #[test]
+    fn senders_have_all_bytes_and_the_largest_flows_their_own() {
+        let topology = single_switch(2, Rate::from_gbps(10), Duration::from_us(1)).expect("a topology");
+        let mut series = RateSeries::of(&topology, Time::ZERO);
+        let count = u32::try_from(LARGE_FLOWS).expect("a small number");
+        for id in 0..2 * count {
+            let size = if id == 3 { 1 } else { 1_000 + u64::from(id == 2 * count - 1) };
+            let flow = Flow::new(FlowId(id), NodeId(id % 2), NodeId(1 - id % 2), Bytes(size), Time::ZERO);
+            let flow = FlowRecord::unfinished(&flow, 1, 2);
+            series.opened(&flow);
+            series.count(Time::ZERO + Duration::from_us(3 * u64::from(id)), &flow, 10);
+        }
+        let rows = series.records(Time::ZERO + Duration::from_ms(1));
+        let sent = |src| {
+            rows.iter().filter(|row| row.src == src && row.flow.is_none()).map(|row| row.bytes).sum::<u64>()
+        };
+        assert_eq!((sent(0), sent(1)), (80, 80));
+        let mut flows: Vec<u32> = rows.iter().filter_map(|row| row.flow).collect();
+        flows.sort_unstable();
+        // The small flow gave way to flow 8, and flow 8 to the largest flow, which came last.
+        let kept: Vec<u32> = (0..count).filter(|&id| id != 3).chain([2 * count - 1]).collect();
+        assert_eq!(flows, kept);
+        assert!(rows.iter().filter(|row| row.flow.is_some()).all(|row| row.bytes == 10));
+    }
+}

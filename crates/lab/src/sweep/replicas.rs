@@ -1,0 +1,100 @@
+//! The numbers of runs that differ only in their seed, and their means. The tables of sweeps and of reports agree because
+//! both come from here.
+
+use raddle_records::stats;
+use serde_json::{Map, Value};
+
+/// Keys of a summary that are not measured, or differ between equal runs.
+const NOT_MEASURED: [&str; 7] =
+    ["title", "schema_version", "version", "inputs", "warnings", "error", "wall_seconds"];
+
+/// The numbers that are shown for replicas: the flat name, the heading, and the divisor that gives the heading's unit.
+pub(crate) const SHOWN: [(&str, &str, f64); 8] = [
+    ("fct_mean_us", "FCT mean us", 1.0),
+    ("fct_p99_us", "FCT p99 us", 1.0),
+    ("slowdown_mean", "slowdown mean", 1.0),
+    ("slowdown_p99", "slowdown p99", 1.0),
+    ("goodput_mean_gbps", "goodput Gbps", 1.0),
+    ("program_makespan_ps", "makespan ms", 1e9),
+    ("unfinished", "unfinished", 1.0),
+    ("drops", "drops", 1.0),
+];
+
+/// The numbers of a summary under flat names.
+pub(crate) fn measures(summary: &Value) -> Map<String, Value> {
+    let mut flat = Map::new();
+    flatten(&mut flat, "", summary);
+    flat
+}
+
+/// The mean of a number over the runs that have it. With several runs, also half the width of the 95% confidence
+/// interval.
+pub(crate) fn mean<'a>(
+    runs: impl Iterator<Item = &'a Map<String, Value>>,
+    name: &str,
+) -> Option<(f64, Option<f64>)> {
+    let sample: Vec<f64> = runs.filter_map(|run| run.get(name)?.as_f64()).collect();
+    Some((stats::mean(&sample)?, stats::margin(&sample)))
+}
+
+/// Adds the numbers of a summary under flat names. The name of a number of a size class ends with the class
+/// (`fct_p99_us_under_100_kb`). Any other name begins with the names of the JSON objects that contain the number
+/// (`totals_data_bytes`).
+fn flatten(flat: &mut Map<String, Value>, prefix: &str, value: &Value) {
+    match value {
+        Value::Object(table) => {
+            for (key, value) in table.iter().filter(|(key, _)| !NOT_MEASURED.contains(&key.as_str())) {
+                let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}_{key}") };
+                flatten(flat, &name, value);
+            }
+        }
+        Value::Array(entries) => {
+            for entry in entries {
+                if let Some(class) = entry["class"].as_str() {
+                    of_class(flat, class, entry);
+                } else if let Some(tier) = entry["tier"].as_u64() {
+                    flatten(flat, &format!("{prefix}_tier_{tier}"), entry);
+                }
+            }
+        }
+        Value::Null => {}
+        _ => {
+            flat.insert(prefix.to_owned(), value.clone());
+        }
+    }
+}
+
+/// Adds the numbers of a class of flows. The names of the class `all` have no ending.
+fn of_class(flat: &mut Map<String, Value>, class: &str, entry: &Value) {
+    let ending =
+        if class == "all" { String::new() } else { format!("_{}", class.replace(' ', "_").to_lowercase()) };
+    let measures =
+        entry.as_object().into_iter().flatten().filter(|(key, value)| *key != "class" && !value.is_null());
+    for (key, value) in measures {
+        // The summary itself has a key `flows` for the number of all flows.
+        if key != "flows" || !ending.is_empty() {
+            flat.insert(format!("{key}{ending}"), value.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn summaries_become_flat_numbers() {
+        let summary = json!({
+            "title": "x", "seed": 1, "totals": { "data": { "bytes": 7 } }, "deadlines": null,
+            "classes": [{ "class": "all", "flows": 9, "unfinished": 1 },
+                        { "class": "under 100 KB", "flows": 4, "fct_p99_us": 2.5 }],
+            "imbalance": [{ "tier": 1, "mean": 0.5 }],
+        });
+        let expected = json!({
+            "seed": 1, "totals_data_bytes": 7, "unfinished": 1, "flows_under_100_kb": 4,
+            "fct_p99_us_under_100_kb": 2.5, "imbalance_tier_1_tier": 1, "imbalance_tier_1_mean": 0.5,
+        });
+        assert_eq!(Value::Object(measures(&summary)), expected);
+    }
+}
