@@ -114,7 +114,7 @@ event-queues:
 selection:
 	cargo bench -p raddle-bench --bench selection --locked
 
-# The pictures of the book's gallery, and those of the README and of "Make a picture". Figure 10 has a claim that fails.
+# The pictures of the book's gallery and of the README. Some claims of the papers' two figures fail, which is exit code 1.
 GALLERY := target/gallery
 gallery:
 	cargo build --release --locked
