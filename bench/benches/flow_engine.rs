@@ -59,7 +59,7 @@ fn measure(k: u32, flows: u32) -> Outcome<String> {
     let control =
         Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(1) };
     let outcome = run(prepared, &mut |_| Ok(()), control)?;
-    assert_eq!(outcome.delivered, u64::from(flows), "every flow is delivered");
+    assert_eq!(outcome.delivered, u64::from(flows), "every flow must be delivered");
     let (seconds, events) = (outcome.seconds, outcome.totals.events);
     let per_event = seconds * 1e6 / events as f64;
     let peak = resident_peak_kb().map_or(f64::NAN, |kb| kb as f64 / 1e3);

@@ -22,7 +22,7 @@ impl FatTree {
 
     /// Number of link slots. There are as many host-edge cables as edge-aggregation cables and aggregation-core cables.
     fn slots(&self) -> usize {
-        usize::try_from(6 * self.hosts()).expect("a tree that fits memory")
+        usize::try_from(6 * self.hosts()).expect("the number of link slots must fit a `usize`")
     }
 
     /// Writes the links from `src` to `dst` to `row`. The number `random` selects the edge switch's uplink and the

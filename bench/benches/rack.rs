@@ -7,7 +7,7 @@
 //! the rack is a ring of 64 nodes, so that packets pass many relays on the way to their destination. With `--copy`
 //! relays copy packets.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers in the benchmarks are small")]
 
 use raddle_core::{Duration, Rate, Time};
 use raddle_live::rack::{Config, Rack};
@@ -47,7 +47,7 @@ fn main() {
     let plan = Plan::new(&topology, "rps", &settings, 1);
     let mut parts = registry()
         .build(scheme, &plan, &registry().routing_defaults("rps"))
-        .expect("the scheme fits the torus");
+        .expect("the scheme must fit the torus");
     let config = Config {
         dilation: dilation as u32,
         threads: of("--threads", 1) as usize,

@@ -2,7 +2,7 @@
 //! time as the whole wheel below. When time reaches a slot of a higher wheel, its events move to the wheels below. When
 //! time reaches a slot of the lowest wheel, its events are sorted.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers in the benchmarks are small")]
 
 use crate::{Event, Queue};
 

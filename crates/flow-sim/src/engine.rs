@@ -229,7 +229,7 @@ impl Simulation {
         let live = Live::new(flow, bits, begin, crossing, &self.row);
         let place = self.vacant.pop().unwrap_or_else(|| {
             self.live.push(None);
-            u32::try_from(self.live.len() - 1).expect("fewer than 2^32 flows at once")
+            u32::try_from(self.live.len() - 1).expect("there must be fewer than 2^32 flows at once")
         });
         self.live[place as usize] = Some(live);
         if begin > self.now {
@@ -241,7 +241,7 @@ impl Simulation {
 
     /// Lets a flow begin to send.
     fn begin(&mut self, place: u32) {
-        let live = self.live[place as usize].as_mut().expect("the flow has started");
+        let live = self.live[place as usize].as_mut().expect("the flow must have started");
         let flow = &live.flow;
         self.slots.clear();
         self.slots.extend(live.row.iter().map(|&(link, share)| (link.0, share)));
@@ -258,7 +258,7 @@ impl Simulation {
                 row: &self.slots,
             },
         );
-        live.slot = Some(u32::try_from(slot).expect("fewer than 2^32 flows"));
+        live.slot = Some(u32::try_from(slot).expect("there must be fewer than 2^32 flows"));
         live.due = Time::NEVER;
         if self.places.len() <= slot {
             self.places.resize(slot + 1, u32::MAX);
@@ -271,7 +271,7 @@ impl Simulation {
     /// Ends a flow that has sent its last bit.
     fn end(&mut self, place: u32, report: &mut dyn FnMut(Time, NodeId, Report)) {
         let live = self.take(place);
-        let slot = live.slot.expect("the flow has begun to send");
+        let slot = live.slot.expect("the flow must have begun to send");
         self.sharing.remove(self.now, slot as usize);
         self.events += 1;
         self.must_settle();
@@ -347,7 +347,7 @@ impl Simulation {
         }
         for &(slot, rate) in &changes.rates {
             let place = self.places[slot];
-            let live = self.live[place as usize].as_mut().expect("the flow has begun to send");
+            let live = self.live[place as usize].as_mut().expect("the flow must have begun to send");
             live.set_rate(self.now, rate);
             self.queue(place);
         }

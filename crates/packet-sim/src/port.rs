@@ -23,8 +23,8 @@ pub struct PortSetup {
     pub mark_packets: Option<usize>,
     /// A queue with its own order and limits, instead of the plain FIFO.
     pub queue: Option<Box<dyn Queue>>,
-    /// Measures the port and may change its packets. The FIFO of a port with an agent does not count the packet in
-    /// service and does not mark packets: marking is left to the agent.
+    /// The agent of the port: it measures the port and may change its packets. The FIFO of a port with an agent does
+    /// not count the packet in service and does not mark packets: marking is left to the agent.
     pub agent: Option<Box<dyn PortAgent>>,
     /// Flow control of the link; it needs a queue that obeys pauses.
     pub flow_control: Option<Box<dyn LinkFlowControl>>,
@@ -243,7 +243,7 @@ impl Served {
     /// Records that the queue has removed a packet without sending it; its serialization delay would have been `time`.
     pub(crate) fn given_up(&mut self, size: u32, time: Duration, port: &mut Port, state: &mut PortState) {
         self.waiting -= u64::from(size);
-        debug_assert_eq!(self.waiting, self.queue.bytes().0, "the packet has left the queue");
+        debug_assert_eq!(self.waiting, self.queue.bytes().0, "the packet must have left the queue");
         let sooner = Time::ZERO + port.free_at.since(Time::ZERO + time);
         port.free_at = sooner.max(self.free_at);
         state.set_drains_at(port.free_at);

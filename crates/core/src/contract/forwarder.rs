@@ -1,4 +1,4 @@
-//! The contract of a forwarder: a verdict for each packet, and packets of its own.
+//! The contract of a forwarder, which decides on each packet and can also send its own packets.
 
 use crate::{Credit, LinkId, Packet, PortId, Ports, Time};
 

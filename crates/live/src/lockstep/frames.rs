@@ -17,7 +17,7 @@ impl<O: Observer> Lockstep<O> {
     /// # Errors
     /// [`Error`], if no [`FrameView`] can be read from the frame: the frame is too short, or names an address of no
     /// host.
-    #[allow(clippy::cast_possible_truncation, reason = "a frame is far below 4 GiB")]
+    #[allow(clippy::cast_possible_truncation, reason = "a frame must have fewer than 2^32 bytes")]
     pub fn send_frame(&mut self, node: NodeId, frame: &[u8]) -> Result<(), Error> {
         let packet = Packet::new(frame.len() as u32, Header::Frame(FrameView::read(frame)?));
         let Self { nodes, fabric, .. } = self;

@@ -103,7 +103,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// Reports the process as gone, once.
+    /// Reports the process as gone, unless this has been reported before.
     #[cold]
     fn lose(&mut self, gone: &Sender<Gone>, why: impl Into<String>) {
         if !self.is_gone {
@@ -113,8 +113,8 @@ impl Peer {
     }
 }
 
-/// The ends of a thread's rings before the offers of the other ends have arrived. The key is the link's index among all
-/// links, and true for a sending end.
+/// The ends of a thread's rings before the offers of the other ends have arrived. The key is a pair: the link's index
+/// among all links, and true for a sending end.
 struct Ends {
     domain: Domain,
     ends: BTreeMap<(u32, bool), End>,
@@ -129,7 +129,7 @@ pub(super) fn cross(
     address: IpAddr,
 ) -> Result<Receiver<Gone>, NoRack> {
     let Rack { workers, layout, party, .. } = rack;
-    let party = party.as_mut().expect("a rack over several machines has a party");
+    let party = party.as_mut().expect("a rack over several machines must have a `Party`");
     let parts = party.parts().to_vec();
     let process_of =
         |node: NodeId| parts.iter().position(|part| part.contains(&node.0)).unwrap_or(usize::MAX);
@@ -182,7 +182,7 @@ pub(super) fn cross(
                 coming.push(Coming {
                     number,
                     link,
-                    incoming: incoming.expect("the link ends at a node of this thread"),
+                    incoming: incoming.expect("the link must end at a node of this thread"),
                     ring: Producer::new(words),
                     data,
                     peer,

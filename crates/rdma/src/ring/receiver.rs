@@ -33,7 +33,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// # Panics
     /// If the memory does not have the ring's shape.
     pub fn new(words: W, shape: Shape) -> Self {
-        assert_eq!(words.len(), shape.words(), "memory of the ring's shape");
+        assert_eq!(words.len(), shape.words(), "`words` must have the number of words of the ring's shape");
         Self {
             words,
             shape,
@@ -51,7 +51,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     ///
     /// # Errors
     /// [`Broken`], if the sender has written an impossible sequence number.
-    #[allow(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
+    #[allow(clippy::cast_possible_truncation, reason = "each field is masked to its width")]
     pub fn peek(&mut self) -> Result<Option<Entry>, Broken> {
         if self.next.is_some() {
             return Ok(self.next);
