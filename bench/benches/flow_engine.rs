@@ -34,8 +34,8 @@ routing = "ecmp"
 kind = "flow"
 "#;
 
-/// The measurements: ports per switch, and number of flows. The first rows increase the number of flows on one fabric,
-/// the other rows increase the number of hosts at a fixed number of flows.
+/// The measurements: ports per switch, and number of flows. The first measurements increase the number of flows on one
+/// fabric. The other measurements increase the number of hosts at a fixed number of flows.
 const WORKS: [(u32, u32); 7] = [
     (16, 10_000),
     (16, 100_000),

@@ -25,8 +25,8 @@ impl FatTree {
         usize::try_from(6 * self.hosts()).expect("the number of link slots must fit a `usize`")
     }
 
-    /// Writes the links from `src` to `dst` to `row`. The number `random` selects the edge switch's uplink and the
-    /// core.
+    /// Writes to `row` the links of the path from `src` to `dst`. The number `random` selects the edge switch's uplink
+    /// and the core.
     fn path(&self, src: u64, dst: u64, random: u64, row: &mut Vec<(u32, f32)>) {
         let (half, hosts) = (self.half, self.hosts());
         let (edge_port, core_port) = (random % half, random / half % half);

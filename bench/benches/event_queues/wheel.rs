@@ -13,7 +13,7 @@ const BITS: u32 = 6;
 const WHEELS: usize = 9;
 
 pub(crate) struct Wheels {
-    /// The slot being served, counted in slots of the lowest wheel from time zero.
+    /// Number of the slot that is being served. Slots of the lowest wheel are numbered from time zero.
     current: u64,
     /// Events of the current slot, latest first.
     serving: Vec<Event>,

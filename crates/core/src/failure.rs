@@ -17,7 +17,7 @@ pub struct Change {
     pub discovery: Duration,
 }
 
-/// The history of a link.
+/// The open failures of a link, and the time at which nodes know of its last change.
 #[derive(Default)]
 struct History {
     /// Number of failures that have not been repaired.

@@ -169,8 +169,8 @@ impl Packet {
     }
 
     /// Removes the payload, if the transport supports trimming. The header stays, and `size` becomes the number of
-    /// bytes charged for it. Returns the number of application bytes that were removed; `None` if the packet cannot be
-    /// trimmed.
+    /// bytes charged for the header. Returns the number of application bytes that were removed; `None` if the packet
+    /// cannot be trimmed.
     #[expect(clippy::missing_panics_doc, reason = "a payload must have fewer than 2^32 bytes")]
     pub fn trim(&mut self) -> Option<u32> {
         let (payload, data) = (self.header.payload_len(), self.payload());
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(tagged(Tag::response()), (false, PacketKind::Notice));
     }
 
-    /// PDQ charges `h_sched` more bytes than the fields of `h_sched` take.
+    /// For `h_sched`, PDQ charges more bytes than the fields of `h_sched` take.
     #[test]
     fn bytes_that_a_header_charges_beyond_its_fields_are_sent() {
         let segment = rated::Segment { src: 1, dst: 2, plen: 3, ..rated::Segment::default() };

@@ -54,10 +54,10 @@ pub struct Simulation {
     /// Live flows, in reusable slots.
     live: Vec<Option<Live>>,
     vacant: Vec<u32>,
-    /// Index in `live` of the flow in each slot of the allocation.
+    /// Indexed by slot of the allocation: the index in `live` of the slot's flow.
     places: Vec<u32>,
-    /// Times at which flows begin or end, with the flow's index in `live`. An entry is valid only if it matches the
-    /// flow's `queued`.
+    /// Times at which flows begin to send or end, with the flow's index in `live`. An entry is valid only if it matches
+    /// the flow's `queued`.
     due: BinaryHeap<Reverse<(Time, u32)>>,
     /// The next time at which rates change although no flow begins or ends.
     settle_at: Time,
@@ -147,8 +147,8 @@ impl Simulation {
         self.latest.max(self.now)
     }
 
-    /// Number of events so far: flows that started, began or ended, and times at which rates changed without such an
-    /// event.
+    /// Number of events so far: flows that started, began to send or ended, and times at which rates changed without
+    /// such an event.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events

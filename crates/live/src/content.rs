@@ -72,7 +72,7 @@ impl Outbound {
         self.numbered.forget_before(self.from);
     }
 
-    /// Number of bytes that are kept.
+    /// Number of the flow's bytes that are kept at its source.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }

@@ -102,7 +102,7 @@ type Entry = u64;
 pub(crate) struct EventQueue {
     /// A bucket spans `2^shift` picoseconds.
     shift: u32,
-    /// The bucket being served, counted from time zero.
+    /// Number of the bucket that is being served. Buckets are numbered from time zero.
     current: u64,
     /// The current bucket's events, latest first.
     serving: Vec<Entry>,

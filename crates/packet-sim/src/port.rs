@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 /// Queueing of one egress port.
 #[derive(Default)]
 pub struct PortSetup {
-    /// Bytes that may wait, the packet in service included; `None` is unbounded. For the plain FIFO only.
+    /// Maximum number of bytes in the plain FIFO, the packet in service included. `None` means no limit.
     pub limit_bytes: Option<u64>,
-    /// Packets that may wait, the packet in service included; `None` is unbounded. For the plain FIFO only.
+    /// Maximum number of packets in the plain FIFO, the packet in service included. `None` means no limit.
     pub limit_packets: Option<usize>,
     /// Queue length in bytes above which the plain FIFO marks an arriving packet with ECN (RFC 3168). The length
     /// includes the arriving packet and the packet in service. `None` marks no packet.

@@ -124,7 +124,7 @@ impl<O: Observer> Simulation<O> {
         observer: O,
     ) -> Self {
         Self::set_up(topology, node, port, flows, config, observer, || true)
-            .expect("`go_on` always returns true")
+            .expect("`go_on` must always return true")
     }
 
     /// Like [`new`](Self::new), but calls `go_on` at every node, and returns `None` if `go_on` stops the set-up. The

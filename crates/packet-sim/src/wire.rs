@@ -21,7 +21,7 @@ pub(crate) struct Wire {
     /// The packets after the first packet, in a ring buffer whose size is a power of two or zero.
     rest: Box<[Travelling]>,
     head: u32,
-    /// Total number of packets.
+    /// Number of packets on the link, including `front`.
     len: u32,
     /// Number of packets at the front that are recorded as having left the port.
     left: u32,

@@ -54,12 +54,12 @@ pub trait LinkFlowControl: Send {
 /// The counters of flow control at one end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FlowControlAccount {
-    /// Pauses sent to the neighbour, without renewals.
+    /// Number of pauses sent to the neighbour. Renewals of a pause are not counted.
     pub pauses: u64,
     /// Time for which the neighbour paused at least one priority at this port.
     pub paused: Duration,
     /// Maximum number of bytes that packets from this port occupied in the node's memory.
     pub peak_memory: u64,
-    /// Packets for which the node's memory had no room left. In lossless Ethernet this must never happen.
+    /// Number of packets for which the node's memory had no room left. In lossless Ethernet this number must be 0.
     pub overflows: u64,
 }

@@ -102,7 +102,7 @@ pub(super) struct Fabric<O> {
 impl<O: Observer> Fabric<O> {
     /// The link with this id, which must exist.
     pub(super) fn end(&self, link: LinkId) -> Link {
-        *self.topology.link(link).expect("the topology has the link")
+        *self.topology.link(link).expect("the topology must have the link")
     }
 
     /// Decodes a packet that has arrived over a link, and passes the packet to the node.

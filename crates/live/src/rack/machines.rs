@@ -43,8 +43,8 @@ const AT_ONCE: usize = 32;
 /// Interval between two checks of the peers, in ns.
 const LOOKS_NS: u64 = 2_000_000;
 
-/// The largest time by which another machine's clock may be ahead of this machine's clock, before the other machine
-/// learns that virtual time is held.
+/// The largest accepted lead of another machine's clock over this machine's clock. A machine's clock runs ahead until
+/// the machine learns that virtual time is held.
 const AHEAD: Duration = Duration::from_ms(100);
 
 /// A process that a polling thread can no longer reach.
@@ -161,7 +161,7 @@ pub(super) fn cross(
         let (mut leaving, mut coming) = (Vec::new(), Vec::new());
         for (number, ((place, sends), end)) in (0..).zip(ends) {
             let (link, &Link { from, to, rate, delay, .. }) =
-                topology.links().nth(place as usize).expect("the topology has the link");
+                topology.links().nth(place as usize).expect("the topology must have the link");
             let process = process_of(if sends { to } else { from });
             let offer = by_end.get(&(place, !sends)).filter(|offer| offer.process == process);
             let offer = offer.ok_or_else(|| {
@@ -412,7 +412,7 @@ impl Coming {
             Ok(_) if entry.tag & CREDIT != 0 => {} // a credit is not counted as a lost packet
             Ok(packet) => {
                 let Link { from, from_port, .. } =
-                    *fabric.topology.link(self.link).expect("the topology has the link");
+                    *fabric.topology.link(self.link).expect("the topology must have the link");
                 let inside = Inside::bare(packet);
                 fabric.lose_on_link(from, from_port, self.link, inside, DropReason::QueueFull);
             }

@@ -312,7 +312,7 @@ impl Fabric {
         let credits = &mut self.links.specials[link].get_or_insert_default().credits;
         credits.push_back((arrives, credit));
         if credits.len() == 1 {
-            let index = u32::try_from(link).expect("link ids fit 28 bits");
+            let index = u32::try_from(link).expect("a link id must fit 28 bits");
             self.events.push(Event::new(arrives, Kind::Credit, index));
         }
     }

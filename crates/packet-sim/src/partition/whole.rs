@@ -128,7 +128,7 @@ impl Whole {
         let port = &mut links.ports[place];
         let bind = |Origin { bound, .. }: &mut Origin| {
             if *bound != NOWHERE {
-                *bound = u32::try_from(place).expect("link ids fit 28 bits");
+                *bound = u32::try_from(place).expect("a link id must fit 28 bits");
             }
         };
         self.wire.iter_mut().for_each(|packet| bind(&mut packet.parcel.origin));
