@@ -57,7 +57,7 @@ fn main() {
     };
     let begin = Instant::now();
     let mut rack = Rack::new(&topology, |id| (parts.node)(id), &flows, &config).expect("memory");
-    println!("set up in {:?}", begin.elapsed());
+    println!("set-up took {:?}", begin.elapsed());
     let begin = Instant::now();
     let ended = if args.iter().any(|arg| arg == "--rush") {
         rack.rush(&mut ());
@@ -69,7 +69,7 @@ fn main() {
     let totals = rack.totals();
     let hops = totals.packet_hops as f64 / took.as_secs_f64() / 1e6;
     println!(
-        "{ended}: {} flows, {hops:.3} M packet-hops/s in {took:?}, {} dropped",
+        "run ended: {ended}; {} flows delivered, {hops:.3} M packet-hops/s in {took:?}, {} packets dropped",
         totals.flows_delivered, totals.dropped
     );
     println!("{}", rack.fidelity());

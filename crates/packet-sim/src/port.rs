@@ -75,7 +75,7 @@ pub(crate) struct Port {
     pub(crate) is_served: bool,
     /// True if the link leads to another partition.
     pub(crate) is_remote: bool,
-    /// True if departures are kept in a [`Special::ledger`], because under cut-through the wire does not know the
+    /// True if departures are kept in a [`Special::ledger`], because under cut-through the `Wire` does not know the
     /// departures.
     pub(crate) has_ledger: bool,
     /// True if a packet may arrive at the far end before `queued` has been reduced by the packet's size.

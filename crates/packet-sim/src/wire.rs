@@ -166,7 +166,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares a wire with a deque under any mix of pushes, pops and calls of `settle`.
+        /// Compares a `Wire` with a deque under any mix of pushes, pops and calls of `settle`.
         #[test]
         fn a_link_is_a_queue(steps in prop::collection::vec(0_u32..4, 1..300)) {
             let (mut wire, mut model, mut left) = (Wire::default(), VecDeque::new(), 0);

@@ -33,7 +33,7 @@ impl<O: Observer> Lockstep<O> {
         Ok(())
     }
 
-    /// Takes the frames that have arrived for a node's kernel, in order, each with its arrival time.
+    /// Takes the frames that have arrived for a node's kernel, in order of arrival, each with its arrival time.
     pub fn take_frames(&mut self, node: NodeId) -> Vec<(Time, Vec<u8>)> {
         self.fabric.frames.get_mut(node.index()).map(std::mem::take).unwrap_or_default()
     }

@@ -207,7 +207,7 @@ impl From<fabric::Error> for NoRack {
 
 /// The shape of the data rings for packets of this configuration.
 fn shape(config: &Config) -> Result<Shape, NoRack> {
-    #[allow(clippy::cast_possible_truncation, reason = "the ring is limited to `MOST_OF_RING`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the capacity is at most `MOST_OF_RING`")]
     let capacity = config.ring.clamp(8, MOST_OF_RING) as u32;
     let packet_bytes = u32::try_from(config.packet_bytes).unwrap_or(u32::MAX);
     Shape::new(capacity, packet_bytes).map_err(|why| NoRack::Machines(why.to_string()))
@@ -280,7 +280,7 @@ impl Crossing {
                 peer.lose(gone, why.to_string());
             }
             *partial_since = data.is_partial().then(|| partial_since.unwrap_or(now_ns));
-            #[allow(clippy::cast_possible_truncation, reason = "the constant is a few seconds")]
+            #[allow(clippy::cast_possible_truncation, reason = "the constant is a few seconds, so its nanoseconds fit 64 bits")]
             if partial_since.is_some_and(|since| now_ns - since > SILENCE.as_nanos() as u64) {
                 peer.lose(gone, "the process left an incomplete packet in a ring");
             }

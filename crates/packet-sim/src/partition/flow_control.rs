@@ -224,7 +224,7 @@ impl Partition {
         held.map(|link| (links.ids[link], links.ports[link].stats.data_packets))
     }
 
-    /// Pairs of links at nodes of this partition: a packet that arrived over the first link waits for the second.
+    /// Pairs of links at nodes of this partition: a packet that arrived over the first link waits for the second link.
     pub(crate) fn waits(&self) -> Vec<(LinkId, LinkId)> {
         let Fabric { links, slab, outbox, topology, .. } = &self.fabric;
         let mut waiting: Vec<bool> = Vec::new();

@@ -1,7 +1,7 @@
 //! The state of a link, its port and its packets between two events, independent of the division of the fabric.
 //!
 //! If a link leads to another partition, the near end holds the port and the packets that have not left the port, and
-//! the far end holds the packets that have left. If both ends are in one partition, one wire serves both ends. A
+//! the far end holds the packets that have left. If both ends are in one partition, one `Wire` serves both ends. A
 //! [`Whole`] holds the complete state of a link. It can be created from either form and turned into either form.
 
 use super::Partition;
@@ -154,8 +154,8 @@ impl Whole {
                 port.queued = bytes(&mut ledger.iter().map(|leaving| leaving.size));
             }
             if port.is_remote {
-                // The ledger may have more packets than the wire: the first bits of the other packets have
-                // arrived at the far end, so these packets need no copy.
+                // The ledger may have more packets than the `Wire`: the first bits of the other packets have arrived at
+                // the far end, so these packets need no copy.
                 for (leaving, on_the_wire) in ledger.iter_mut().rev().zip(self.wire.iter().rev()) {
                     leaving.slot = slab.put(on_the_wire.parcel.clone());
                 }

@@ -128,7 +128,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// Removes the packet that [`peek`](Self::peek) returned. Writes a record after each eighth of the ring.
     ///
     /// # Errors
-    /// If the wire fails.
+    /// If the [`Wire`] fails.
     ///
     /// # Panics
     /// If no packet was peeked.
@@ -142,7 +142,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// any clock that never runs backward.
     ///
     /// # Errors
-    /// If the wire fails.
+    /// If the [`Wire`] fails.
     pub fn keep_up<N: Wire>(&mut self, now: Duration, wire: &mut N) -> Result<(), N::Error> {
         let is_time = self.told_at.is_none_or(|at| now.saturating_sub(at) >= PERIOD);
         if (is_time || self.taken - self.told >= self.shape.eighth()) && self.tell(wire)? {
@@ -151,7 +151,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         Ok(())
     }
 
-    /// Posts a record. Returns false if the write of the last record is still in progress, or the wire is full.
+    /// Posts a record. Returns false if the write of the last record is still in progress, or the [`Wire`] has no room.
     fn tell<N: Wire>(&mut self, wire: &mut N) -> Result<bool, N::Error> {
         if self.is_telling {
             return Ok(false);

@@ -42,7 +42,7 @@ pub enum Refused<E> {
     /// The receiver has written invalid data.
     #[error(transparent)]
     Broken(Broken),
-    /// The wire has failed.
+    /// The [`Wire`] has failed.
     #[error("{0}")]
     Wire(E),
 }
@@ -95,11 +95,11 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         Ok(capacity - (self.pushed - self.taken))
     }
 
-    /// Puts a packet into the ring. Returns false if the ring or the wire is full, or the last write of the packet's
-    /// slot is still in progress.
+    /// Puts a packet into the ring. Returns false if the ring or the [`Wire`] is full, or the last write of the
+    /// packet's slot is still in progress.
     ///
     /// # Errors
-    /// [`Refused`], if the packet is too long, the receiver has written invalid data, or the wire fails.
+    /// [`Refused`], if the packet is too long, the receiver has written invalid data, or the [`Wire`] fails.
     pub fn push<N: Wire>(
         &mut self,
         due: u64,
