@@ -34,8 +34,8 @@ routing = "ecmp"
 kind = "flow"
 "#;
 
-/// The measurements: ports per switch, and number of flows. The first rows increase the number of flows on one fabric,
-/// the other rows increase the number of hosts at a fixed number of flows.
+/// The measurements: ports per switch, and number of flows. The first measurements increase the number of flows on one
+/// fabric. The other measurements increase the number of hosts at a fixed number of flows.
 const WORKS: [(u32, u32); 7] = [
     (16, 10_000),
     (16, 100_000),
@@ -59,7 +59,7 @@ fn measure(k: u32, flows: u32) -> Outcome<String> {
     let control =
         Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(1) };
     let outcome = run(prepared, &mut |_| Ok(()), control)?;
-    assert_eq!(outcome.delivered, u64::from(flows), "every flow is delivered");
+    assert_eq!(outcome.delivered, u64::from(flows), "every flow must be delivered");
     let (seconds, events) = (outcome.seconds, outcome.totals.events);
     let per_event = seconds * 1e6 / events as f64;
     let peak = resident_peak_kb().map_or(f64::NAN, |kb| kb as f64 / 1e3);

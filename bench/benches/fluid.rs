@@ -22,11 +22,11 @@ impl FatTree {
 
     /// Number of link slots. There are as many host-edge cables as edge-aggregation cables and aggregation-core cables.
     fn slots(&self) -> usize {
-        usize::try_from(6 * self.hosts()).expect("a tree that fits memory")
+        usize::try_from(6 * self.hosts()).expect("the number of link slots must fit a `usize`")
     }
 
-    /// Writes the links from `src` to `dst` to `row`. The number `random` selects the edge switch's uplink and the
-    /// core.
+    /// Writes to `row` the links of the path from `src` to `dst`. The number `random` selects the edge switch's uplink
+    /// and the core.
     fn path(&self, src: u64, dst: u64, random: u64, row: &mut Vec<(u32, f32)>) {
         let (half, hosts) = (self.half, self.hosts());
         let (edge_port, core_port) = (random % half, random / half % half);

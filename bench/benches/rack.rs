@@ -7,7 +7,7 @@
 //! the rack is a ring of 64 nodes, so that packets pass many relays on the way to their destination. With `--copy`
 //! relays copy packets.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers in the benchmarks are small")]
 
 use raddle_core::{Duration, Rate, Time};
 use raddle_live::rack::{Config, Rack};
@@ -47,7 +47,7 @@ fn main() {
     let plan = Plan::new(&topology, "rps", &settings, 1);
     let mut parts = registry()
         .build(scheme, &plan, &registry().routing_defaults("rps"))
-        .expect("the scheme fits the torus");
+        .expect("the scheme must fit the torus");
     let config = Config {
         dilation: dilation as u32,
         threads: of("--threads", 1) as usize,
@@ -57,7 +57,7 @@ fn main() {
     };
     let begin = Instant::now();
     let mut rack = Rack::new(&topology, |id| (parts.node)(id), &flows, &config).expect("memory");
-    println!("set up in {:?}", begin.elapsed());
+    println!("set-up took {:?}", begin.elapsed());
     let begin = Instant::now();
     let ended = if args.iter().any(|arg| arg == "--rush") {
         rack.rush(&mut ());
@@ -69,7 +69,7 @@ fn main() {
     let totals = rack.totals();
     let hops = totals.packet_hops as f64 / took.as_secs_f64() / 1e6;
     println!(
-        "{ended}: {} flows, {hops:.3} M packet-hops/s in {took:?}, {} dropped",
+        "run ended: {ended}; {} flows delivered, {hops:.3} M packet-hops/s in {took:?}, {} packets dropped",
         totals.flows_delivered, totals.dropped
     );
     println!("{}", rack.fidelity());

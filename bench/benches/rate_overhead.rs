@@ -30,7 +30,7 @@ fn main() {
         ("Pareto, mean 100 KB", heavy_tailed, Samples { ticks: 2_000, reference: 2_000 }),
         ("10 MB", long, Samples { ticks: 500, reference: 5 }),
     ];
-    println!("time/rho in %, median and p99");
+    println!("time of a rate computation, in % of the interval rho between computations: median and p99");
     for (name, workload, samples) in traces {
         let flows =
             workload.generate(&topology, SEED).expect("a possible workload").iter().collect::<Vec<_>>();

@@ -6,7 +6,7 @@
 //! computation of each set is not timed, so the routing has cached the rows. An incremental computation updates all
 //! rates after one flow leaves or one flow arrives.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers in the benchmarks are small")]
 
 use raddle_allocate::{Allocate, Flows, Incremental, WaterFill, usable};
 use raddle_core::{Duration, LinkId, NodeId, Rate, Stream};
@@ -116,7 +116,7 @@ impl Fabric {
                 let kept = incremental.rate(*slot);
                 assert!(
                     (kept - rate).abs() <= 1e-9 * rate,
-                    "{kept} bit/s after changes, {rate} from scratch"
+                    "the incremental rate must equal the rate computed from scratch: {kept} and {rate} bit/s"
                 );
             }
         }

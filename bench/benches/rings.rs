@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench rings`
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers in the benchmarks are small")]
 
 #[path = "../../crates/live/src/rack/ring.rs"]
 #[expect(dead_code, reason = "this benchmark does not use all functions of rings")]

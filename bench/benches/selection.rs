@@ -1,10 +1,9 @@
 //! Measures routing selection (R2C2, §3.4) on one core: evaluated assignments per second. An assignment gives each of
 //! 512 long flows on an 8x8x8 torus either RPS or VLB.
 //!
-//! `water-fill` copies the flows' rows into [`Flows`] and allocates with [`WaterFill`], as a rate computation does.
-//! `evaluator` is the code that searches use. It evaluates the same assignments and must find the same utilities.
-//! `drawn` are independent random assignments, like the first generation of a genetic search. `search` is a whole
-//! genetic search.
+//! `water-fill` takes independent random assignments, copies the flows' rows into [`Flows`], and allocates with
+//! [`WaterFill`], as a rate computation does. `evaluator` is the code that searches use. It evaluates the same
+//! assignments and must find the same utilities. `genetic search` is a whole genetic search.
 
 use raddle_allocate::selection::{
     Assignment, Evaluator, Genetic, LongFlow, Objective, Problem, Search, Utility,
@@ -60,7 +59,7 @@ fn per_second<T>(times: usize, mut work: impl FnMut(usize) -> T) -> (f64, Vec<T>
 #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 fn measure(name: &str, routing: &Routing, usable: &[f64], flows: Vec<LongFlow>) {
     let problem =
-        Problem::new(routing, usable, flows, &PROTOCOLS).expect("RPS and VLB exist on every topology");
+        Problem::new(routing, usable, flows, &PROTOCOLS).expect("RPS and VLB must exist on the topology");
     let drawn = assignments(200);
     let sum = |rates: &[f64]| rates.iter().sum::<f64>();
 
@@ -93,7 +92,7 @@ fn measure(name: &str, routing: &Routing, usable: &[f64], flows: Vec<LongFlow>) 
     });
     let search = searches * searched[0].evaluations as f64;
     println!(
-        "{name}: drawn: water-fill {plain:.0}/s, evaluator {fast:.0}/s ({:.1} times); search {search:.0}/s",
+        "{name}, assignments per second: water-fill {plain:.0}, evaluator {fast:.0} ({:.1} times as many); genetic search {search:.0}",
         fast / plain
     );
 }

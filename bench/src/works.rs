@@ -1,6 +1,6 @@
 //! The workloads of the packet engine's benchmarks. Each has a fabric, traffic, a scheme and a duration.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers in the benchmarks are small")]
 
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Process, Rate, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation, Switching, Threads};
@@ -205,13 +205,13 @@ impl Work {
         limit: Duration,
     ) -> Simulation<()> {
         let [name, routing] = self.scheme;
-        let scheme = registry().transport(name).expect("the registry has the transport");
+        let scheme = registry().transport(name).expect("the registry must have the transport");
         let of_routing = registry().routing(routing).map_or(&[][..], |routing| routing.info.parameters);
         let settings = &Settings::defaults(scheme.info.parameters);
         let plan = Plan::new(topology, routing, settings, 1);
         let mut parts = registry()
             .build(scheme, &plan, &Settings::defaults(of_routing))
-            .expect("the scheme fits the fabric");
+            .expect("the scheme must fit the fabric");
         let mut lossless = self.lossless.then(|| lossless(&plan, parts.mtu));
         let port = |link| PortSetup {
             queue: (parts.queue)(link).or_else(|| lossless.as_mut().map(|parts| parts.0(link))),
@@ -246,11 +246,11 @@ fn lossless(plan: &Plan<'_>, packet_bytes: u32) -> (Queues, FlowControls) {
     let of_pfc = &Settings::defaults(pfc.info.parameters);
     let queues = (queue.build)(&Plan { settings: of_queue, ..*plan }, packet_bytes);
     let pauses = (pfc.build)(&Plan { settings: of_pfc, ..*plan }, packet_bytes);
-    (queues.expect("a queue without parameters"), pauses.expect("headroom for 10 Gb/s and 50 ns"))
+    (queues.expect("the queue must be built from its default parameters"), pauses.expect("the buffers must have PFC headroom for 10 Gb/s and 50 ns"))
 }
 
 fn built(topology: Result<Topology, builders::BuildError>) -> Topology {
-    topology.expect("the sizes are valid")
+    topology.expect("the sizes of the topology must be valid")
 }
 
 fn torus(side: u32) -> Topology {

@@ -73,7 +73,7 @@ fn answer<Q: Queue>(links: usize, steps: &[Step]) -> u64 {
         match *step {
             Step::Push { time, target } => queue.push((time, target)),
             Step::Pop => {
-                let (time, target) = queue.pop().expect("the queue has an event for each pop");
+                let (time, target) = queue.pop().expect("the queue must have an event for each pop");
                 hash = (hash ^ time ^ u64::from(target) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             }
         }
@@ -81,7 +81,7 @@ fn answer<Q: Queue>(links: usize, steps: &[Step]) -> u64 {
     hash
 }
 
-#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+#[expect(clippy::disallowed_methods, reason = "a benchmark must read the clock")]
 #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 fn compare(work: &Work, only: Option<&str>) {
     let mut simulation = work.run(recorded(work));
@@ -107,7 +107,7 @@ fn compare(work: &Work, only: Option<&str>) {
             hash = answer(links, black_box(&trace));
         }
         let seconds = start.elapsed().as_secs_f64();
-        assert_eq!(*expected.get_or_insert(hash), hash, "{name} pops other events than the first structure");
+        assert_eq!(*expected.get_or_insert(hash), hash, "{name} must pop the same events as the first structure");
         println!("  {name:13} {:6.1} ns per event", seconds * 1e9 / (repeats * pops) as f64);
     }
 }

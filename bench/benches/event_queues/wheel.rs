@@ -2,7 +2,7 @@
 //! time as the whole wheel below. When time reaches a slot of a higher wheel, its events move to the wheels below. When
 //! time reaches a slot of the lowest wheel, its events are sorted.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the benches are small")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers in the benchmarks are small")]
 
 use crate::{Event, Queue};
 
@@ -13,7 +13,7 @@ const BITS: u32 = 6;
 const WHEELS: usize = 9;
 
 pub(crate) struct Wheels {
-    /// The slot being served, counted in slots of the lowest wheel from time zero.
+    /// Number of the slot that is being served. Slots of the lowest wheel are numbered from time zero.
     current: u64,
     /// Events of the current slot, latest first.
     serving: Vec<Event>,

@@ -13,7 +13,7 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 /// |---|---|
 /// | constant | 1 / load, exactly |
 /// | Bernoulli | geometric, mean 1 / load |
-/// | Poisson | exponential, mean 1 / load, not whole |
+/// | Poisson | exponential, mean 1 / load; need not be whole |
 /// | on/off | 1 within a burst; between bursts, a silence whose mean length gives the load. The lengths of bursts and silences are geometric |
 ///
 /// Silences of a Markov chain last at least one slot. If the load requires a shorter mean silence, some silences are
@@ -26,14 +26,14 @@ pub struct Births {
     /// Load as a share of the line rate, at most 1.
     load: f64,
     frame: Bytes,
-    /// The rate at which one frame takes one tick. For the constant process this is the mean rate, so each
-    /// frame takes one tick; otherwise it is the line rate, so a tick is a slot.
+    /// A tick is the time that one frame takes at this rate. The constant process uses the mean rate, so a frame is
+    /// born at every tick. The other processes use the line rate, so a tick is a slot.
     tick: Rate,
     /// Number of ticks since `begin`, including the tick of the last birth.
     ticks: u64,
     begin: Time,
-    /// True if the process begins within a burst, which happens with the probability of a Markov chain in
-    /// its steady state. The rest of that burst has the same length distribution as a whole burst.
+    /// True if the process begins within a burst. The probability of such a beginning is the steady-state probability
+    /// of the Markov chain. The rest of that burst has the same length distribution as a whole burst.
     midway: bool,
     /// Number of frames of the current burst that are still to come.
     left: u64,
@@ -126,7 +126,7 @@ mod tests {
 
     const LINE: Rate = Rate::from_gbps(10);
     const FRAME: Bytes = Bytes(1_500);
-    /// Time of a frame, in ps (specifications/cee.md §6.1).
+    /// Serialization delay of a frame of `FRAME` bytes at the rate `LINE`, in ps (specifications/cee.md §6.1).
     const SLOT: u64 = 1_200_000;
     const ON_OFF: Process = Process::OnOff { burst: 20 };
     const ALL: [Process; 4] = [Process::Constant, Process::Poisson, Process::Bernoulli, ON_OFF];

@@ -30,7 +30,7 @@ pub struct Dre {
 /// A discounted count of the bytes that a link carried recently.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DreRegister {
-    /// Bytes left after the ticks before `due`.
+    /// Number of bytes in the register after all ticks before `due`.
     bytes: f64,
     /// Time of the next tick, in picoseconds.
     due: u64,

@@ -13,11 +13,11 @@ pub struct Change {
     pub links: Vec<LinkId>,
     /// True if the links come up.
     pub up: bool,
-    /// Time until topology discovery has told every node.
+    /// Time from the change until topology discovery has told every node.
     pub discovery: Duration,
 }
 
-/// The history of a link.
+/// The open failures of a link, and the time at which nodes know of its last change.
 #[derive(Default)]
 struct History {
     /// Number of failures that have not been repaired.
@@ -27,10 +27,9 @@ struct History {
 }
 
 impl Change {
-    /// The changes in order of time, each with only those links whose state really changes. If failures of a
-    /// link overlap, the link is down from the first failure to the last repair. Nodes learn of a link's
-    /// changes in the order of the changes: a fast discovery waits until the slower discovery of an earlier
-    /// change is complete.
+    /// Returns the changes in order of time. Each change has only the links whose state really changes. If failures of
+    /// a link overlap, the link is down from the first failure to the last repair. Nodes learn of a link's changes in
+    /// the order of the changes: a fast discovery waits until the slower discovery of an earlier change is complete.
     #[must_use]
     pub fn effective(mut changes: Vec<Self>) -> Vec<Self> {
         // If one failure of a link begins at the instant at which another failure ends, the link stays down.

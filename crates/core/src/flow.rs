@@ -11,7 +11,7 @@ pub enum Process {
     Constant,
     /// Frames with exponential gaps.
     Poisson,
-    /// Each slot of one frame at line rate contains a frame with the same probability.
+    /// Each slot contains a frame with the same probability. A slot is the time that one frame takes at line rate.
     Bernoulli,
     /// Bursts at line rate with a geometric number of frames, and silences whose mean length gives the
     /// application's rate (Markov).

@@ -41,7 +41,7 @@ impl Flows {
         self.all.clone()
     }
 
-    /// An iterator over the flows whose next flow can be examined before it is taken.
+    /// An iterator over the flows that lets its caller examine the next flow before taking this flow.
     #[must_use]
     pub fn queue(&self) -> Queued {
         let mut coming = self.iter();
@@ -149,7 +149,7 @@ impl Iterator for Coming {
 
 impl FusedIterator for Coming {}
 
-/// A pass over flows whose next flow can be examined before it is taken.
+/// A pass over flows that lets its caller examine the next flow before taking this flow.
 #[derive(Clone)]
 pub struct Queued {
     next: Option<Flow>,

@@ -4,7 +4,8 @@ use crate::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 
 /// Receives the events of a run, on the thread that runs it.
 ///
-/// The events are in order. They may arrive some time after they have happened in the run.
+/// The observer receives the events in the order in which the run reports them. A report may come some time after its
+/// event.
 pub trait Observer {
     /// True if the observer wants every packet that a port accepts, which is costly. Otherwise
     /// [`forwarded`](Self::forwarded) is never called.

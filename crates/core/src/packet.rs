@@ -82,7 +82,7 @@ impl Packet {
     /// # Panics
     /// In the same cases as [`decode`](Self::decode).
     pub fn decode_with(bytes: &[u8], decoders: &Decoders) -> Result<(Self, Range<usize>), Error> {
-        let size = u32::try_from(bytes.len()).expect("a packet's size fits 32 bits");
+        let size = u32::try_from(bytes.len()).expect("a packet's size in bytes must fit 32 bits");
         let shim = Shim::decode(bytes)?;
         let behind_shim = &bytes[shim.wire_len()..];
         let (header, len) = decoders.decode(behind_shim)?;
@@ -169,16 +169,16 @@ impl Packet {
     }
 
     /// Removes the payload, if the transport supports trimming. The header stays, and `size` becomes the number of
-    /// bytes charged for it. Returns the number of application bytes that were removed; `None` if the packet cannot be
-    /// trimmed.
-    #[expect(clippy::missing_panics_doc, reason = "a payload has fewer than 2^32 bytes")]
+    /// bytes charged for the header. Returns the number of application bytes that were removed; `None` if the packet
+    /// cannot be trimmed.
+    #[expect(clippy::missing_panics_doc, reason = "a payload must have fewer than 2^32 bytes")]
     pub fn trim(&mut self) -> Option<u32> {
         let (payload, data) = (self.header.payload_len(), self.payload());
         if !self.header.trim() {
             return None;
         }
         self.size -=
-            u32::try_from(payload - self.header.payload_len()).expect("a packet's payload fits 32 bits");
+            u32::try_from(payload - self.header.payload_len()).expect("a packet's payload size in bytes must fit 32 bits");
         Some(data - self.payload())
     }
 
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(tagged(Tag::response()), (false, PacketKind::Notice));
     }
 
-    /// PDQ charges `h_sched` more bytes than the fields of `h_sched` take.
+    /// For `h_sched`, PDQ charges more bytes than the fields of `h_sched` take.
     #[test]
     fn bytes_that_a_header_charges_beyond_its_fields_are_sent() {
         let segment = rated::Segment { src: 1, dst: 2, plen: 3, ..rated::Segment::default() };

@@ -20,7 +20,7 @@ impl AddAssign for Count {
     }
 }
 
-/// Packets lost, by reason.
+/// Number of lost packets, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Drops {
     /// The egress queue was full.

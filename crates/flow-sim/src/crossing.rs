@@ -8,11 +8,11 @@ use raddle_topology::Topology;
 /// flow's split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossing {
-    /// Time from the moment at which the fluid's last bit has passed the bottleneck until the delivery of
-    /// that bit. This is the propagation delay of all links, plus the serialization delay on all links
-    /// except the bottleneck. The serialization delay is that of a full packet, or of the whole flow if it
-    /// is smaller. For a flow alone on one path the total equals the packet-by-packet time if its slowest
-    /// link is the first or if all links have the same rate.
+    /// Time from the moment at which the fluid's last bit has passed the bottleneck until the delivery of that bit.
+    /// This is the propagation delay of all links, plus the serialization delay on all links except the bottleneck. The
+    /// serialization delay is that of a full packet, or of the whole flow if it is smaller. For a flow alone on one
+    /// path, the fluid's time plus this time is exactly the time of a packet-by-packet calculation if the path's first
+    /// link is its slowest link, or if all links have the same rate.
     pub last: Duration,
     /// Time for a packet without payload from the sender to the receiver, and for another such packet back
     /// to the sender.
@@ -27,7 +27,7 @@ impl Crossing {
     /// or after the whole packet.
     ///
     /// # Panics
-    /// If a port of the row has no link.
+    /// If `row` contains a link id that has no link.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn new(
@@ -48,7 +48,7 @@ impl Crossing {
         let (mut bottleneck, mut most) = (0.0_f64, 0.0_f64);
         let (mut out, mut back) = (0.0, 0.0);
         for &(id, share) in row {
-            let link_of = |id| topology.link(id).expect("flows cross only existing links");
+            let link_of = |id| topology.link(id).expect("a flow must cross only existing links");
             let (link, reverse) = (link_of(id), link_of(topology.reverse(id)));
             let share = f64::from(share);
             let head = link.rate.time_for(data);

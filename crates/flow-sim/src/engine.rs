@@ -54,10 +54,10 @@ pub struct Simulation {
     /// Live flows, in reusable slots.
     live: Vec<Option<Live>>,
     vacant: Vec<u32>,
-    /// Index in `live` of the flow in each slot of the allocation.
+    /// Indexed by slot of the allocation: the index in `live` of the slot's flow.
     places: Vec<u32>,
-    /// Times at which flows begin or end, with the flow's index in `live`. An entry is valid only if it matches the
-    /// flow's `queued`.
+    /// Times at which flows begin to send or end, with the flow's index in `live`. An entry is valid only if it matches
+    /// the flow's `queued`.
     due: BinaryHeap<Reverse<(Time, u32)>>,
     /// The next time at which rates change although no flow begins or ends.
     settle_at: Time,
@@ -147,8 +147,8 @@ impl Simulation {
         self.latest.max(self.now)
     }
 
-    /// Number of events so far: flows that started, began or ended, and times at which rates changed without such an
-    /// event.
+    /// Number of events so far: flows that started, began to send or ended, and times at which rates changed without
+    /// such an event.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
@@ -229,7 +229,7 @@ impl Simulation {
         let live = Live::new(flow, bits, begin, crossing, &self.row);
         let place = self.vacant.pop().unwrap_or_else(|| {
             self.live.push(None);
-            u32::try_from(self.live.len() - 1).expect("fewer than 2^32 flows at once")
+            u32::try_from(self.live.len() - 1).expect("there must be fewer than 2^32 flows at once")
         });
         self.live[place as usize] = Some(live);
         if begin > self.now {
@@ -241,7 +241,7 @@ impl Simulation {
 
     /// Lets a flow begin to send.
     fn begin(&mut self, place: u32) {
-        let live = self.live[place as usize].as_mut().expect("the flow has started");
+        let live = self.live[place as usize].as_mut().expect("the flow must have started");
         let flow = &live.flow;
         self.slots.clear();
         self.slots.extend(live.row.iter().map(|&(link, share)| (link.0, share)));
@@ -258,7 +258,7 @@ impl Simulation {
                 row: &self.slots,
             },
         );
-        live.slot = Some(u32::try_from(slot).expect("fewer than 2^32 flows"));
+        live.slot = Some(u32::try_from(slot).expect("there must be fewer than 2^32 flows"));
         live.due = Time::NEVER;
         if self.places.len() <= slot {
             self.places.resize(slot + 1, u32::MAX);
@@ -271,7 +271,7 @@ impl Simulation {
     /// Ends a flow that has sent its last bit.
     fn end(&mut self, place: u32, report: &mut dyn FnMut(Time, NodeId, Report)) {
         let live = self.take(place);
-        let slot = live.slot.expect("the flow has begun to send");
+        let slot = live.slot.expect("the flow must have begun to send");
         self.sharing.remove(self.now, slot as usize);
         self.events += 1;
         self.must_settle();
@@ -347,7 +347,7 @@ impl Simulation {
         }
         for &(slot, rate) in &changes.rates {
             let place = self.places[slot];
-            let live = self.live[place as usize].as_mut().expect("the flow has begun to send");
+            let live = self.live[place as usize].as_mut().expect("the flow must have begun to send");
             live.set_rate(self.now, rate);
             self.queue(place);
         }

@@ -52,12 +52,12 @@ impl Outbound {
         };
         let from = begin.checked_sub(self.from).expect("a host must not resend acknowledged bytes") as usize;
         let to = from + len as usize;
-        assert!(to <= self.bytes.len(), "a host sends only what its application has handed over");
+        assert!(to <= self.bytes.len(), "a host must send only bytes that its application has handed over");
         out.extend(self.bytes.range(from..to));
     }
 
-    /// Records that the host sends a packet of `len` bytes from `position` on. This also applies to a packet that is
-    /// lost before [`fill`](Self::fill) is called for the packet.
+    /// Records that the host sends a packet of `len` bytes from `position` on. Must be called for every packet, even if
+    /// the packet is lost before [`fill`](Self::fill).
     pub(crate) fn sends(&mut self, position: Position, len: u32) {
         if matches!(position, Position::Packet(_)) {
             self.numbered.begin(position, len);
@@ -72,7 +72,7 @@ impl Outbound {
         self.numbered.forget_before(self.from);
     }
 
-    /// Number of bytes that are kept.
+    /// Number of the flow's bytes that are kept at its source.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -108,7 +108,7 @@ pub(crate) struct Inbound {
     ready: Vec<u8>,
     /// Number of the flow's bytes that the application may read or has read.
     to: u64,
-    /// Number of packets with these bytes, if the flow's packets are numbered.
+    /// Number of packets that hold these bytes, if the flow's packets are numbered.
     packets: u64,
     /// Pieces that have arrived out of order, keyed by the offset of their first byte or by packet number.
     early: BTreeMap<u64, Vec<u8>>,
@@ -142,13 +142,13 @@ impl Inbound {
     pub(crate) fn in_order(&mut self, Bytes(to): Bytes) {
         while self.to < to {
             let (at, body) =
-                self.early.pop_first().expect("bytes that a host reports as in order must have arrived");
+                self.early.pop_first().expect("a host must report bytes as in order only after they have arrived");
             let known = if self.is_numbered {
-                assert_eq!(at, self.packets, "bytes that a host reports as in order must have arrived");
+                assert_eq!(at, self.packets, "a host must report bytes as in order only after they have arrived");
                 self.packets += 1;
                 0
             } else {
-                assert!(at <= self.to, "bytes that a host reports as in order must have arrived");
+                assert!(at <= self.to, "a host must report bytes as in order only after they have arrived");
                 (self.to - at) as usize
             };
             let Some(news) = body.get(known..) else { continue };
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "only what its application has handed over")]
+    #[should_panic(expected = "only bytes that its application has handed over")]
     fn a_host_that_sends_more_than_it_has_is_found_out() {
         let mut outbound = Outbound::default();
         outbound.append(b"abc");

@@ -1,4 +1,4 @@
-//! Checks of this machine: which live runs it supports, and how to enable the others.
+//! Checks of this machine: which live runs it supports, and how to enable the other live runs.
 
 use crate::rack::{Clock, MOST_SLIPS, Steal};
 use std::fs;

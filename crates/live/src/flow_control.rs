@@ -36,8 +36,8 @@ impl Control {
         self.part.account(now)
     }
 
-    /// Frees the memory of packets that have left by `now`. If flow control has a packet for the neighbour, stops and
-    /// returns the packet.
+    /// Frees the memory of packets that have left by `now`. Returns as soon as flow control has a packet for the
+    /// neighbour, with this packet.
     fn settle(&mut self, now: Time) -> Option<Packet> {
         let mut place = 0;
         while let Some(&Departure { at, class, size }) = self.departures.get(place) {
@@ -133,7 +133,7 @@ pub(crate) trait ControlLinks: Serve {
         if let Some(packet) = told
             && self.ports(node.place()).get(port).up
         {
-            debug_assert_eq!(packet.class(), Class::CONTROL, "flow control frames are never paused");
+            debug_assert_eq!(packet.class(), Class::CONTROL, "flow control frames must never be paused");
             node.send(self, packet, Some(port));
         }
         self.expect_control(link);

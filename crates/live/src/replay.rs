@@ -96,7 +96,7 @@ impl Recording {
     fn keep(&mut self, at: Time, packet: &Packet, port: PortId) {
         let begin = self.bytes.len();
         packet.encode(&mut self.bytes);
-        let len = u32::try_from(self.bytes.len() - begin).expect("a packet's size fits 32 bits");
+        let len = u32::try_from(self.bytes.len() - begin).expect("a packet's size in bytes must fit 32 bits");
         self.heard.push(Heard { at, what: What::Packet { port, len } });
     }
 
@@ -158,11 +158,11 @@ impl Recording {
                     let (packet, rest) = bytes.split_at(len as usize);
                     bytes = rest;
                     let packet =
-                        Packet::decode(packet, &Decoders::BUILTIN).expect("a recorded packet can be decoded");
+                        Packet::decode(packet, &Decoders::BUILTIN).expect("a recorded packet must be decodable");
                     host.handle(now, Input::Packet { packet: &packet, port });
                 }
                 Some(What::Flow) => {
-                    let flow = flows.next().expect("each recorded start has a flow");
+                    let flow = flows.next().expect("each recorded flow start must have a flow");
                     host.handle(now, Input::Flow(flow));
                 }
                 None => {}

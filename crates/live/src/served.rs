@@ -15,7 +15,7 @@ pub(crate) trait Carry {
     /// The packet.
     fn packet(&self) -> &Packet;
 
-    /// The packet, mutable.
+    /// Mutable access to the packet.
     fn packet_mut(&mut self) -> &mut Packet;
 }
 
@@ -222,7 +222,7 @@ fn link_rate(topology: &Topology, link: LinkId) -> Rate {
 }
 
 /// Panic message for a port that has no [`Served`] state although a packet has arrived there.
-pub(crate) const SERVED: &str = "a port with an agent or a queue of its own";
+pub(crate) const SERVED: &str = "the port must have `Served` state: an agent or a queue of its own";
 
 /// A port with an agent or a queue of its own.
 pub(crate) struct Served<S> {
@@ -248,7 +248,7 @@ pub(crate) struct Queued<S> {
 }
 
 /// Panic message for a slot that the queue names although no packet waits there.
-const PRESENT: &str = "a packet that waits";
+const PRESENT: &str = "the slot must hold a waiting packet";
 
 impl<S> Served<S> {
     /// A plain FIFO within these limits, without marking and without an agent.
@@ -305,7 +305,7 @@ impl<S: Carry> Served<S> {
             return slot;
         }
         self.slots.push(Some(queued));
-        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets wait")
+        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets must wait at a port")
     }
 
     fn remove(&mut self, slot: u32) -> Queued<S> {

@@ -10,16 +10,16 @@ use raddle_core::{
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Times in ns, one value per packet.
+/// Processor times in ns, one value per packet.
 #[derive(Debug, Clone, Default)]
 pub struct Times {
-    /// Times of the forwarder's decisions.
+    /// Time that the forwarder takes to decide on the packet.
     pub forward: Vec<f64>,
     /// Time that the rate estimator takes to count the packet.
     pub dre: Vec<f64>,
 }
 
-/// A forwarder, and the times of its decisions so far.
+/// A forwarder, and the durations of its decisions so far.
 struct Timed {
     forwarder: Box<dyn Forwarder>,
     clock: quanta::Clock,

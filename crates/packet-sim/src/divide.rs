@@ -84,9 +84,9 @@ impl Division {
         } else {
             self.links[part]
                 .binary_search_by_key(&link, |&(id, _)| id)
-                .expect("the link starts or ends in this partition")
+                .expect("the link must start or end in this partition")
         };
-        u32::try_from(place).expect("link ids fit 28 bits")
+        u32::try_from(place).expect("a link id must fit 28 bits")
     }
 
     /// The least time after which an event in one partition can affect another partition.
@@ -191,7 +191,7 @@ impl Growing {
         let left = parts / 2;
         let total: u64 = groups.iter().map(|&group| self.load[group as usize].max(1)).sum();
         let share = u64::try_from(u128::from(total) * left as u128 / parts as u128)
-            .expect("the share is less than the total load");
+            .expect("the share must be less than the total load, which fits 64 bits");
         let (a, b) = self.grow(groups, share);
         self.bisect(&a, left, next, part);
         self.bisect(&b, parts - left, next, part);
@@ -209,8 +209,8 @@ impl Growing {
         for &group in groups {
             side[group as usize] = Side::Rest;
         }
-        // How much the rate of the links between the halves falls if the group joins the growing half: the
-        // rate of the group's links into the growing half, less the rate of its other links.
+        // The decrease of the rate of the links between the halves if the group joins the growing half: the rate of the
+        // group's links into the growing half, less the rate of its other links.
         let mut gain: Vec<i64> = vec![0; self.load.len()];
         for &group in groups {
             let inside =

@@ -102,7 +102,7 @@ type Entry = u64;
 pub(crate) struct EventQueue {
     /// A bucket spans `2^shift` picoseconds.
     shift: u32,
-    /// The bucket being served, counted from time zero.
+    /// Number of the bucket that is being served. Buckets are numbered from time zero.
     current: u64,
     /// The current bucket's events, latest first.
     serving: Vec<Entry>,
@@ -141,7 +141,7 @@ impl EventQueue {
         #[cfg(feature = "event-trace")]
         self.record(Step::Push { time: event.time, target: event.target });
         let bucket = self.bucket(event);
-        debug_assert!(bucket >= self.current, "time never runs backward");
+        debug_assert!(bucket >= self.current, "an event must not be earlier than the present time");
         if (1..BUCKETS).contains(&bucket.wrapping_sub(self.current)) {
             let index = (bucket % BUCKETS) as usize;
             let entry = self.entry(event);
@@ -164,8 +164,8 @@ impl EventQueue {
         }
     }
 
-    /// Advances to the next bucket that holds an event, if the current bucket is empty and that bucket begins before
-    /// `end`. Returns true if the queue has advanced.
+    /// Advances to the next bucket that holds an event, if the current bucket is empty and the next bucket begins
+    /// before `end`. Returns true if the queue has advanced.
     #[inline]
     pub(crate) fn turn(&mut self, end: Time) -> bool {
         self.serving.is_empty() && self.advance(end).is_some()

@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 /// Queueing of one egress port.
 #[derive(Default)]
 pub struct PortSetup {
-    /// Bytes that may wait, the packet in service included; `None` is unbounded. For the plain FIFO only.
+    /// Maximum number of bytes in the plain FIFO, the packet in service included. `None` means no limit.
     pub limit_bytes: Option<u64>,
-    /// Packets that may wait, the packet in service included; `None` is unbounded. For the plain FIFO only.
+    /// Maximum number of packets in the plain FIFO, the packet in service included. `None` means no limit.
     pub limit_packets: Option<usize>,
     /// Queue length in bytes above which the plain FIFO marks an arriving packet with ECN (RFC 3168). The length
     /// includes the arriving packet and the packet in service. `None` marks no packet.
@@ -23,8 +23,8 @@ pub struct PortSetup {
     pub mark_packets: Option<usize>,
     /// A queue with its own order and limits, instead of the plain FIFO.
     pub queue: Option<Box<dyn Queue>>,
-    /// Measures the port and may change its packets. The FIFO of a port with an agent does not count the packet in
-    /// service and does not mark packets: marking is left to the agent.
+    /// The agent of the port: it measures the port and may change its packets. The FIFO of a port with an agent does
+    /// not count the packet in service and does not mark packets: marking is left to the agent.
     pub agent: Option<Box<dyn PortAgent>>,
     /// Flow control of the link; it needs a queue that obeys pauses.
     pub flow_control: Option<Box<dyn LinkFlowControl>>,
@@ -75,7 +75,7 @@ pub(crate) struct Port {
     pub(crate) is_served: bool,
     /// True if the link leads to another partition.
     pub(crate) is_remote: bool,
-    /// True if departures are kept in a [`Special::ledger`], because under cut-through the wire does not know the
+    /// True if departures are kept in a [`Special::ledger`], because under cut-through the `Wire` does not know the
     /// departures.
     pub(crate) has_ledger: bool,
     /// True if a packet may arrive at the far end before `queued` has been reduced by the packet's size.
@@ -243,7 +243,7 @@ impl Served {
     /// Records that the queue has removed a packet without sending it; its serialization delay would have been `time`.
     pub(crate) fn given_up(&mut self, size: u32, time: Duration, port: &mut Port, state: &mut PortState) {
         self.waiting -= u64::from(size);
-        debug_assert_eq!(self.waiting, self.queue.bytes().0, "the packet has left the queue");
+        debug_assert_eq!(self.waiting, self.queue.bytes().0, "the packet must have left the queue");
         let sooner = Time::ZERO + port.free_at.since(Time::ZERO + time);
         port.free_at = sooner.max(self.free_at);
         state.set_drains_at(port.free_at);

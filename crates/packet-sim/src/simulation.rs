@@ -124,7 +124,7 @@ impl<O: Observer> Simulation<O> {
         observer: O,
     ) -> Self {
         Self::set_up(topology, node, port, flows, config, observer, || true)
-            .expect("`go_on` always returns true")
+            .expect("`go_on` must always return true")
     }
 
     /// Like [`new`](Self::new), but calls `go_on` at every node, and returns `None` if `go_on` stops the set-up. The
@@ -318,7 +318,7 @@ impl<O: Observer> Simulation<O> {
     fn divide(&mut self) {
         let started = wall_clock();
         self.peak_packets = self.peak_packets_inside();
-        let other = self.other_division.as_mut().expect("the chooser has asked for windows");
+        let other = self.other_division.as_mut().expect("a second division must exist when the chooser asks for windows");
         let old = std::mem::take(&mut self.partitions);
         self.partitions = regroup(old, &self.plan, &self.division, other);
         std::mem::swap(&mut self.division, other);
@@ -386,7 +386,7 @@ impl<O: Observer> Simulation<O> {
         self.partitions.iter_mut().find_map(|partition| partition.queued(link, now)).unwrap_or(0)
     }
 
-    /// Packets now inside the fabric.
+    /// Number of packets that are now inside the fabric.
     pub fn packets_inside(&self) -> usize {
         self.partitions.iter().map(Partition::packets_inside).sum()
     }
@@ -415,7 +415,8 @@ impl<O: Observer> Simulation<O> {
         partition.nodes[self.division.place(node) as usize].discovery()
     }
 
-    /// The recorded calls to the event queue of each partition since the last call of this function, or the start.
+    /// The recorded calls to the event queue of each partition since the last call of this function. The first call
+    /// returns the calls since the start of the run.
     #[cfg(feature = "event-trace")]
     pub fn take_event_trace(&mut self) -> Vec<Vec<crate::event_trace::Step>> {
         self.partitions.iter_mut().map(Partition::take_event_trace).collect()

@@ -41,7 +41,7 @@ impl Parcel {
 struct Slot(Option<Packet>);
 
 /// Panic message for a slot that should hold a packet and is free.
-const PRESENT: &str = "a packet in flight";
+const PRESENT: &str = "the slot must hold a packet in flight";
 
 /// Memory of a packet in bytes.
 pub(crate) const BYTES_A_PACKET: usize = size_of::<Slot>();
@@ -63,7 +63,7 @@ impl Slab {
             slot
         } else {
             self.slots.push(Slot(Some(packet)));
-            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight")
+            u32::try_from(self.slots.len() - 1).expect("there must be fewer than 2^32 packets in flight")
         }
     }
 
@@ -148,7 +148,7 @@ impl Slab {
         (0..).zip(&self.slots).filter(|(_, slot)| slot.0.is_some()).map(|(slot, _)| slot)
     }
 
-    /// Packets now in the fabric.
+    /// Number of packets that are now in the fabric.
     pub(crate) fn live(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -198,7 +198,7 @@ pub(crate) struct Measured {
     alone: f64,
     /// Cost of the last slice on several threads, in nanoseconds per event.
     shared: f64,
-    /// How much longer several threads have taken than one thread would have taken, in nanoseconds.
+    /// Time that several threads have taken beyond the time that one thread would have taken, in nanoseconds.
     behind: f64,
     /// Time that a change of the number of threads takes.
     change: Duration,

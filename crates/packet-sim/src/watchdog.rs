@@ -12,8 +12,8 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     /// Checks for a deadlock. `held` has the ports that have packets to send and are paused. `waits` returns pairs of
-    /// links: packets that arrived over the first link wait for the second. Returns a cycle of links that have been
-    /// held since the last call and have sent no packet since then.
+    /// links: packets that arrived over the first link wait for the second link. Returns a cycle of links that have
+    /// been held since the last call and have sent no packet since then.
     pub(crate) fn look(
         &mut self,
         held: FxHashMap<LinkId, u64>,

@@ -123,7 +123,7 @@ impl<'a> Windows<'a> {
         partitions: &mut [Partition],
         mut watch: impl FnMut(&Look<'_>) -> Option<Ended>,
     ) -> Ended {
-        let (first, others) = partitions.split_first_mut().expect("there is at least one partition");
+        let (first, others) = partitions.split_first_mut().expect("there must be at least one partition");
         std::thread::scope(|scope| {
             for partition in others {
                 scope.spawn(move || {
@@ -141,7 +141,7 @@ impl<'a> Windows<'a> {
             });
             match result {
                 Ok(true) => why.filter(|&why| why == Ended::Divide).unwrap_or(Ended::End),
-                Ok(false) => why.expect("a stopped run has a reason"),
+                Ok(false) => why.expect("a stopped run must have a reason"),
                 // A thread has panicked, so the scope panics too, and this value is never used.
                 Err(Broken) => Ended::Stopped,
             }
@@ -179,7 +179,7 @@ impl<'a> Windows<'a> {
                 mail.drain(..).for_each(|mail| partition.receive(mail));
             }
             let next = boxes.desks.iter().map(|desk| desk.next_event.load(Ordering::Relaxed)).min();
-            let next = Time::from_ps(next.expect("there is at least one partition"));
+            let next = Time::from_ps(next.expect("there must be at least one partition"));
             // Only the thread of the first partition decides. The other threads learn of the decision after
             // the next barrier.
             stop = after(boxes, next);

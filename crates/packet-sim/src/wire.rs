@@ -21,7 +21,7 @@ pub(crate) struct Wire {
     /// The packets after the first packet, in a ring buffer whose size is a power of two or zero.
     rest: Box<[Travelling]>,
     head: u32,
-    /// Total number of packets.
+    /// Number of packets on the link, including `front`.
     len: u32,
     /// Number of packets at the front that are recorded as having left the port.
     left: u32,
@@ -166,7 +166,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares a wire with a deque under any mix of pushes, pops and calls of `settle`.
+        /// Compares a `Wire` with a deque under any mix of pushes, pops and calls of `settle`.
         #[test]
         fn a_link_is_a_queue(steps in prop::collection::vec(0_u32..4, 1..300)) {
             let (mut wire, mut model, mut left) = (Wire::default(), VecDeque::new(), 0);

@@ -3,7 +3,7 @@
 //!
 //! `make rdma`, or `cargo bench -p raddle-rdma --features libfabric -- --bytes 8192 --ring 128 --seconds 3 --times 3`
 
-#![allow(clippy::cast_possible_truncation, reason = "small numbers of a benchmark")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers of this benchmark are small")]
 
 use raddle_rdma::fabric::{Domain, End, Options, Provider};
 use raddle_rdma::ring::Shape;

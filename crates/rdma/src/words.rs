@@ -29,7 +29,7 @@ impl Words {
         Self { all, first, len }
     }
 
-    /// Returns true if both are the same region.
+    /// Returns true if `self` and `other` are the same region.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.all, &other.all)

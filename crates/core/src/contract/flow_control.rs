@@ -14,7 +14,7 @@ pub trait LinkFlowControl: Send {
     fn enter(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
 
     /// The last bit of a packet that had [entered](Self::enter) has left the node, or the packet was lost in the node.
-    /// Returns the message to the neighbour, if a message is due; this requires that the neighbour is
+    /// Returns the message to the neighbour, if a message is due. A message can be due only while the neighbour is
     /// [held back](Self::holds_back). While the neighbour is not held back, the engine may call this later, with the
     /// time of departure as `now`, but before the next packet [enters](Self::enter).
     fn leave(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
@@ -23,7 +23,7 @@ pub trait LinkFlowControl: Send {
     fn holds_back(&self) -> bool;
 
     /// A packet of class [`Class::CONTROL`] has arrived by this port. Returns true if the packet belongs to flow
-    /// control. Such a packet ends here.
+    /// control. The node does not process such a packet further.
     fn heed(&mut self, now: Time, packet: &Packet) -> bool;
 
     /// The paused classes: this port must not begin to send a packet of these classes. The answer reflects all earlier
@@ -54,12 +54,12 @@ pub trait LinkFlowControl: Send {
 /// The counters of flow control at one end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FlowControlAccount {
-    /// Pauses sent to the neighbour, without renewals.
+    /// Number of pauses sent to the neighbour. Renewals of a pause are not counted.
     pub pauses: u64,
     /// Time for which the neighbour paused at least one priority at this port.
     pub paused: Duration,
     /// Maximum number of bytes that packets from this port occupied in the node's memory.
     pub peak_memory: u64,
-    /// Packets for which the node's memory had no room left. In lossless Ethernet this must never happen.
+    /// Number of packets for which the node's memory had no room left. In lossless Ethernet this number must be 0.
     pub overflows: u64,
 }

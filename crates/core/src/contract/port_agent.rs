@@ -5,7 +5,7 @@ use crate::{Class, Packet, PortState, Time};
 /// The agent of one port. It sees packets arrive, join the queue and leave. It measures and marks packets, and sends
 /// notices.
 pub trait PortAgent: Send {
-    /// A packet arrives from the wire.
+    /// A packet has arrived over the link.
     fn arrive(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
 
     /// A packet is about to be queued. If the agent returns a packet, this node's forwarder sends it.

@@ -57,19 +57,19 @@ impl PortState {
         }
     }
 
-    /// The same port with a queue of at most `limit` bytes.
+    /// Returns this port with a queue of at most `limit` bytes.
     #[must_use]
     pub const fn limited(self, limit: Bytes) -> Self {
         Self { limit, ..self }
     }
 
-    /// The same port, which will have sent all its packets at the time `at` if it is not paused.
+    /// Returns this port with the time `at`, at which the port will have sent all its packets if it is not paused.
     #[must_use]
     pub const fn busy_until(self, at: Time) -> Self {
         Self { drains_at: at, ..self }
     }
 
-    /// The same port with this many waiting bytes. The time at which the queue drains is then unknown.
+    /// Returns this port with this many waiting bytes. The time at which the queue drains is then unknown.
     #[must_use]
     pub const fn holding(self, waiting: Bytes) -> Self {
         Self { drains_at: Time::NEVER, waiting, ..self }

@@ -1,4 +1,4 @@
-//! The order and limits of an egress port.
+//! The contract of a queue, which orders and limits the packets at an egress port.
 
 use crate::{Bytes, Packet, Paused, Time};
 
@@ -20,8 +20,8 @@ pub enum Admit {
     Trim(u32),
 }
 
-/// The order and limits of one egress port, for ports that need more than a plain FIFO. Packets are identified by the
-/// engine's slot number.
+/// The queue of one egress port that needs more than a plain FIFO. It orders and limits the port's packets. Packets are
+/// identified by the engine's slot number.
 pub trait Queue: Send {
     /// Takes or refuses a packet, or makes room for it.
     fn push(&mut self, now: Time, slot: u32, packet: &Packet) -> Admit;
@@ -38,8 +38,8 @@ pub trait Queue: Send {
         None
     }
 
-    /// Calls `visit` once with the slot of each waiting packet; the engine may change the slot. The order is arbitrary,
-    /// but the same in two successive calls.
+    /// Calls `visit` once with the slot of each waiting packet; the engine may change the slot. The order of the visits
+    /// is arbitrary, but two successive calls visit the packets in the same order.
     fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32));
 
     /// The packet that will probably be served next, if the queue can tell cheaply: an engine may prefetch it.

@@ -22,7 +22,7 @@ pub(super) enum Age {
 #[derive(Debug)]
 pub(super) struct Database {
     cables: Cables,
-    /// The links that have ever changed their state, in order of link. All other links are up.
+    /// The links that have ever changed their state, in order of link id. All other links are up.
     states: Vec<LinkState>,
     digest: u64,
 }

@@ -160,7 +160,7 @@ impl<R: Runtime> Node<R> {
     /// # Panics
     /// If the flow is a stream and the host [does not support streams](Self::carries_streams).
     pub fn start(&mut self, runtime: &mut R, flow: &Flow) {
-        assert!(!flow.is_stream || self.carries_streams(), "the host does not support streams");
+        assert!(!flow.is_stream || self.carries_streams(), "the host must support streams");
         runtime.totals().flows_started += 1;
         self.tell(runtime.now(), Input::Flow(flow));
         self.poll(runtime);

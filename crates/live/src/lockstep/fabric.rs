@@ -70,7 +70,7 @@ impl Carried {
             body => {
                 self.packet
                     .encode_with(body, out)
-                    .expect("the body has the length that its header announces");
+                    .expect("the body must have the length that its header announces");
             }
         }
     }
@@ -102,7 +102,7 @@ pub(super) struct Fabric<O> {
 impl<O: Observer> Fabric<O> {
     /// The link with this id, which must exist.
     pub(super) fn end(&self, link: LinkId) -> Link {
-        *self.topology.link(link).expect("the topology has the link")
+        *self.topology.link(link).expect("the topology must have the link")
     }
 
     /// Decodes a packet that has arrived over a link, and passes the packet to the node.
@@ -307,7 +307,7 @@ impl<O: Observer> Serve for Fabric<O> {
         state.set_drains_at(state.free_at(self.now).max(sent));
         let mut bytes = self.buffer();
         carried.encode(&mut bytes);
-        assert_eq!(packet.size as usize, bytes.len(), "the size of {:?}", packet.header);
+        assert_eq!(packet.size as usize, bytes.len(), "a packet's `size` must be its number of encoded bytes; the header is {:?}", packet.header);
         let kind = packet.kind();
         self.stats[link.index()].count(kind, packet.size);
         self.totals.count_forwarded(kind, packet.size);

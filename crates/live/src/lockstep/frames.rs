@@ -17,7 +17,7 @@ impl<O: Observer> Lockstep<O> {
     /// # Errors
     /// [`Error`], if no [`FrameView`] can be read from the frame: the frame is too short, or names an address of no
     /// host.
-    #[allow(clippy::cast_possible_truncation, reason = "a frame is far below 4 GiB")]
+    #[allow(clippy::cast_possible_truncation, reason = "a frame must have fewer than 2^32 bytes")]
     pub fn send_frame(&mut self, node: NodeId, frame: &[u8]) -> Result<(), Error> {
         let packet = Packet::new(frame.len() as u32, Header::Frame(FrameView::read(frame)?));
         let Self { nodes, fabric, .. } = self;
@@ -33,7 +33,7 @@ impl<O: Observer> Lockstep<O> {
         Ok(())
     }
 
-    /// Takes the frames that have arrived for a node's kernel, in order, each with its arrival time.
+    /// Takes the frames that have arrived for a node's kernel, in order of arrival, each with its arrival time.
     pub fn take_frames(&mut self, node: NodeId) -> Vec<(Time, Vec<u8>)> {
         self.fabric.frames.get_mut(node.index()).map(std::mem::take).unwrap_or_default()
     }

@@ -154,7 +154,7 @@ impl<O: Observer> Lockstep<O> {
     ) -> Self {
         for (link, served) in self.fabric.served.iter_mut().enumerate() {
             if let Some(control) = control(LinkId::of(link)) {
-                served.as_mut().expect("a port with flow control needs a queue of its own").control =
+                served.as_mut().expect("a port with flow control must have `Served` state").control =
                     Some(Control::new(control));
             }
         }
@@ -203,7 +203,7 @@ impl<O: Observer> Lockstep<O> {
                 return false;
             }
             self.fabric.events.pop();
-            debug_assert!(at >= self.fabric.now, "time never runs backward");
+            debug_assert!(at >= self.fabric.now, "an event must not be earlier than the present time");
             self.fabric.now = at;
             self.fabric.totals.events += 1;
             match event {
@@ -243,7 +243,7 @@ impl<O: Observer> Lockstep<O> {
     /// # Panics
     /// In the same cases as [`run`](Self::run), and if `at` is in the past.
     pub fn advance(&mut self, at: Time) -> bool {
-        assert!(at >= self.fabric.now, "time never runs backward");
+        assert!(at >= self.fabric.now, "an event must not be earlier than the present time");
         let at_rest = self.run(at);
         self.fabric.now = at;
         at_rest
@@ -299,7 +299,7 @@ impl<O: Observer> Lockstep<O> {
     fn arrive(&mut self, link: LinkId) {
         let Self { nodes, fabric, .. } = self;
         let queue = &mut fabric.under_way[link.index()];
-        let (_, mut bytes) = queue.pop_front().expect("an arrival event has a packet in flight");
+        let (_, mut bytes) = queue.pop_front().expect("an arrival event must have a packet in flight");
         if let Some(&(arrives, _)) = queue.front() {
             fabric.events.push(Reverse((arrives, Event::Arrival(link))));
         }

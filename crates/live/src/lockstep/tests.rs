@@ -269,7 +269,7 @@ fn a_run_stops_at_its_limit_and_goes_on_from_there() {
 }
 
 #[test]
-#[should_panic(expected = "the size of")]
+#[should_panic(expected = "`size` must be its number of encoded bytes")]
 fn a_packet_that_lies_about_its_size_is_refused() {
     struct Liar(bool);
     impl Host for Liar {

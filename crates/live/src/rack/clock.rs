@@ -84,14 +84,14 @@ impl Clock {
         Self { source: Source::Counter(counter, begin), dilation: dilation.into(), held }
     }
 
-    /// Returns the same clock, started now.
+    /// Returns a clock that starts now, with the dilation and the `held` word of this clock.
     #[allow(clippy::cast_possible_truncation, reason = "a dilation comes from a `u32`")]
     pub(crate) fn begun(&self) -> Self {
         Self::new(self.dilation as u32, self.held.clone())
     }
 
-    /// Returns the same clock for several processes. The clock starts when the system's clock of the party's host shows
-    /// `host_ns`.
+    /// Returns a version of this clock for several processes. The returned clock starts when the system's clock of the
+    /// party's host shows `host_ns`.
     pub(crate) fn begun_at(&self, host_ns: u64, offset: &Arc<Offset>) -> Self {
         Self { source: Source::System(host_ns, Arc::clone(offset)), ..self.clone() }
     }

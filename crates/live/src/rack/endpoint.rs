@@ -40,7 +40,7 @@ pub enum NoEndpoint {
     #[error("the transport at node {0} does not support streams; R2C2 supports them with `reliable = true`")]
     NotCarried(NodeId),
     /// The rack runs the flows of a workload.
-    #[error("endpoints need a rack without a workload")]
+    #[error("endpoints exist only in a rack without a workload")]
     Workload,
 }
 
@@ -86,7 +86,7 @@ impl Caller {
     /// # Panics
     /// If the rack has no such node, or `to` is the program's own node.
     pub fn open(&self, to: NodeId) -> Result<Outgoing, Gone> {
-        assert!(to.0 < self.nodes && to != self.node, "a stream goes to another node of the rack");
+        assert!(to.0 < self.nodes && to != self.node, "a stream must go to another node of the rack");
         let id = FlowId(self.shared.next.fetch_add(1, Ordering::Relaxed));
         let window = Arc::<Window>::default();
         let flow = Flow::stream(id, self.node, to, Time::ZERO);

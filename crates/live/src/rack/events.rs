@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "an event has a number of 32 bits, in the lower half of a time's number"
+    reason = "the lower 32 bits of an event's number are its change, link or node"
 )]
 
 use raddle_core::{NodeId, Time};

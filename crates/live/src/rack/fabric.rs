@@ -191,7 +191,7 @@ impl Fabric {
         [put.wrapping_sub(made), self.taken.wrapping_sub(ended)]
     }
 
-    /// Returns a slot to its owner.
+    /// Returns a slot to the thread that owns the slot.
     pub(super) fn free(&mut self, slot: u32) {
         if self.free.give_back(slot) {
             return;

@@ -201,10 +201,10 @@ impl Worker {
             return self.fabric.free(entry.slot); // credits are not counted
         }
         let Link { from, from_port, delay, .. } =
-            *self.fabric.topology.link(link).expect("the topology has the link");
+            *self.fabric.topology.link(link).expect("the topology must have the link");
         let had_left = Time::from_ps(entry.due) <= failed_at + delay;
         if !had_left && self.incoming[i].is_from_queue {
-            return self.fabric.free(entry.slot); // the port's queue accounts for the packet itself
+            return self.fabric.free(entry.slot); // the port's queue counts this loss
         }
         let other = self.fabric.trouble.losses.as_ref().and_then(|losses| losses.layout.own_thread_of(from));
         // Nodes of other processes are not told about lost packets, so all packets that they sent count as lost on the
@@ -231,7 +231,7 @@ impl Worker {
             && let Ok((link, packet)) = losses.here.try_recv()
         {
             let Link { from, from_port, .. } =
-                *self.fabric.topology.link(link).expect("the topology has the link");
+                *self.fabric.topology.link(link).expect("the topology must have the link");
             self.fabric.taken += 1;
             let Some(place) = self.place(from) else { continue };
             let node = &mut self.nodes[place];

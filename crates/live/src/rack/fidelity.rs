@@ -35,7 +35,7 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// All counts that are summed over processes.
+    /// The counts that are summed over processes: packets by lateness, slips, gaps and wrong payloads.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         let late = self.lateness.iter().map(|&(_, packets)| packets);
         late.chain([self.slips, self.gaps, self.wrong_payloads])

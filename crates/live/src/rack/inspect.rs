@@ -78,7 +78,7 @@ impl Fabric {
             Fate::Whole => Ok(Some(packet)),
             Fate::Lost => {
                 let Link { from, from_port, .. } =
-                    *self.topology.link(link).expect("the topology has the link");
+                    *self.topology.link(link).expect("the topology must have the link");
                 self.lose_on_link(from, from_port, link, Inside::arrived(packet, entry), DropReason::Lost);
                 Ok(None)
             }

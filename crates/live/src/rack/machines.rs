@@ -43,8 +43,8 @@ const AT_ONCE: usize = 32;
 /// Interval between two checks of the peers, in ns.
 const LOOKS_NS: u64 = 2_000_000;
 
-/// The largest time by which another machine's clock may be ahead of this machine's clock, before the other machine
-/// learns that virtual time is held.
+/// The largest accepted lead of another machine's clock over this machine's clock. A machine's clock runs ahead until
+/// the machine learns that virtual time is held.
 const AHEAD: Duration = Duration::from_ms(100);
 
 /// A process that a polling thread can no longer reach.
@@ -103,7 +103,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// Reports the process as gone, once.
+    /// Reports the process as gone, unless this has been reported before.
     #[cold]
     fn lose(&mut self, gone: &Sender<Gone>, why: impl Into<String>) {
         if !self.is_gone {
@@ -113,8 +113,8 @@ impl Peer {
     }
 }
 
-/// The ends of a thread's rings before the offers of the other ends have arrived. The key is the link's index among all
-/// links, and true for a sending end.
+/// The ends of a thread's rings before the offers of the other ends have arrived. The key is a pair: the link's index
+/// among all links, and true for a sending end.
 struct Ends {
     domain: Domain,
     ends: BTreeMap<(u32, bool), End>,
@@ -129,7 +129,7 @@ pub(super) fn cross(
     address: IpAddr,
 ) -> Result<Receiver<Gone>, NoRack> {
     let Rack { workers, layout, party, .. } = rack;
-    let party = party.as_mut().expect("a rack over several machines has a party");
+    let party = party.as_mut().expect("a rack over several machines must have a `Party`");
     let parts = party.parts().to_vec();
     let process_of =
         |node: NodeId| parts.iter().position(|part| part.contains(&node.0)).unwrap_or(usize::MAX);
@@ -161,7 +161,7 @@ pub(super) fn cross(
         let (mut leaving, mut coming) = (Vec::new(), Vec::new());
         for (number, ((place, sends), end)) in (0..).zip(ends) {
             let (link, &Link { from, to, rate, delay, .. }) =
-                topology.links().nth(place as usize).expect("the topology has the link");
+                topology.links().nth(place as usize).expect("the topology must have the link");
             let process = process_of(if sends { to } else { from });
             let offer = by_end.get(&(place, !sends)).filter(|offer| offer.process == process);
             let offer = offer.ok_or_else(|| {
@@ -182,7 +182,7 @@ pub(super) fn cross(
                 coming.push(Coming {
                     number,
                     link,
-                    incoming: incoming.expect("the link ends at a node of this thread"),
+                    incoming: incoming.expect("the link must end at a node of this thread"),
                     ring: Producer::new(words),
                     data,
                     peer,
@@ -207,7 +207,7 @@ impl From<fabric::Error> for NoRack {
 
 /// The shape of the data rings for packets of this configuration.
 fn shape(config: &Config) -> Result<Shape, NoRack> {
-    #[allow(clippy::cast_possible_truncation, reason = "the ring is limited to `MOST_OF_RING`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the capacity is at most `MOST_OF_RING`")]
     let capacity = config.ring.clamp(8, MOST_OF_RING) as u32;
     let packet_bytes = u32::try_from(config.packet_bytes).unwrap_or(u32::MAX);
     Shape::new(capacity, packet_bytes).map_err(|why| NoRack::Machines(why.to_string()))
@@ -280,7 +280,7 @@ impl Crossing {
                 peer.lose(gone, why.to_string());
             }
             *partial_since = data.is_partial().then(|| partial_since.unwrap_or(now_ns));
-            #[allow(clippy::cast_possible_truncation, reason = "the constant is a few seconds")]
+            #[allow(clippy::cast_possible_truncation, reason = "the constant is a few seconds, so its nanoseconds fit 64 bits")]
             if partial_since.is_some_and(|since| now_ns - since > SILENCE.as_nanos() as u64) {
                 peer.lose(gone, "the process left an incomplete packet in a ring");
             }
@@ -412,7 +412,7 @@ impl Coming {
             Ok(_) if entry.tag & CREDIT != 0 => {} // a credit is not counted as a lost packet
             Ok(packet) => {
                 let Link { from, from_port, .. } =
-                    *fabric.topology.link(self.link).expect("the topology has the link");
+                    *fabric.topology.link(self.link).expect("the topology must have the link");
                 let inside = Inside::bare(packet);
                 fabric.lose_on_link(from, from_port, self.link, inside, DropReason::QueueFull);
             }

@@ -179,7 +179,7 @@ impl Rack {
     ///
     /// # Panics
     /// If the flows are not in order of start time and then of id, or the configuration is invalid.
-    #[allow(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number of nodes must fit a `u32`")]
     pub fn new(
         topology: &Arc<Topology>,
         parts: impl FnMut(NodeId) -> Parts,
@@ -234,8 +234,8 @@ impl Rack {
         region: &Arc<Region>,
         party: Option<Party>,
     ) -> Self {
-        assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows come in order of start");
-        assert!(config.packet_bytes <= ring::MOST_BYTES, "a ring's entry has 24 bits for a packet's length");
+        assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows must be in order of start, then of id");
+        assert!(config.packet_bytes <= ring::MOST_BYTES, "`packet_bytes` must fit the 24 bits that a ring entry has for a packet's length");
         let (teller, words) = mpsc::channel();
         let clock = Clock::new(config.dilation, Some(layout.held(region)));
         let is_shared = party.is_some();

@@ -32,7 +32,7 @@ impl Rack {
     /// # Panics
     /// If other processes share the rack, because they would not receive the orders.
     pub fn orders(&mut self) -> Orders {
-        assert!(self.party.is_none(), "orders need a rack that no other process shares");
+        assert!(self.party.is_none(), "a rack that takes orders must not be shared with other processes");
         self.share_losses();
         let hear = |worker: &mut Worker| {
             let (order, ordered) = mpsc::channel();

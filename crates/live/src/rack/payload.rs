@@ -51,7 +51,7 @@ struct Laid {
 
 impl Laid {
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "an offset in a word is below 8")]
+    #[allow(clippy::cast_possible_truncation, reason = "the offset of a byte in a word is below 8")]
     fn new(range: &FlowRange, begin: usize) -> Self {
         Self { payload: Payload::new(range), before: 0, shift: 8 * (begin % WORD) as u32 }
     }

@@ -35,7 +35,7 @@ impl Slots {
     /// The slots in these words, each for a packet of at most `packet_bytes` bytes.
     pub(crate) fn new(words: Words, packet_bytes: usize) -> Self {
         let words_of_slot = words_of_slot(packet_bytes);
-        let count = u32::try_from(words.len() / words_of_slot).expect("slots have numbers of 32 bits");
+        let count = u32::try_from(words.len() / words_of_slot).expect("the number of slots must fit a `u32`");
         Self { words, words_of_slot, count }
     }
 
@@ -80,7 +80,7 @@ impl Slots {
     #[inline]
     pub(crate) fn front(&self, slot: u32) -> [u8; LINE] {
         let words: &[AtomicU64; LINE / WORD] =
-            self.words(slot).first_chunk().expect("slots have whole lines");
+            self.words(slot).first_chunk().expect("a slot must have at least one cache line");
         let mut front = [0; LINE];
         for (bytes, word) in front.as_chunks_mut::<WORD>().0.iter_mut().zip(words) {
             *bytes = word.load(Ordering::Relaxed).to_le_bytes();
@@ -157,7 +157,7 @@ impl FreeList {
 
     /// The thread that owns a slot. All threads that share the slots must own equally many slots, in thread order.
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "slots are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number of slots fits a `u32`")]
     pub(crate) fn owner(&self, slot: u32) -> usize {
         (slot / self.own.len() as u32) as usize
     }

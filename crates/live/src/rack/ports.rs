@@ -173,7 +173,7 @@ impl Worker {
         let (leaving, waiting) = served.cut(now, at);
         self.fabric.events.forget(Event::Sent(link.0));
         let Link { from, from_port, .. } =
-            *self.fabric.topology.link(link).expect("the topology has the link");
+            *self.fabric.topology.link(link).expect("the topology must have the link");
         let Some(place) = self.place(from) else { return };
         let node = &mut self.nodes[place];
         // The memory of a waiting packet is freed now. The memory of the packet in transmission is freed when that
@@ -268,7 +268,7 @@ impl Serve for Fabric {
     }
 
     fn port_of(&self, link: LinkId) -> PortId {
-        self.topology.link(link).expect("the topology has the link").from_port
+        self.topology.link(link).expect("the topology must have the link").from_port
     }
 
     fn link_behind(&self, place: &Place, port: PortId) -> LinkId {

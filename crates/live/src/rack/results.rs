@@ -36,7 +36,7 @@ impl Rack {
         all
     }
 
-    /// The flow control accounts of all links that have flow control, in order of the links.
+    /// The flow control accounts of all links that have flow control, in order of link id.
     pub fn flow_control(&self) -> Vec<(LinkId, FlowControlAccount)> {
         let mut accounts: Vec<_> = self.ends().flat_map(|end| end.flow_control).collect();
         accounts.sort_by_key(|&(link, _)| link);

@@ -50,7 +50,7 @@ pub(crate) const fn words(capacity: usize) -> usize {
 
 fn capacity(words: &[AtomicU64]) -> u64 {
     let capacity = (words.len() - ENTRIES) / WORDS_OF_ENTRY;
-    assert!(capacity.is_power_of_two(), "a ring has a power of two of entries");
+    assert!(capacity.is_power_of_two(), "the number of entries of a ring must be a power of two");
     capacity as u64
 }
 
@@ -130,7 +130,7 @@ impl<W: Deref<Target = [AtomicU64]>> Consumer<W> {
 
     /// The first packet in the ring.
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
+    #[allow(clippy::cast_possible_truncation, reason = "each field is masked to its width")]
     pub(crate) fn peek(&mut self) -> Result<Option<Entry>, Broken> {
         if self.consumed == self.produced {
             let produced = self.words[PRODUCED].load(Ordering::Acquire);

@@ -20,8 +20,8 @@ use std::thread;
 /// delays that thread's packets.
 const LISTENS: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// Number of intervals of [`LISTENS`] (10 ms in total) after which that thread also exchanges messages with other
-/// processes, and calls the caller's `look`.
+/// Number of intervals of [`LISTENS`] (10 ms in total) after which the thread that started a rack also exchanges
+/// messages with other processes, and calls the caller's `look`.
 const SELDOM: u32 = 10;
 
 /// The longest delivery time of the last messages of a process, in ns.
@@ -34,7 +34,7 @@ impl Rack {
     ///
     /// In a party, all processes run, and the host's observer receives the events of all nodes. If a process is gone,
     /// the run ends, and [`lost`](Self::lost) names the process.
-    #[expect(clippy::too_many_lines, reason = "the steps of a run in their order")]
+    #[expect(clippy::too_many_lines, reason = "the function lists the steps of a run in their order")]
     pub fn run<O: Observer>(
         &mut self,
         observer: &mut O,
@@ -208,7 +208,7 @@ impl Rack {
     /// # Panics
     /// If there are several polling threads.
     pub fn rush<O: Observer>(&mut self, observer: &mut O) {
-        let [worker] = &mut self.workers[..] else { panic!("only one thread can rush") };
+        let [worker] = &mut self.workers[..] else { panic!("`rush` needs a rack with exactly one polling thread") };
         worker.fabric.teller.of_packets = O::FORWARDED;
         worker.rush();
         listen(&self.words, observer);

@@ -98,7 +98,7 @@ impl Forwarder for Ring {
             return Verdict::Deliver;
         }
         packet.header.extension_mut::<Note>().expect("only notes are sent").hops += 1;
-        // On node 0, port 0 leads onwards around the ring. On the other nodes, port 1 does.
+        // On node 0, port 0 leads onwards around the ring. On the other nodes, port 1 leads onwards.
         Verdict::Forward(PortId(u16::from(self.0 != NodeId(0))))
     }
 }

@@ -32,7 +32,7 @@ impl Fabric {
             return true;
         }
         let Link { from, from_port, to, to_port, .. } =
-            *self.topology.link(self.links.ids[link]).expect("the topology has the link");
+            *self.topology.link(self.links.ids[link]).expect("the topology must have the link");
         if fate == Fate::Lost {
             self.lose_on_link(from, Some(from_port), link, slot, DropReason::Lost);
             return false;

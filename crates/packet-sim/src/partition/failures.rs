@@ -32,7 +32,7 @@ impl Partition {
                 let far = port.wire.to_node;
                 let near = links.ports[port.reverse as usize].wire.to_node;
                 let Link { from, to, .. } =
-                    *self.fabric.topology.link(links.ids[link]).expect("the topology has the link");
+                    *self.fabric.topology.link(links.ids[link]).expect("the topology must have the link");
                 [(self.is_here(from), near), (self.is_here(to), far)]
             };
             let mut nodes: Vec<u32> =
@@ -60,10 +60,10 @@ impl Partition {
         ports.dedup();
         for link in ports {
             let id = self.fabric.links.ids[link];
-            let from = self.fabric.topology.link(id).expect("the topology has the link").from;
+            let from = self.fabric.topology.link(id).expect("the topology must have the link").from;
             if self.is_here(from) && self.fabric.links.ports[link].up {
                 self.fabric.log.step = 2 * u64::from(id.0);
-                let owner = self.fabric.owner(u32::try_from(link).expect("link ids fit 28 bits"));
+                let owner = self.fabric.owner(u32::try_from(link).expect("a link id must fit 28 bits"));
                 self.fabric.restart_flow_control(&mut self.nodes[owner], link);
             }
         }
@@ -73,7 +73,7 @@ impl Partition {
     fn cut(&mut self, link: usize) {
         let id = self.fabric.links.ids[link];
         let Link { from, from_port, to, .. } =
-            *self.fabric.topology.link(id).expect("the topology has the link");
+            *self.fabric.topology.link(id).expect("the topology must have the link");
         let mut waiting = Vec::new();
         self.fabric.log.step = 2 * u64::from(id.0);
         if self.is_here(to) {
@@ -115,7 +115,7 @@ impl Partition {
     /// Processes a failure at the link's near end: drops the packets that have not left the port.
     fn cut_near_end(&mut self, link: usize, out: PortId, mut waiting: Vec<u32>) {
         let Self { nodes, fabric, .. } = self;
-        let node = &mut nodes[fabric.owner(u32::try_from(link).expect("link ids fit 28 bits"))];
+        let node = &mut nodes[fabric.owner(u32::try_from(link).expect("a link id must fit 28 bits"))];
         let now = fabric.now;
         // Dropped packets that still occupy the node's memory.
         let mut inside = Vec::new();

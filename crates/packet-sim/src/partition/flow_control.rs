@@ -100,7 +100,7 @@ impl Fabric {
     /// Sends a frame of flow control to the neighbour at the other end of a link.
     #[cold]
     fn tell(&mut self, node: &mut Node<Self>, link: usize, packet: Packet) {
-        debug_assert_eq!(packet.class(), Class::CONTROL, "flow control frames are never paused");
+        debug_assert_eq!(packet.class(), Class::CONTROL, "flow control frames must never be paused");
         if let Some(served) = self.links.served(link) {
             served.holds_back = served.flow_control.as_ref().is_some_and(|control| control.holds_back());
         }
@@ -224,7 +224,7 @@ impl Partition {
         held.map(|link| (links.ids[link], links.ports[link].stats.data_packets))
     }
 
-    /// Pairs of links at nodes of this partition: a packet that arrived over the first link waits for the second.
+    /// Pairs of links at nodes of this partition: a packet that arrived over the first link waits for the second link.
     pub(crate) fn waits(&self) -> Vec<(LinkId, LinkId)> {
         let Fabric { links, slab, outbox, topology, .. } = &self.fabric;
         let mut waiting: Vec<bool> = Vec::new();
@@ -247,7 +247,7 @@ impl Partition {
         }
         let mut waits = Vec::new();
         for slot in (0..waiting.len()).filter(|&slot| waiting[slot]) {
-            let origin = slab.origin(u32::try_from(slot).expect("slots fit 32 bits"));
+            let origin = slab.origin(u32::try_from(slot).expect("a slot number must fit 32 bits"));
             let Some(arrival) = origin.port.filter(|_| origin.bound != NOWHERE) else { continue };
             let node = &self.nodes[self.fabric.owner(origin.bound)];
             let arrived_by = topology.reverse(links.ids[node.place().link(arrival)]);

@@ -62,7 +62,7 @@ impl Partition {
             }
             let Some(event) = self.fabric.events.pop_before(end) else { return true };
             self.foresee_next();
-            debug_assert!(event.time() >= self.fabric.now, "time never runs backward");
+            debug_assert!(event.time() >= self.fabric.now, "an event must not be earlier than the present time");
             self.fabric.now = event.time();
             self.fabric.log.event = event;
             self.fabric.totals.events += 1;
@@ -101,13 +101,14 @@ impl Partition {
         discoveries.into_iter().any(|discovery| discovery.changed_at() > Time::ZERO)
     }
 
-    /// The recorded calls to the event queue since the last call of this function, or the start.
+    /// The recorded calls to the event queue since the last call of this function. The first call returns the calls
+    /// since the start of the run.
     #[cfg(feature = "event-trace")]
     pub(crate) fn take_event_trace(&mut self) -> Vec<crate::event_trace::Step> {
         self.fabric.events.trace.replace(Vec::new()).unwrap_or_default()
     }
 
-    /// Packets now inside this part of the fabric.
+    /// Number of packets that are now inside this part of the fabric.
     pub(crate) fn packets_inside(&self) -> usize {
         let Fabric { links, slab, outbox, .. } = &self.fabric;
         let remote = links.ports.iter().zip(&links.specials);

@@ -245,7 +245,7 @@ impl Fabric {
         let sent = self.launch(link, slot, self.now);
         if let Some(served) = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
             let serving = heard_of || served.agent.is_some();
-            debug_assert!(!served.is_heard, "the previous packet in service has been taken");
+            debug_assert!(!served.is_heard, "the previous packet in service must have been taken");
             if serving {
                 served.is_heard = true;
                 served.serving = Some(InService { packet: copy, class, size, arrival });
@@ -312,7 +312,7 @@ impl Fabric {
         let credits = &mut self.links.specials[link].get_or_insert_default().credits;
         credits.push_back((arrives, credit));
         if credits.len() == 1 {
-            let index = u32::try_from(link).expect("link ids fit 28 bits");
+            let index = u32::try_from(link).expect("a link id must fit 28 bits");
             self.events.push(Event::new(arrives, Kind::Credit, index));
         }
     }
@@ -336,7 +336,7 @@ impl Partition {
             return;
         };
         let Some(agent) = &mut served.agent else { return };
-        debug_assert_eq!(served.tick, now, "an agent has at most one scheduled tick");
+        debug_assert_eq!(served.tick, now, "an agent must have at most one scheduled tick");
         agent.tick(now, &links.states[index]);
         debug_assert!(agent.next_tick() > now, "the next tick must be in the future");
         expect_tick(served, index, events);

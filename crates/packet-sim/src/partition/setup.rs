@@ -93,7 +93,7 @@ impl<'a> Assembly<'a> {
     /// Returns a node's id, its index in its partition, and its ports.
     pub(super) fn place_of(&self, id: NodeId) -> Place {
         let Plan { topology, .. } = self.plan;
-        let ports = u32::try_from(topology.port_count(id)).expect("ports fit 32 bits");
+        let ports = u32::try_from(topology.port_count(id)).expect("a port number must fit 32 bits");
         let first = || self.division.place_of_link(self.division.home(id), topology.link_id(id, PortId(0)));
         let first_link = if ports > 0 { first() } else { 0 };
         Place { id, index: self.division.place(id), first_link, ports }
@@ -131,12 +131,12 @@ impl<'a> Assembly<'a> {
         let cut_through = plan.header.is_some();
         let is_served = is_here && whole.is_served();
         if division.parts() > 1 {
-            let part = u32::try_from(there).expect("few partitions");
+            let part = u32::try_from(there).expect("the number of partitions must fit a `u32`");
             links.far.push((part, division.place_of_link(there, id)));
         }
         let class = *self.classes[number].entry(whole.class).or_insert_with(|| {
             links.classes.push(whole.class);
-            u32::try_from(links.classes.len() - 1).expect("fewer classes than links")
+            u32::try_from(links.classes.len() - 1).expect("the number of link classes must fit a `u32`")
         });
         links.ports.push(Port {
             wire: Wire::to(link.map_or(0, |link| division.place(link.to))),
@@ -167,7 +167,7 @@ impl<'a> Assembly<'a> {
     /// them.
     pub(super) fn event(&mut self, event: Event) {
         let (time, kind, id) = (event.time(), event.kind(), event.index());
-        let link = || self.plan.topology.link(LinkId(id)).expect("an event's port has a link");
+        let link = || self.plan.topology.link(LinkId(id)).expect("the port of an event must have a link");
         let number = match kind {
             Kind::Change | Kind::Discovery => {
                 self.partitions.iter_mut().for_each(|partition| partition.fabric.events.push(event));

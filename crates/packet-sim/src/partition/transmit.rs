@@ -99,8 +99,8 @@ impl Fabric {
         port.wire.len()
     }
 
-    /// Sets a packet aside that is still arriving by the port `arrival`. The packet waits until enough of it has
-    /// arrived to deliver it or to send it by the port `out`.
+    /// Stores a packet that is still arriving by the port `arrival`. The packet waits until enough of it has arrived to
+    /// deliver it or to send it by the port `out`.
     #[cold]
     pub(super) fn let_come(
         &mut self,
@@ -110,11 +110,11 @@ impl Fabric {
         until: Time,
         out: Option<PortId>,
     ) {
-        let port = arrival.expect("a packet that is still arriving has an ingress port");
+        let port = arrival.expect("a packet that is still arriving must have an ingress port");
         let link = self.links.ports[place.link(port)].reverse;
         self.slab.set_origin(slot, Origin { port: arrival, bound: NOWHERE });
         let coming = &mut self.links.specials[link as usize].get_or_insert_default().coming;
-        debug_assert!(coming.is_none(), "packets arrive one after another over a link");
+        debug_assert!(coming.is_none(), "a link must deliver its packets one after another");
         *coming = Some(Coming { until, slot, out });
         self.events.push(Event::new(until, Kind::Tail, link));
     }

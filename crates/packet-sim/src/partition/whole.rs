@@ -1,7 +1,7 @@
 //! The state of a link, its port and its packets between two events, independent of the division of the fabric.
 //!
 //! If a link leads to another partition, the near end holds the port and the packets that have not left the port, and
-//! the far end holds the packets that have left. If both ends are in one partition, one wire serves both ends. A
+//! the far end holds the packets that have left. If both ends are in one partition, one `Wire` serves both ends. A
 //! [`Whole`] holds the complete state of a link. It can be created from either form and turned into either form.
 
 use super::Partition;
@@ -128,7 +128,7 @@ impl Whole {
         let port = &mut links.ports[place];
         let bind = |Origin { bound, .. }: &mut Origin| {
             if *bound != NOWHERE {
-                *bound = u32::try_from(place).expect("link ids fit 28 bits");
+                *bound = u32::try_from(place).expect("a link id must fit 28 bits");
             }
         };
         self.wire.iter_mut().for_each(|packet| bind(&mut packet.parcel.origin));
@@ -137,7 +137,7 @@ impl Whole {
             served.node = node;
             let mut waiting = self.waiting.drain(..);
             served.queue.for_each_slot(&mut |slot| {
-                let mut parcel = waiting.next().expect("the queue has the same number of packets as before");
+                let mut parcel = waiting.next().expect("the queue must have the same number of packets as before the move");
                 bind(&mut parcel.origin);
                 *slot = slab.put(parcel);
             });
@@ -154,8 +154,8 @@ impl Whole {
                 port.queued = bytes(&mut ledger.iter().map(|leaving| leaving.size));
             }
             if port.is_remote {
-                // The ledger may have more packets than the wire: the first bits of the other packets have
-                // arrived at the far end, so these packets need no copy.
+                // The ledger may have more packets than the `Wire`: the first bits of the other packets have arrived at
+                // the far end, so these packets need no copy.
                 for (leaving, on_the_wire) in ledger.iter_mut().rev().zip(self.wire.iter().rev()) {
                     leaving.slot = slab.put(on_the_wire.parcel.clone());
                 }
@@ -173,7 +173,7 @@ impl Whole {
                 }
             }
         }
-        port.free_at = state.drains_at().expect("the packet engine always knows when a port drains");
+        port.free_at = state.drains_at().expect("the packet engine must know when the port drains");
         port.stats = self.stats;
         links.states[place] = state;
         if let Some(depths) = links.depths.get_mut(place) {
@@ -258,7 +258,7 @@ pub(crate) fn regroup(
     // All flows before the first pending flow have started. The other flows have not started.
     let first = old.iter().map(|partition| &partition.flows);
     let first = first.min_by_key(|flows| flows.peek().map_or(u64::MAX, |flow| flow.id.0.into()));
-    let flows = first.expect("at least one partition").clone();
+    let flows = first.expect("there must be at least one partition").clone();
     let mut totals = Totals::default();
     old.iter().for_each(|partition| totals += *partition.totals());
     for from_node in plan.topology.nodes() {
@@ -271,7 +271,7 @@ pub(crate) fn regroup(
         old.iter_mut().map(|partition| std::mem::take(&mut partition.nodes).into_iter()).collect();
     for id in plan.topology.nodes() {
         let home = from.home(id);
-        let mut node = nodes[home].next().expect("the partition has the node");
+        let mut node = nodes[home].next().expect("the partition must contain the node");
         let place = assembly.place_of(id);
         let (there, here) = (&mut old[home].fabric.slab, assembly.slab(id));
         node.move_to(place, |slot| *slot = here.put(there.take(*slot)));
@@ -279,7 +279,7 @@ pub(crate) fn regroup(
     }
     assert!(
         old.iter().all(|partition| partition.fabric.slab.live() == 0),
-        "every packet has moved to a new partition"
+        "every packet must have moved to a new partition"
     );
     assembly.finish(&flows, totals)
 }

@@ -22,7 +22,7 @@ struct Mr {
     _opaque: [u8; 0],
 }
 
-#[expect(unsafe_code, reason = "the C side of this module")]
+#[expect(unsafe_code, reason = "the functions are written in C")]
 unsafe extern "C" {
     fn raddle_fabric_open(
         provider: *const c_char,
@@ -92,7 +92,7 @@ impl Code {
     }
 
     /// Returns libfabric's text for the code.
-    #[expect(unsafe_code, reason = "a call of libfabric")]
+    #[expect(unsafe_code, reason = "the function calls libfabric")]
     pub(super) fn text(self) -> String {
         // SAFETY: the function accepts any number. The string that it returns is constant and is never freed.
         unsafe {
@@ -131,11 +131,11 @@ impl Handle {
     /// Opens an endpoint that sends and receives one-sided writes. `node` is an address of this machine, or the name of
     /// a shared memory segment. If `node` is `None`, libfabric chooses the address. `queue` is the size of the
     /// completion queue.
-    #[expect(unsafe_code, reason = "a call of libfabric")]
+    #[expect(unsafe_code, reason = "the function calls libfabric")]
     pub(super) fn open(provider: Provider, node: Option<&str>, queue: usize) -> Result<Self, Code> {
-        let name = CString::new(provider.name()).expect("names of providers have no zeros");
+        let name = CString::new(provider.name()).expect("the name of a provider must have no zero byte");
         let node =
-            node.map(|node| CString::new(node).expect("neither addresses nor segments' names have zeros"));
+            node.map(|node| CString::new(node).expect("an address or a segment's name must have no zero byte"));
         let node = node.as_ref().map_or(ptr::null(), |node| node.as_ptr());
         // If peers write to virtual addresses, the `shm` provider does not check keys and ranges: a peer could even
         // write to memory after it was freed. If peers write to offsets, the provider checks each write at the
@@ -164,7 +164,7 @@ impl Handle {
     }
 
     /// Returns this endpoint's address.
-    #[expect(unsafe_code, reason = "a call of libfabric")]
+    #[expect(unsafe_code, reason = "the function calls libfabric")]
     pub(super) fn address(&mut self) -> Result<Vec<u8>, Code> {
         let mut address = vec![0_u8; MOST_ADDRESS];
         let mut len = address.len();
@@ -177,7 +177,7 @@ impl Handle {
     }
 
     /// Returns true if these bytes can be the address of a peer.
-    #[expect(unsafe_code, reason = "a call of libfabric")]
+    #[expect(unsafe_code, reason = "the function calls libfabric")]
     pub(super) fn is_address(&mut self, address: &[u8]) -> bool {
         // SAFETY: the handle is open.
         let strings = unsafe { raddle_fabric_has_string_addresses(self.fabric.as_ptr()) } != 0;
@@ -193,7 +193,7 @@ impl Handle {
     }
 
     /// Adds a peer. The address must have passed [`is_address`](Self::is_address).
-    #[expect(unsafe_code, reason = "a call of libfabric")]
+    #[expect(unsafe_code, reason = "the function calls libfabric")]
     pub(super) fn insert(&mut self, address: &[u8]) -> Result<u64, Code> {
         let mut padded = [0_u8; 2 * MOST_ADDRESS];
         padded[..address.len()].copy_from_slice(address);
@@ -208,7 +208,7 @@ impl Handle {
 
     /// Registers memory. Peers that know the key may write to the memory until the handle is dropped. Returns the
     /// registration's number, the address (or offset) that peers use for the first byte, and the key.
-    #[expect(unsafe_code, reason = "a call of libfabric")]
+    #[expect(unsafe_code, reason = "the function calls libfabric")]
     pub(super) fn register(&mut self, words: &Words) -> Result<(usize, u64, u64), Code> {
         let (mut mr, mut base, mut key) = (ptr::null_mut(), 0, 0);
         let number = self.registrations.len();
@@ -236,7 +236,7 @@ impl Handle {
     ///
     /// # Panics
     /// If the registration does not exist, or does not contain these words.
-    #[expect(unsafe_code, reason = "a call of libfabric")]
+    #[expect(unsafe_code, reason = "the function calls libfabric")]
     pub(super) fn write(
         &mut self,
         registration: usize,
@@ -274,7 +274,7 @@ impl Handle {
 
     /// Lets libfabric make progress. Calls `done` with the contexts of writes that have completed or failed: at most
     /// one batch per call, so that the call always returns soon.
-    #[expect(unsafe_code, reason = "a call of libfabric")]
+    #[expect(unsafe_code, reason = "the function calls libfabric")]
     pub(super) fn poll(&mut self, mut done: impl FnMut(usize, Result<(), Code>)) -> Result<(), Code> {
         let mut contexts = [ptr::null_mut(); BATCH];
         let (mut failed, mut error) = (ptr::null_mut(), 0);

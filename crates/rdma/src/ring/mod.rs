@@ -79,8 +79,8 @@ pub trait Wire {
     type Error;
 
     /// Posts a write of these words of this end's memory to the same words of the other end's memory. Returns false if
-    /// the wire has no room for the write now. After the write has completed, the caller must pass `tag` to the method
-    /// `completed` of this end.
+    /// the `Wire` has no room for the write now. After the write has completed, the caller must pass `tag` to the
+    /// method `completed` of this end.
     ///
     /// # Errors
     /// If the other end is no longer reachable.

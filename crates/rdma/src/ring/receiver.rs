@@ -33,7 +33,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// # Panics
     /// If the memory does not have the ring's shape.
     pub fn new(words: W, shape: Shape) -> Self {
-        assert_eq!(words.len(), shape.words(), "memory of the ring's shape");
+        assert_eq!(words.len(), shape.words(), "`words` must have the number of words of the ring's shape");
         Self {
             words,
             shape,
@@ -51,7 +51,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     ///
     /// # Errors
     /// [`Broken`], if the sender has written an impossible sequence number.
-    #[allow(clippy::cast_possible_truncation, reason = "each field is cut out of a word")]
+    #[allow(clippy::cast_possible_truncation, reason = "each field is masked to its width")]
     pub fn peek(&mut self) -> Result<Option<Entry>, Broken> {
         if self.next.is_some() {
             return Ok(self.next);
@@ -128,7 +128,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// Removes the packet that [`peek`](Self::peek) returned. Writes a record after each eighth of the ring.
     ///
     /// # Errors
-    /// If the wire fails.
+    /// If the [`Wire`] fails.
     ///
     /// # Panics
     /// If no packet was peeked.
@@ -142,7 +142,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// any clock that never runs backward.
     ///
     /// # Errors
-    /// If the wire fails.
+    /// If the [`Wire`] fails.
     pub fn keep_up<N: Wire>(&mut self, now: Duration, wire: &mut N) -> Result<(), N::Error> {
         let is_time = self.told_at.is_none_or(|at| now.saturating_sub(at) >= PERIOD);
         if (is_time || self.taken - self.told >= self.shape.eighth()) && self.tell(wire)? {
@@ -151,7 +151,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         Ok(())
     }
 
-    /// Posts a record. Returns false if the write of the last record is still in progress, or the wire is full.
+    /// Posts a record. Returns false if the write of the last record is still in progress, or the [`Wire`] has no room.
     fn tell<N: Wire>(&mut self, wire: &mut N) -> Result<bool, N::Error> {
         if self.is_telling {
             return Ok(false);

@@ -42,7 +42,7 @@ pub enum Refused<E> {
     /// The receiver has written invalid data.
     #[error(transparent)]
     Broken(Broken),
-    /// The wire has failed.
+    /// The [`Wire`] has failed.
     #[error("{0}")]
     Wire(E),
 }
@@ -53,7 +53,7 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
     /// # Panics
     /// If the memory does not have the ring's shape.
     pub fn new(words: W, shape: Shape) -> Self {
-        assert_eq!(words.len(), shape.words(), "memory of the ring's shape");
+        assert_eq!(words.len(), shape.words(), "`words` must have the number of words of the ring's shape");
         let under_way = vec![false; shape.capacity as usize].into();
         Self {
             words,
@@ -95,11 +95,11 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         Ok(capacity - (self.pushed - self.taken))
     }
 
-    /// Puts a packet into the ring. Returns false if the ring or the wire is full, or the last write of the packet's
-    /// slot is still in progress.
+    /// Puts a packet into the ring. Returns false if the ring or the [`Wire`] is full, or the last write of the
+    /// packet's slot is still in progress.
     ///
     /// # Errors
-    /// [`Refused`], if the packet is too long, the receiver has written invalid data, or the wire fails.
+    /// [`Refused`], if the packet is too long, the receiver has written invalid data, or the [`Wire`] fails.
     pub fn push<N: Wire>(
         &mut self,
         due: u64,
@@ -215,7 +215,7 @@ fn write_bytes(payload: &[AtomicU64], bytes: &[u8]) {
 }
 
 /// Copies a packet's words. Fills the rest of the last word with zeros.
-#[allow(clippy::cast_possible_truncation, reason = "the last word has fewer than 8 bytes beyond the packet")]
+#[allow(clippy::cast_possible_truncation, reason = "the last word must have fewer than 8 bytes beyond the packet")]
 fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
     for (to, from) in payload.iter().zip(words) {
         to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);

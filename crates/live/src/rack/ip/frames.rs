@@ -267,7 +267,7 @@ enum Frame<'a> {
     None,
     /// A frame for another host.
     Crosses(&'a [u8], FrameView),
-    /// A frame that does not cross.
+    /// A frame that does not cross the rack.
     Other,
 }
 

@@ -87,6 +87,6 @@ fn ask(what: RouteNetlinkMessage) -> io::Result<()> {
     match answer.payload {
         NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
         NetlinkPayload::Error(_) => Ok(()),
-        other => Err(io::Error::other(format!("an unexpected answer: {other:?}"))),
+        other => Err(io::Error::other(format!("the kernel has sent an unexpected answer: {other:?}"))),
     }
 }

@@ -171,7 +171,7 @@ fn tuple(packet: &[u8], nodes: u32) -> Option<Tuple> {
     Some((to, header[9], ports.copied().unwrap_or_default()))
 }
 
-/// Writes packets that arrive by streams to the interface.
+/// Writes to the interface the packets that arrive by streams.
 fn out_of_rack(endpoint: &Endpoint, device: &SyncDevice, counts: &Counts, stop: &AtomicBool) {
     let mut waiting: HashMap<FlowKey, Vec<u8>> = HashMap::new();
     let mut frame = Vec::new();

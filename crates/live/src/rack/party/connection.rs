@@ -112,12 +112,12 @@ impl Connection {
     fn unix(&self) -> io::Result<&UnixStream> {
         match &self.stream {
             Stream::Unix(stream) => Ok(stream),
-            Stream::Tcp(_) => Err(io::Error::other("a descriptor cannot be sent to another machine")),
+            Stream::Tcp(_) => Err(io::Error::other("a file descriptor cannot be sent to another machine")),
         }
     }
 
     /// Sends a message.
-    #[allow(clippy::cast_possible_truncation, reason = "a message has at most `MOST` bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a message must have at most `MOST` bytes")]
     pub(super) fn send(&self, message: &impl Serialize) -> Result<(), Broken> {
         let bytes = postcard::to_stdvec(message).map_err(|why| Broken(why.to_string()))?;
         if bytes.len() > MOST {
@@ -182,7 +182,7 @@ impl Connection {
             RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
             _ => None,
         });
-        given.next().ok_or_else(|| io::Error::other("a descriptor was expected, but none arrived"))
+        given.next().ok_or_else(|| io::Error::other("a file descriptor was expected, but none arrived"))
     }
 }
 

@@ -156,7 +156,7 @@ impl Terms {
     /// The proofs of the two sides differ, so that no process can return the proof that it received.
     fn proof(&self, side: Side, nodes: &Range<u32>, ours: &[u8; 32], theirs: &[u8; 32]) -> Hmac<Sha256> {
         let mut proof =
-            Hmac::<Sha256>::new_from_slice(&self.secret).expect("HMAC accepts a key of any length");
+            Hmac::<Sha256>::new_from_slice(&self.secret).expect("HMAC must accept a key of any length");
         proof.update(&[side as u8]);
         proof.update(ours);
         proof.update(theirs);
@@ -231,7 +231,7 @@ fn welcome(
     };
     if version != VERSION {
         return Err(Broken(format!(
-            "the process has version {version:?}, but the host has version {VERSION:?}"
+            "the process has version `{version}`, but the host has version `{VERSION}`"
         )));
     }
     if experiment != terms.experiment {

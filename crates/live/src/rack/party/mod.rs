@@ -11,7 +11,7 @@
 
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "the constants are a minute and five seconds, and 64 bits count centuries of ns"
+    reason = "the constants are at most a minute, and 64 bits can count the nanoseconds of centuries"
 )]
 
 mod connection;
@@ -252,7 +252,7 @@ impl Party {
     /// [`Lost`], if a process is lost during the exchange.
     #[cfg_attr(
         not(feature = "libfabric"),
-        expect(dead_code, reason = "only rings between machines have offers")
+        expect(dead_code, reason = "only rings between machines need this exchange")
     )]
     pub(super) fn trade(&mut self, offers: Vec<Offer>) -> Result<Vec<Offer>, Lost> {
         if let Role::Guest { host, process, inbox, .. } = &mut self.role {
