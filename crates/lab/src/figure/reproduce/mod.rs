@@ -212,11 +212,7 @@ pub fn reproduce(
         Out { path: &options.folder(file), ..out }.check(&origin(file, options)?)?;
     }
     if let Some(elsewhere) = elsewhere {
-        let spread = session.spread(&files, elsewhere);
-        if spread.is_err() || stop.load(Ordering::Relaxed) {
-            watch.kept(&options.out);
-        }
-        spread?;
+        session.spread(&files, elsewhere)?;
     }
     for file in files {
         if stop.load(Ordering::Relaxed) {
@@ -349,13 +345,18 @@ impl Session<'_> {
             runs.iter().map(|(cell, origin, place)| Job { cell, origin, out: Out { path: place, ..out } });
         let jobs: Vec<Job<'_>> = jobs.collect();
         self.watch.begin_elsewhere(&names);
+        let mut count = 0;
         let mut ended = |job: usize| {
+            count += 1;
             self.kept.add(jobs[job].origin, jobs[job].out.path.to_owned());
             self.watch.ended(job);
             Ok(())
         };
         let spread = spread(&jobs, elsewhere, &|| self.stop.load(Ordering::Relaxed), &mut ended);
         self.watch.end();
+        if count > 0 && (spread.is_err() || self.stop.load(Ordering::Relaxed)) {
+            self.watch.kept(&self.options.out);
+        }
         spread
     }
 
