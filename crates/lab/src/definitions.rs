@@ -4,7 +4,8 @@
 use crate::figure::quantities;
 use raddle_records::{
     Column, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, PathRecord, QueueLengthRecord,
-    QueueRecord, RankRecord, Row, SeriesRecord, ThroughputRecord, TotalsRecord,
+    QueueRecord, RankRecord, RankSeriesRecord, RateSeriesRecord, Row, SeriesRecord, ThroughputRecord,
+    TotalsRecord,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
