@@ -69,7 +69,8 @@ fn measure(hosts: &[FrameHost; 2], seconds: u64) -> Result<(), Box<dyn Error + S
     let there = address(NodeId(1)).to_string();
     let pings = (seconds * 100).to_string();
     let ping = said(start(&hosts[0], "ping", &["-q", "-i", "0.01", "-c", &pings, &there])?)?;
-    let round_trips = ping.lines().find(|line| line.contains("min/avg/max")).ok_or("ping printed no round-trip times")?;
+    let round_trips =
+        ping.lines().find(|line| line.contains("min/avg/max")).ok_or("ping printed no round-trip times")?;
     println!("round trips across the idle switch: {round_trips}");
 
     let mut server = start(&hosts[1], "iperf3", &["-s"])?;

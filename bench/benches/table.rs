@@ -105,7 +105,11 @@ fn measure_apart(work: &Work, threads: usize) -> Result<Numbers, Box<dyn Error>>
     }
     let text = String::from_utf8(output.stdout)?;
     let numbers: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-    Ok(Numbers(numbers.try_into().map_err(|_| format!("a measurement must print {COLUMNS} numbers, but has printed: {text}"))?))
+    Ok(Numbers(
+        numbers
+            .try_into()
+            .map_err(|_| format!("a measurement must print {COLUMNS} numbers, but has printed: {text}"))?,
+    ))
 }
 
 fn medians(samples: &[Numbers]) -> Numbers {

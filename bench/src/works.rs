@@ -246,7 +246,10 @@ fn lossless(plan: &Plan<'_>, packet_bytes: u32) -> (Queues, FlowControls) {
     let of_pfc = &Settings::defaults(pfc.info.parameters);
     let queues = (queue.build)(&Plan { settings: of_queue, ..*plan }, packet_bytes);
     let pauses = (pfc.build)(&Plan { settings: of_pfc, ..*plan }, packet_bytes);
-    (queues.expect("the queue must be built from its default parameters"), pauses.expect("the buffers must have PFC headroom for 10 Gb/s and 50 ns"))
+    (
+        queues.expect("the queue must be built from its default parameters"),
+        pauses.expect("the buffers must have PFC headroom for 10 Gb/s and 50 ns"),
+    )
 }
 
 fn built(topology: Result<Topology, builders::BuildError>) -> Topology {

@@ -107,7 +107,11 @@ fn compare(work: &Work, only: Option<&str>) {
             hash = answer(links, black_box(&trace));
         }
         let seconds = start.elapsed().as_secs_f64();
-        assert_eq!(*expected.get_or_insert(hash), hash, "{name} must pop the same events as the first structure");
+        assert_eq!(
+            *expected.get_or_insert(hash),
+            hash,
+            "{name} must pop the same events as the first structure"
+        );
         println!("  {name:13} {:6.1} ns per event", seconds * 1e9 / (repeats * pops) as f64);
     }
 }

@@ -177,8 +177,8 @@ impl Packet {
         if !self.header.trim() {
             return None;
         }
-        self.size -=
-            u32::try_from(payload - self.header.payload_len()).expect("a packet's payload size in bytes must fit 32 bits");
+        self.size -= u32::try_from(payload - self.header.payload_len())
+            .expect("a packet's payload size in bytes must fit 32 bits");
         Some(data - self.payload())
     }
 

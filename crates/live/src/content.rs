@@ -141,10 +141,15 @@ impl Inbound {
     /// If these bytes have not all arrived.
     pub(crate) fn in_order(&mut self, Bytes(to): Bytes) {
         while self.to < to {
-            let (at, body) =
-                self.early.pop_first().expect("a host must report bytes as in order only after they have arrived");
+            let (at, body) = self
+                .early
+                .pop_first()
+                .expect("a host must report bytes as in order only after they have arrived");
             let known = if self.is_numbered {
-                assert_eq!(at, self.packets, "a host must report bytes as in order only after they have arrived");
+                assert_eq!(
+                    at, self.packets,
+                    "a host must report bytes as in order only after they have arrived"
+                );
                 self.packets += 1;
                 0
             } else {

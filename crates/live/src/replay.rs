@@ -157,8 +157,8 @@ impl Recording {
                 Some(What::Packet { port, len }) => {
                     let (packet, rest) = bytes.split_at(len as usize);
                     bytes = rest;
-                    let packet =
-                        Packet::decode(packet, &Decoders::BUILTIN).expect("a recorded packet must be decodable");
+                    let packet = Packet::decode(packet, &Decoders::BUILTIN)
+                        .expect("a recorded packet must be decodable");
                     host.handle(now, Input::Packet { packet: &packet, port });
                 }
                 Some(What::Flow) => {

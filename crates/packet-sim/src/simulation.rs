@@ -318,7 +318,10 @@ impl<O: Observer> Simulation<O> {
     fn divide(&mut self) {
         let started = wall_clock();
         self.peak_packets = self.peak_packets_inside();
-        let other = self.other_division.as_mut().expect("a second division must exist when the chooser asks for windows");
+        let other = self
+            .other_division
+            .as_mut()
+            .expect("a second division must exist when the chooser asks for windows");
         let old = std::mem::take(&mut self.partitions);
         self.partitions = regroup(old, &self.plan, &self.division, other);
         std::mem::swap(&mut self.division, other);

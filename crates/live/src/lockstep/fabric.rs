@@ -307,7 +307,12 @@ impl<O: Observer> Serve for Fabric<O> {
         state.set_drains_at(state.free_at(self.now).max(sent));
         let mut bytes = self.buffer();
         carried.encode(&mut bytes);
-        assert_eq!(packet.size as usize, bytes.len(), "a packet's `size` must be its number of encoded bytes; the header is {:?}", packet.header);
+        assert_eq!(
+            packet.size as usize,
+            bytes.len(),
+            "a packet's `size` must be its number of encoded bytes; the header is {:?}",
+            packet.header
+        );
         let kind = packet.kind();
         self.stats[link.index()].count(kind, packet.size);
         self.totals.count_forwarded(kind, packet.size);

@@ -234,8 +234,14 @@ impl Rack {
         region: &Arc<Region>,
         party: Option<Party>,
     ) -> Self {
-        assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows must be in order of start, then of id");
-        assert!(config.packet_bytes <= ring::MOST_BYTES, "`packet_bytes` must fit the 24 bits that a ring entry has for a packet's length");
+        assert!(
+            flows.is_sorted_by_key(|flow| (flow.start, flow.id)),
+            "flows must be in order of start, then of id"
+        );
+        assert!(
+            config.packet_bytes <= ring::MOST_BYTES,
+            "`packet_bytes` must fit the 24 bits that a ring entry has for a packet's length"
+        );
         let (teller, words) = mpsc::channel();
         let clock = Clock::new(config.dilation, Some(layout.held(region)));
         let is_shared = party.is_some();

@@ -208,7 +208,9 @@ impl Rack {
     /// # Panics
     /// If there are several polling threads.
     pub fn rush<O: Observer>(&mut self, observer: &mut O) {
-        let [worker] = &mut self.workers[..] else { panic!("`rush` needs a rack with exactly one polling thread") };
+        let [worker] = &mut self.workers[..] else {
+            panic!("`rush` needs a rack with exactly one polling thread")
+        };
         worker.fabric.teller.of_packets = O::FORWARDED;
         worker.rush();
         listen(&self.words, observer);

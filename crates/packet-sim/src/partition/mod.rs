@@ -62,7 +62,10 @@ impl Partition {
             }
             let Some(event) = self.fabric.events.pop_before(end) else { return true };
             self.foresee_next();
-            debug_assert!(event.time() >= self.fabric.now, "an event must not be earlier than the present time");
+            debug_assert!(
+                event.time() >= self.fabric.now,
+                "an event must not be earlier than the present time"
+            );
             self.fabric.now = event.time();
             self.fabric.log.event = event;
             self.fabric.totals.events += 1;

@@ -137,7 +137,9 @@ impl Whole {
             served.node = node;
             let mut waiting = self.waiting.drain(..);
             served.queue.for_each_slot(&mut |slot| {
-                let mut parcel = waiting.next().expect("the queue must have the same number of packets as before the move");
+                let mut parcel = waiting
+                    .next()
+                    .expect("the queue must have the same number of packets as before the move");
                 bind(&mut parcel.origin);
                 *slot = slab.put(parcel);
             });

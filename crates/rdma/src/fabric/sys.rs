@@ -134,8 +134,8 @@ impl Handle {
     #[expect(unsafe_code, reason = "the function calls libfabric")]
     pub(super) fn open(provider: Provider, node: Option<&str>, queue: usize) -> Result<Self, Code> {
         let name = CString::new(provider.name()).expect("the name of a provider must have no zero byte");
-        let node =
-            node.map(|node| CString::new(node).expect("an address or a segment's name must have no zero byte"));
+        let node = node
+            .map(|node| CString::new(node).expect("an address or a segment's name must have no zero byte"));
         let node = node.as_ref().map_or(ptr::null(), |node| node.as_ptr());
         // If peers write to virtual addresses, the `shm` provider does not check keys and ranges: a peer could even
         // write to memory after it was freed. If peers write to offsets, the provider checks each write at the
