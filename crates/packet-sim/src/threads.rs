@@ -13,7 +13,7 @@ pub enum Threads {
     /// This many threads. The number is smaller if the fabric cannot be divided into so many parts, because
     /// links without delay join too many nodes. 0 means 1.
     Always(usize),
-    /// At most this many threads while they are faster than one thread; one thread otherwise.
+    /// Up to this many threads while several threads are faster than one thread. Otherwise one thread.
     UpTo(usize),
     /// One thread and several threads in turn, for random periods. Tests use this to check that the number of threads
     /// does not affect the result.
