@@ -66,7 +66,7 @@ fn sockets(folder: &Path) -> impl Iterator<Item = (u32, PathBuf)> {
     entries.filter_map(|entry| Some((process_of(&entry.path())?, entry.path())))
 }
 
-/// The processes of this user's live runs on this machine, in order.
+/// The processes of this user's live runs on this machine, in ascending order of process number.
 #[must_use]
 pub fn running() -> Vec<u32> {
     let mut running: Vec<u32> =

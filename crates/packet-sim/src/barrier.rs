@@ -46,7 +46,8 @@ impl Barrier {
         }
     }
 
-    /// Waits until all threads have called this function. Writes before the call are visible to all threads after it.
+    /// Waits until all threads have called this function. The writes of each thread before its call are visible to all
+    /// threads after their calls.
     pub(crate) fn wait(&self) -> Result<(), Broken> {
         let met = self.met.load(Ordering::Acquire);
         // This addition releases each thread's writes. The last thread acquires them and releases them to all threads.

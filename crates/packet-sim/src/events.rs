@@ -141,7 +141,7 @@ impl EventQueue {
         #[cfg(feature = "event-trace")]
         self.record(Step::Push { time: event.time, target: event.target });
         let bucket = self.bucket(event);
-        debug_assert!(bucket >= self.current, "an event must not be earlier than the present time");
+        debug_assert!(bucket >= self.current, "an event must not be before the bucket that is being served");
         if (1..BUCKETS).contains(&bucket.wrapping_sub(self.current)) {
             let index = (bucket % BUCKETS) as usize;
             let entry = self.entry(event);

@@ -395,7 +395,7 @@ impl Special {
         self.served.as_ref().is_some_and(|served| served.flow_control.is_some())
     }
 
-    /// The state that a port with this setup needs in addition to a plain FIFO's.
+    /// The state that a port with this setup needs in addition to the state of a plain FIFO.
     pub(crate) fn new(setup: PortSetup, class: &Class) -> Self {
         let PortSetup { queue, agent, flow_control, .. } = setup;
         let queue = queue.or_else(|| {

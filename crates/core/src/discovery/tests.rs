@@ -382,7 +382,8 @@ fn hostile_packets_are_ignored_and_counted() {
     assert!(!node.take(at(0), &Header::Tcp(raddle_wire::tcp::Segment::default()), PortId(0)));
 }
 
-/// A node that restarts has lost the sequence numbers of its links.
+/// A node that restarts has lost the sequence numbers of its links. It answers a state with a later number by its own
+/// state with an even later number.
 #[test]
 fn a_node_overrules_other_nodes_claims_about_its_links() {
     for (told, says) in [(7, 8), (8, 10)] {

@@ -203,7 +203,7 @@ impl<O: Observer> Lockstep<O> {
                 return false;
             }
             self.fabric.events.pop();
-            debug_assert!(at >= self.fabric.now, "an event must not be earlier than the present time");
+            debug_assert!(at >= self.fabric.now, "`at` must not be in the past");
             self.fabric.now = at;
             self.fabric.totals.events += 1;
             match event {
@@ -243,7 +243,7 @@ impl<O: Observer> Lockstep<O> {
     /// # Panics
     /// In the same cases as [`run`](Self::run), and if `at` is in the past.
     pub fn advance(&mut self, at: Time) -> bool {
-        assert!(at >= self.fabric.now, "an event must not be earlier than the present time");
+        assert!(at >= self.fabric.now, "`at` must not be in the past");
         let at_rest = self.run(at);
         self.fabric.now = at;
         at_rest

@@ -177,7 +177,7 @@ pub(super) fn cross(
                 let data = end.receiver(&mut domain, number, &offer.bytes).map_err(malformed)?;
                 let incoming = worker.incoming.iter().position(|incoming| incoming.link == link);
                 // Full packets may wait in three rings: the sender's ring, the data ring and the receiver's ring. Half
-                // a ring of further packets may wait at the source.
+                // a ring of further packets may wait at the source. These are fewer packets than four rings hold.
                 let all = rate.time_for(Bytes(config.packet_bytes as u64)) * (4 * config.ring as u64);
                 coming.push(Coming {
                     number,

@@ -85,8 +85,8 @@ impl Rack {
             for (thread, (worker, standing)) in workers.iter_mut().zip(&standings).enumerate() {
                 worker.fabric.clock.clone_from(&clock);
                 worker.fabric.meter = Meter::new();
-                // Every forwarded packet is reported if the observer asks for this. In a party, only the observer of the
-                // host process can ask.
+                // If the observer asks for forwarded packets, all of them are reported. In a party, only the observer
+                // of the host process can ask for them.
                 worker.fabric.teller.of_packets = O::FORWARDED;
                 let stop = &stop;
                 polling.push(scope.spawn(move || {

@@ -22,7 +22,7 @@ pub(super) struct Whole {
     pub(super) state: PortState,
     stats: LinkStats,
     depths: QueueDepths,
-    /// The slot numbers in this state are invalid while the link is outside a partition.
+    /// The slot numbers in `special` are invalid while the link is outside a partition.
     special: Special,
     /// The packets in the port's queue, in the order of [`Queue::for_each_slot`](raddle_core::Queue::for_each_slot).
     waiting: Vec<Parcel>,

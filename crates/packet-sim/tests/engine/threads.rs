@@ -225,7 +225,7 @@ struct Case {
     tree: Vec<(usize, u64)>,
     /// Additional links.
     more: Vec<(usize, usize, u64)>,
-    /// Start (in units of 100 ns), source, destination, size.
+    /// For each flow: the start in units of 100 ns, the source, the destination, and the size in units of 500 bytes.
     flows: Vec<(u64, usize, usize, u64)>,
     /// Failures: a node whose links fail, the start of the failure, the duration, and the delay until nodes know of the
     /// failure. Times are in units of 100 ns.

@@ -151,7 +151,7 @@ impl Handle {
     }
 
     /// Returns the name of the provider that libfabric has chosen, and the maximum number of outstanding writes.
-    #[expect(unsafe_code, reason = "calls of libfabric")]
+    #[expect(unsafe_code, reason = "the function calls libfabric")]
     pub(super) fn provider(&self) -> (String, usize) {
         let mut name = [0_u8; 64];
         // SAFETY: the handle is open, and the function writes at most `name.len()` bytes.
@@ -302,7 +302,7 @@ impl Handle {
 }
 
 impl Drop for Handle {
-    #[expect(unsafe_code, reason = "calls of libfabric")]
+    #[expect(unsafe_code, reason = "the function calls libfabric")]
     fn drop(&mut self) {
         // SAFETY: the handle is open, and is not used after this. The endpoint is closed first, then the registrations,
         // then the domain. The memory is freed last, when the fields of `self` are dropped.

@@ -215,10 +215,7 @@ fn write_bytes(payload: &[AtomicU64], bytes: &[u8]) {
 }
 
 /// Copies a packet's words. Fills the rest of the last word with zeros.
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "the last word must have fewer than 8 bytes beyond the packet"
-)]
+#[allow(clippy::cast_possible_truncation, reason = "the last word has fewer than 8 bytes beyond the packet")]
 fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
     for (to, from) in payload.iter().zip(words) {
         to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);

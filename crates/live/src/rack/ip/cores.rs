@@ -84,7 +84,7 @@ impl Cores {
     }
 }
 
-/// A thread that is kept off the polled cores.
+/// Keeps a thread off the polled cores, and all cores awake, until this value is dropped.
 pub(in crate::rack) struct Left {
     before: Option<CpuSet>,
     _awake: Option<File>,

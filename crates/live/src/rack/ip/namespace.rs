@@ -288,7 +288,7 @@ pub struct Named {
     pub node: NodeId,
 }
 
-/// The namespaces of the racks that run on this machine, in order.
+/// The namespaces of the racks that run on this machine, in order of process, then of node.
 #[must_use]
 pub fn running() -> Vec<Named> {
     let mut running: Vec<Named> = names().filter(|of| of.is_alive()).collect();
