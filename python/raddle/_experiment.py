@@ -181,7 +181,7 @@ class Experiment:
         shown = Progress("", len(names), progress)
         try:
             folders, results, interrupted = self._native.sweep(
-                directory, seeds, shard, fail_fast, force, threads, spread_on(on), shown.watch
+                directory, seeds, shard, fail_fast, force, threads, spread_on(on, self._routings.values()), shown.watch
             )
         finally:
             shown.clear()

@@ -89,6 +89,11 @@ class Figure:
         return self.directory / "figure.png"
 
     @property
+    def pdf(self) -> Path:
+        """The picture as PDF."""
+        return self.directory / "figure.pdf"
+
+    @property
     def runs(self) -> dict[str, Run]:
         """The runs behind the figure, by the names of their folders. Computed figures and searches have none."""
         folders = (self.directory / "runs").glob("*")

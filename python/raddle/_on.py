@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Literal
+
+from ._routing import Definition
 
 On = Literal["here", "ray"]
 
 Spread = Callable[[list[str]], Iterator["tuple[int, dict[str, bytes]] | None"]]
 
 
-def spread_on(on: On) -> Spread | None:
-    """The function that spreads runs, or ``None`` if they stay in this process. Connects to the Ray cluster if the program
+def spread_on(on: On, routings: Iterable[Definition] = ()) -> Spread | None:
+    """The function that spreads runs, which can name ``routings``, or ``None`` if they stay in this process. Connects to the Ray cluster if the program
     is not connected yet."""
     if on == "here":
         return None
@@ -21,4 +24,4 @@ def spread_on(on: On) -> Spread | None:
     from . import cluster
 
     cluster.connect(os.environ.get("RAY_ADDRESS"))
-    return cluster.spread
+    return partial(cluster.spread, routings=routings)

@@ -20,11 +20,12 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from . import _raddle
+from ._routing import Definition
 from .errors import ExperimentError, RaddleError, RunError, UsageError
 
 Files = dict[str, bytes]
@@ -67,12 +68,12 @@ def _knock(address: str | None) -> None:
             raise ConnectionError(str(error)) from error
 
 
-def task(text: str, program: bytes | None) -> Files:
-    """Does a task, with this package or with a ``raddle`` program. Returns the files of the run."""
+def task(text: str, program: bytes | None, routings: list[Definition]) -> Files:
+    """Does a task, with this package and these routings or with a ``raddle`` program. Returns the files of the run."""
     with tempfile.TemporaryDirectory(prefix="raddle-") as folder:
         directory = Path(folder) / "run"
         if program is None:
-            _raddle.do_task(text, directory)
+            _raddle.do_task(text, directory, routings)
         else:
             _do_with(Path(folder) / "raddle", program, text, directory)
         return {file.name: file.read_bytes() for file in directory.iterdir()}
@@ -91,8 +92,10 @@ def _do_with(path: Path, program: bytes, text: str, directory: Path) -> None:
         raise (UsageError if error["exit_code"] == 2 else RunError)(error["message"], error["hint"])
 
 
-def spread(tasks: list[str], program: bytes | None = None) -> Iterator[tuple[int, Files] | None]:
-    """Does the tasks on the cluster. Yields the index of each task that has ended, with its files, and ``None`` several
+def spread(
+    tasks: list[str], program: bytes | None = None, routings: Iterable[Definition] = ()
+) -> Iterator[tuple[int, Files] | None]:
+    """Does the tasks on the cluster. They can name ``routings``, which are classes of Python. Yields the index of each task that has ended, with its files, and ``None`` several
     times a second. If a task fails, its error is raised after the others have ended. Closing the generator cancels the
     tasks that are left.
     """
@@ -100,7 +103,8 @@ def spread(tasks: list[str], program: bytes | None = None) -> Iterator[tuple[int
 
     remote = ray.remote(num_cpus=1, max_retries=RETRIES)(task)
     shared = None if program is None else ray.put(program)
-    pending: dict[Any, int] = {remote.remote(text, shared): index for index, text in enumerate(tasks)}
+    own = list(routings)
+    pending: dict[Any, int] = {remote.remote(text, shared, own): index for index, text in enumerate(tasks)}
     failed: RaddleError | None = None
     try:
         while pending:

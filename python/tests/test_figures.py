@@ -60,6 +60,7 @@ def test_a_figure_has_pictures_claims_and_runs(tmp_path: Path) -> None:
     assert (claim.accept, order.accept) == ((1.0, 1e9), (1.0, math.inf))
     assert claim.measured is not None and claim.measured > 1.0
     assert made.svg.read_text().startswith("<svg") and made.png.read_bytes().startswith(b"\x89PNG")
+    assert made.pdf.read_bytes().startswith(b"%PDF")
     assert list(made.runs) == ["drill", "ecmp"] and made.runs["ecmp"].complete
     assert made.directory == tmp_path / "out" / "own" / "mine"
     shown = done._repr_html_()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from conftest import long, small
 from test_figures import figure
+from test_routing import Ecmp, fabric
 
 import raddle
 from raddle import cluster
@@ -33,11 +34,11 @@ class Nodes:
         begun.mkdir()
         original = cluster.task
 
-        def noted(text: str, program: bytes | None) -> Any:
+        def noted(text: str, *more: Any) -> Any:
             node = ray.get_runtime_context().get_node_id()
             (begun / f"{time.monotonic_ns()}").write_text(f"{node} {text}")
             time.sleep(3)
-            return original(text, program)
+            return original(text, *more)
 
         monkeypatch.setattr(cluster, "task", noted)
         self.nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
@@ -112,6 +113,20 @@ def test_ctrl_c_cancels_the_tasks(tmp_path: Path) -> None:
         assert is_idle(2)
     finally:
         ray.shutdown()
+
+
+def test_routings_of_python_run_on_the_cluster(tmp_path: Path) -> None:
+    class Elsewhere(Ecmp):
+        name = "elsewhere"
+
+    experiment = fabric(Elsewhere)
+    ray.init(num_cpus=1)
+    try:
+        sweep = experiment.sweep(tmp_path / "out", seeds=2, on="ray")
+    finally:
+        ray.shutdown()
+    local = experiment.sweep(tmp_path / "local", seeds=2)
+    assert [run.digest for run in sweep.runs.values()] == [run.digest for run in local.runs.values()]
 
 
 @pytest.fixture

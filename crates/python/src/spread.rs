@@ -2,12 +2,12 @@
 
 use crate::attend::attend;
 use crate::error::exception;
+use crate::routing::{Definition, registry};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use raddle_lab::Error;
 use raddle_lab::sweep::{self, Elsewhere, Files};
-use raddle_schemes::registry::Registry;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -65,10 +65,15 @@ impl Elsewhere for Spread {
     }
 }
 
-/// Does a task in this process, into a new directory. A signal, such as that of a cancelled task, ends it.
+/// Does a task, which can name `routings`, in this process and into a new directory. A signal, such as that of a cancelled task, ends it.
 #[pyfunction]
-pub(crate) fn do_task(py: Python<'_>, task: &str, directory: PathBuf) -> PyResult<()> {
-    let registry = Registry::builtin().into();
+pub(crate) fn do_task(
+    py: Python<'_>,
+    task: &str,
+    directory: PathBuf,
+    routings: Vec<Definition>,
+) -> PyResult<()> {
+    let registry = registry(py, routings)?.into();
     let (done, interrupted) = attend(py, None, |stop, _| sweep::do_task(task, &registry, &directory, stop))?;
     if interrupted {
         return Err(PyKeyboardInterrupt::new_err("the task was cancelled"));
