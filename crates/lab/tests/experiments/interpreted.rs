@@ -59,6 +59,10 @@ fn only_the_packet_engine_runs_it() {
     for engine in ["flow", "lockstep", "live"] {
         let document = document().with_overrides([format!("engine.kind={engine}").as_str()]).expect("a key");
         let refused = document.prepare().err().map(|problem| problem.to_string());
-        assert_eq!(refused.as_deref(), Some("a routing in Python runs only in the packet engine"), "{engine}");
+        assert_eq!(
+            refused.as_deref(),
+            Some("a routing in Python runs only in the packet engine"),
+            "{engine}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 use crate::clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, plan, run};
 use raddle_core::{Duration, Header, NodeId, Time};
 use raddle_packet_sim::{Change, Config, Simulation};
+use raddle_schemes::halt::Halt;
 use raddle_schemes::parameter::Value;
 use raddle_schemes::routing::clairvoyant::ROUTING;
 use raddle_schemes::scheme::View;
@@ -16,7 +17,8 @@ fn clairvoyant(mode: &'static str, flows: Vec<raddle_core::Flow>, config: Config
 fn with(values: &[(&str, Value)], flows: Vec<raddle_core::Flow>, config: Config) -> Simulation<Heard> {
     let topology = fabric(TESTBED);
     let settings = settings(ROUTING.info.parameters, values);
-    let mut forwarder = (ROUTING.build)(&plan(&topology, &settings, 1)).expect("a Clos");
+    let built = ROUTING.build.forwarders(&plan(&topology, &settings, 1), &Halt::default());
+    let mut forwarder = built.expect("a Clos");
     run(&topology, &mut *forwarder, Traffic::Tcp(flows), config)
 }
 
