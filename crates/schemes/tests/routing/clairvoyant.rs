@@ -17,8 +17,8 @@ fn clairvoyant(mode: &'static str, flows: Vec<raddle_core::Flow>, config: Config
 fn with(values: &[(&str, Value)], flows: Vec<raddle_core::Flow>, config: Config) -> Simulation<Heard> {
     let topology = fabric(TESTBED);
     let settings = settings(ROUTING.info.parameters, values);
-    let mut forwarder =
-        ROUTING.build.forwarders(&plan(&topology, &settings, 1), &Halt::default()).expect("a Clos");
+    let built = ROUTING.build.forwarders(&plan(&topology, &settings, 1), &Halt::default());
+    let mut forwarder = built.expect("a Clos");
     run(&topology, &mut *forwarder, Traffic::Tcp(flows), config)
 }
 
