@@ -260,3 +260,14 @@ fn a_program_that_goes_wrong_stops_its_rank_which_says_so() {
     rank.advance(at(0));
     assert_eq!((rank.wake(), rank.waits_for()), (Time::NEVER, Some(format!("rank 4 stopped: {}", wrong()))));
 }
+
+#[test]
+fn times_of_computing_are_joined_over_streams() {
+    let text = "num_ranks 1\nrank 0 {\ncalc 10\ncalc 100 cpu 1\nl1: calc 30 cpu 2\nl2: calc 90 cpu 2\nl2 requires l1\n}";
+    let mut network = run(text, Settings::default(), |_, bytes| bytes);
+    let times: Vec<_> = network.ranks[0].take_computed().collect();
+    assert_eq!(times.first().map(|time| time.0), Some(Time::ZERO));
+    assert!(times.windows(2).all(|pair| pair[0].1 == pair[1].0), "{times:?}");
+    assert_eq!(times.last().map(|time| time.1), Some(at(120)));
+    assert!(network.ranks[0].take_computed().next().is_none());
+}
