@@ -276,6 +276,9 @@ class Figure(TypedDict, total=False):
     by_name: bool
     """If true, the figure is reproduced only under its own name, and not with its paper. (default: `false`)"""
 
+    dpi: int
+    """Pixels per inch of the picture in PNG. (default: 96, 600 of style `paper`, 144 of style `slides`)"""
+
     number: str
     """Number of the figure in its paper."""
 
@@ -284,6 +287,12 @@ class Figure(TypedDict, total=False):
 
     seeds: int
     """Number of runs of each cell. Their seeds are the experiment's seed and the numbers after it. Results are means over these runs. (default: `1`)"""
+
+    size: list[float]
+    """Width and height of each plot, in inches. (default: 7.9 by 5.2, 3.3 by 2.3 of style `paper`, 13.3 by 7.5 of style `slides`)"""
+
+    style: Literal["screen", "paper", "slides"]
+    """The purpose of the pictures, which decides their size, type and colours. (default: `"screen"`)"""
 
     title: str
     """Title of the figure."""
@@ -350,12 +359,12 @@ Plot = TypedDict(
         # Start of the window of simulated time that is measured. (default: the start of the run)
         "from": str,
         # The kind of plot.
-        "kind": Literal["cdf", "along", "bars", "by_size", "cells", "series"],
+        "kind": Literal["cdf", "ccdf", "along", "bars", "by_size", "cells", "series"],
         # Lower bound of the share that `stat = "share"` measures.
         "least": float,
         # If true, the x axis is logarithmic. (default: true of kind `by_size`, otherwise false)
         "log_x": bool,
-        # If true, the y axis is logarithmic. (default: `false`)
+        # If true, the y axis is logarithmic. (default: true of kind `ccdf`, otherwise false)
         "log_y": bool,
         # Upper bound of the share that `stat = "share"` measures.
         "most": float,

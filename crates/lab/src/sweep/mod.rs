@@ -84,7 +84,7 @@ pub fn sweep<'a>(
 ) -> Result<Vec<Option<CellRun>>, Error> {
     let out = out.into();
     let directories = directories(cells, out.path)?;
-    if let Some(kind) = out.kind()? {
+    if let Some(kind) = out.kind() {
         let what = format!("{} holds a {kind}, and a sweep needs a folder of its own", out.path.display());
         return Err(Error::Usage { what, hint: "choose another --out".to_owned() });
     }

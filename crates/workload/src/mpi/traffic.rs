@@ -132,7 +132,7 @@ mod tests {
             "rank 1 to rank 2: 1 messages with 100 B in total against 1 with 112 B",
             "rank 2 to rank 3: 1 messages with 100 B in total against 0 with 0 B",
             "rank 3 to rank 4: 2 messages with 100 B in total against 1 with 100 B",
-            "4 to 5: 0 messages of 0 B against 1 of 1 B",
+            "rank 4 to rank 5: 0 messages with 0 B in total against 1 with 1 B",
         ];
         assert_eq!(differ, expected);
         assert!(here.differences(&here, 0.0).is_empty());

@@ -107,7 +107,7 @@ impl Manifest {
     }
 
     /// The manifest of `directory`; `None` if it has none or the manifest is invalid.
-    fn read(directory: &Path) -> Option<Self> {
+    pub(super) fn read(directory: &Path) -> Option<Self> {
         let text = fs::read_to_string(directory.join(MANIFEST)).ok()?;
         let manifest: Self = serde_json::from_str(&text).ok()?;
         let inside = |name: &String| {

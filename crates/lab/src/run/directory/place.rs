@@ -54,11 +54,8 @@ impl Out<'_> {
     }
 
     /// The kind of results in the existing directory, such as `run`; `None` if there is no directory or no manifest.
-    ///
-    /// # Errors
-    /// If the path cannot hold results, or cannot be read.
-    pub(crate) fn kind(self) -> Result<Option<String>, Error> {
-        Ok(self.contents()?.and_then(|contents| contents.manifest).map(|manifest| manifest.origin.kind))
+    pub(crate) fn kind(self) -> Option<String> {
+        Manifest::read(self.path).map(|manifest| manifest.origin.kind)
     }
 
     /// The contents of the existing directory; `None` if there is none.
