@@ -318,7 +318,8 @@ impl Registry {
                 hint: "choose kind = \"flow\" in [engine], or another transport".to_owned(),
             }),
             Make::Hosts(hosts) => {
-                let routing = self.routing(plan.routing).expect("one of the transport's routings");
+                let routing =
+                    self.routing(plan.routing).expect("the routing must be one of the transport's routings");
                 hosts(plan)?.over(routing, &Plan { settings: of_routing, ..*plan })
             }
         }

@@ -103,8 +103,8 @@ impl Topology {
         self.hosts[node.index()]
     }
 
-    /// Returns the same fabric, with `relays` as the forwarding of its nodes: one entry per node. In the fabrics of
-    /// builders, all nodes forward.
+    /// Returns the same fabric, in which the nodes forward packets of other nodes as `relays` says, with one entry per
+    /// node. Without this call, all nodes forward.
     ///
     /// # Panics
     /// If the length of `relays` is not the number of nodes.

@@ -94,9 +94,9 @@ const FEATURES: &[Feature] = &[
         key: "engine.grid",
         is_asked: |prepared| prepared.experiment.engine.grid.is_some(),
         lacks: Lacks {
-            packet: Some("only the flow engine computes rates on a grid"),
-            lockstep: Some("only the flow engine computes rates on a grid"),
-            live: Some("only the flow engine computes rates on a grid"),
+            packet: Some("only the flow engine can compute rates at multiples of a time"),
+            lockstep: Some("only the flow engine can compute rates at multiples of a time"),
+            live: Some("only the flow engine can compute rates at multiples of a time"),
             flow: None,
         },
     },

@@ -168,7 +168,7 @@ fn series_hold_all_bytes_of_every_link_and_change_no_result() {
         let [one, three] = [&one, &three].map(|run| Table::read(&run.join(table)).unwrap());
         assert_eq!(one.columns, three.columns, "{table}");
     }
-    // Each of the three flows crosses its host's link and the link of its destination.
+    // Each of the three flows crosses exactly one link that leaves its source host.
     let [flows, path] = ["flow", "link"].map(|name| column(&one, "paths.parquet", name));
     let from: Vec<u64> = column(&one, "links.parquet", "from");
     for (flow, host) in [(0, 0), (1, 2), (2, 4)] {

@@ -58,7 +58,7 @@ impl Fabric {
             assert!(row.len() <= self.made.len(), "the forwarders send packets of {flow:?} in a loop");
             (at, arrival) = (link.to, Some(link.to_port));
         }
-        assert_eq!(at, flow.dst, "the fabric loses no packet on the way");
+        assert_eq!(at, flow.dst, "the path must end at the flow's destination");
     }
 
     /// The port by which a packet leaves a node; `None` if the packet is for that node.

@@ -103,7 +103,7 @@ impl FluidScheme {
         let split = match ways {
             Ways::Own(split) => split,
             Ways::Routed(packet) => {
-                let routing = routing.expect("one of the transport's routings");
+                let routing = routing.expect("the routing must be one of the transport's routings");
                 let plan = Plan { settings: of_routing, ..*plan };
                 match (routing.spread)(of_routing) {
                     Spread::AsForwarded => {

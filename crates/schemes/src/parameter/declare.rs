@@ -216,7 +216,7 @@ impl Literal<Parameter> {
     /// If `doc` is not empty.
     #[must_use]
     pub const fn parameter(self, _: &str, doc: &str) -> Parameter {
-        assert!(doc.is_empty(), "a shared parameter has its own sentence");
+        assert!(doc.is_empty(), "a parameter that schemes share must not get a second description");
         self.0
     }
 }
@@ -264,8 +264,8 @@ pub const fn declared<T: Field>(field: &str, parameter: Parameter) -> Parameter 
         (Value::Count(most), Value::Count(_) | Value::Bytes(_)) => parameter.range.1 <= most as f64,
         (like, _) => Parameter { range: (0.0, f64::INFINITY), ..parameter }.allows(&like),
     };
-    assert!(holds, "a field holds every value that its parameter allows");
-    assert!(parameter.allows(&parameter.default), "a default is in its parameter's range");
+    assert!(holds, "a field must be able to hold every value that its parameter allows");
+    assert!(parameter.allows(&parameter.default), "a default must be in its parameter's range");
     parameter
 }
 
@@ -276,7 +276,7 @@ pub const fn declared<T: Field>(field: &str, parameter: Parameter) -> Parameter 
 #[doc(hidden)]
 #[must_use]
 pub fn read<T: Field>(values: &mut impl Iterator<Item = Value>) -> T {
-    values.next().and_then(T::of).expect("a field holds every value that its parameter allows")
+    values.next().and_then(T::of).expect("a field must be able to hold every value that its parameter allows")
 }
 
 impl Settings {
@@ -287,7 +287,11 @@ impl Settings {
     #[doc(hidden)]
     pub fn values_of(&self, list: &[Parameter]) -> impl Iterator<Item = Value> + '_ {
         let names = |list: &[Parameter]| list.iter().map(|parameter| parameter.name).collect::<Vec<_>>();
-        assert_eq!(names(self.parameters), names(list), "settings of another scheme");
+        assert_eq!(
+            names(self.parameters),
+            names(list),
+            "the settings must hold exactly the parameters in `list`"
+        );
         self.values.iter().copied()
     }
 }

@@ -77,7 +77,7 @@ fn settings_are_read_into_fields() {
 }
 
 #[test]
-#[should_panic(expected = "settings of another scheme")]
+#[should_panic(expected = "the settings must hold exactly the parameters in `list`")]
 fn settings_of_another_scheme_are_refused() {
     let _ = Each::of(&Settings::defaults(&[SHARED]));
 }

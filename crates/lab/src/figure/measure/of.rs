@@ -134,7 +134,7 @@ impl Of {
             && !matches!(self, Self::Unfinished | Self::Met | Self::Received(_) | Self::ThroughputOfInterval)
     }
 
-    /// True if the quantity is measured over simulated time.
+    /// True if the quantity can be measured in a window of simulated time.
     pub(super) fn is_timed(self) -> bool {
         matches!(self, Self::Received(_) | Self::ThroughputOfInterval | Self::QueueLength | Self::PortsInUse)
     }

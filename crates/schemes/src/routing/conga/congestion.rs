@@ -46,7 +46,7 @@ struct Turn {
 impl Congestion {
     /// The tables for `leaves` leaves with `tags` uplinks each.
     pub(super) fn new(leaves: usize, tags: usize, ageing: Duration) -> Self {
-        debug_assert!(tags <= Overlay::TAGS, "uplinks have four bits");
+        debug_assert!(tags <= Overlay::TAGS, "a tag of an uplink has four bits");
         let table = || vec![Metric::default(); leaves * tags].into_boxed_slice();
         Self { tags, ageing, to: table(), from: table(), turns: vec![Turn::default(); leaves].into() }
     }

@@ -19,7 +19,7 @@ pub(super) struct Spine {
 impl Spine {
     pub(super) fn new(fabric: &Fabric, node: NodeId) -> Self {
         let topology = fabric.paths.topology();
-        let ports = u16::try_from(topology.port_count(node)).expect("ports fit 16 bits");
+        let ports = u16::try_from(topology.port_count(node)).expect("a switch has fewer than 2^16 ports");
         Self {
             next_hops: NextHops::new(node, &fabric.paths),
             salt: salt(fabric.seed, node),

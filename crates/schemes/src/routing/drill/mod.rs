@@ -141,7 +141,10 @@ impl Forwarder for Drill {
 }
 
 /// The component to which a hash belongs.
-#[allow(clippy::cast_possible_truncation, reason = "the lower half is multiplied on its own")]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "the cast keeps the lower 64 bits, which are multiplied separately"
+)]
 fn share_of(shares: &[(u128, usize)], hash: u64) -> usize {
     let (total, _) = shares[shares.len() - 1];
     // Computes total * fraction / 2^32 in two parts, because the capacities of large tori exceed 96 bits.

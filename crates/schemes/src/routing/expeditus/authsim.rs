@@ -98,7 +98,8 @@ impl AuthsimTor {
     }
 }
 
-/// The flow whose selection a tagged packet answers: the reverse direction of a SYN-ACK; `None` for other packets.
+/// The flow whose selection a packet answers; `None` if it answers none. Only a SYN-ACK answers a selection: that of the
+/// flow in the opposite direction.
 pub(crate) fn answered(packet: &Packet) -> Option<FiveTuple> {
     (opening(packet) == Some(Opening::SynAck)).then(|| five_tuple(packet).opposite())
 }

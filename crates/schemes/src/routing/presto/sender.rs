@@ -33,7 +33,7 @@ impl Sender {
     /// If `flowcell` is zero.
     #[must_use]
     pub(crate) fn new(node: NodeId, paths: &Arc<Paths>, flowcell: u32, seed: u64) -> Self {
-        assert!(flowcell > 0, "a flowcell has bytes");
+        assert!(flowcell > 0, "a flowcell must have at least 1 byte");
         Self {
             node,
             salt: salt(seed, node),

@@ -40,7 +40,7 @@ impl Split {
     }
 
     /// Moves a share of the frames for `to` from one up port to another. `first` is D-mod-k's port.
-    #[allow(clippy::cast_possible_truncation, reason = "at most the weight that is moved from")]
+    #[allow(clippy::cast_possible_truncation, reason = "the result is at most the weight of the port `from`")]
     pub(super) fn shift(&mut self, to: NodeId, first: usize, from: usize, onto: usize) {
         let row = &mut self.entries[to.index() * self.ups..][..self.ups];
         if row.iter().all(|entry| entry.weight == 0) {

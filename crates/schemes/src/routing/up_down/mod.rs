@@ -88,7 +88,7 @@ impl<A: Ascent> Forwarder for UpDown<A> {
         });
         debug_assert!(
             !self.is_from_above(arrival) || !self.is_up(verdict) || !self.intact,
-            "up after down at node {}",
+            "node {} must not send a packet up that came from above",
             self.next_hops.node()
         );
         verdict

@@ -11,7 +11,7 @@
 /// # Panics
 /// If a capacity is zero.
 pub(super) fn fit(capacities: &[u128], table: usize) -> Vec<usize> {
-    assert!(capacities.iter().all(|&capacity| capacity > 0), "a next hop leads there");
+    assert!(capacities.iter().all(|&capacity| capacity > 0), "every next hop must have a capacity above 0");
     let unit = capacities.iter().copied().reduce(gcd).unwrap_or(1);
     let total: u128 = capacities.iter().sum();
     if total / unit <= table as u128 {

@@ -126,10 +126,9 @@ impl<P: Protocol> Adapter<P> {
             sender: Sender::new(),
             is_armed: false,
         };
-        let place = self
-            .vacant
-            .pop()
-            .unwrap_or_else(|| u32::try_from(self.sending.len()).expect("fewer than 2^32 flows at once"));
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            u32::try_from(self.sending.len()).expect("a host must have fewer than 2^32 flows at once")
+        });
         if place as usize == self.sending.len() {
             self.sending.push(sending);
         } else {

@@ -91,7 +91,7 @@ impl<L: RateLimiter> Queues<L> {
                 }
                 None => {
                     queues.push(queue);
-                    u32::try_from(queues.len() - 1).expect("fewer than 2^32 queues")
+                    u32::try_from(queues.len() - 1).expect("a host must have fewer than 2^32 queues")
                 }
             }
         })

@@ -323,8 +323,8 @@ mod tests {
         let after = |memory| {
             let mut link = controller(true, memory);
             let [mut a, mut b] = senders();
-            // Three losses: the answer to flow a's SYN is lost, so the SYN is repeated. A later request of flow a is
-            // lost after it has passed this router. The FINs of both flows are repeated.
+            // Four losses. The answer to flow a's SYN is lost, so the SYN is repeated. A later request of flow a is lost
+            // after it has passed this router. The answers to both FINs are lost, so the FINs are repeated.
             a.lose(0, &mut link, 300);
             a.ask(300, &mut link, 300);
             b.ask(310, &mut link, 100);

@@ -32,7 +32,7 @@ pub(crate) struct Sender {
 
 /// The least interval between probes: one round trip (`I_MIN`). Receivers write it into every answer, so that the
 /// interval does not grow for ever.
-#[allow(clippy::cast_possible_truncation, reason = "the constant fits 16 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "the constant is below 2^16")]
 const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
 
 /// Least expected transmission time of flows whose size is unknown. This time is so long that no such flow seems nearly

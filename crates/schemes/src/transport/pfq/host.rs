@@ -95,7 +95,8 @@ impl PfqHost {
             if left == 0 || flow.inside >= flow.most_inside {
                 continue;
             }
-            let payload = u16::try_from(left.min(self.mtu.into())).expect("at most the MTU");
+            let payload = u16::try_from(left.min(self.mtu.into()))
+                .expect("a payload is at most the MTU, which is below 2^16");
             let produced = flow.flow.app_rate.map_or(now, |rate| {
                 flow.flow.start + rate.time_for(Bytes(flow.released + u64::from(payload)))
             });
@@ -109,7 +110,7 @@ impl PfqHost {
         Err(wake)
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "PFQ takes fewer than 2^16 nodes")]
+    #[allow(clippy::cast_possible_truncation, reason = "PFQ supports fewer than 2^16 nodes")]
     fn packet(&mut self, place: usize, payload: u16) -> Packet {
         let dst = self.sending[place].flow.dst;
         let (route, hops) = match self.mode {
@@ -118,7 +119,7 @@ impl PfqHost {
                 self.routing.sample(Protocol::Rps, self.id, dst, 0, &mut self.paths, &mut self.ports);
                 let ports = self.ports.iter().map(|port| port.0);
                 let route = Route::from_ports(ports, hop_bits).expect("set-up has checked the longest route");
-                (route, u8::try_from(self.ports.len()).expect("routes of at most 42 hops"))
+                (route, u8::try_from(self.ports.len()).expect("a route has at most 42 hops"))
             }
         };
         let flow = &mut self.sending[place];
@@ -143,7 +144,7 @@ impl PfqHost {
 }
 
 impl Host for PfqHost {
-    #[allow(clippy::cast_possible_truncation, reason = "PFQ takes fewer than 2^16 nodes")]
+    #[allow(clippy::cast_possible_truncation, reason = "PFQ supports fewer than 2^16 nodes")]
     fn handle(&mut self, now: Time, input: Input<'_>) {
         match input {
             Input::Flow(flow) => self.start(now, *flow),

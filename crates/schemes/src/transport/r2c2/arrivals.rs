@@ -229,7 +229,7 @@ impl Arriving {
         let from = (above + 1).saturating_sub(Acknowledgement::SPAN.into());
         let bits = (0..u32::from(Acknowledgement::SPAN))
             .fold(0_u64, |bits, i| bits << 1 | u64::from(self.incoming.has_ahead(from + i)));
-        let from = u16::try_from(from).expect("less than the window");
+        let from = u16::try_from(from).expect("the offset is less than the window");
         Answer { key, seq, next, from, arrived: bits.to_be_bytes() }
     }
 }

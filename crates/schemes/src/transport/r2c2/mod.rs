@@ -88,7 +88,7 @@ choices! {
 
 /// R2C2's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is a parameter of its own")]
 pub struct Params {
     /// Routing protocol of every flow.
     pub protocol: Protocol,

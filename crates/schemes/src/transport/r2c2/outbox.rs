@@ -56,7 +56,7 @@ impl Outbox {
 
     /// The next output.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a broadcast is the fast path")]
+    #[expect(clippy::inline_always, reason = "most outputs are copies of a broadcast, which are made here")]
     pub(crate) fn next(&mut self) -> Option<Output> {
         let Pending::Copies(event, ports) = self.0.front_mut()? else { return self.next_other() };
         let port = ports.next();

@@ -107,7 +107,8 @@ impl Outgoing {
             }
         }
         let left = self.flow.size.0 - self.released;
-        let payload = u16::try_from(left.min(mtu.into())).expect("at most the MTU");
+        let payload =
+            u16::try_from(left.min(mtu.into())).expect("a payload is at most the MTU, which is below 2^16");
         (left > 0 || !self.is_open && !self.has_ended).then(|| Piece {
             seq: self.seq,
             payload,
@@ -207,7 +208,7 @@ impl Outgoing {
 
     /// The event about this flow for a broadcast by its source. The broadcast tree is set later.
     pub(crate) fn event(&self, kind: EventKind) -> Event {
-        let node = |id: NodeId| u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
+        let node = |id: NodeId| u16::try_from(id.0).expect("R2C2 supports at most 65,536 nodes");
         Event {
             kind,
             tree: 0,

@@ -43,7 +43,7 @@ impl Sender {
     /// A sender without flows at node `id`, in a run with this seed.
     pub(crate) fn new(id: NodeId, seed: u64) -> Self {
         Self {
-            id: u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes"),
+            id: u16::try_from(id.0).expect("R2C2 supports at most 65,536 nodes"),
             flows: Vec::new(),
             turn: 0,
             paths: Stream::new(seed, id.0.into(), "r2c2/paths"),
@@ -187,7 +187,7 @@ impl Sender {
         // In the intact fabric, every route fits the header; this was checked when the experiment was built. A detour
         // around failed links may not fit.
         let route = Route::from_ports(self.ports.iter().map(|port| port.0), params.hop_bits).ok()?;
-        let hops = u8::try_from(self.ports.len()).expect("routes of at most 42 hops");
+        let hops = u8::try_from(self.ports.len()).expect("a route has at most 42 hops");
         Some(Drawn { route, hops, first })
     }
 
@@ -266,7 +266,7 @@ impl Sender {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "R2C2 takes at most 2^16 nodes, and a header is short"
+        reason = "R2C2 supports at most 2^16 nodes, and a header is short"
     )]
     fn send(&mut self, now: Time, place: usize, drawn: &Drawn, params: &Params) -> Option<Departure> {
         let id = self.id;

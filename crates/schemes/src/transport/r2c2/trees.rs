@@ -120,7 +120,7 @@ fn symmetric(dims: &[u32], count: u8) -> Kind {
             let mut rest = node;
             let mut at = [0; MAX_DIMS];
             for (x, &k) in at.iter_mut().zip(dims) {
-                *x = u8::try_from(rest % k).expect("dimensions up to 256");
+                *x = u8::try_from(rest % k).expect("a dimension has at most 256 nodes");
                 rest /= k;
             }
             at

@@ -52,7 +52,7 @@ use raddle_wire::tcp::Segment;
 
 /// TCP's parameters. Both ends of a flow have the same parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is a parameter of its own")]
 pub(crate) struct Params {
     /// Payload bytes of a full segment, at least 1.
     pub mss: u16,
@@ -94,7 +94,8 @@ pub(crate) struct Params {
 impl Params {
     /// The advertised window as a header field.
     fn window_field(&self) -> u16 {
-        u16::try_from(self.receive_window.0 >> WINDOW_SCALE).expect("a window less than 64 MiB")
+        u16::try_from(self.receive_window.0 >> WINDOW_SCALE)
+            .expect("the receive window must be less than 64 MiB")
     }
 
     /// Bounds of the retransmission timeout, for a SYN or for data.
@@ -112,7 +113,7 @@ const DATA: u64 = 1;
 
 /// The packet of a segment.
 fn packet(segment: Segment) -> Packet {
-    let headers = u32::try_from(segment.wire_len()).expect("headers of at most 68 bytes");
+    let headers = u32::try_from(segment.wire_len()).expect("headers have at most 68 bytes");
     Packet::new(headers + u32::from(segment.plen), Header::Tcp(segment))
 }
 

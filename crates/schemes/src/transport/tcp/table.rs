@@ -80,7 +80,7 @@ impl<T> Table<T> {
                 self.slots.reserve_exact(self.slots.len() / 4 + 1);
             }
             self.slots.push(state);
-            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 live flows")
+            u32::try_from(self.slots.len() - 1).expect("a host must have fewer than 2^32 live flows")
         };
         self.index.by_key.insert(key, slot);
         slot

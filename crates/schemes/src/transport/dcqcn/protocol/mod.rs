@@ -70,7 +70,7 @@ pub(super) const fn wire_len(payload: u32) -> u32 {
 }
 
 /// The first packet of flow `number` of a host, with only the fields that switches read.
-#[allow(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are wanted")]
+#[allow(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are used")]
 pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
     let number = number as u32 % NUMBERS;
     let packet = roce::Packet {
@@ -86,7 +86,7 @@ pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
 }
 
 /// The source port of a flow. Load balancers distinguish flows by this port.
-#[allow(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are wanted")]
+#[allow(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are used")]
 fn source_port(flow: u32) -> u16 {
     FIRST_PORT | flow as u16
 }

@@ -55,7 +55,7 @@ impl R2c2Node {
         let lasting = if fabric.params.only_lasting { fabric.params.rho } else { Duration::ZERO };
         let plane = DataPlane::new(fabric, id, seed);
         let links = plane.view.routing.topology().port_count(id);
-        let number = u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
+        let number = u16::try_from(id.0).expect("R2C2 supports at most 65,536 nodes");
         let Params { doubt, digest_period, resends, .. } = fabric.params;
         Self {
             plane,
@@ -137,7 +137,7 @@ impl R2c2Node {
         let key = event.flow();
         let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
         let tree = (mixed >> 16) % u32::from(self.plane.view.trees.count());
-        event.tree = u8::try_from(tree).expect("fewer than 256 trees");
+        event.tree = u8::try_from(tree).expect("there are fewer than 256 trees");
         self.apply_and_pass_on(now, &event);
         self.mind_selection(now);
         self.mind_doubt(now);
@@ -180,7 +180,7 @@ impl R2c2Node {
     /// event's source. Events of this node are sent again.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "R2C2 takes at most 2^16 nodes, whose ports have numbers of a byte"
+        reason = "R2C2 supports at most 2^16 nodes, whose ports have numbers of a byte"
     )]
     fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
         let event = match &packet.header {
@@ -249,7 +249,7 @@ impl R2c2Node {
     /// live flows again.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "R2C2 takes at most 2^16 nodes, whose ports have numbers of a byte"
+        reason = "R2C2 supports at most 2^16 nodes, whose ports have numbers of a byte"
     )]
     fn renew_view(&mut self, now: Time) {
         self.plane.renew_view(now);

@@ -31,7 +31,7 @@ impl R2c2Node {
     }
 
     /// Computes the rates of the eligible flows, and sets the rate limits of the flows that this node sends (§3.3.1).
-    #[allow(clippy::cast_possible_truncation, reason = "R2C2 takes at most 2^16 nodes")]
+    #[allow(clippy::cast_possible_truncation, reason = "R2C2 supports at most 2^16 nodes")]
     pub(super) fn tick(&mut self, now: Time) {
         let rho = self.params().rho;
         for event in self.plane.end_demand_period(now) {

@@ -10,7 +10,7 @@ use raddle_wire::r2c2::{Digest, FlowState, Request, Snapshot, SnapshotBody, Want
 
 impl R2c2Node {
     fn number(&self) -> u16 {
-        u16::try_from(self.plane.id.0).expect("R2C2 addresses 65,536 nodes")
+        u16::try_from(self.plane.id.0).expect("R2C2 supports at most 65,536 nodes")
     }
 
     /// Checks a flow in a message from another node: `src` must be another node, and a flow from `src` to `dst` must be
@@ -90,7 +90,7 @@ impl R2c2Node {
     pub(super) fn ask_neighbour(&mut self, port: PortId) {
         let topology = self.plane.view.routing.topology();
         let Some(link) = topology.link(topology.link_id(self.plane.id, port)) else { return };
-        let neighbour = u16::try_from(link.to.0).expect("R2C2 addresses 65,536 nodes");
+        let neighbour = u16::try_from(link.to.0).expect("R2C2 supports at most 65,536 nodes");
         if let Some(data) = self.plane.sender.one_hop(self.params(), port, neighbour) {
             self.plane.outbox.control(Header::R2c2Request(Request { data, wanted: Wanted::Resend }));
         }

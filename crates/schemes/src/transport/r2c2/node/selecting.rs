@@ -22,7 +22,7 @@ impl R2c2Node {
     /// If it is this node's turn, chooses routing protocols for flows and announces the choices.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "R2C2 takes at most 2^16 nodes, and has fewer than 2^8 trees"
+        reason = "R2C2 supports at most 2^16 nodes, and has fewer than 2^8 trees"
     )]
     pub(super) fn select(&mut self, now: Time) {
         self.mind_selection(now);
