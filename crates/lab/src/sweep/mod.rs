@@ -60,8 +60,7 @@ pub struct Control<'a> {
     pub fail_fast: bool,
     /// The shard to which these cells belong, if other processes run the other shards into the same folder.
     pub shard: Option<Shard>,
-    /// The other processes that do the runs, if there are any. Live runs and routings from outside stay in this
-    /// process.
+    /// The other processes that do the runs, if there are any. Live runs stay in this process.
     pub elsewhere: Option<&'a dyn Elsewhere>,
     /// Called repeatedly with the index of a cell and the state of its run.
     pub progress: &'a (dyn Fn(usize, &RunState) + Sync),
