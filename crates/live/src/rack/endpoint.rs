@@ -13,7 +13,7 @@ pub const WINDOW: usize = 1 << 20;
 /// A request of a program to the thread that polls its node.
 #[derive(Debug)]
 pub(super) enum Request {
-    Open(Flow, Arc<Window>),
+    Open(Flow, Polled),
     Append(FlowId, Vec<u8>),
     Close(FlowId),
 }
@@ -90,7 +90,7 @@ impl Caller {
         let id = FlowId(self.shared.next.fetch_add(1, Ordering::Relaxed));
         let window = Arc::<Window>::default();
         let flow = Flow::stream(id, self.node, to, Time::ZERO);
-        let request = Request::Open(flow, Arc::clone(&window));
+        let request = Request::Open(flow, Polled(Arc::clone(&window)));
         self.ask(request)?;
         Ok(Outgoing { id, caller: self.clone(), window })
     }
@@ -201,7 +201,7 @@ impl Drop for Outgoing {
 /// The window of a stream: counts its unacknowledged bytes, including bytes that are still on the way to the polling
 /// thread.
 #[derive(Debug, Default)]
-pub(super) struct Window {
+struct Window {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -242,16 +242,32 @@ impl Window {
         self.state().handed_over += bytes as u64;
     }
 
-    /// Records that the first `to` bytes of the stream are acknowledged.
-    pub(super) fn forget(&self, to: u64) {
+    fn forget(&self, to: u64) {
         let mut state = self.state();
         state.forgotten = state.forgotten.max(to.min(state.handed_over));
         self.changed.notify_one();
     }
 
-    /// Records that the stream has ended, so that no more bytes are sent.
-    pub(super) fn end(&self) {
+    fn end(&self) {
         self.state().has_ended = true;
         self.changed.notify_all();
+    }
+}
+
+/// The polling thread's end of a window. Dropping it ends the stream, so that no more bytes are sent. A rack can end
+/// before the polling thread has received the request to open the stream; dropping the request then ends the stream.
+#[derive(Debug)]
+pub(super) struct Polled(Arc<Window>);
+
+impl Polled {
+    /// Records that the first `to` bytes of the stream are acknowledged.
+    pub(super) fn forget(&self, to: u64) {
+        self.0.forget(to);
+    }
+}
+
+impl Drop for Polled {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }

@@ -1,12 +1,11 @@
 //! The streams of programs at a polling thread: bytes that wait at their source, and bytes that have arrived at their
 //! destination.
 
-use super::endpoint::{Received, Request, Window};
+use super::endpoint::{Polled, Received, Request};
 use crate::content::{Inbound, Outbound};
 use raddle_core::{Duration, FlowId, FlowKey, NodeId, Packet, Report, Time};
 use raddle_wire::FlowRange;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 /// The streams that begin or end at the nodes of a thread.
@@ -28,7 +27,7 @@ pub(super) struct Streams {
 
 struct Source {
     outbound: Outbound,
-    window: Arc<Window>,
+    window: Polled,
 }
 
 struct Sink {
@@ -53,7 +52,7 @@ impl Streams {
     }
 
     /// Adds a stream that a program opens.
-    pub(super) fn open(&mut self, flow: FlowId, window: Arc<Window>) {
+    pub(super) fn open(&mut self, flow: FlowId, window: Polled) {
         self.sources.insert(flow, Source { outbound: Outbound::default(), window });
     }
 
@@ -104,10 +103,8 @@ impl Streams {
                 }
             }
             Report::Closed { key, .. } => {
-                let source = self.named.remove(&key).and_then(|flow| self.sources.remove(&flow));
-                if let Some(source) = source {
-                    source.window.end();
-                }
+                // Dropping the source's window ends the stream.
+                self.named.remove(&key).and_then(|flow| self.sources.remove(&flow));
             }
             Report::InOrder { key, to } => {
                 if let Some(sink) = self.sinks.get_mut(&key) {
@@ -131,12 +128,6 @@ impl Streams {
         if let Some(program) = &self.programs[node.index()] {
             let _ = program.send(received);
         }
-    }
-}
-
-impl Drop for Streams {
-    fn drop(&mut self) {
-        self.sources.values().for_each(|source| source.window.end());
     }
 }
 

@@ -264,6 +264,13 @@ fn streams_of_a_rack_that_has_ended_are_gone() {
         (stream.try_send(&[1]), stream.send(&[1]), endpoint.receive()),
         (Err(Gone), Err(Gone), Err(Gone))
     );
+    // The rack ends before it receives the request to open the stream.
+    let mut rack = rack_of_programs(&Config::default());
+    let endpoint = rack.endpoint(NodeId(3)).expect("R2C2 carries streams");
+    let stream = endpoint.open(NodeId(4)).expect("a rack that is there");
+    assert_eq!(stream.try_send(&vec![1; WINDOW + 1]), Ok(true));
+    drop(rack);
+    assert_eq!((stream.try_send(&[1]), stream.send(&[1])), (Err(Gone), Err(Gone)));
     let mut rack = rack_of_programs(&Config::default());
     assert_eq!(rack.endpoint(NodeId(16)).expect_err("16 nodes"), NoEndpoint::NoNode(NodeId(16)));
     let mut rack = self::rack("tcp-newreno", "ecmp", &[], &Config::default());
