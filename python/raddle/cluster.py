@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -95,16 +96,17 @@ def _do_with(path: Path, program: bytes, text: str, directory: Path) -> None:
 def spread(
     tasks: list[str], program: bytes | None = None, routings: Iterable[Definition] = ()
 ) -> Iterator[tuple[int, Files] | None]:
-    """Does the tasks on the cluster. They can name ``routings``, which are classes of Python. Yields the index of each task that has ended, with its files, and ``None`` several
-    times a second. If a task fails, its error is raised after the others have ended. Closing the generator cancels the
-    tasks that are left.
+    """Does the tasks on the cluster. They can name ``routings``, which are classes of Python. Yields the index of each
+    task that has ended, with its files, and ``None`` several times a second. If a task fails, its error is raised after
+    the others have ended. Closing the generator cancels the tasks that are left.
     """
     import ray
 
     remote = ray.remote(num_cpus=1, max_retries=RETRIES)(task)
     shared = None if program is None else ray.put(program)
     own = list(routings)
-    pending: dict[Any, int] = {remote.remote(text, shared, own): index for index, text in enumerate(tasks)}
+    with _by_value(own):
+        pending: dict[Any, int] = {remote.remote(text, shared, own): index for index, text in enumerate(tasks)}
     failed: RaddleError | None = None
     try:
         while pending:
@@ -121,6 +123,22 @@ def spread(
             ray.cancel(reference)
     if failed is not None:
         raise failed
+
+
+@contextmanager
+def _by_value(routings: Iterable[Definition]) -> Iterator[None]:
+    """Ships the modules of the classes together with the classes: other nodes need not have the user's modules."""
+    from ray import cloudpickle
+
+    names = {base.__module__ for definition in routings for base in definition.routing.__mro__}
+    own = [sys.modules[name] for name in names if name.split(".")[0] not in ("abc", "builtins", "raddle", "__main__")]
+    for module in own:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in own:
+            cloudpickle.unregister_pickle_by_value(module)
 
 
 def _cause(error: Any, text: str) -> RaddleError:
