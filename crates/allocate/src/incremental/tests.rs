@@ -71,7 +71,7 @@ fn from_scratch<'a>(flows: impl Iterator<Item = &'a Spec>, links: &[f64]) -> Vec
 }
 
 proptest! {
-    /// Each step removes some flows, adds other flows, and calls `settle`, with each [`Way`].
+    /// Each step removes some flows, adds other flows, and calls `settle`. Every [`Way`] gets the same steps.
     #[test]
     fn history_leaves_no_trace(
         links in capacities(),

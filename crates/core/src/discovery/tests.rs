@@ -437,8 +437,8 @@ fn troubled(
 }
 
 proptest! {
-    /// For any packets from a neighbour, a node stores no more link states than links exist, and answers each packet
-    /// with few packets.
+    /// Whatever packets a neighbour sends, a node stores at most one link state for each link, and answers each packet
+    /// with only a few packets.
     #[test]
     fn hostile_packets_take_bounded_memory(
         hellos in prop::collection::vec((0_u32..6, any::<bool>(), any::<u64>()), 1..50),

@@ -457,7 +457,7 @@ impl Prepared {
         hosts.map(|host| (host, ip::address(host))).collect()
     }
 
-    /// True if the hosts' kernels send whole frames in place of the scheme's hosts.
+    /// True if the kernels of the namespaces replace the scheme's hosts, and send whole frames.
     pub(crate) fn sends_frames(&self) -> bool {
         self.experiment.engine.hosts.is_some() && sends_frames(&self.experiment.scheme.transport)
     }

@@ -94,7 +94,7 @@ impl Job<'_> {
         if !Contents::read(part.path())?.is_finished(self.origin) {
             return Err(Error::Usage {
                 what: format!(
-                    "the results of `{}` are not those of this program and these input files",
+                    "the results of `{}` come from another build of Raddle, or from other input files",
                     self.cell.name()
                 ),
                 hint: "install the same build of Raddle on all machines, and give them the same files"
@@ -244,7 +244,7 @@ values = ["100 ns", "2 us"]
         let error = swept(folder.path(), Some(&elsewhere), false).expect_err("refused");
         assert_eq!(
             error.to_string(),
-            "the results of `2 us` are not those of this program and these input files"
+            "the results of `2 us` come from another build of Raddle, or from other input files"
         );
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }

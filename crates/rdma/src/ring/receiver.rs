@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The receiving end of a ring, in memory of its [`Shape`] that is initially zero.
+/// The receiving end of a ring. Its memory has the size that the ring's [`Shape`] gives, and is initially zero.
 #[derive(Debug)]
 pub struct Receiver<W> {
     words: W,

@@ -539,7 +539,8 @@ fn a_receiver_that_is_silent_is_reported_and_a_sender_that_was_away_hears_first(
         pair.settle();
         assert_eq!(pair.sender.is_deserted(ms(now)), Ok(false), "at {now} ms");
     }
-    // The sender does not check for a minute. At most one period of that minute counts as silence.
+    // For about a minute the sender does not call `is_deserted`. At most one period of this time counts as the
+    // receiver's silence.
     assert_eq!(pair.sender.is_deserted(ms(60_000)), Ok(false));
     let silent = (60_000..).step_by(50).find(|&now| pair.sender.is_deserted(ms(now)) == Ok(true));
     assert!(silent.is_some_and(|now| (61_000..61_600).contains(&now)), "{silent:?}");

@@ -12,8 +12,8 @@ pub(super) fn read_head<R: BufRead>(lexer: &mut Lexer<R>) -> Result<u32, Misread
     read_filled(lexer, &mut words)?;
     let mut rest = Rest { words: &words, next: 0, lexer_at: (lexer.line, lexer.column) };
     rest.keyword("num_ranks")?;
-    let word = rest.word("a number of ranks")?;
-    let ranks = number(word, "a number of ranks")?;
+    let word = rest.word("the number of ranks")?;
+    let ranks = number(word, "the number of ranks")?;
     rest.end()?;
     if ranks == 0 {
         return Err(word.error("at least 1 rank"));

@@ -445,7 +445,8 @@ fn frames_in_order_wait_for_nobody() {
     assert_eq!(bench.reports, [Report::Delivered { key: FlowKey(9 << 32 | 5), reorder_peak: 0 }]);
 }
 
-/// Waiting frames are counted in frames of the greatest length so far, because the last frame of a flow may be short.
+/// The number of waiting frames is the number of waiting bytes, divided by the length of the longest frame so far and
+/// rounded up. A short last frame therefore counts as a whole frame.
 #[test]
 fn full_frames_wait_whole_with_any_other_frames() {
     let frame = |offset, len| {
