@@ -1,12 +1,11 @@
 //! The event loop: flows arrive, begin after their handshakes, change their rates, and end.
 
 use crate::crossing::Crossing;
+use crate::listener::{Listener, Sent};
 use crate::live::Live;
 use crate::loads::{LinkLoad, Loads};
 use raddle_allocate::{Changes, Fluid, FluidFlow};
-use raddle_core::{
-    Bytes, Duration, Flow, FlowKey, Flows, LinkId, NodeId, Progress, Queued, Rate, Report, Time,
-};
+use raddle_core::{Bytes, Duration, Flow, FlowKey, Flows, LinkId, Progress, Queued, Rate, Report, Time};
 use raddle_records::Framing;
 use raddle_topology::Topology;
 use std::cmp::Reverse;
@@ -111,11 +110,23 @@ impl Simulation {
     /// Runs until no flow is left, the time limit is reached, or `check`, called at intervals, stops the run. Returns
     /// true if `check` did not stop the run.
     ///
-    /// `report` gets the reports that a packet engine's hosts would make about each flow, with the times of
-    /// these reports. A report's time may be later than the time of the next report.
-    pub fn run(
+    /// `listener` hears of each flow.
+    pub fn run<L: Listener>(
         &mut self,
-        report: &mut dyn FnMut(Time, NodeId, Report),
+        listener: &mut L,
+        check: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> bool {
+        let complete = self.advance(listener, check);
+        for live in self.live.iter().flatten() {
+            self.tell(live, listener);
+        }
+        complete
+    }
+
+    /// [`Self::run`] without the last word on flows that have not ended.
+    fn advance<L: Listener>(
+        &mut self,
+        listener: &mut L,
         mut check: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> bool {
         let mut until_check = EVENTS_A_CHECK;
@@ -129,7 +140,7 @@ impl Simulation {
                 return true;
             }
             self.now = next;
-            self.step(report);
+            self.step(listener);
             until_check -= 1;
             if until_check == 0 {
                 until_check = EVENTS_A_CHECK;
@@ -186,7 +197,7 @@ impl Simulation {
     }
 
     /// Processes all events of the present time.
-    fn step(&mut self, report: &mut dyn FnMut(Time, NodeId, Report)) {
+    fn step(&mut self, listener: &mut impl Listener) {
         let now = self.now;
         if self.settle_at == now {
             self.settle_at = Time::NEVER;
@@ -194,7 +205,7 @@ impl Simulation {
             self.events += 1;
         }
         while let Some(flow) = self.flows.take_started(now) {
-            self.start(flow, report);
+            self.start(flow, listener);
         }
         while let Some(&Reverse((at, place))) = self.due.peek().filter(|due| due.0.0 == now) {
             self.due.pop();
@@ -207,18 +218,18 @@ impl Simulation {
             } else if live.slot.is_none() {
                 self.begin(place);
             } else {
-                self.end(place, report);
+                self.end(place, listener);
             }
         }
         if self.unsettled {
-            self.settle(report);
+            self.settle(listener);
         }
     }
 
     /// Starts a flow that has arrived.
-    fn start(&mut self, flow: Flow, report: &mut dyn FnMut(Time, NodeId, Report)) {
+    fn start(&mut self, flow: Flow, listener: &mut impl Listener) {
         let Config { framing, lookahead, handshake, .. } = self.config;
-        report(self.now, flow.src, Report::Opened { flow: flow.id, key: key(&flow) });
+        listener.report(self.now, flow.src, Report::Opened { flow: flow.id, key: key(&flow) });
         self.events += 1;
         self.row.clear();
         (self.split)(&flow, &self.loads.crossing, &mut self.row);
@@ -269,8 +280,8 @@ impl Simulation {
     }
 
     /// Ends a flow that has sent its last bit.
-    fn end(&mut self, place: u32, report: &mut dyn FnMut(Time, NodeId, Report)) {
-        let live = self.take(place);
+    fn end(&mut self, place: u32, listener: &mut impl Listener) {
+        let live = self.take(place, listener);
         let slot = live.slot.expect("the flow must have begun to send");
         self.sharing.remove(self.now, slot as usize);
         self.events += 1;
@@ -283,7 +294,7 @@ impl Simulation {
             Some(limit) if at > limit => self.latest = limit,
             _ => {
                 self.latest = self.latest.max(at);
-                report(at, node, what);
+                listener.report(at, node, what);
             }
         };
         say(delivered, flow.dst, Report::Delivered { key, reorder_peak: 0 });
@@ -291,9 +302,29 @@ impl Simulation {
         self.delivered += 1;
     }
 
+    /// Tells what a flow has sent since it got its present rate.
+    fn tell<L: Listener>(&self, live: &Live, listener: &mut L) {
+        let bits = if L::SENT { live.sent(self.now) } else { 0.0 };
+        if bits <= 0.0 {
+            return;
+        }
+        let (framing, size) = (self.config.framing, live.flow.size);
+        let share = bits / (framing.on_wire_in_all(size).0 as f64 * 8.0);
+        let (packets, bytes) = framing.counted(size);
+        listener.sent(&Sent {
+            flow: &live.flow,
+            from: live.since(),
+            to: self.now,
+            load: LinkLoad { packets: packets as f64 * share, bytes: bytes.0 as f64 * share },
+            payload: size.0 as f64 * share,
+            row: &live.row,
+        });
+    }
+
     /// Removes and returns the flow at index `place`.
-    fn take(&mut self, place: u32) -> Live {
+    fn take(&mut self, place: u32, listener: &mut impl Listener) -> Live {
         let live = self.live[place as usize].take().expect("a flow");
+        self.tell(&live, listener);
         self.vacant.push(place);
         self.loads.cross(&live.row, -1.0);
         let mut loads = std::mem::take(&mut self.loads);
@@ -327,7 +358,7 @@ impl Simulation {
     }
 
     /// Computes the rates, and the times at which flows end at these rates.
-    fn settle(&mut self, report: &mut dyn FnMut(Time, NodeId, Report)) {
+    fn settle(&mut self, listener: &mut impl Listener) {
         self.unsettled = false;
         let mut changes = std::mem::take(&mut self.changes);
         changes.clear();
@@ -339,14 +370,18 @@ impl Simulation {
         };
         self.settle_at = again;
         for &slot in &changes.given_up {
-            let live = self.take(self.places[slot]);
+            let live = self.take(self.places[slot], listener);
             let flow = live.flow;
             self.events += 1;
             self.latest = self.latest.max(self.now);
-            report(self.now, flow.src, Report::Closed { key: key(&flow), retransmissions: 0 });
+            listener.report(self.now, flow.src, Report::Closed { key: key(&flow), retransmissions: 0 });
         }
         for &(slot, rate) in &changes.rates {
             let place = self.places[slot];
+            self.tell(
+                self.live[place as usize].as_ref().expect("the flow must have begun to send"),
+                listener,
+            );
             let live = self.live[place as usize].as_mut().expect("the flow must have begun to send");
             live.set_rate(self.now, rate);
             self.queue(place);

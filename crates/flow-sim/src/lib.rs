@@ -15,9 +15,11 @@
 
 mod crossing;
 mod engine;
+mod listener;
 mod live;
 mod loads;
 
 pub use crossing::Crossing;
 pub use engine::{Config, Simulation, Split};
+pub use listener::{Listener, Sent};
 pub use loads::{LinkLoad, Loads};

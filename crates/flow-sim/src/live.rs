@@ -49,6 +49,17 @@ impl Live {
         if self.rate > 0.0 { (self.left - self.rate * seconds).max(0.0) } else { self.left }
     }
 
+    /// The time since which the flow has had its present rate.
+    pub(crate) fn since(&self) -> Time {
+        self.since
+    }
+
+    /// Bits on the wire that the flow has sent since then.
+    pub(crate) fn sent(&self, now: Time) -> f64 {
+        // The end of a flow is a whole picosecond, up to which it has sent all bits.
+        if self.slot.is_some() && self.due <= now { self.left } else { self.left - self.left(now) }
+    }
+
     /// Sets the flow's rate from `now` on, in bit/s.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn set_rate(&mut self, now: Time, rate: f64) {

@@ -5,7 +5,7 @@
 
 use raddle_allocate::{MaxMin, usable};
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Report, Time};
-use raddle_flow_sim::{Config, Crossing, LinkLoad, Simulation};
+use raddle_flow_sim::{Config, Crossing, LinkLoad, Listener, Sent, Simulation};
 use raddle_records::{Framing, ideal_store_and_forward};
 use raddle_topology::routing::{Protocol, Routing};
 use raddle_topology::{Topology, builders};
@@ -194,4 +194,48 @@ fn a_slow_link_that_few_packets_cross_makes_no_flow_faster_than_propagation() {
     let row = [(link(0, 2), 1.0), (link(2, 3), 0.01)];
     let crossing = Crossing::new(&topology, FRAMING, None, Bytes(1_460), &row);
     assert!(crossing.last >= HOP, "{}", crossing.last);
+}
+
+/// Sums what flows send: per link, and per flow with the end of the last part.
+struct Parts {
+    links: Vec<LinkLoad>,
+    flows: Vec<(f64, Time)>,
+}
+
+impl Listener for Parts {
+    const SENT: bool = true;
+
+    fn report(&mut self, _: Time, _: NodeId, _: Report) {}
+
+    fn sent(&mut self, sent: &Sent<'_>) {
+        let (payload, until) = &mut self.flows[sent.flow.id.0 as usize];
+        assert!(*until <= sent.from && sent.from < sent.to, "parts overlap: {until:?}, {:?}", sent.from);
+        (*payload, *until) = (*payload + sent.payload, sent.to);
+        for &(link, share) in sent.row {
+            self.links[link.index()].packets += sent.load.packets * f64::from(share);
+            self.links[link.index()].bytes += sent.load.bytes * f64::from(share);
+        }
+    }
+}
+
+#[test]
+fn the_parts_of_flows_are_the_loads_of_their_links() {
+    // The second run stops at 5 ms, when the flows are under way.
+    for time_limit in [None, Some(ms(5.0))] {
+        let flows: Vec<Flow> =
+            (0..9).map(|i| flow(i, i, 11 - i % 3, 90_000 * u64::from(i + 1), 0.3 * f64::from(i))).collect();
+        let mut simulation = simulation(tree(), &flows, Config { time_limit, ..RATED });
+        let links = vec![LinkLoad::default(); tree().link_slots()];
+        let mut parts = Parts { links, flows: vec![(0.0, Time::ZERO); flows.len()] };
+        assert!(simulation.run(&mut parts, |_| ControlFlow::Continue(())));
+        for (counted, told) in simulation.loads().iter().zip(&parts.links) {
+            assert_near(told.packets, counted.packets, 1e-6);
+            assert_near(told.bytes, counted.bytes, 1e-3);
+        }
+        let sent = flows
+            .iter()
+            .zip(&parts.flows)
+            .filter(|(flow, (payload, _))| (payload - flow.size.0 as f64).abs() < 1e-3);
+        assert_eq!(sent.count() == flows.len(), time_limit.is_none());
+    }
 }

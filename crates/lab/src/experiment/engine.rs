@@ -204,7 +204,7 @@ pub struct Record {
     pub throughput: Option<Duration>,
     /// Samples of queue lengths (packet engine).
     pub queue_lengths: Option<QueueLengths>,
-    /// True to keep time series of links and the paths of slow flows, for the report (packet engine).
+    /// True to keep time series of links and the paths of slow flows, for the report.
     pub series: bool,
     /// A capture of packets.
     pub pcap: Option<Pcap>,

@@ -7,7 +7,8 @@ use crate::observe::rate_series::RateSeries;
 use crate::observe::series::Series;
 use crate::observe::throughput::Throughput;
 use crate::observe::uplinks::Uplinks;
-use raddle_core::{LinkId, NodeId, Observer, Packet, Report, Time};
+use raddle_core::{FlowKey, LinkId, NodeId, Observer, Packet, Report, Time};
+use raddle_flow_sim::{Listener, Sent};
 use raddle_records::{Digest, FlowRecord, Recorder};
 
 /// Observes an engine and produces records.
@@ -28,7 +29,7 @@ pub(crate) struct Gather<'a> {
 }
 
 impl Gather<'_> {
-    /// True if the observer needs an event for every packet.
+    /// True if the observer needs an event for every packet, or for every part of a fluid flow.
     pub(crate) fn hears_packets(&self) -> bool {
         self.uplinks.is_some() || self.throughput.is_some() || self.series.is_some() || self.capture.is_some()
     }
@@ -121,6 +122,12 @@ impl Observer for Gather<'_> {
     }
 }
 
+impl Listener for Gather<'_> {
+    fn report(&mut self, at: Time, node: NodeId, report: Report) {
+        self.heard(at, node, report);
+    }
+}
+
 /// An observer that receives every packet.
 pub(crate) struct Sampled<'a>(pub(crate) Gather<'a>);
 
@@ -143,5 +150,23 @@ impl Observer for Sampled<'_> {
 
     fn forwarded_whole(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet, bytes: &[u8]) {
         self.0.forwarded(now, sent, link, packet, Some(bytes));
+    }
+}
+
+impl Listener for Sampled<'_> {
+    const SENT: bool = true;
+
+    fn report(&mut self, at: Time, node: NodeId, report: Report) {
+        self.0.heard(at, node, report);
+    }
+
+    fn sent(&mut self, sent: &Sent<'_>) {
+        let Some(flow) = self.0.recorder.record_of(FlowKey(sent.flow.id.0.into())) else { return };
+        if let Some(series) = &mut self.0.series {
+            series.sent(sent);
+        }
+        if let Some(rates) = &mut self.0.rates {
+            rates.sent(sent, flow);
+        }
     }
 }

@@ -4,8 +4,9 @@
 //! far, and their bytes are counted from the first one on.
 
 use crate::observe::intervals::{Intervals, Merge};
-use crate::observe::series::intervals;
-use raddle_core::Time;
+use crate::observe::series::{intervals, whole};
+use raddle_core::{Duration, Time};
+use raddle_flow_sim::Sent;
 use raddle_records::{FlowRecord, RateSeriesRecord};
 use raddle_topology::Topology;
 use rustc_hash::FxHashMap;
@@ -13,9 +14,9 @@ use rustc_hash::FxHashMap;
 /// Number of flows whose throughput is kept.
 pub(crate) const LARGE_FLOWS: usize = 8;
 
-/// Bytes in an interval.
+/// Bytes in an interval. A fluid has fractions of bytes; whole numbers are exact up to 2^53.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Arrived(u64);
+pub(crate) struct Arrived(f64);
 
 impl Merge for Arrived {
     fn merge(self, other: Self) -> Self {
@@ -81,9 +82,18 @@ impl RateSeries {
     /// Counts bytes of a flow that arrive at `at`.
     pub(crate) fn count(&mut self, at: Time, flow: &FlowRecord, bytes: u32) {
         let row = self.bytes.at(at);
-        row[flow.src as usize].0 += u64::from(bytes);
+        row[flow.src as usize].0 += f64::from(bytes);
         if let Some(&column) = self.columns.get(&flow.id) {
-            row[column].0 += u64::from(bytes);
+            row[column].0 += f64::from(bytes);
+        }
+    }
+
+    /// Counts the part of a fluid flow that was sent at one rate.
+    pub(crate) fn sent(&mut self, sent: &Sent<'_>, flow: &FlowRecord) {
+        let rate = sent.payload / sent.to.since(sent.from).as_ps().max(1) as f64;
+        for column in [Some(flow.src as usize), self.columns.get(&flow.id).copied()].into_iter().flatten() {
+            let add = |arrived: &mut Arrived, part: Duration| arrived.0 += rate * part.as_ps() as f64;
+            self.bytes.spread(sent.from, sent.to, column, add);
         }
     }
 
@@ -98,7 +108,7 @@ impl RateSeries {
         for i in 0..self.bytes.count() {
             let (from, to) = (self.bytes.start(i), end.min(self.bytes.start(i + 1)));
             for &(column, src, flow) in columns.iter().take_while(|_| from < end) {
-                let Arrived(bytes) = self.bytes.value(i, column);
+                let bytes = whole(self.bytes.value(i, column).0);
                 if bytes > 0 {
                     rows.push(RateSeriesRecord {
                         from_ps: from.as_ps(),
@@ -117,7 +127,7 @@ impl RateSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate};
+    use raddle_core::{Bytes, Flow, FlowId, NodeId, Rate};
     use raddle_topology::builders::single_switch;
 
     #[test]

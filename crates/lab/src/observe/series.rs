@@ -8,6 +8,7 @@ use crate::observe::intervals::{Intervals, Merge};
 use crate::observe::rank_series::RankSeries;
 use crate::observe::rate_series::RateSeries;
 use raddle_core::{Bytes, Duration, LinkId, NodeId, Observer, Packet, Rate, Time};
+use raddle_flow_sim::Sent;
 use raddle_packet_sim::Simulation;
 use raddle_records::{FlowRecord, PathRecord, Recorder, SeriesRecord};
 use raddle_topology::Topology;
@@ -61,11 +62,17 @@ impl Memory {
     }
 }
 
-/// The traffic of a link in an interval.
+/// The traffic of a link in an interval, in bytes. A fluid has fractions of bytes; whole numbers are exact up to 2^53.
 #[derive(Debug, Clone, Copy, Default)]
 struct Traffic {
-    bytes: u64,
-    delivered: u64,
+    bytes: f64,
+    delivered: f64,
+}
+
+/// A number of bytes or packets, in whole ones.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast of a float saturates")]
+pub(crate) fn whole(number: f64) -> u64 {
+    number.round() as u64
 }
 
 impl Merge for Traffic {
@@ -100,12 +107,12 @@ pub(crate) struct Series {
     begin: Time,
     /// The node at the receiving end of each link, and the link's rate; indexed by link.
     ends: Vec<Option<(NodeId, Rate)>>,
-    /// For each live flow, the number of its packets on each link.
-    live: FxHashMap<u32, BTreeMap<LinkId, u64>>,
+    /// For each live flow, the number of its packets on each link; fractional if the flow is a fluid.
+    live: FxHashMap<u32, BTreeMap<LinkId, f64>>,
     /// For each of the slowest finished flows, the number of its packets on each link. The key is the slowdown and the
     /// flow number. The slowdown is kept as the bits of a positive double, which have the same order as the doubles. Of
     /// flows with equal slowdown, earlier flows are kept, as in the table of the report.
-    slowest: BTreeMap<(u64, Reverse<u32>), BTreeMap<LinkId, u64>>,
+    slowest: BTreeMap<(u64, Reverse<u32>), BTreeMap<LinkId, f64>>,
 }
 
 impl Series {
@@ -134,23 +141,48 @@ impl Series {
         let range = packet.range();
         let is_last = range.is_some() && end == packet.dst();
         let delivered = if is_last { packet.payload() } else { 0 };
-        let all = Traffic { bytes: packet.size.into(), delivered: delivered.into() };
-        self.traffic_of_packet(sent, rate.time_for(Bytes(all.bytes)), link, all);
+        let serialization = rate.time_for(Bytes(packet.size.into()));
+        self.traffic_of_packet(sent, serialization, link, packet.size.into(), delivered.into());
         let range = range?;
         let flow = recorder.record_of(range.key)?;
-        *self.live.entry(flow.id).or_default().entry(link).or_default() += 1;
+        *self.live.entry(flow.id).or_default().entry(link).or_default() += 1.0;
         is_last.then_some(flow)
+    }
+
+    /// Counts the part of a fluid flow that was sent at one rate, on all links of the flow at the same time.
+    pub(crate) fn sent(&mut self, sent: &Sent<'_>) {
+        let total = sent.to.since(sent.from).as_ps().max(1) as f64;
+        let path = self.live.entry(sent.flow.id.0).or_default();
+        for &(link, share) in sent.row {
+            let Some((end, _)) = self.ends[link.index()] else { continue };
+            let share = f64::from(share);
+            *path.entry(link).or_default() += sent.load.packets * share;
+            let delivered = if end == sent.flow.dst { sent.payload * share } else { 0.0 };
+            let all = Traffic { bytes: sent.load.bytes * share, delivered };
+            self.traffic.spread(sent.from, sent.to, link.index(), |traffic, part| {
+                let part = part.as_ps() as f64 / total;
+                let part = Traffic { bytes: all.bytes * part, delivered: all.delivered * part };
+                *traffic = traffic.merge(part);
+            });
+        }
     }
 
     /// Divides a packet among the intervals in which the link sends its bits, so that no interval has more bits than the
     /// link can send.
-    fn traffic_of_packet(&mut self, sent: Time, serialization: Duration, link: LinkId, all: Traffic) {
+    fn traffic_of_packet(
+        &mut self,
+        sent: Time,
+        serialization: Duration,
+        link: LinkId,
+        bytes: u64,
+        delivered: u64,
+    ) {
         let total = serialization.as_ps().min(sent.as_ps());
         let begin = Time::from_ps(sent.as_ps() - total).max(self.begin);
         let total = sent.max(begin).since(begin).as_ps();
         if total == 0 {
             let traffic = &mut self.traffic.at(sent)[link.index()];
-            *traffic = traffic.merge(all);
+            *traffic = traffic.merge(Traffic { bytes: bytes as f64, delivered: delivered as f64 });
             return;
         }
         #[allow(clippy::cast_possible_truncation, reason = "the share is at most `of`")]
@@ -158,8 +190,8 @@ impl Series {
         let mut passed = 0;
         self.traffic.spread(begin, sent, link.index(), |traffic, part| {
             let until = passed + part.as_ps();
-            traffic.bytes += share(all.bytes, until) - share(all.bytes, passed);
-            traffic.delivered += share(all.delivered, until) - share(all.delivered, passed);
+            traffic.bytes += (share(bytes, until) - share(bytes, passed)) as f64;
+            traffic.delivered += (share(delivered, until) - share(delivered, passed)) as f64;
             passed = until;
         });
     }
@@ -174,14 +206,20 @@ impl Series {
         }
     }
 
-    /// The rows of a run that ended at `end`: intervals in order of time, and paths in order of flows.
-    pub(crate) fn records(mut self, queues: QueueSeries, end: Time) -> (Vec<SeriesRecord>, Vec<PathRecord>) {
-        let mut queues = queues.longest;
+    /// The rows of a run that ended at `end`: intervals in order of time, and paths in order of flows. An engine without
+    /// queues has no `queues`.
+    pub(crate) fn records(
+        mut self,
+        queues: Option<QueueSeries>,
+        end: Time,
+    ) -> (Vec<SeriesRecord>, Vec<PathRecord>) {
+        let mut queues =
+            queues.map_or_else(|| intervals(self.ends.len(), self.begin), |queues| queues.longest);
         let length = queues.length().max(self.traffic.length());
         queues.coarsen(length);
         self.traffic.coarsen(length);
         let count = self.traffic.count().max(queues.count());
-        let is_row = |i, link| self.traffic.value(i, link).bytes > 0 || queues.value(i, link).0 > 0;
+        let is_row = |i, link| whole(self.traffic.value(i, link).bytes) > 0 || queues.value(i, link).0 > 0;
         let filled = |i| (0..self.ends.len()).filter(|&link| is_row(i, link)).count();
         // The rows are many. A vector that grows would take up to twice their memory.
         let mut rows = Vec::with_capacity((0..count).map(filled).sum());
@@ -190,20 +228,25 @@ impl Series {
             for link in (0..self.ends.len()).take_while(|_| from < end) {
                 let Traffic { bytes, delivered } = self.traffic.value(i, link);
                 let Longest(queue_bytes) = queues.value(i, link);
-                if bytes > 0 || queue_bytes > 0 {
+                if is_row(i, link) {
                     rows.push(SeriesRecord {
                         from_ps: from.as_ps(),
                         to_ps: to.as_ps(),
                         link: LinkId::of(link).0,
-                        bytes,
-                        delivered_bytes: delivered,
+                        bytes: whole(bytes),
+                        delivered_bytes: whole(delivered),
                         queue_bytes,
                     });
                 }
             }
         }
-        let of_flow = |(&(_, Reverse(flow)), path): (&(u64, Reverse<u32>), &BTreeMap<LinkId, u64>)| {
-            path.iter().map(|(link, &packets)| PathRecord { flow, link: link.0, packets }).collect::<Vec<_>>()
+        let of_flow = |(&(_, Reverse(flow)), path): (&(u64, Reverse<u32>), &BTreeMap<LinkId, f64>)| {
+            let row = |(link, &packets): (&LinkId, &f64)| PathRecord {
+                flow,
+                link: link.0,
+                packets: whole(packets),
+            };
+            path.iter().map(row).filter(|path| path.packets > 0).collect::<Vec<_>>()
         };
         let mut paths: Vec<PathRecord> = self.slowest.iter().flat_map(of_flow).collect();
         paths.sort_by_key(|path| (path.flow, path.link));
@@ -257,12 +300,11 @@ mod tests {
         let topology = single_switch(2, Rate::from_gbps(10), Duration::from_us(1)).expect("a topology");
         let at = |ns| Time::ZERO + Duration::from_ns(ns);
         let mut series = Series::of(&topology, at(1_000));
-        let all = Traffic { bytes: 1_501, delivered: 1_461 };
         // The intervals begin at 1 us and have 2 us. The second packet began before the first interval.
-        series.traffic_of_packet(at(3_900), Duration::from_ns(1_200), LinkId(0), all);
-        series.traffic_of_packet(at(1_300), Duration::from_ns(1_200), LinkId(1), all);
-        let bytes = |i, link| series.traffic.value(i, link).bytes;
-        let delivered = |i, link| series.traffic.value(i, link).delivered;
+        series.traffic_of_packet(at(3_900), Duration::from_ns(1_200), LinkId(0), 1_501, 1_461);
+        series.traffic_of_packet(at(1_300), Duration::from_ns(1_200), LinkId(1), 1_501, 1_461);
+        let bytes = |i, link| whole(series.traffic.value(i, link).bytes);
+        let delivered = |i, link| whole(series.traffic.value(i, link).delivered);
         assert_eq!([bytes(0, 0), bytes(1, 0), bytes(0, 1)], [375, 1_126, 1_501]);
         assert_eq!([delivered(0, 0), delivered(1, 0), delivered(0, 1)], [365, 1_096, 1_461]);
     }
@@ -273,11 +315,11 @@ mod tests {
         let mut series = Series::of(&topology, Time::ZERO);
         let count = u32::try_from(SLOW_FLOWS).expect("a small number");
         for id in 0..2 * count {
-            series.live.insert(id, BTreeMap::from([(LinkId(0), 1)]));
+            series.live.insert(id, BTreeMap::from([(LinkId(0), 1.0)]));
             let flow = Flow::new(FlowId(id), NodeId(0), NodeId(1), Bytes(1), Time::ZERO);
             series.ended(&FlowRecord::unfinished(&flow, 1, 2));
         }
-        let (_, paths) = series.records(QueueSeries::of(&topology, Time::ZERO), Time::ZERO);
+        let (_, paths) = series.records(None, Time::ZERO);
         let flows: Vec<u32> = paths.iter().map(|path| path.flow).collect();
         assert_eq!(flows, (0..count).collect::<Vec<_>>());
     }

@@ -47,7 +47,8 @@ impl Series {
     }
 }
 
-/// The series in `file` as JSON, with those of the `hot` links one by one. `None` if the run did not record any.
+/// The series in `file` as JSON, with those of the `hot` links one by one; without queues if the run never had one, as in
+/// the flow engine. `None` if the run did not record any.
 pub(super) fn json(
     file: &Path,
     topology: &Topology,
@@ -73,9 +74,11 @@ pub(super) fn json(
     let of_link = |number: &u64| {
         let (id, _) = link(topology, *number)?;
         let curve = |of: fn(&Cell) -> f64| each(&|row| of(&row[id.index()]));
-        Some((number.to_string(), json!({ "load": curve(load), "queue": curve(queue) })))
+        let queue = (longest > 0.0).then(|| curve(queue));
+        Some((number.to_string(), json!({ "load": curve(load), "queue": queue })))
     };
     let p = |of: fn(&Cell) -> f64, p: f64| each(&|row| stats::percentile(&sorted(row, of), p).unwrap_or(0.0));
+    let of_queues = |percentile| (longest > 0.0).then(|| p(queue, percentile));
     Ok(Some(json!({
         "begin_us": series.axis.begin_us(),
         "interval_us": series.axis.interval_us(),
@@ -83,11 +86,11 @@ pub(super) fn json(
         "throughput_gbps": series.throughput_gbps.iter().copied().map(short).collect::<Vec<_>>(),
         "load_mean": each(&|row| stats::mean(&sorted(row, load)).unwrap_or(0.0)),
         "load_max": p(load, 100.0),
-        "queue_max_bytes": p(queue, 100.0),
-        "queue_p99_bytes": p(queue, 99.0),
+        "queue_max_bytes": of_queues(100.0),
+        "queue_p99_bytes": of_queues(99.0),
         "queue_scale_bytes": longest,
         "edge_load": heat(&series, fabric, |cell| cell.load),
-        "edge_queue": heat(&series, fabric, |cell| cell.queue_bytes / longest.max(1.0)),
+        "edge_queue": (longest > 0.0).then(|| heat(&series, fabric, |cell| cell.queue_bytes / longest)),
         "links": hot.iter().filter_map(of_link).collect::<Map<_, _>>(),
     })))
 }

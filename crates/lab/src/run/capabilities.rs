@@ -185,7 +185,6 @@ const FEATURES: &[Feature] = &[
         key: "record.series",
         is_asked: |prepared| prepared.experiment.record.series,
         lacks: Lacks {
-            flow: Some("the flow engine has no queues"),
             lockstep: Some("the lockstep engine does not sample queues"),
             live: Some("live runs do not sample queues"),
             ..Lacks::NOBODY

@@ -4,10 +4,14 @@ use crate::observe::gather::Gather;
 use crate::run::prepare::Prepared;
 use crate::run::{Ended, Watch};
 use raddle_core::{Count, LinkStats, PacketKind, Totals};
-use raddle_flow_sim::{Config, LinkLoad, Simulation};
+use raddle_flow_sim::{Config, LinkLoad, Listener, Simulation};
 
 /// Runs an experiment that has been prepared for the flow engine.
-pub(crate) fn run<'a>(prepared: &mut Prepared, mut gather: Gather<'a>, watch: &mut Watch<'_>) -> Ended<'a> {
+pub(crate) fn run<'a, L: Listener + Into<Gather<'a>>>(
+    prepared: &mut Prepared,
+    mut listener: L,
+    watch: &mut Watch<'_>,
+) -> Ended<'a> {
     let scheme = prepared.fluid.take().expect("prepared for the flow engine");
     let engine = &prepared.experiment.engine;
     let config = Config {
@@ -20,15 +24,14 @@ pub(crate) fn run<'a>(prepared: &mut Prepared, mut gather: Gather<'a>, watch: &m
     };
     let Prepared { topology, flows, .. } = &*prepared;
     let mut simulation = Simulation::new(topology, flows, scheme.sharing, scheme.split, config);
-    let complete = simulation
-        .run(&mut |now, node, report| gather.heard(now, node, report), |progress| watch.look(*progress));
+    let complete = simulation.run(&mut listener, |progress| watch.look(*progress));
     let links: Vec<LinkStats> = simulation.loads().into_iter().map(link_stats).collect();
     let sum = |of: fn(&LinkStats) -> u64| links.iter().map(of).sum();
     let mut totals = Totals { events: simulation.events(), ..Totals::default() };
     totals.kinds[PacketKind::Data as usize] =
         Count { packets: sum(|link| link.data_packets), bytes: sum(|link| link.data_bytes) };
     let now = simulation.now();
-    Ended::new(gather, totals, links, now, complete)
+    Ended::new(listener.into(), totals, links, now, complete)
 }
 
 /// The traffic that crossed a link, in whole packets and bytes.

@@ -253,6 +253,9 @@ pub(crate) fn run_with(
             packet_engine::run(&mut prepared, Sampled(gather), samples, &mut watch)
         }
         EngineKind::Packet => packet_engine::run(&mut prepared, gather, samples, &mut watch),
+        EngineKind::Flow if gather.hears_packets() => {
+            Ok(flow_engine::run(&mut prepared, Sampled(gather), &mut watch))
+        }
         EngineKind::Flow => Ok(flow_engine::run(&mut prepared, gather, &mut watch)),
         EngineKind::Lockstep => lockstep_engine::run(&mut prepared, gather, &mut watch),
         EngineKind::Live => live_engine::run(&mut prepared, gather, &mut watch),
@@ -367,7 +370,7 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
     let (begun, unmatched) = (gather.recorder.begun(), gather.recorder.unmatched());
     let imbalance = gather.uplinks.map_or_else(Vec::new, |uplinks| uplinks.imbalance(now));
     let throughput = gather.throughput.map_or_else(Vec::new, |throughput| throughput.records(now));
-    let series = gather.series.zip(queue_series).map(|(series, queues)| series.records(queues, now));
+    let series = gather.series.map(|series| series.records(queue_series, now));
     let (series, paths) = series.unwrap_or_default();
     let rate_series = gather.rates.map_or_else(Vec::new, |rates| rates.records(now));
     let rank_series = gather.ranks.map_or_else(Vec::new, |ranks| ranks.records(now));

@@ -178,3 +178,44 @@ fn series_hold_all_bytes_of_every_link_and_change_no_result() {
         assert_eq!(is_host.count(), 1, "flow {flow}");
     }
 }
+
+#[test]
+fn series_of_the_flow_engine_hold_the_loads_of_its_links() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = "throughput = \"100 us\"\nqueue_lengths = \"50 us\"\n";
+    let [plain, series] = [("plain", ""), ("series", "series = true\n")].map(|(name, record)| {
+        let text = INCAST.replace("[engine]", "[engine]\nkind = \"flow\"").replace(records, record);
+        let document = Document::parse("incast.toml", text, PathBuf::new()).unwrap();
+        let control =
+            Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(1) };
+        let directory = folder.path().join(name);
+        let summary =
+            run_into(document.prepare().unwrap(), &directory, "incast", control).unwrap().to_string();
+        (directory, summary.lines().find(|line| line.starts_with("digest")).unwrap().to_owned())
+    });
+    assert_eq!(plain.1, series.1);
+    let of = |table: &str, name: &str| column(&series.0, table, name);
+
+    let (links, bytes) = (of("series.parquet", "link"), of("series.parquet", "bytes"));
+    for (id, data) in of("links.parquet", "link").iter().zip(of("links.parquet", "data_bytes")) {
+        let sum: u64 = links.iter().zip(&bytes).filter(|(link, _)| *link == id).map(|(_, bytes)| bytes).sum();
+        // Each of 256 intervals rounds to a whole byte.
+        assert!(sum.abs_diff(data) <= 128, "link {id}: {sum} and {data}");
+    }
+    assert!(of("series.parquet", "delivered_bytes").iter().sum::<u64>().abs_diff(1_800_000) <= 128);
+    assert!(of("series.parquet", "queue_bytes").iter().all(|&queue| queue == 0));
+    // A third of the receiver's link is 3.33 Gbps for each sender, less the headers, until all flows end together.
+    let [from, to, src, sent] =
+        ["from_ps", "to_ps", "src", "bytes"].map(|name| of("rate_series.parquet", name));
+    let gbps: Vec<f64> = (0..src.len())
+        .filter(|&row| src[row] == 2 && from[row] > 0 && to[row] < 1_400_000_000)
+        .map(|row| sent[row] as f64 * 8e3 / (to[row] - from[row]) as f64)
+        .collect();
+    assert!(gbps.len() > 100 && gbps.iter().all(|gbps| (3.2..=3.3334).contains(gbps)), "{gbps:?}");
+    // Each flow has the packets of its size on the link that leaves its source.
+    let (flows, packets) = (of("paths.parquet", "flow"), of("paths.parquet", "packets"));
+    assert!(
+        (0..3)
+            .all(|flow| flows.iter().zip(&packets).any(|(other, &packets)| *other == flow && packets > 300))
+    );
+}

@@ -303,7 +303,7 @@ function fabricView(run, showTime) {
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   const help = isGrid ? "Drag or use the arrow keys to turn; + and - zoom, 0 resets. Wrap-around links are short stubs."
     : "Drag or use the arrow keys to move; + and - zoom, 0 resets.";
-  const drawnFrom = series ? "" : " The time slider needs a run of the packet engine with `series = true` in [record].";
+  const drawnFrom = series ? "" : " The time slider needs a run of the packet or the flow engine with `series = true` in [record].";
   const node = element("figure", { class: "fabric" },
     element("figcaption", {}, element("p", {}, "The colour of a link is the load of its busier direction, as a share of its rate. " + help + drawnFrom)),
     controls, canvas, legend, readout);

@@ -46,7 +46,7 @@ function times() {
 }
 
 function overTime() {
-  const at = (run, key) => !run.series ? [] : run.series[key].map((value, i) => [run.series.begin_us + (i + 0.5) * run.series.interval_us, value]);
+  const at = (run, key) => (run.series?.[key] ?? []).map((value, i) => [run.series.begin_us + (i + 0.5) * run.series.interval_us, value]);
   const x = "us since the start";
   const drawn = [chart({ title: "Active flows", x, y: "flows", steps: true, series: named(run => run.active) })];
   if (DATA.runs.some(run => run.series)) {
@@ -59,7 +59,7 @@ function overTime() {
       over("99th percentile of queues", "queue_p99_bytes", "bytes", "Over all egress ports."));
   }
   const note = DATA.runs.every(run => run.series) ? null
-    : "Throughput, loads and queues over time need a run of the packet engine with `series = true` in [record].";
+    : "Throughput, loads and queues over time need a run of the packet or the flow engine with `series = true` in [record]. The flow engine has no queues.";
   section("time", "Over time", note, charts(...drawn));
 }
 
@@ -102,7 +102,7 @@ function oneRun() {
 function absent(run, what) {
   if (run.series) return element("p", { class: "empty" });
   const why = run.engine === "packet" || run.engine === ""
-    ? "run the experiment with `series = true` in [record]" : `the ${run.engine} engine does not record them; the packet engine does`;
+    ? "run the experiment with `series = true` in [record]" : `the ${run.engine} engine does not record them; the packet and the flow engine do`;
   return element("p", { class: "note" }, `${what} missing: ${why}.`);
 }
 
