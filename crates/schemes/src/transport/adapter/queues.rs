@@ -137,7 +137,7 @@ impl<L: RateLimiter> Queues<L> {
                 self.enter(now, place); // a notice that arrived while the queue waited has limited the queue
                 continue;
             }
-            let front = queue.chunks.front_mut().expect("only queues that are not empty take turns");
+            let front = queue.chunks.front_mut().expect("a queue that takes its turn must not be empty");
             let bytes = front.bytes.min(most.into());
             let taken = Chunk { bytes, ..*front };
             front.bytes -= bytes;

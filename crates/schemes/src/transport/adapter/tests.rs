@@ -14,7 +14,7 @@ const RATE: Rate = Rate::from_gbps(10);
 const HERMIT: u32 = 77;
 
 /// A protocol with frames of 1,500 bytes. A notice makes the rate limiter of a destination hold back all frames until
-/// the given time.
+/// the time in the notice.
 struct Plain;
 
 #[derive(Default)]
@@ -445,7 +445,7 @@ fn frames_in_order_wait_for_nobody() {
     assert_eq!(bench.reports, [Report::Delivered { key: FlowKey(9 << 32 | 5), reorder_peak: 0 }]);
 }
 
-/// The number of waiting frames is the number of waiting bytes, divided by the length of the longest frame so far and
+/// The number of waiting frames is the number of waiting bytes, divided by the length of the longest received frame and
 /// rounded up. A short last frame therefore counts as a whole frame.
 #[test]
 fn full_frames_wait_whole_with_any_other_frames() {

@@ -2,17 +2,17 @@
 //! rest of the capacity equally (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5; specifications/pdq.md
 //! §6).
 //!
-//! Once per round trip each flow returns its grant and requests a new one. If enough capacity is left, the flow gets
+//! Once per round trip each flow returns its grant and requests a new grant. If enough capacity is left, the flow gets
 //! the desired rate plus an equal share of the capacity that no flow desires. The controller never takes a grant back
 //! from another flow. It keeps three sums: the number of flows, the granted rates, and the desired rates.
 //!
-//! A request states the rate that the flow returns. A router of the paper trusts this statement and remembers no flow
+//! A request states the rate that the flow returns. In the paper, a router trusts this statement and remembers no flow
 //! ([`Memory::Sums`]). If a request is repeated, or is lost after it has passed the router, the router's sums stay
 //! wrong for good. With [`Memory::Flows`], the controller instead remembers the actual grant of each flow. As long as
 //! no packet is lost, both kinds of memory grant the same rates.
 //!
-//! Rates are whole numbers of bits per second, so that the sums return to zero. Cost per request: one look-up of its
-//! flow.
+//! Rates are whole numbers of bits per second, so that the sums are exactly zero after all flows have ended. Cost per
+//! request: one hash-map look-up.
 
 use crate::choices;
 use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
@@ -35,7 +35,7 @@ choices! {
 /// A rate request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The flow's key on the wire.
+    /// The flow's key in packet headers.
     pub flow: FlowKey,
     /// First, last or other request of the flow.
     pub stage: Stage,
@@ -116,7 +116,7 @@ impl Controller {
     }
 
     /// Handles a request that joins the queue. Returns the granted rate, which `representable` has rounded to a value
-    /// that fits the header. A grant of zero stands for the base rate, at which the flow may send only requests.
+    /// that fits the header. A grant of zero means the base rate, at which the flow may send only requests.
     pub(crate) fn request(
         &mut self,
         now: Time,
@@ -176,7 +176,7 @@ impl Controller {
         }
     }
 
-    /// The grant for a flow with this desired rate, in bit/s. The sums must already contain this desired rate.
+    /// The grant for a flow that desires the rate `desired`, both in bit/s. The sums must already contain `desired`.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn grant(&self, desired: i64) -> u64 {
         let capacity = self.capacity.get() as i64;
@@ -195,7 +195,7 @@ impl Controller {
     }
 }
 
-/// Converts a rate to bit/s in the type of the sums.
+/// The rate in bit/s, as a signed integer.
 fn bps(rate: Rate) -> i64 {
     i64::try_from(rate.as_bps()).unwrap_or(i64::MAX)
 }

@@ -6,8 +6,8 @@ use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};
 
 /// The link rate for which the paper gives parameters (Zhu et al., §6). On faster links, the thresholds and the steps
-/// of increase grow in proportion to the rate (transports.md §0.6), so that queueing and recovery take
-/// the same time.
+/// of increase grow in proportion to the rate (transports.md §0.6), so that queueing and recovery take as long as at 40
+/// Gb/s.
 pub(super) const TESTBED: Rate = Rate::from_gbps(40);
 
 const R_AI: Parameter = Parameter::new(
@@ -29,7 +29,7 @@ const R_HAI: Parameter = Parameter::new(
 parameters! {
     /// DCQCN's parameters of notification points, reaction points and packets. Most defaults come from Zhu et al.,
     /// Figure 14 and §3.1. The steps of increase and the least rate come from the authors' ns-3 configuration
-    /// (`RATE_AI`, `RATE_HAI` and `MinRate`). The step of additive increase, 40 Mb/s, is the same in §3.1.
+    /// (`RATE_AI`, `RATE_HAI` and `MinRate`). §3.1 gives the same step of additive increase, 40 Mb/s.
     pub(crate) struct Params {
         // N in the paper.
         /// shortest time between two congestion notifications of a flow

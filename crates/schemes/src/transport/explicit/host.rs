@@ -40,7 +40,7 @@ pub(crate) struct Setup {
     pub seed: u64,
 }
 
-/// The key on the wire of flow `number` of host `src`.
+/// The key, as in packet headers, of flow `number` of host `src`.
 pub(super) fn flow_key(src: NodeId, number: u32) -> FlowKey {
     Segment { src: src.0, flow: number * Segment::SUBFLOWS, ..Segment::default() }.key()
 }
@@ -108,8 +108,7 @@ impl<P: Protocol> ExplicitHost<P> {
 
     /// A number that no outgoing flow has.
     ///
-    /// # Panics
-    /// If a million flows of this host are under way.
+    /// # Panics If the host already has 2^20 outgoing flows.
     fn number(&mut self) -> u32 {
         assert!(self.outgoing.len() < Segment::NUMBERS as usize, "a host sends at most 2^20 flows at once");
         loop {
@@ -182,7 +181,7 @@ impl<P: Protocol> ExplicitHost<P> {
         }
     }
 
-    /// The next packet that is due.
+    /// The next packet to send now; `None` if no packet is due.
     fn next_packet(&mut self, now: Time, ports: &Ports<'_>) -> Option<Packet> {
         while let Some((number, place)) = self.next_due(now, ports) {
             let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };

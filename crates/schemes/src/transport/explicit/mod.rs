@@ -92,10 +92,10 @@ pub(crate) trait Protocol: Send {
     /// Handles an acknowledgement for a packet of the subflow. The packet can be of any kind except TERM.
     fn read(&mut self, sender: &mut Self::Sender, view: &View, header: &Header);
 
-    /// The subflow's rate in bits on the wire, headers included. Zero pauses the subflow.
+    /// The subflow's rate, which counts payload and headers. Zero pauses the subflow.
     fn rate(&self, sender: &Self::Sender) -> Rate;
 
-    /// For a subflow without a rate: the time between its last packet and its next probe. Zero stands for the initial
+    /// For a subflow without a rate: the time between its last packet and its next probe. Zero means the initial
     /// timeout.
     fn probe_interval(&self, sender: &Self::Sender, view: &View) -> Duration;
 

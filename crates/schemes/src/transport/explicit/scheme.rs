@@ -40,7 +40,7 @@ pub(crate) struct Form {
     pub(crate) subflows: u32,
     /// Bytes of a packet in addition to the payload.
     pub(crate) header: u32,
-    /// Greatest number of links that a path may have, so that the headers have room.
+    /// Greatest number of links of a path for which the headers have room.
     pub(crate) most_links: usize,
     /// The value of [`MSS`].
     pub(crate) mss: u16,

@@ -62,7 +62,7 @@ impl Packets {
     pub(super) fn of(size: Bytes, full: u16, header: u32) -> Self {
         let count = size.0.div_ceil(full.into()).max(1);
         let last = (size.0 - (count - 1) * u64::from(full)) as u16;
-        let count = u32::try_from(count).expect("a flow has fewer than 2^32 packets");
+        let count = u32::try_from(count).expect("a flow must have fewer than 2^32 packets");
         Self { count, full, last, header }
     }
 
@@ -70,12 +70,12 @@ impl Packets {
         if number + 1 == self.count { self.last } else { self.full }
     }
 
-    /// Bytes of one packet on the wire.
+    /// Size of a packet in bytes, headers included.
     pub(super) fn size(&self, number: u32) -> u32 {
         self.header + u32::from(self.payload(number))
     }
 
-    /// Total bytes on the wire of several packets.
+    /// Total size of several packets in bytes, headers included.
     fn sizes(&self, numbers: &Range<u32>) -> u64 {
         let count = u64::from(numbers.end - numbers.start);
         let all = count * u64::from(self.header + u32::from(self.full));
@@ -181,9 +181,9 @@ impl Subflow {
     }
 
     /// Time of the next probe, if no data packet leaves before. Without a rate, the subflow sends a probe every
-    /// `interval`. With a rate, the subflow sends a probe after a round trip without packets. Otherwise, a subflow with
-    /// a tiny rate would rarely request a new rate, because its data packets are rare (specifications/pdq.md §2, rule
-    /// 9).
+    /// `interval`. With a rate, the subflow sends a probe after a round trip without packets. Without this probe, a
+    /// subflow with a tiny rate would rarely request a new rate, because its data packets are rare
+    /// (specifications/pdq.md §2, rule 9).
     fn probe_due(&self, rate: Rate, interval: Duration) -> Time {
         match (rate, self.rtt) {
             (Rate::ZERO, _) => self.last_sent + interval,

@@ -1,4 +1,4 @@
-//! The timers of subflows: a heap. A subflow's first entry may be earlier than its timer, but never later.
+//! The timers of subflows, in a heap. The timer of a subflow may expire before the subflow is due, but never later.
 
 use raddle_core::Time;
 use std::cmp::Reverse;
@@ -30,7 +30,7 @@ impl Timers {
         self.heap.pop().map(|Reverse(entry)| entry)
     }
 
-    /// Time of the next entry; [`Time::NEVER`] if there is none.
+    /// Time of the next entry; [`Time::NEVER`] if the heap is empty.
     pub(super) fn next(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |Reverse((at, _))| *at)
     }

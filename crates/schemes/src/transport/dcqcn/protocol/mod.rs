@@ -24,7 +24,7 @@ pub(crate) struct Dcqcn {
     params: Arc<Params>,
     /// Rate of the host's port.
     line_rate: Rate,
-    /// The notification points of the incoming flows of which a marked packet has arrived.
+    /// The notification points of the incoming flows. A flow has no notification point before its first marked packet.
     notification_points: FxHashMap<FlowKey, NotificationPoint>,
 }
 
