@@ -46,7 +46,7 @@ impl Ledger {
     }
 
     /// Handles a received credit. Returns the flows that gain credit, the latest first. Returns no flow if the credit
-    /// is a duplicate, or if a credit was lost that this credit does not name.
+    /// is a duplicate, or if more credits were lost than this credit can repair.
     #[inline]
     pub(super) fn take<'a>(&mut self, credit: &'a Credit) -> &'a [u32] {
         self.silent = 0;

@@ -24,8 +24,8 @@ choices! {
     }
 }
 
-/// Number of rounds after a fault. It is greater than [`SETTLING`], so that some rounds come after earlier broadcasts
-/// have arrived.
+/// Number of rounds after a fault. This number is greater than [`SETTLING`], so that the last rounds run after all
+/// earlier broadcasts have arrived.
 const ROUNDS: u32 = 4;
 /// Number of periods after a topology change during which earlier broadcasts may still arrive.
 const SETTLING: u64 = 2;
@@ -116,8 +116,8 @@ impl AntiEntropy {
         self.begin(now);
     }
 
-    /// Called when this node's table has flows. Starts the rounds under [`Doubt::Always`]; returns true if they were
-    /// not running.
+    /// Called when this node's table has flows. Under [`Doubt::Always`], starts the rounds if no round is scheduled,
+    /// and then returns true.
     pub(super) fn flows_known(&mut self, now: Time) -> bool {
         let begins = self.doubt == Doubt::Always && self.next == Time::NEVER;
         if begins {
@@ -140,7 +140,8 @@ impl AntiEntropy {
         self.begin(now);
     }
 
-    /// The number for a request of a node's snapshot. If an earlier request is still open, its number is used again.
+    /// The number of a request for the snapshot of node `source`. If an earlier request is still open, the new request
+    /// has the same number.
     pub(super) fn ask(&mut self, source: u16) -> u32 {
         *self.asked.entry(source).or_insert_with(|| {
             self.requests = self.requests.wrapping_add(1);
@@ -169,7 +170,7 @@ impl AntiEntropy {
             self.confirmed.entry(source).or_insert(now);
         }
         // An event that was in flight during a topology change may announce a flow whose FINISH this node never
-        // receives.
+        // receives. Therefore a digest must confirm entries again after the settling time.
         let settled = self.changed.map(|changed| changed + self.period * SETTLING);
         let doubted = |at: Time| self.doubt == Doubt::Always || settled.is_some_and(|settled| at <= settled);
         let overdue = |&(_, &at): &(&u16, &Time)| doubted(at) && at + self.period * PATIENCE <= now;
