@@ -137,7 +137,7 @@ impl R2c2Node {
         let key = event.flow();
         let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
         let tree = (mixed >> 16) % u32::from(self.plane.view.trees.count());
-        event.tree = u8::try_from(tree).expect("there are fewer than 256 trees");
+        event.tree = u8::try_from(tree).expect("there must be fewer than 256 trees");
         self.apply_and_pass_on(now, &event);
         self.mind_selection(now);
         self.mind_doubt(now);
