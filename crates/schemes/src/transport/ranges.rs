@@ -1,5 +1,5 @@
 //! Sets of sequence numbers as disjoint ranges. Receivers record the data that has arrived, and senders record the data
-//! that is SACKed.
+//! that selective acknowledgements cover.
 
 /// Disjoint ranges `[from, to)` in ascending order. Two ranges never touch.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +41,7 @@ impl Ranges {
         };
         if first == last {
             if self.list.capacity() == 0 {
-                self.list.reserve_exact(2); // usually, losses leave at most two holes
+                self.list.reserve_exact(2); // usually, the set has at most two ranges
             }
             self.list.insert(first, merged);
         } else {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Greatest accepted distance, in packets, between a packet and the first missing packet. A packet with a greater
-/// distance is damaged. Without this limit, such a packet would cost a byte of memory for each packet between the two.
+/// distance is damaged. Without this limit, such a packet would cost a byte of memory per packet of its distance.
 const FARTHEST: u32 = 1 << 20;
 
 /// One incoming flow.
@@ -22,7 +22,7 @@ pub(crate) struct Incoming {
     length: Option<u32>,
 }
 
-/// All incoming flows of a node, by handle. It is for transports without acknowledgements.
+/// All incoming flows of a node, by handle, for transports without acknowledgements.
 #[derive(Debug, Default)]
 pub(crate) struct Receiver {
     flows: FxHashMap<u32, Incoming>,

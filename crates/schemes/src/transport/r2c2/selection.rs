@@ -26,7 +26,7 @@ pub enum Selecting {
     /// The live host with the lowest number, once a period.
     One,
     /// Each host, after a random time. The mean time is one period times the number of hosts, and the time is between
-    /// half and one and a half of this mean. It restarts when another host makes an announcement.
+    /// half and one and a half of this mean. The wait restarts when another host makes an announcement.
     Random,
     /// The host that holds a token. The token visits the hosts in turn, one host per period. An announcement, possibly
     /// empty, passes the token on. If no announcement arrives for too long, the next host takes the token.
@@ -64,7 +64,8 @@ pub(super) struct Selector {
     stream: Stream,
     /// The highest stamp received.
     last: Stamp,
-    /// Time of the last announcement, or of the first flow if that is later; `None` while there are no flows.
+    /// Time of the last announcement, or time at which the timers started if this is later; `None` while there are no
+    /// flows.
     heard: Option<Time>,
     /// Time at which this node records the flows that exist. A recorded flow that still exists at `next` is a long
     /// flow.

@@ -15,7 +15,7 @@ pub(super) struct Controller {
     push: Push,
     /// True if flows or links have changed since the last call of [`take_news`](Self::take_news).
     is_news: bool,
-    /// Number of computations so far; wraps.
+    /// Number of computations, modulo 2^32.
     number: u32,
 }
 
@@ -31,7 +31,7 @@ impl Controller {
     /// Applies an event that a node has reported. A repeated event has no effect.
     pub(super) fn take(&mut self, now: Time, event: &Event) {
         if event.kind == EventKind::Finish && self.table.get(event.flow()).is_none() {
-            return; // the table does not have the flow, for example because its FINISH was reported before
+            return; // the table does not have the flow, for example because its FINISH has already been reported
         }
         let before = self.table.digest();
         self.table.apply(now, event);

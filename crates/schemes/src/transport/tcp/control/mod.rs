@@ -71,7 +71,8 @@ pub(crate) enum LossSign {
 
 /// Congestion window and slow-start threshold, in bytes.
 ///
-/// 32 bits are enough for each value, because the receiver offers less than 64 MiB and only a fully used window grows.
+/// 32 bits are enough for each value, because the receive window is less than 64 MiB and only a fully used window
+/// grows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
     cwnd: u32,
