@@ -83,7 +83,7 @@ fn the_controller_gives_unused_rate_to_other_flows() {
         flows[1].app_rate = Some(Rate::from_gbps(2));
         let rack = central(&topology, params(push), flows, Some(us(20_000)), vec![]);
         let [(_, open), (_, limited)] = limits(&rack)[..] else { panic!("two flows") };
-        // 2 Gbps of payload are 2.048 Gbps on the wire.
+        // 2 Gb/s of payload are 2.048 Gb/s with headers (1,536 bytes per 1,500 bytes of payload).
         assert!((limited / 2.048e9 - 1.0).abs() < 0.1, "{push:?}: {limited}");
         assert!((open + limited - 9.5e9).abs() < 2e3, "{push:?}: {open} {limited}");
     }

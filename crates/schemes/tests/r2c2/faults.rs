@@ -196,7 +196,8 @@ impl Schedule {
         for &(at, node, port) in &rack.simulation.observer().dead_ends {
             let link = self.topology.link_id(node, port);
             let outages = || self.outages.iter().filter(|outage| outage.links.contains(&link));
-            // Nodes learn of a link's changes in order, so a slow discovery of one change delays that of later changes.
+            // Nodes learn of a link's changes in order, so a slow discovery of one change delays the discovery of later
+            // changes.
             let discovery = outages().map(|outage| outage.discovery_us).max().unwrap_or(0);
             let found_out = |outage: &Outage| {
                 let changes = [Some(outage.from_us), outage.until_us];

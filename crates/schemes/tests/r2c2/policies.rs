@@ -58,14 +58,14 @@ fn a_class_gets_the_rate_that_higher_classes_leave() {
     let measured = throughputs(Policy::Weights, flows);
     let left = USABLE - measured[&2];
     assert!((2.9e9..3.1e9).contains(&measured[&2]), "{}", measured[&2]);
-    // The announced demand counts bytes on the wire, and is rounded up and smoothed.
+    // The announced demand counts headers, and is rounded up and smoothed.
     assert!((measured[&3] / measured[&1] - 3.0).abs() < 0.1, "{measured:?}");
     assert!(measured[&1] + measured[&3] > 0.93 * left, "{measured:?}");
 }
 
 #[test]
 fn a_class_may_starve_another_and_then_it_takes_over() {
-    // The 4.75 MB of the higher priority class take 4 ms.
+    // The flow from node 2 has the higher priority. Its 4.75 MB take 4 ms at 9.5 Gb/s.
     let flows = vec![Flow { priority: 1, ..over_the_link(1, 1, 1 << 30) }, over_the_link(2, 2, 4_750_000)];
     let rack = rack(&torus(&[10]), params(Policy::Weights), flows, Some(us(9_000)), Vec::new(), None);
     let heard = rack.simulation.observer();
