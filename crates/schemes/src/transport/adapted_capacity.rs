@@ -127,8 +127,8 @@ impl AdaptedCapacity {
         }
     }
 
-    /// A packet of `size` bytes joins the queue of a link with `flows` flows. `most` is the same bound as in
-    /// [`tick`](Self::tick).
+    /// A packet of `size` bytes joins the queue of a link with `flows` flows. `most` limits the
+    /// capacity as in [`tick`](Self::tick).
     pub(crate) fn joined(&mut self, now: Time, size: u32, flows: usize, most: f64) {
         if self.ends == Time::NEVER {
             self.begin_interval(now, now, flows, most);

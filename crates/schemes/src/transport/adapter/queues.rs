@@ -56,11 +56,11 @@ pub(super) struct Queues<L> {
     turns: [VecDeque<u32>; 8],
     /// One bit per priority: set if a queue of this priority waits for its turn.
     waiting: u8,
-    /// Times at which rate limiters release queues, with the queue's index. An entry is stale unless the queue's state
-    /// is [`State::Limited`] with the same time.
+    /// Times at which rate limiters release queues, each with the queue's index. An entry is stale unless the queue's
+    /// state is [`State::Limited`] with the time of the entry.
     limited: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Times of the rate limiters' timers, with the queue's index. An entry is stale unless the limiter's timer has the
-    /// same time.
+    /// Times of the rate limiters' timers, each with the queue's index. An entry is stale unless the limiter's timer
+    /// has the time of the entry.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct View {
     /// The least measured round-trip time, an estimate of the round trip without queueing; zero before the first
     /// measurement.
     pub least_rtt: Duration,
-    /// Bytes on the wire, headers included, of all unacknowledged packets, whether sent or not.
+    /// Bytes, headers included, of all unacknowledged packets, whether sent or not.
     pub left: u64,
     /// Payload bytes sent, without retransmissions.
     pub sent: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Outlook {
     pub now: Time,
     /// The least of the smoothed round-trip times of the flow's subflows; zero before the first measurement.
     pub rtt: Duration,
-    /// Bytes on the wire, headers included, of all unacknowledged packets, whether sent or not.
+    /// Bytes, headers included, of all unacknowledged packets, whether sent or not.
     pub left: u64,
     /// The greatest total rate that the flow's subflows can have.
     pub limit: Rate,

@@ -73,7 +73,7 @@ impl<S> Outgoing<S> {
     /// The state of flow `number` at its start. `path` returns the path and the port of a subflow.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the place is at most the number of packets, a `u32`"
+        reason = "an index of a subflow is at most the number of packets, a `u32`"
     )]
     pub(super) fn new<P: Protocol<Sender = S>>(
         protocol: &mut P,

@@ -86,7 +86,7 @@ fn split(
             let mut at = flow.src;
             row.extend(paths.path(flow.src, flow.dst, paths.choice(hash, subflow)).iter().map(|&port| {
                 let id = topology.link_id(at, port);
-                at = topology.link(id).expect("a path follows links").to;
+                at = topology.link(id).expect("every port of a path must have a link").to;
                 (id, 1.0 / subflows as f32)
             }));
         }

@@ -94,7 +94,7 @@ pub(super) struct Subflow {
     lost: VecDeque<u32>,
     /// Packets in flight, in order of departure.
     under_way: VecDeque<Transmission>,
-    /// Bytes on the wire of all unacknowledged packets, including the packets that were never sent.
+    /// Bytes, headers included, of all unacknowledged packets, even of packets that were never sent.
     left: u64,
     /// Payload bytes sent, without retransmissions.
     sent: u64,
@@ -104,7 +104,7 @@ pub(super) struct Subflow {
     probe: (u32, Time),
     /// Departure time of the last packet of any kind.
     last_sent: Time,
-    /// Departure time of the last data packet, and its size on the wire in bytes.
+    /// Departure time of the last data packet, and its size in bytes, headers included.
     last_data: Option<(Time, u32)>,
     /// The smoothed round-trip time; zero before the first measurement.
     rtt: Duration,
@@ -152,7 +152,7 @@ impl Subflow {
         self.rtt
     }
 
-    /// Bytes on the wire of all unacknowledged packets, including the packets that were never sent.
+    /// Bytes, headers included, of all unacknowledged packets, even of packets that were never sent.
     pub(super) fn left(&self) -> u64 {
         self.left
     }
@@ -271,7 +271,7 @@ impl Subflow {
     fn next_data(&mut self, now: Time, packets: &Packets) -> u32 {
         let repeated = self.lost.pop_front();
         let number = repeated.unwrap_or_else(|| {
-            let range = self.fresh.front_mut().expect("the caller has checked that a packet is pending");
+            let range = self.fresh.front_mut().expect("the caller must check that a packet is pending");
             let number = range.start;
             range.start += 1;
             if range.start == range.end {

@@ -39,7 +39,7 @@ pub(crate) struct Params {
     pub(crate) nak_interval: Duration,
 }
 
-/// Number of different packet numbers on the wire (24 bits).
+/// Number of different packet numbers in packet headers (24 bits).
 pub(crate) const NUMBERS: u64 = 1 << 24;
 
 /// Greatest number of unacknowledged packets of a flow: half of the packet numbers, so that a delayed packet is not

@@ -15,7 +15,7 @@ pub(crate) const HEADER: u64 = 36;
 /// Depth of the token bucket, as the time in which its tokens accumulate. The bucket has room for at least two packets.
 const BUCKET: Duration = Duration::from_us(10);
 
-/// Bytes on the wire, headers included, for `payload` bytes in as few packets as possible.
+/// Size, headers included, of `payload` bytes in as few packets as possible.
 fn on_wire(payload: u64, mtu: u16) -> u64 {
     payload + payload.div_ceil(mtu.into()) * HEADER
 }
@@ -108,7 +108,7 @@ impl Outgoing {
         }
         let left = self.flow.size.0 - self.released;
         let payload =
-            u16::try_from(left.min(mtu.into())).expect("a payload is at most the MTU, which is below 2^16");
+            u16::try_from(left.min(mtu.into())).expect("a payload must be at most the MTU, which is below 2^16");
         (left > 0 || !self.is_open && !self.has_ended).then(|| Piece {
             seq: self.seq,
             payload,

@@ -36,7 +36,7 @@ pub(crate) struct PortSet(u32);
 
 impl PortSet {
     fn insert(&mut self, port: usize) {
-        assert!(port < 32, "a source route can name at most 32 ports");
+        assert!(port < 32, "a port number must be less than 32");
         self.0 |= 1 << port;
     }
 
@@ -120,7 +120,7 @@ fn symmetric(dims: &[u32], count: u8) -> Kind {
             let mut rest = node;
             let mut at = [0; MAX_DIMS];
             for (x, &k) in at.iter_mut().zip(dims) {
-                *x = u8::try_from(rest % k).expect("a dimension has at most 256 nodes");
+                *x = u8::try_from(rest % k).expect("a dimension must have at most 256 nodes");
                 rest /= k;
             }
             at

@@ -62,7 +62,7 @@ impl Controller {
     /// Computes the rates of the eligible flows. Returns the number of the computation, and the rates for each node.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a flow's number is the lower half of its key, and a rate saturates"
+        reason = "a flow's number is the lower 16 bits of its key, and the cast of a rate saturates"
     )]
     pub(super) fn compute(&mut self, now: Time, params: &r2c2::Params, view: &View) -> (u32, Vec<NodeRates>) {
         self.table.age(now);

@@ -52,7 +52,7 @@ use raddle_wire::tcp::Segment;
 
 /// TCP's parameters. Both ends of a flow have the same parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each flag is a parameter of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is a separate parameter")]
 pub(crate) struct Params {
     /// Payload bytes of a full segment, at least 1.
     pub mss: u16,
@@ -113,7 +113,7 @@ const DATA: u64 = 1;
 
 /// The packet that carries a segment.
 fn packet(segment: Segment) -> Packet {
-    let headers = u32::try_from(segment.wire_len()).expect("headers have at most 68 bytes");
+    let headers = u32::try_from(segment.wire_len()).expect("headers must have at most 68 bytes");
     Packet::new(headers + u32::from(segment.plen), Header::Tcp(segment))
 }
 

@@ -180,7 +180,7 @@ impl R2c2Node {
     /// event's source. Events of this node are sent again.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "R2C2 supports at most 2^16 nodes, whose ports have numbers of a byte"
+        reason = "R2C2 supports at most 2^16 nodes, and port numbers have 8 bits"
     )]
     fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
         let event = match &packet.header {
@@ -249,7 +249,7 @@ impl R2c2Node {
     /// live flows again.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "R2C2 supports at most 2^16 nodes, whose ports have numbers of a byte"
+        reason = "R2C2 supports at most 2^16 nodes, and port numbers have 8 bits"
     )]
     fn renew_view(&mut self, now: Time) {
         self.plane.renew_view(now);
