@@ -27,7 +27,7 @@ const RTT_GAIN: f64 = 0.05;
 
 const PS_PER_S: f64 = 1e12;
 
-/// The gains with which the capacity follows the load.
+/// The gains with which the capacity adapts to the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gains {
     /// Fraction of the spare rate that is added per round trip (alpha).
@@ -50,11 +50,11 @@ pub(crate) struct AdaptedCapacity {
     largest: u32,
     /// Arrival time of the last packet of the previous interval.
     since: Time,
-    /// Arrival time of the last packet of this interval, if there is one.
+    /// Arrival time of the last packet of this interval, if a packet has arrived in it.
     last: Time,
     /// End of the interval; [`Time::NEVER`] while the timer is stopped.
     ends: Time,
-    /// Bits that have arrived since `since`.
+    /// Number of bits that have arrived after time `since`.
     arrived: u64,
     /// Least backlog in the interval, in bytes.
     least: u64,

@@ -34,7 +34,7 @@ pub(crate) struct Adapter<P: Protocol> {
     recovery: Option<Recovery>,
     /// Answers to received frames, such as acknowledgements. The host sends all answers before data.
     answers: VecDeque<Packet>,
-    /// True if a frame has been passed to the port and has not left it.
+    /// True if a frame has been passed to the port and has not left the port.
     busy: bool,
     /// The flow of the frame at the port, if this frame is the last frame of its flow.
     last_of: Option<FlowKey>,
@@ -57,7 +57,7 @@ struct Sending {
     size: u64,
     /// Number of bytes that the application has produced.
     born: u64,
-    /// Bytes before this offset have been sent, and no retransmission of them is known to be needed.
+    /// Bytes before this offset have been sent and, as far as the sender knows, need no retransmission.
     sent: u64,
     /// Times at which the application produces frames; `None` if it produces all bytes at the start.
     births: Option<Births>,

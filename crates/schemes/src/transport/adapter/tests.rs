@@ -283,7 +283,7 @@ fn a_notice_about_a_destination_to_which_nothing_waits_is_kept() {
     assert_eq!(bench.destinations(), [4]);
 }
 
-/// A notice that holds back one flow to `HERMIT` until the given time.
+/// A notice that holds back one flow to `HERMIT` until time `until_ns`, in nanoseconds.
 fn hold_flow(flow: u8, until_ns: i16) -> Packet {
     let mut packet = hold(HERMIT, until_ns, 0);
     let Header::Cnm(notice) = &mut packet.header else { unreachable!("a notice") };

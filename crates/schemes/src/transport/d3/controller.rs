@@ -37,7 +37,7 @@ choices! {
 pub(crate) struct Request {
     /// The flow's key in packet headers.
     pub flow: FlowKey,
-    /// First, last or other request of the flow.
+    /// Position of this request among the flow's requests: first, last or between them.
     pub stage: Stage,
     /// The rate that meets the flow's deadline; zero if the flow has no deadline.
     pub desired: Rate,
@@ -288,7 +288,8 @@ mod tests {
             let [mut a, mut b] = senders();
             a.ask(0, &mut link, 600);
             b.ask(10, &mut link, 600);
-            // Fair share without the clamp = (capacity - desired rates) / flows = (1,000 - 1,200) / 2 = -100 Mbit/s.
+            // Without the clamp, the fair share is (capacity - desired rates) / flows = (1,000 - 1,200) / 2 = -100
+            // Mbit/s.
             assert_eq!(a.ask(120, &mut link, 600), expected);
         }
     }
@@ -323,8 +324,9 @@ mod tests {
         let after = |memory| {
             let mut link = controller(true, memory);
             let [mut a, mut b] = senders();
-            // Four losses. The answer to flow a's SYN is lost, so the SYN is repeated. A later request of flow a is lost
-            // after it has passed this router. The answers to both FINs are lost, so the FINs are repeated.
+            // Four packets are lost. The answer to flow a's SYN is lost, so the SYN is repeated. A later request of
+            // flow a is lost after it has passed this router. The answers to both FINs are lost, so the FINs are
+            // repeated.
             a.lose(0, &mut link, 300);
             a.ask(300, &mut link, 300);
             b.ask(310, &mut link, 100);

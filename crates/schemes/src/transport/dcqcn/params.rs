@@ -18,7 +18,7 @@ const R_AI: Parameter = Parameter::new(
 )
 .growing(TESTBED, None);
 
-/// In hyper increase, the i-th cycle raises the target rate by i of these steps.
+/// In hyper increase, the i-th cycle raises the target rate by i times this rate.
 const R_HAI: Parameter = Parameter::new(
     "r_hai",
     Value::Rate(Rate::from_bps(200_000_000)),
@@ -66,8 +66,8 @@ parameters! {
         // InfiniBand's retry counter has three bits, and is usually set to 7.
         /// number of timeouts without progress after which the sender gives up the flow
         retries: u32 = 7, 0..=1_000_000;
-        // The authors' ns-3 model has 256. With 256, a flow at the least rate would receive less than one
-        // acknowledgement per RTO.
+        // In the authors' ns-3 model, this number is 256. With 256, a flow at the least rate would receive less than
+        // one acknowledgement per RTO.
         /// number of packets per requested acknowledgement; the last packet of a flow always requests an
         /// acknowledgement
         ack_interval: u32 = 16, 1..=1_000_000;

@@ -71,7 +71,7 @@ pub(crate) struct ExplicitHost<P: Protocol> {
 }
 
 impl<P: Protocol> ExplicitHost<P> {
-    /// A host without flows; its flows use `paths`.
+    /// A host that has no flows yet, and whose flows will use the paths in `paths`.
     ///
     /// # Panics
     /// If packets have no payload, if their header is too short, or if the number of subflows is zero or too large.

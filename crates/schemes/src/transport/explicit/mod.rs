@@ -29,7 +29,7 @@ pub(crate) use host::{ExplicitHost, Setup};
 use raddle_core::{Duration, Flow, Header, Rate, Time};
 use raddle_wire::rated::Segment;
 
-/// The sending host's state of one subflow, for the protocol.
+/// The state of one subflow at its sending host, which the protocol reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct View {
     /// The current time.
@@ -49,7 +49,7 @@ pub(crate) struct View {
     pub deadline: Time,
 }
 
-/// The sending host's state of a whole flow, for the protocol.
+/// The state of a whole flow at its sending host, which the protocol reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outlook {
     /// The current time.

@@ -1,6 +1,6 @@
 //! Builds a transport whose rates are set by switches: hosts, forwarders along pinned paths, and a controller at every
-//! egress port. The egress ports of hosts have controllers too, so that the flows of one host share the host's link in
-//! the same way as other links.
+//! egress port. The egress ports of hosts have controllers too, so that the flows of one host share the host's link as
+//! they share other links.
 
 use super::host::{flow_key, path_hash};
 use super::{ExplicitHost, Protocol, Setup};
@@ -34,7 +34,7 @@ pub(crate) const MIN_RTO: Parameter = Parameter::new(
 /// The values in which PDQ, D3 and RCP differ, besides the protocol and the controller.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
-    /// The transport's name, for the message that the topology has too many nodes.
+    /// The transport's name, for the error message about too many nodes.
     pub(crate) name: &'static str,
     /// Number of subflows of each flow. A flow with fewer packets has one subflow per packet.
     pub(crate) subflows: u32,
@@ -52,8 +52,8 @@ pub(crate) struct Form {
     pub(crate) paths: u32,
 }
 
-/// The fluid model of PDQ, D3 or RCP. Flows share links by `policy`. A flow's traffic takes the paths of the flow's
-/// `subflows` subflows. `paths` is the value of [`pinned::PATHS`].
+/// The fluid model of PDQ, D3 or RCP. Flows share links according to `policy`. A flow's traffic takes the paths of the
+/// flow's `subflows` subflows. `paths` is the value of [`pinned::PATHS`].
 ///
 /// # Errors
 /// If the fabric has paths of more than `most_links` links.

@@ -312,8 +312,9 @@ impl Subflow {
     }
 
     /// Handles the acknowledgement of data packet `number`. Paths keep packets in order, so unacknowledged packets that
-    /// were sent before this packet are lost. If this packet was retransmitted, its acknowledgement may belong to
-    /// either copy. The acknowledgement then proves no loss and does not measure the round trip (Karn's rule).
+    /// were sent before this packet are lost. If this packet was retransmitted, its acknowledgement may belong to the
+    /// original packet or to the retransmission. The acknowledgement then proves no loss and does not measure the round
+    /// trip (Karn's rule).
     fn data_acknowledged(&mut self, now: Time, number: u32, packets: &Packets) -> bool {
         if let Some(place) = self.under_way.iter().position(|of| of.number == number) {
             let of = self.under_way[place];

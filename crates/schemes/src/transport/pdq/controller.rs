@@ -208,8 +208,8 @@ impl Controller {
     }
 
     /// Maximum length of the list (specifications/pdq.md §4.1). Without trimming, this is the configured length. With
-    /// trimming, the limit is also twice the number of sending flows, so that each sending flow has one waiting flow to
-    /// replace it.
+    /// trimming, the list also has at most twice as many flows as there are sending flows, so that each sending flow
+    /// has one waiting flow to replace it.
     fn most_flows(&self) -> usize {
         if self.rules.trim {
             let sending = self.flows.entries().iter().filter(|entry| entry.rate > 0).count();

@@ -105,8 +105,8 @@ impl FlowList {
         to
     }
 
-    /// Removes the least critical flows beyond `most`, except the flow at index `keep`. Returns the new index of this
-    /// flow.
+    /// Removes the least critical flows until `most` flows are left, but never the flow at index `keep`. Returns the
+    /// new index of this flow.
     pub(crate) fn trim(&mut self, most: usize, mut keep: usize) -> usize {
         while self.entries.len() > most.max(1) {
             let last = self.entries.len() - 1;

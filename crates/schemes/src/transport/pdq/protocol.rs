@@ -136,7 +136,7 @@ impl Protocol for Pdq {
         if sender.asked {
             view.rtt * u64::from(sender.interval) / u64::from(Scheduling::INTERVALS_PER_RTT)
         } else {
-            Duration::from_ps(1) // the SYN has not requested a rate, so the first probe does, at once
+            Duration::from_ps(1) // the SYN has not requested a rate, so a probe leaves at once and requests a rate
         }
     }
 

@@ -85,7 +85,8 @@ impl PfqHost {
         }
     }
 
-    /// The next packet to send. If there is none, the time at which the application produces the next packet.
+    /// The next packet to send. If no packet can be sent now, the time at which an application produces the next
+    /// packet.
     fn next_packet(&mut self, now: Time) -> Result<Packet, Time> {
         let mut wake = Time::NEVER;
         for step in 0..self.sending.len() {
