@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Greatest accepted distance, in packets, between a packet and the first missing packet. A packet with a greater
-/// distance is damaged. Without this limit, such a packet would cost a byte of memory per packet of its distance.
+/// distance is damaged. Without this limit, a packet at distance n would cost n bytes of memory.
 const FARTHEST: u32 = 1 << 20;
 
 /// One incoming flow.

@@ -28,7 +28,7 @@ pub(super) struct Ledger {
     open: VecDeque<u32>,
     /// Number of the last credit that had been sent at each of the last two ticks; the later tick comes first.
     given_by_tick: [u32; 2],
-    /// True if credits have been received that this end has not acknowledged yet.
+    /// True if this end has received credits that it has not acknowledged.
     owes_word: bool,
     /// Number of ticks since the neighbour last sent a message or this end last sent a new credit, whichever is later.
     silent: u32,

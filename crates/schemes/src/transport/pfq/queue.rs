@@ -1,4 +1,5 @@
-//! One egress port: one queue per flow, served by deficit round robin (Shreedhar and Varghese, SIGCOMM 1995).
+//! The queues of one egress port: one queue per flow, served by deficit round robin (Shreedhar and Varghese, SIGCOMM
+//! 1995).
 
 use raddle_core::{Admit, Bytes, Credit, Header, Packet, Paused, Queue, Time};
 use rustc_hash::FxHashMap;
@@ -30,7 +31,7 @@ struct FlowQueue {
 }
 
 impl FlowQueues {
-    /// Queues for a port. A flow's queue may send `quantum` bytes per turn.
+    /// The queues of an idle port. A flow's queue may send `quantum` bytes per turn.
     #[must_use]
     pub(crate) fn new(quantum: u32) -> Self {
         Self {

@@ -188,7 +188,8 @@ impl Selector {
         }
     }
 
-    /// Runs the actions that are due. If the node must make an announcement, returns its epoch and the new assignments.
+    /// Runs the actions that are due. If the node must make an announcement, returns the announcement's epoch and the
+    /// new assignments.
     pub(super) fn due(
         &mut self,
         now: Time,
