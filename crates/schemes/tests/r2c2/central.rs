@@ -129,8 +129,8 @@ fn every_byte_arrives_and_the_controller_forgets_finished_flows() {
     }
 }
 
-/// Bytes that an event puts on links when every node already sends `flows` flows: first as counted in the simulation,
-/// then as given by the formula.
+/// The number of bytes that an event puts on links when every node already sends `flows` flows. Returns the number
+/// counted in the simulation and the number given by the formula.
 fn bytes_of_an_event(topology: &Arc<Topology>, flows: u32) -> (u64, u64) {
     let nodes = topology.node_count() as u32;
     let (newcomer, controller) = (9, NodeId(0));

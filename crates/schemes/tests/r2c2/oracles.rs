@@ -65,7 +65,7 @@ fn permutation(protocol: Protocol, dst: impl Fn(u32) -> u32, expected: f64) {
 
 #[test]
 fn oracle_o9_a_vlb_permutation_gives_every_flow_the_same_half() {
-    // Each node sends to the node that is shifted by (3, 5).
+    // Each node sends to the node that is shifted by 3 in x and by 5 in y.
     permutation(Protocol::Vlb, |src| (src % 8 + 3) % 8 + 8 * ((src / 8 + 5) % 8), 0.475 * 10e9);
 }
 

@@ -27,8 +27,8 @@ fn params(by: Selecting) -> Params {
     Params { rho, only_lasting: false, selection: Some(selection), ..Params::default() }
 }
 
-/// A few pairs of neighbours. With minimal routes, each flow uses one link. With Valiant routing, each flow also uses
-/// idle links.
+/// Three flows, each between two neighbours. With minimal routes, each flow uses one link. With Valiant routing, each
+/// flow also uses idle links.
 fn neighbours() -> Vec<Flow> {
     [(0, 0, 1), (1, 21, 22), (2, 42, 43)].map(|(id, src, dst)| flow(id, src, dst, 1 << 30, us(0))).to_vec()
 }

@@ -110,7 +110,10 @@ impl<P: Protocol> ExplicitHost<P> {
     ///
     /// # Panics If the host already has 2^20 outgoing flows.
     fn number(&mut self) -> u32 {
-        assert!(self.outgoing.len() < Segment::NUMBERS as usize, "a host must have at most 2^20 outgoing flows");
+        assert!(
+            self.outgoing.len() < Segment::NUMBERS as usize,
+            "a host must have at most 2^20 outgoing flows"
+        );
         loop {
             let number = self.next_number;
             self.next_number = (number + 1) % Segment::NUMBERS;

@@ -107,8 +107,8 @@ impl Outgoing {
             }
         }
         let left = self.flow.size.0 - self.released;
-        let payload =
-            u16::try_from(left.min(mtu.into())).expect("a payload must be at most the MTU, which is below 2^16");
+        let payload = u16::try_from(left.min(mtu.into()))
+            .expect("a payload must be at most the MTU, which is below 2^16");
         (left > 0 || !self.is_open && !self.has_ended).then(|| Piece {
             seq: self.seq,
             payload,

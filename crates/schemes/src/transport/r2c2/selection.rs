@@ -122,7 +122,10 @@ impl Selector {
     }
 
     /// Sets the time of this node's next search. An announcement of another node before this time restarts the wait.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a period saturates, and node numbers have 32 bits")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the cast of a period saturates, and node numbers have 32 bits"
+    )]
     fn set_timer(&mut self, now: Time, params: &Params, view: &View) {
         let Some(heard) = self.heard else { return };
         let topology = view.routing.topology();

@@ -424,7 +424,8 @@ impl<C: CongestionControl> Sender<C> {
             ack: if from == 0 { 0 } else { wrap_sequence(DATA, params.initial_sequence) },
             flags,
             window: params.window_field(),
-            plen: u16::try_from(to.min(self.end - 1) - from.max(DATA)).expect("a segment must have at most one MSS of payload"),
+            plen: u16::try_from(to.min(self.end - 1) - from.max(DATA))
+                .expect("a segment must have at most one MSS of payload"),
             ecn: C::ECN,
             ..Segment::default()
         })
