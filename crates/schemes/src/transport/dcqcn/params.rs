@@ -31,22 +31,22 @@ parameters! {
     /// Figure 14 and §3.1. The steps of increase and the least rate come from the authors' ns-3 configuration
     /// (`RATE_AI`, `RATE_HAI` and `MinRate`). §3.1 gives the same step of additive increase, 40 Mb/s.
     pub(crate) struct Params {
-        // N in the paper.
+        // `cnp_interval` is N in the paper.
         /// shortest time between two congestion notifications of a flow
         cnp_interval: Duration = Duration::from_us(50), Duration::ZERO..=Duration::from_ms(60_000);
-        // g in the paper.
+        // `gain` is g in the paper.
         /// weight of the newest notification in the estimate of congestion
         gain: f64 = 1.0 / 256.0;
-        // K in the paper. It must be longer than the interval between notifications.
+        // `alpha_timer` is K in the paper. It must be longer than `cnp_interval`.
         /// time without a notification after which the estimate of congestion is reduced
         alpha_timer: Duration = Duration::from_us(55), Duration::from_ns(1)..=Duration::from_ms(60_000);
-        // T in the paper.
+        // `timer` is T in the paper.
         /// duration of a time cycle of the rate's recovery
         timer: Duration = Duration::from_us(55), Duration::from_ns(1)..=Duration::from_ms(60_000);
-        // B in the paper.
+        // `byte_limit` is B in the paper.
         /// number of bytes in a byte cycle of the rate's recovery
         byte_limit: Bytes = Bytes(10_000_000), 1..=1_000_000_000_000_000;
-        // F in the paper, for byte cycles and time cycles.
+        // `fr_thr` is F in the paper, for byte cycles and time cycles.
         /// number of cycles of one kind after which fast recovery ends
         fr_thr: u32 = 5, 1..=1_000_000;
         r_ai: Rate = R_AI;

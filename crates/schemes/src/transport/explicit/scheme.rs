@@ -15,7 +15,7 @@ use raddle_topology::Link;
 use raddle_wire::rated::Segment;
 use std::sync::Arc;
 
-/// Parameters that PDQ, D3 and RCP have in common.
+/// PDQ, D3 and RCP have this parameter and the next two parameters in common.
 pub(crate) const MSS: Parameter =
     Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full packet").within(1.0, 8_960.0);
 pub(crate) const INITIAL_RTO: Parameter = Parameter::new(

@@ -1,4 +1,5 @@
-//! The timers of subflows, in a heap. The timer of a subflow may expire before the subflow is due, but never later.
+//! The timers of subflows, in a heap. The timer of a subflow may expire earlier than the subflow is due, but never
+//! later.
 
 use raddle_core::Time;
 use std::cmp::Reverse;
