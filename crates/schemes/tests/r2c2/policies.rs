@@ -65,7 +65,8 @@ fn a_class_gets_the_rate_that_higher_classes_leave() {
 
 #[test]
 fn a_class_may_starve_another_and_then_it_takes_over() {
-    // The flow from node 2 has the higher priority. Its 4.75 MB take 4 ms at 9.5 Gb/s.
+    // Priority 0, which the flow from node 2 has, is higher than priority 1. The 4.75 MB of this flow take 4 ms at 9.5
+    // Gb/s.
     let flows = vec![Flow { priority: 1, ..over_the_link(1, 1, 1 << 30) }, over_the_link(2, 2, 4_750_000)];
     let rack = rack(&torus(&[10]), params(Policy::Weights), flows, Some(us(9_000)), Vec::new(), None);
     let heard = rack.simulation.observer();

@@ -22,7 +22,7 @@ pub(crate) struct Heard {
     pub(crate) reports: Vec<(Time, Report)>,
     pub(crate) lost: u64,
     pub(crate) lost_events: u64,
-    /// Data packets lost at a dead link, with the time and the port.
+    /// Data packets lost at a dead link: the time, the node and the port of each loss.
     pub(crate) dead_ends: Vec<(Time, NodeId, PortId)>,
     /// Number of packets lost, by reason.
     pub(crate) reasons: BTreeMap<String, u64>,

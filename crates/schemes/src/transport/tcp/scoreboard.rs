@@ -87,7 +87,7 @@ impl Scoreboard {
         None
     }
 
-    /// The estimated number of bytes in the network, of the data between `una` and `max` (`SetPipe`).
+    /// The estimated number of bytes between `una` and `max` that are in the network (`SetPipe`).
     pub(super) fn pipe(&self, una: u64, max: u64, mss: u64) -> u64 {
         let total = self.sacked.total();
         let lost = self.loss(mss).map_or(0, |(below, above)| below - una - (total - above));

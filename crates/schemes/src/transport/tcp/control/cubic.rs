@@ -46,7 +46,7 @@ pub(crate) struct Cubic {
     /// The window before the last reduction (`W_max`). Fast convergence makes this value smaller, so that the flow
     /// gives up capacity. 0 if unknown.
     w_max: f64,
-    /// The window before the last reduction (`cwnd_prior`).
+    /// The window before the last reduction, which fast convergence does not change (`cwnd_prior`).
     prior: f64,
     /// The current epoch. It begins after the last reduction of the window, when slow start has ended.
     epoch: Option<Epoch>,
