@@ -189,8 +189,8 @@ impl Schedule {
         }
     }
 
-    /// Asserts that no packet is lost at a dead link once all nodes know of the failure and the packets already in
-    /// flight have had time to arrive.
+    /// Asserts that packets are lost at a dead link only for a limited time: until all nodes know of the failure and
+    /// earlier packets have arrived.
     fn assert_nobody_uses_dead_links(&self, rack: &Rack, what: &str) {
         let under_way = Duration::from_ms(3);
         for &(at, node, port) in &rack.simulation.observer().dead_ends {

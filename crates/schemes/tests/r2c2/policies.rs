@@ -114,7 +114,7 @@ fn completions(policy: Policy, flows: Vec<Flow>) -> BTreeMap<u32, Time> {
 fn flows_in_a_hurry_are_in_time_if_weights_follow_deadlines() {
     let due = |ms| Some(Duration::from_ms(ms));
     // To meet their deadlines, the flows together need 8.4 Gb/s, headers included. With a fair share of one third, the
-    // 3 MB of the first flow would take about 8 ms, but the deadline of the first flow is 5 ms.
+    // 3 MB of the first flow would take about 8 ms. The deadline of the first flow is 5 ms.
     let flows = || {
         vec![
             Flow { deadline: due(5), ..over_the_link(0, 1, 3_000_000) },

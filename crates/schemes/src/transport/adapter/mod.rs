@@ -123,8 +123,8 @@ pub(crate) enum Lane {
         /// Priority, 0 to 7.
         priority: u8,
     },
-    /// The queue of one flow. The queue and its rate limiter are removed when the flow's last frame begins to leave;
-    /// with [`recovery`](Protocol::recovery), when the flow is acknowledged completely or given up.
+    /// The queue of one flow. The queue and its rate limiter are removed when the flow's last frame begins to leave.
+    /// With [`recovery`](Protocol::recovery), they are removed when the flow is acknowledged completely or given up.
     Of {
         /// The flow's number at its source.
         flow: u32,

@@ -188,7 +188,7 @@ impl<L: RateLimiter> Queues<L> {
     }
 
     /// Removes an empty queue, without waiting for its rate limiter's timer. Entries of `limited` and `timers` for this
-    /// index remain, but do no harm: such an entry is stale for the next queue at this index, or happens to have the
+    /// index remain, but do no harm. For the next queue at this index, such an entry is stale or happens to have the
     /// correct time.
     pub(super) fn forget(&mut self, lane: Lane) {
         if let Entry::Occupied(entry) = self.places.entry(lane)

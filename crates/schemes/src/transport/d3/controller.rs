@@ -104,8 +104,8 @@ impl Sums {
 impl Controller {
     /// The controller of an idle link with rate `line`, whose flows have round trips of about `rtt`. With `clamp`, a
     /// fair share is never negative (the change that PDQ's authors made to D3). Without `clamp`, a flow on an
-    /// overloaded link may be granted less than its desired rate, even if the link has enough free capacity for the
-    /// desired rate.
+    /// overloaded link may be granted less than its desired rate. This may happen even if the link has enough free
+    /// capacity for the desired rate.
     ///
     /// # Panics
     /// If `rtt` is zero.

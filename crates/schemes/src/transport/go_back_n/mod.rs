@@ -42,7 +42,7 @@ pub(crate) struct Params {
 /// Number of different packet numbers in packet headers (24 bits).
 pub(crate) const NUMBERS: u64 = 1 << 24;
 
-/// Greatest number of unacknowledged packets of a flow: half of the packet numbers, so that a delayed packet is not
+/// Greatest number of unacknowledged packets of a flow: half of the packet numbers. A delayed packet is then not
 /// mistaken for a new packet (InfiniBand Architecture Specification, volume 1, §9.7.1).
 pub(crate) const MOST_OUTSTANDING: u64 = NUMBERS / 2;
 

@@ -325,7 +325,7 @@ fn flows_silent_for_long_are_removed_from_the_list() {
 
 /// Each flow requests a rate once per round trip. A flow that is less critical than n flows has its final grant after
 /// at most n + 1 round trips (specifications/pdq.md §4.5). Then the flows that need at least two more round trips have
-/// at most the capacity of the link, and all flows together have at least the capacity.
+/// at most the capacity of the link. All flows together have at least the capacity.
 #[test]
 fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
     const FLOWS: u64 = 8;

@@ -4,8 +4,8 @@
 //! A node is the authority on its own flows. While the tables may differ, each node runs one anti-entropy round per
 //! period. In a round, the node broadcasts a digest of its flows. A node whose table disagrees with the digest requests
 //! a snapshot from the sender of the digest. The snapshot replaces the table's entries of that sender. A node without
-//! flows sends no digests, so a node also requests a snapshot if no digest has confirmed its entries of another node
-//! for some rounds. If an event of the sender arrives between the request and the snapshot, the node ignores the
+//! flows sends no digests. Therefore, a node also requests a snapshot if no digest has confirmed its entries of another
+//! node for some rounds. If an event of the sender arrives between the request and the snapshot, the node ignores the
 //! snapshot, because the event may be newer. Rounds end by themselves when no node has flows. If a digest, a request or
 //! a snapshot is lost, a later round repairs the loss.
 

@@ -12,11 +12,11 @@
 //! A [`TcpHost`] holds the flows that it sends (`sender.rs`) and the flows that it receives (`receiver.rs`). It numbers
 //! the flows that it sends, and derives both ports from the number. A flow key is therefore reused only after 3.9
 //! billion flows of the host (64,512 source ports times 60,535 destination ports). The internal sequence numbers of a
-//! flow are 64 bits wide: 0 is the SYN, `1..=size` are the data, and `size + 1` is the FIN, which the last data segment
-//! carries. In packets, they start at [`Params::initial_sequence`] and wrap at 2^32. The bytes of a stream are sent as
-//! soon as the windows allow. A segment carries whatever the application has appended, up to a full segment (no Nagle
-//! algorithm). If all bytes have already been sent when the application closes the stream, a separate segment carries
-//! the FIN.
+//! flow are 64 bits wide. Number 0 is the SYN, `1..=size` are the data, and `size + 1` is the FIN, which the last data
+//! segment carries. In packets, they start at [`Params::initial_sequence`] and wrap at 2^32. The bytes of a stream are
+//! sent as soon as the windows allow. A segment carries whatever the application has appended, up to a full segment (no
+//! Nagle algorithm). If all bytes have already been sent when the application closes the stream, a separate segment
+//! carries the FIN.
 //!
 //! Cost: most packets belong to the same flow as the previous packet, and need no look-up. Other packets need one
 //! hash-map look-up. Each SACK block in a packet costs a binary search. A timer costs one heap operation per

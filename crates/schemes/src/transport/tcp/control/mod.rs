@@ -18,8 +18,8 @@ pub(crate) trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
     /// every mark (RFC 8257 §3.2).
     const ECN: Ecn = Ecn::NotEct;
 
-    /// True if fast recovery without SACK ends at the first acknowledgement of new data, even if other data that was
-    /// sent before the recovery began is still missing.
+    /// True if fast recovery without SACK ends at the first acknowledgement of new data, even if other data from before
+    /// the recovery is still missing.
     const ENDS_RECOVERY_EARLY: bool = false;
 
     /// Handles an acknowledgement of new data: may change the window.
