@@ -1,4 +1,4 @@
-//! The receiving side of flows whose packets have R2C2's data header. It puts the packets of each flow in order.
+//! The receiving side of flows whose packets have R2C2's data header: puts the packets of each flow in order.
 
 use raddle_core::{NodeId, Report};
 use raddle_wire::r2c2::{Data, FLAG_LAST};

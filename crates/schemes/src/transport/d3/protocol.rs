@@ -95,8 +95,8 @@ impl Protocol for D3 {
         sender.rate
     }
 
-    /// While a request is unanswered, the interval is long enough for a late answer to arrive. Otherwise two requests
-    /// in flight would return the same grant twice.
+    /// While a request is unanswered, the interval is long enough for a late answer to arrive. With a shorter interval,
+    /// two requests in flight could return the same grant twice.
     fn probe_interval(&self, sender: &Sender, view: &View) -> Duration {
         if sender.asked.is_some() { view.rtt * LOST_AFTER } else { view.rtt }
     }

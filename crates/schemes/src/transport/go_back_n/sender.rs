@@ -1,4 +1,4 @@
-//! The sending end of one flow. It records the acknowledged packets, and decides when the flow goes back.
+//! The sending end of one flow: records the acknowledged packets, and decides when the flow goes back.
 
 use super::{NUMBERS, Params, on_wire};
 use raddle_core::Time;

@@ -29,8 +29,8 @@ choices! {
 const ROUNDS: u32 = 4;
 /// Number of periods after a topology change during which earlier broadcasts may still arrive.
 const SETTLING: u64 = 2;
-/// Number of periods without a confirming digest after which a snapshot is requested. It is more than one, because a
-/// digest may be lost.
+/// Number of periods without a confirming digest after which a snapshot is requested. This number is more than one,
+/// because a digest may be lost.
 const PATIENCE: u64 = 3;
 
 /// The actions of one anti-entropy round.

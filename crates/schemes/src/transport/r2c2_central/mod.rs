@@ -50,7 +50,7 @@ choices! {
 pub struct Params {
     /// R2C2's parameters. Parameters that this scheme does not use, such as the start policy, have no effect.
     pub r2c2: r2c2::Params,
-    /// The controller's node. It also sends and receives flows, like all other nodes.
+    /// The controller's node. This node also sends and receives flows, like all other nodes.
     pub controller: NodeId,
     /// When the controller sends nodes their rates.
     pub push: Push,

@@ -27,7 +27,7 @@ pub(super) struct Sender<C> {
     end: u64,
     /// First unacknowledged sequence number.
     una: u64,
-    /// Next sequence number to send. It is less than `max` after a timeout, when data is sent again.
+    /// Next sequence number to send. This number is less than `max` after a timeout, when data is sent again.
     nxt: u64,
     /// One past the highest sequence number that has been sent.
     max: u64,

@@ -1,4 +1,4 @@
-//! DCQCN's hosts. They send flows as RDMA writes over RoCEv2. Each flow has its own queue pair, whose rate the flow's
+//! DCQCN's hosts send flows as RDMA writes over RoCEv2. Each flow has its own queue pair, whose rate the flow's
 //! reaction point limits. The receiving hosts answer marked packets with congestion notifications, and send
 //! acknowledgements.
 

@@ -35,8 +35,8 @@ pub struct R2c2Node {
     /// Number of digests that this node has broadcast. This number selects the tree of the next digest.
     digests: u32,
     selector: Option<Selector>,
-    /// Flows whose destination was unreachable when the application opened the flow. They start as soon as a path
-    /// exists.
+    /// Flows whose destination was unreachable when the application opened the flow. These flows start as soon as a
+    /// path exists.
     cut_off: Vec<Flow>,
     /// The time of the last tick, at which rates are computed.
     computed: Time,

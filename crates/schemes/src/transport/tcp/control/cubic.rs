@@ -48,7 +48,7 @@ pub(crate) struct Cubic {
     w_max: f64,
     /// The window before the last reduction, which fast convergence does not change (`cwnd_prior`).
     prior: f64,
-    /// The current epoch. It begins after the last reduction of the window, when slow start has ended.
+    /// The current epoch, which begins after the last reduction of the window, when slow start has ended.
     epoch: Option<Epoch>,
 }
 
