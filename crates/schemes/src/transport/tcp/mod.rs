@@ -75,7 +75,7 @@ pub(crate) struct Params {
     pub min_rto: Duration,
     /// Retransmission timeout of data before the first round trip has been measured.
     pub initial_rto: Duration,
-    /// Initial timeout of the SYN. It doubles with each retransmission of the SYN.
+    /// Initial timeout of the SYN. The timeout doubles with each retransmission of the SYN.
     pub syn_timeout: Duration,
     /// Number of unanswered SYNs after which the flow is given up, at least 1.
     pub syn_tries: u8,

@@ -56,7 +56,7 @@ pub(crate) struct Acknowledged {
     /// True if the window may grow, because the window was fully used and no fast recovery is in progress.
     pub may_grow: bool,
     /// True if the acknowledged data was sent before a loss was detected, and the window has already been reduced for
-    /// this loss. Marks on this data belong to the same congestion event (RFC 3168 §6.1.2).
+    /// this loss. Marks on this data belong to the same congestion event as the loss (RFC 3168 §6.1.2).
     pub recovering: bool,
 }
 
