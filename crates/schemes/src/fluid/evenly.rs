@@ -1,5 +1,5 @@
-//! Flows whose packets spread evenly over the next hops on shortest paths: packet spraying, or splitting into small
-//! pieces.
+//! Flows whose packets spread evenly over the next hops on shortest paths: packet spraying, or small pieces of flows
+//! that take different paths.
 
 use super::Split;
 use crate::scheme::Plan;

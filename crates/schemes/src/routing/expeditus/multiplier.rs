@@ -69,16 +69,16 @@ impl Multiplier {
     }
 }
 
-/// The multipliers of an edge switch's uplinks, according to the failures above them that the switch knows of.
+/// The multipliers of an edge switch's uplinks. They depend on the known link failures above the aggregation switches.
 #[derive(Debug)]
 pub(crate) struct Multipliers {
     scaling: Scaling,
-    /// For each uplink, the upward links of the switch above.
+    /// For each uplink, the uplinks of the aggregation switch to which it leads.
     above: Box<[Vec<Above>]>,
     of: Box<[Multiplier]>,
 }
 
-/// A link upwards from the switch above: the link ids of both directions, and the capacity in bits per second.
+/// An uplink of an aggregation switch: the link ids of both directions, and the capacity in bits per second.
 #[derive(Debug)]
 struct Above {
     ways: [LinkId; 2],
@@ -86,8 +86,8 @@ struct Above {
 }
 
 impl Multipliers {
-    /// The multipliers for the uplinks of `edge` at these ports. `next` contains the uplink ports of the switches
-    /// above.
+    /// The multipliers for the uplinks of `edge`, which are at the ports `uplinks`. `next` holds the uplink ports of
+    /// the aggregation switches.
     pub(crate) fn new(
         topology: &Topology,
         edge: NodeId,
