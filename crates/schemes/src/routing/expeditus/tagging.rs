@@ -62,7 +62,7 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
             let kind = Kind::Write { psn: 0, plen: 0, offset: 0, size: 0, ack_request: false };
             Header::Roce(roce::Packet { src: packet.dst, dst: packet.src, kind, ecn: Ecn::NotEct, ..packet })
         }
-        // Only switches see the response, so a plain header with the same five-tuple is enough.
+        // Only switches see the response, so a default header with the response's five-tuple is enough.
         Header::Frame(view) => {
             let FiveTuple { src, dst, src_port, dst_port, protocol } = view.five_tuple()?;
             let (src, dst) = (dst.0, src.0);

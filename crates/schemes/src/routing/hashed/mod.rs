@@ -67,7 +67,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 struct Hashed {
     tree: Arc<Xgft>,
     key: Key,
-    /// The divisor that extracts this node's digit of a path.
+    /// The divisor that extracts this node's digit from a path's number.
     divisor: u32,
 }
 
@@ -79,7 +79,7 @@ impl Hashed {
     /// The packet's path: the index of the nearest common ancestor that the packet passes.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a flow's key and a place are hashed as words, and the path is below the number of paths"
+        reason = "the key and the offset are hashed in words of 32 bits, and the path is below the number of paths"
     )]
     fn path(&self, packet: &Packet) -> u32 {
         let (src, dst) = (packet.src(), packet.dst());

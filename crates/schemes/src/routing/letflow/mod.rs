@@ -2,7 +2,7 @@
 //!
 //! No switch measures congestion. A congested path delays acknowledgements, so that its flows pause and split into more
 //! flowlets. Each new flowlet can move to another path, until the congested path is no longer overloaded. With `choice
-//! = "hash"` a hash of flow, switch and time replaces the switch's random stream: flowlet ECMP.
+//! = "hash"` a hash of flow, switch and time replaces the switch's random stream. This variant is called flowlet ECMP.
 
 use crate::fluid::Spread;
 use crate::routing::flow_hash::{flow_hash, mix, pick, salt};
@@ -59,7 +59,7 @@ struct LetFlow {
     salt: u64,
     next_hops: NextHops,
     flowlets: Flowlets,
-    /// The stream from which ports are drawn; `None` if hashes choose.
+    /// The stream from which ports are drawn; `None` if ports are chosen by hash.
     random: Option<Stream>,
 }
 

@@ -1,4 +1,4 @@
-//! Forwarding along paths that flows keep; PDQ, D3 and RCP share it (specifications/pdq.md §12).
+//! Forwarding for PDQ, D3 and RCP: each flow keeps one path (specifications/pdq.md §12).
 //!
 //! A packet states its flow and the [choice](raddle_topology::paths) of path that its source made. Every node computes
 //! the same path from these two values. Acknowledgements go back over the same links, so that they pass the agents of
@@ -43,7 +43,7 @@ pub(crate) const PATHS: Parameter = Parameter::new(
 )
 .within(1.0, Paths::CHOICES as f64);
 
-const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header has room for every choice");
+const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header must have room for every choice of path");
 
 /// The paths for the plan's routing. Headers have room for `most_links` links. `count` is the value of [`PATHS`].
 ///

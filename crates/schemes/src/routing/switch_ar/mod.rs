@@ -9,15 +9,15 @@
 //! A QCN notice ([`crate::link::qcn`]) travels from the congested queue to the source of the frame that met the
 //! congestion. A switch at which the notice arrives by an up port learns that frames to the same destination meet
 //! congestion behind that port. For each destination the switch keeps a level per up port. All frames for a destination
-//! leave by the port with the least level, so frames for one destination are never divided among ports. Ties go to the
-//! first such port in cyclic order, starting at D-mod-k's port; frames thus stay in order without congestion. A switch
-//! learns of congestion in its own queues first, because the notices about these queues start at this switch. As with
-//! all up/down routing, notices take random ports upwards, so that they arrive by all the paths that lead to the
-//! congested queue.
+//! leave by the port with the least level, so frames for one destination are never divided among ports. Among ports
+//! with equal levels, the first port in cyclic order from D-mod-k's port is taken. Frames thus stay in order without
+//! congestion. A switch learns of congestion in its own queues first, because the notices about these queues start at
+//! this switch. As with all up/down routing, notices take random ports upwards, so that they arrive by all the paths
+//! that lead to the congested queue.
 //!
 //! Hosts do not take part: hosts without rate limiters ignore notices.
 //!
-//! Cost per frame with a choice: one row of levels, 16 bytes per port. A notice costs the same plus a random number.
+//! Cost per frame that goes up: a read of 16 bytes for each up port. A notice also costs a random number.
 
 mod levels;
 mod split;
