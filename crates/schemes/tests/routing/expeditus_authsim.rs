@@ -33,7 +33,7 @@ fn tags(heard: &Heard) -> Vec<usize> {
     tags
 }
 
-/// The nodes in `among` that packets from `src` reached. Counts packets with payload if `with_payload` is true, and
+/// The nodes in `among` that packets from `src` reached. Considers packets with payload if `with_payload` is true, and
 /// otherwise packets without payload.
 fn visited(heard: &Heard, src: u32, among: &[NodeId], with_payload: bool) -> Vec<NodeId> {
     let is_one = |seen: &&crate::clos::Seen| {
