@@ -167,7 +167,7 @@ impl Registry {
         &self.transports
     }
 
-    /// All routings except those that belong to one transport.
+    /// All routings except the routings that belong to a single transport.
     #[must_use]
     pub fn routings(&self) -> &[Routing] {
         &self.routings

@@ -423,7 +423,7 @@ impl Transport {
             let problem = format!("with flow control, the routes of `{}` could deadlock", self.info.name);
             return unfit(
                 problem,
-                "choose a transport without routes of its own, or leave `flow_control` out",
+                "choose a transport that works with any routing, or leave `flow_control` out",
             );
         }
         match paths::Routing::new(Arc::clone(topology)).buffer_cycle() {

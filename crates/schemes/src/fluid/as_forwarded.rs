@@ -32,7 +32,7 @@ struct Fabric {
     topology: Arc<Topology>,
     forwarders: Forwarders,
     made: Vec<Made>,
-    /// The state of each link's egress port, which is idle.
+    /// The state of each link's egress port: up and idle.
     ports: Vec<PortState>,
 }
 
@@ -54,7 +54,7 @@ impl Fabric {
         let (mut at, mut arrival) = (flow.src, None);
         while let Some(port) = self.next_hop(at, &mut packet, arrival, flow) {
             let id = self.topology.link_id(at, port);
-            let link = self.topology.link(id).expect("forwarders choose ports that have links");
+            let link = self.topology.link(id).expect("forwarders must choose ports that have links");
             row.push((id, 1.0));
             assert!(row.len() <= self.made.len(), "the forwarders send packets of {flow:?} in a loop");
             (at, arrival) = (link.to, Some(link.to_port));

@@ -97,7 +97,7 @@ impl Search {
     fn look(&self, at: NodeId, port: PortId, crossing: &[f64]) -> (LinkId, NodeId, f64) {
         let topology: &Topology = self.routing.topology();
         let id = topology.link_id(at, port);
-        let link = topology.link(id).expect("next hops have links");
+        let link = topology.link(id).expect("every next hop must have a link");
         (id, link.to, (crossing[id.index()] + 1.0) / link.rate.as_bps_f64())
     }
 }

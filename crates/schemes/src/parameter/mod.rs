@@ -229,7 +229,7 @@ impl Settings {
     /// If there is no such parameter, or if the parameter does not allow the value.
     pub fn set(&mut self, name: &str, value: Value) {
         let place = self.parameters.iter().position(|parameter| parameter.name == name);
-        let place = place.unwrap_or_else(|| panic!("the scheme declares `{name}`"));
+        let place = place.unwrap_or_else(|| panic!("the scheme must declare `{name}`"));
         assert!(self.parameters[place].allows(&value), "{name} does not allow {value:?}");
         self.values[place] = value;
     }

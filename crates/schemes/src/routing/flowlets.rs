@@ -25,10 +25,10 @@ pub(crate) struct Flowlets {
 choices! {
     /// The rule that decides when a flowlet ends.
     pub(crate) enum Expiry {
-        /// At the second tick after the flowlet's last packet. The clock's period is T_fl, so the flowlet ends T_fl to
-        /// 2 T_fl after the packet.
+        /// The flowlet ends at the second tick of a clock after its last packet. The clock's period is T_fl, so the
+        /// flowlet ends T_fl to 2 T_fl after this packet.
         AgeBit = "age_bit",
-        /// At the time T_fl after the flowlet's last packet.
+        /// The flowlet ends T_fl after its last packet.
         Exact = "exact",
     }
 }

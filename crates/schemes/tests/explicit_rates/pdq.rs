@@ -1,4 +1,4 @@
-//! PDQ in the packet engine: the oracles of specifications/pdq.md §13, and the results of Figures 6, 7 and 9 of the
+//! PDQ in the packet engine: the oracles of specifications/pdq.md §13, and the results of Figures 6, 7, 9 and 10 of the
 //! paper.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]

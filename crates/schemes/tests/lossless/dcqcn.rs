@@ -1,5 +1,5 @@
-//! DCQCN in the packet engine, with the parameters of the deployment. Flows share a bottleneck fairly, with a short
-//! queue and without pauses. Pauses do not stop other flows, and an incast loses no packet.
+//! DCQCN in the packet engine, with the default parameters. Flows share a bottleneck fairly, with a short queue and
+//! without pauses. Pauses do not stop other flows, and an incast loses no packet.
 
 use crate::converged::{Converged, DELAY, ENDLESS, RATE};
 use raddle_core::{Duration, Flow, FlowKey, LinkErrors, NodeId, PortId, Rate, Time};
@@ -76,7 +76,7 @@ fn notifications_are_50_us_apart() {
         gaps.extend(last.insert(flow, at).map(|before| at.since(before)));
     }
     assert_eq!(last.len(), 8, "every flow was marked");
-    // Notifications wait at most for each other or for one data packet.
+    // A notification waits at most for other notifications and for one data packet.
     let least = gaps.iter().min().expect("gaps");
     assert!((Duration::from_us(49)..Duration::from_us(55)).contains(least), "{least:?}");
     for host in 0..8 {

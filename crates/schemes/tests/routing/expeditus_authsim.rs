@@ -89,7 +89,8 @@ fn the_scheme_sends_no_packets_of_its_own() {
     let traffic = Traffic::Tcp(vec![flow(0, 0, 7, 100_000, Time::ZERO)]);
     let (simulation, _) = one_flow(7);
     assert_eq!(hops(&simulation), hops(&run(&topology, ecmp, traffic, Config::default())));
-    // With or without a tag, a SYN-ACK counts as a packet that opens a connection, so its loss is a lost handshake.
+    // With or without a tag, a SYN-ACK counts as a packet that opens a connection, so its loss counts as the loss of a
+    // handshake packet.
     let heard = &simulation.observer().seen;
     assert!(heard.iter().all(|seen| seen.packet.kind() != PacketKind::Notice));
     let opening = heard.iter().filter(|seen| seen.packet.opens_connection());

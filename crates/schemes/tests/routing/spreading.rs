@@ -108,7 +108,7 @@ fn spraying_loads_all_uplinks_equally_and_beats_hashing() {
 #[test]
 fn receivers_hide_reordering_from_tcp() {
     let topology = fat_tree();
-    // The hold time is longer than any queueing delay here.
+    // The hold time is longer than any queueing delay in this test.
     let [on, off] = [1_000, 0].map(|us| ("hold", Value::Duration(Duration::from_us(us))));
     for routing in ["spray", "drill", "presto"] {
         let ordered = run(&topology, routing, &[on], random(300), Vec::new());

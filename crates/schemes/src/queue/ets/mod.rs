@@ -75,7 +75,8 @@ impl Ets {
 
     fn take(&mut self, priority: usize) -> u32 {
         let queue = &mut self.queues[priority];
-        let Waiting { slot, size, .. } = queue.pop_front().expect("a queue with its bit set must not be empty");
+        let Waiting { slot, size, .. } =
+            queue.pop_front().expect("a queue with its bit set must not be empty");
         if queue.is_empty() {
             self.backlogged &= !(1 << priority);
         }

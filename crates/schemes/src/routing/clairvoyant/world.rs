@@ -82,7 +82,7 @@ impl World {
         };
         let step = |from: NodeId, port: PortId| {
             let id = self.topology.link_id(from, port);
-            let link = self.topology.link(id).expect("a Clos network has all its links");
+            let link = self.topology.link(id).expect("a Clos network must have all its links");
             let load = || self.dre.load(&self.registers[id.index()], now, link.rate);
             (link.to, (!down.contains(&id)).then(load))
         };
@@ -173,7 +173,7 @@ mod tests {
             (AGGREGATIONS[1], CORES[3], 1),
         ]);
         assert_eq!(least_loaded(&world, 7, &[]), [(1, Some(0)), (1, Some(1))]);
-        // Within the pod the first uplink has less load.
+        // Within the pod, the first uplink has less load than the second.
         assert_eq!(least_loaded(&world, 2, &[]), [(0, None)]);
     }
 

@@ -1,6 +1,7 @@
 //! A leaf's two congestion tables (CONGA §3.3). The first table holds the congestion on the paths from this leaf to
-//! each other leaf; the other leaves feed it back. The second table holds the congestion on the paths from each other
-//! leaf to this leaf. This leaf reads it from the headers of arriving packets and feeds it back.
+//! each other leaf; the other leaves report this congestion as feedback. The second table holds the congestion on the
+//! paths from each other leaf to this leaf. This leaf reads this congestion from the headers of arriving packets and
+//! reports it as feedback.
 
 use raddle_core::{Duration, Time};
 use raddle_wire::conga::{Feedback, Overlay};
@@ -46,7 +47,7 @@ struct Turn {
 impl Congestion {
     /// The tables for `leaves` leaves with `tags` uplinks each.
     pub(super) fn new(leaves: usize, tags: usize, ageing: Duration) -> Self {
-        debug_assert!(tags <= Overlay::TAGS, "a tag of an uplink has four bits");
+        debug_assert!(tags <= Overlay::TAGS, "a leaf must have at most 16 uplinks");
         let table = || vec![Metric::default(); leaves * tags].into_boxed_slice();
         Self { tags, ageing, to: table(), from: table(), turns: vec![Turn::default(); leaves].into() }
     }

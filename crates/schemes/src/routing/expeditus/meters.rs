@@ -92,7 +92,7 @@ impl Uplinks {
     }
 
     /// The port of an uplink.
-    #[allow(clippy::cast_possible_truncation, reason = "ports are counted in `u16`")]
+    #[allow(clippy::cast_possible_truncation, reason = "port numbers are of type `u16`")]
     pub(crate) fn port(&self, uplink: usize) -> PortId {
         PortId(self.first + uplink as u16)
     }
@@ -182,7 +182,8 @@ impl Uplinks {
 /// # Panics
 /// If there is no such link.
 pub(crate) fn both_ways(topology: &Topology, id: LinkId) -> [(LinkId, Rate); 2] {
-    [id, topology.reverse(id)].map(|id| (id, topology.link(id).expect("links go both ways").rate))
+    [id, topology.reverse(id)]
+        .map(|id| (id, topology.link(id).expect("every link must have a reverse link").rate))
 }
 
 #[cfg(test)]

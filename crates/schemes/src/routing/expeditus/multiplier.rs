@@ -1,5 +1,5 @@
-//! Link load multipliers: the weight of an uplink's load when the switch above has lost some of its capacity (Expeditus
-//! §3.5; specifications/expeditus.md §2.5).
+//! Link load multipliers: the factors by which an edge switch multiplies the loads of its uplinks if aggregation
+//! switches have lost uplinks (Expeditus §3.5; specifications/expeditus.md §2.5).
 
 use super::meters::{Scale, both_ways};
 use crate::choices;
@@ -73,7 +73,7 @@ impl Multiplier {
 #[derive(Debug)]
 pub(crate) struct Multipliers {
     scaling: Scaling,
-    /// For each uplink, the uplinks of the aggregation switch to which it leads.
+    /// For each uplink of the edge switch, the uplinks of the aggregation switch at its upper end.
     above: Box<[Vec<Above>]>,
     of: Box<[Multiplier]>,
 }
@@ -96,7 +96,8 @@ impl Multipliers {
         scaling: Scaling,
     ) -> Self {
         let above = |port| {
-            let aggregation = topology.link_at(edge, PortId(port)).expect("every uplink port has a link").to;
+            let aggregation =
+                topology.link_at(edge, PortId(port)).expect("every uplink port must have a link").to;
             let links = next.clone().map(|port| topology.link_id(aggregation, PortId(port)));
             links
                 .map(|id| both_ways(topology, id))

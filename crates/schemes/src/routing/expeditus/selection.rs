@@ -17,7 +17,7 @@ pub(crate) enum Ties {
 }
 
 /// The usable uplink with the least effective load; `None` if no uplink is usable. The effective load is the greater of
-/// the load that the other end reported and the load that this end measures. Both lists are in uplink order.
+/// the load that the other end reported and the load that this end measures. `told` and `measured` are in uplink order.
 pub(crate) fn select(
     told: impl Iterator<Item = u8>,
     measured: impl Iterator<Item = u8>,

@@ -10,7 +10,7 @@ use raddle_wire::tcp::Segment;
 use raddle_wire::udp::Datagram;
 use raddle_wire::{Ecn, FiveTuple, Opening};
 
-/// The tag of a packet; `None` if it has no tag.
+/// The tag of a packet; `None` if the packet has no tag.
 #[inline]
 pub(crate) fn tag_of(packet: &Packet) -> Option<&Tag> {
     match &packet.header {
@@ -26,7 +26,7 @@ pub(crate) fn put_tag(packet: &mut Packet, tag: Tag) {
     packet.header = Header::Exp(Box::new(Tagged { tag, inner }));
 }
 
-/// Removes a packet's tag and returns it; `None` if it has no tag.
+/// Removes a packet's tag and returns the tag; `None` if the packet has no tag.
 pub(crate) fn take_tag(packet: &mut Packet) -> Option<Tag> {
     let &tag = tag_of(packet)?;
     packet.size -= tag.wire_len() as u32;

@@ -28,7 +28,9 @@ const INFO: Info = Info {
     name: "hashed",
     summary: "Each packet goes up and down a tree; the digits of a hash of the flow choose the ports upwards",
     source: "RFC 2992 (hash-threshold); Crisan et al., CEE Switch Adaptive Routing, \"Hashed\"",
-    differs: &["the protocol number is not hashed, because all packets of a run have the same one"],
+    differs: &[
+        "the protocol number is not hashed, because all packets of a run have the same protocol number",
+    ],
     view: View::Local,
     parameters: &Parameters::LIST,
 };

@@ -28,7 +28,7 @@ pub(super) struct Switch {
     below: u16,
     /// The first port to a switch above.
     above: u16,
-    /// One past the last port.
+    /// The number of the last port, plus 1.
     end: u16,
     /// The probe timer; only edge switches have one.
     clock: Option<Clock>,

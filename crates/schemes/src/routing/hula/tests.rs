@@ -1,6 +1,6 @@
 //! The test network is a fat-tree of 4-port switches at 10 Gb/s: hosts are nodes 0 to 15, edge switches 16 to 23,
-//! aggregation switches 24 to 31, cores 32 to 35. Edge and aggregation switches have ports 0 and 1 down, 2 and 3 up. A
-//! core's port number is the pod's number.
+//! aggregation switches 24 to 31, cores 32 to 35. Ports 0 and 1 of edge and aggregation switches lead down, ports 2 and
+//! 3 lead up. A core's port number is the pod's number.
 
 use super::*;
 use crate::parameter::Settings;

@@ -53,7 +53,7 @@ const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header must have room
 /// # Panics
 /// If the routing is not in [`ROUTINGS`], or if `most_links` exceeds [`Segment::LINKS`].
 pub(crate) fn paths(plan: &Plan<'_>, count: u32, most_links: usize) -> Result<Arc<Paths>, Unfit> {
-    assert!(most_links <= Segment::LINKS, "{most_links} links");
+    assert!(most_links <= Segment::LINKS, "a header has no room for {most_links} links");
     let paths = Paths::new(Arc::clone(plan.topology), choice(plan.routing, count));
     let paths = paths.and_then(|paths| paths.of_at_most(most_links)).map_err(|error| {
         let (key, hint) = match error {

@@ -94,7 +94,7 @@ struct Early {
     packet: Packet,
     port: PortId,
     seq: u32,
-    /// One past the segment's last sequence number.
+    /// The segment's last sequence number, plus 1.
     end: u32,
     /// Time at which the segment is passed up even if a gap remains before it.
     due: Time,
@@ -262,7 +262,7 @@ pub(crate) fn cell(seq: u32, bytes: u32) -> u32 {
     seq.wrapping_sub(FIRST) / bytes
 }
 
-/// One past a segment's last sequence number.
+/// A segment's last sequence number, plus 1.
 fn end(segment: &Segment) -> u32 {
     let flags = u32::from(segment.flags & SYN != 0) + u32::from(segment.flags & FIN != 0);
     segment.seq.wrapping_add(u32::from(segment.plen) + flags)

@@ -25,7 +25,7 @@ pub(super) struct Split {
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     weight: i32,
-    /// Grows by the port's weight with each frame for the destination, and shrinks by [`WHOLE`] when the port takes a
+    /// The credit grows by `weight` with each frame for the destination, and shrinks by [`WHOLE`] when the port takes a
     /// frame. The port with the greatest credit takes the next frame.
     credit: i32,
 }

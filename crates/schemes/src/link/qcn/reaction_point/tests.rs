@@ -116,8 +116,8 @@ fn oracle_8_7_factors() {
     }
 }
 
-/// Only time cycles end, and no byte cycles. Each of the first six cycles takes 15 ms on average, and each later cycle
-/// takes half as long. The target begins to rise at the end of the sixth cycle.
+/// After the second notice no frame is sent, so only time cycles end. Each of the first six cycles takes 15 ms on
+/// average, and each later cycle takes half as long. The target begins to rise at the end of the sixth cycle.
 #[test]
 fn time_cycles() {
     let mut point = notified(Params::default(), 1);
@@ -187,8 +187,8 @@ fn a_limiter_is_done_when_it_is_at_line_rate_with_nothing_to_send() {
         byte_cycle(&mut point);
         cycles += 1;
     }
-    // The first cycle begins at half the line rate, so 13 cycles bring the rate to 1 - 2^-14 of the line rate, which is
-    // above 0.9999.
+    // The first cycle begins at half the line rate, so 13 cycles bring the rate to 1 - 2^-14 of the line rate. A rate
+    // above 0.9999 of the line rate counts as line rate.
     assert_eq!(cycles, 13);
     point.sent(point.ready_at(), FRAME, false);
     assert!(point.is_active(), "frames wait");
