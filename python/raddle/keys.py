@@ -423,7 +423,7 @@ class Record(TypedDict, total=False):
     """Links whose queues are sampled: `all`, or a list of node pairs and link numbers such as `3->12, 40`. Only with `queue_lengths`. (default: `"all"`)"""
 
     queues: bool
-    """A histogram of the queue of each port. (default: `false`)"""
+    """For each port, a histogram of the queue length that a packet finds when it joins the queue. (default: `false`)"""
 
     series: bool
     """Time series of the traffic and the queue of each link, and the paths of the slowest flows, for `raddle report`. If left out, there are none."""
@@ -2033,7 +2033,7 @@ class Compute(TypedDict, total=False):
     seed: int
 
     shares: list[float | str]
-    """Shares of the bytes that are in small flows."""
+    """Shares of all bytes that small flows carry; there is a result for each share."""
 
     slow: int
     """Factor by which the slow core is slower than this machine's core. (default: `20`)"""

@@ -63,7 +63,7 @@ impl Protocol for Echo {
 }
 
 /// Handles a packet at the switch, and returns false to drop the packet. The second argument is the number of packets
-/// that have passed the switch before.
+/// that have reached the switch so far, this packet included.
 type Switch = Box<dyn FnMut(Time, u32, &mut Packet) -> bool>;
 
 struct Pair {

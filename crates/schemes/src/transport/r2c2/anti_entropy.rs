@@ -58,7 +58,8 @@ pub(super) struct AntiEntropy {
     must_speak: bool,
     /// Time of the last topology change, if there was one.
     changed: Option<Time>,
-    /// By source node: the time at which this node's entries of the source were last confirmed or first seen.
+    /// By source node: the latest time at which this node's table entries for that source were confirmed. Until a
+    /// digest confirms them, it is the time at which this node first saw them, or of the latest topology change.
     confirmed: BTreeMap<u16, Time>,
     /// Source nodes whose last digest disagreed with this node's table.
     contradicted: BTreeSet<u16>,
