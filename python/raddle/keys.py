@@ -423,7 +423,7 @@ class Record(TypedDict, total=False):
     """Links whose queues are sampled: `all`, or a list of node pairs and link numbers such as `3->12, 40`. Only with `queue_lengths`. (default: `"all"`)"""
 
     queues: bool
-    """A histogram of the queue of each port. (default: `false`)"""
+    """For each port, a histogram of the queue length that a packet finds when it joins the queue. (default: `false`)"""
 
     series: bool
     """Time series of the traffic and the queue of each link, and the paths of the slowest flows, for `raddle report`. If left out, there are none."""
@@ -499,7 +499,7 @@ class SchemeConga(TypedDict, total=False):
     """which switches write congestion into packets; in the public simulation code, spines do not (default: "spine")"""
 
     decision: Literal["max", "remote_only"]
-    """the metric of an uplink: the greater of its own load and the load beyond it, or only the load beyond it (default: "max")"""
+    """the metric of an uplink: the greater of the uplink's own load and the load of the path behind the uplink (max), or only the load of the path (remote_only) (default: "max")"""
 
     expiry: Literal["age_bit", "exact"]
     """how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by timestamps, after exactly t_fl (default: "age_bit")"""
@@ -530,7 +530,7 @@ class SchemeCongaFlow(TypedDict, total=False):
     """which switches write congestion into packets; in the public simulation code, spines do not (default: "spine")"""
 
     decision: Literal["max", "remote_only"]
-    """the metric of an uplink: the greater of its own load and the load beyond it, or only the load beyond it (default: "max")"""
+    """the metric of an uplink: the greater of the uplink's own load and the load of the path behind the uplink (max), or only the load of the path (remote_only) (default: "max")"""
 
     expiry: Literal["age_bit", "exact"]
     """how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by timestamps, after exactly t_fl (default: "age_bit")"""
@@ -720,10 +720,10 @@ class SchemeExpeditus(TypedDict, total=False):
     """when an uplink counts a packet: when the packet is queued, or when the first bit of the packet leaves (default: "enqueue")"""
 
     mode: Literal["paper", "authsim"]
-    """the paper's protocol, or that of the authors' simulation code. In their code loads travel in SYN and SYN-ACK, and a connection selects its path once; it needs a transport with a handshake. Their alpha of 0.3 must be set by `alpha` (default: "paper")"""
+    """the paper's protocol, or the protocol of the authors' simulation code. In the authors' code loads travel in SYN and SYN-ACK, a connection selects its path once, and the transport must have a handshake. The authors' alpha of 0.3 must be set by `alpha` (default: "paper")"""
 
     multipliers: Literal["auto", "literal", "prescale", "off"]
-    """how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before rounding (prescale), or as suits the multiplier (default: "auto")"""
+    """how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before rounding (prescale), either way depending on the multiplier (auto), or not at all (off) (default: "auto")"""
 
     pst_capacity: int
     """number of entries of a path selection table (default: 65536)"""
@@ -2033,7 +2033,7 @@ class Compute(TypedDict, total=False):
     seed: int
 
     shares: list[float | str]
-    """Shares of the bytes that are in small flows."""
+    """Shares of all bytes that small flows carry; there is a result for each share."""
 
     slow: int
     """Factor by which the slow core is slower than this machine's core. (default: `20`)"""

@@ -1,9 +1,9 @@
-//! The end of a run at the request of one of its parts.
+//! Ends a run early because a host or a forwarder cannot go on.
 
 use std::sync::{Arc, OnceLock};
 
-/// The error of a part that cannot go on, such as an exception in a routing written in Python. A run ends soon after one
-/// of its parts has set this error. Copies share the error.
+/// The error of a host or a forwarder that cannot go on, such as an exception in a routing written in Python. The run
+/// ends soon after the error is set. Copies of a `Halt` share the error.
 #[derive(Debug, Clone, Default)]
 pub struct Halt(Arc<OnceLock<String>>);
 

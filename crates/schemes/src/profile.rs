@@ -1,9 +1,9 @@
-//! Profiles: named sets of parameter values for several parts, from a deployment or a published study.
+//! Profiles: named sets of parameter values for several schemes, from a deployment or a published study.
 
 use crate::parameter::Value;
 use raddle_core::Rate;
 
-/// A named set of parameter values for a transport and the parts that work with the transport.
+/// A named set of parameter values for a transport and for the schemes that work with it, such as congestion points.
 #[derive(Debug, Clone, Copy)]
 pub struct Profile {
     /// The profile's name, as in `scheme.profile`.
@@ -16,12 +16,12 @@ pub struct Profile {
     pub transport: &'static str,
     /// Rate of the host links for which the values are meant.
     pub rate: Rate,
-    /// For each value: the part, the name of the parameter, and the value.
+    /// For each value: the name of the scheme, the name of the scheme's parameter, and the value itself.
     pub values: &'static [(&'static str, &'static str, Value)],
 }
 
 impl Profile {
-    /// The profile's value for a parameter of a part; `None` if the profile does not set the parameter.
+    /// The profile's value for `parameter` of the scheme `part`; `None` if the profile does not set the parameter.
     #[must_use]
     pub fn value(&self, part: &str, parameter: &str) -> Option<Value> {
         let mut values = self.values.iter();

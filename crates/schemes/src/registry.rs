@@ -84,7 +84,7 @@ impl Entry {
 }
 
 impl Registry {
-    /// The schemes of this crate. A new scheme needs a folder and a line in one of these lists.
+    /// The schemes of this crate. A new scheme needs a folder and a line in one of the lists below.
     #[must_use]
     pub fn builtin() -> Self {
         Self {
@@ -167,7 +167,7 @@ impl Registry {
         &self.transports
     }
 
-    /// All routings except those that belong to one transport.
+    /// All routings except the routings that belong to a single transport.
     #[must_use]
     pub fn routings(&self) -> &[Routing] {
         &self.routings
@@ -185,7 +185,7 @@ impl Registry {
         &self.congestion_points
     }
 
-    /// All queue disciplines except the plain FIFO, which the engine provides.
+    /// All queue disciplines except FIFO, which the engine provides.
     #[must_use]
     pub fn queues(&self) -> &[QueueDiscipline] {
         &self.queues
@@ -223,7 +223,7 @@ impl Registry {
         self.schemes().chain(self.topologies.iter().map(|part| &part.info))
     }
 
-    /// Names and summaries of the routings that only transports with their own forwarders offer.
+    /// Names and summaries of the routings that only transports with their own forwarders support.
     pub fn own_routings(&self) -> impl Iterator<Item = (String, &'static str)> {
         let protocols = Protocol::all().map(|protocol| (protocol.to_string(), protocol.summary()));
         let pinned = routing::pinned::OWN_ROUTINGS.iter().map(|&(name, summary)| (name.to_owned(), summary));

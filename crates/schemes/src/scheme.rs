@@ -99,7 +99,7 @@ impl<'a> Plan<'a> {
 pub struct Built {
     /// Makes the host and the forwarder of a node.
     pub node: Box<dyn FnMut(NodeId) -> Parts>,
-    /// Makes the egress queue of a link's port if the scheme needs a special one; `None` leaves a FIFO.
+    /// Makes the egress queue of a link's port if the scheme needs a special one; `None` means a FIFO.
     pub queue: Box<dyn FnMut(LinkId) -> Option<Box<dyn Queue>>>,
     /// Makes the agent of a link's egress port if the scheme has one, such as a controller of explicit rates.
     pub agent: Agents,
@@ -112,7 +112,7 @@ pub struct Built {
     /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. Host
     /// ports then need queues; the default is [`strict`](crate::queue::strict).
     pub hear_of_departures: bool,
-    /// The error of a part that cannot go on.
+    /// Holds the error of a host or a forwarder that cannot go on.
     pub halt: Halt,
 }
 
@@ -163,38 +163,39 @@ pub struct Transport {
 pub enum Streams {
     /// The transport carries streams.
     Carried,
-    /// The transport carries streams if its parameter of this name is `true`.
+    /// The transport carries streams if the parameter with this name is `true`.
     With(&'static str),
-    /// The transport carries no streams, for this reason: a clause with the transport as its subject.
+    /// The transport carries no streams. The text gives the reason and completes a sentence that begins with "it".
     Refused(&'static str),
 }
 
 impl Streams {
-    /// Reason for transports whose order of service depends on the sizes of flows.
+    /// For transports that use the sizes of flows to decide which flows may send.
     pub const NEEDS_SIZES: Self = Self::Refused("needs to know the size of a flow when the flow begins");
-    /// Reason for transports that do not implement streams.
+    /// For transports that do not implement streams.
     pub const NOT_BUILT: Self = Self::Refused("supports only flows of known size");
 }
 
-/// Makes a transport for the flow engine.
+/// Makes the fluid model of a transport for the flow engine.
 pub type MakeFluid = fn(&Plan<'_>) -> Result<Sharing, Unfit>;
 
 /// The way to make the parts of a transport.
 #[derive(Debug, Clone, Copy)]
 pub enum Make {
-    /// The transport brings both hosts and forwarders, which support these routings, the default first.
+    /// The transport has its own hosts and forwarders. They support the listed routings; the default comes first.
     Whole {
         /// Values of `scheme.routing`.
         routings: &'static [&'static str],
         /// Makes the parts.
         build: fn(&Plan<'_>) -> Result<Built, Unfit>,
     },
-    /// Only the flow engine runs the transport. The paths of flows follow one of these routings, the default first.
+    /// Only the flow engine runs the transport. The paths of flows follow one of the listed routings; the default comes
+    /// first.
     Fluid {
         /// Values of `scheme.routing`.
         routings: &'static [&'static str],
     },
-    /// The transport brings hosts only, which work with the switches of any [`Routing`].
+    /// The transport has its own hosts only. They work with the switches of any [`Routing`].
     Hosts(fn(&Plan<'_>) -> Result<Hosts, Unfit>),
 }
 
@@ -213,8 +214,8 @@ pub struct Hosts {
     pub hear_of_departures: bool,
 }
 
-/// A routing scheme: it decides how switches forward packets, independent of the transport. All routings use shortest
-/// paths, and [`Transport::check_lossless`] relies on that.
+/// A routing scheme: it decides how switches forward the packets of any transport. All routings use shortest paths, and
+/// [`Transport::check_lossless`] relies on this property.
 #[derive(Debug, Clone)]
 pub struct Routing {
     /// Name, description and parameters.
@@ -231,13 +232,13 @@ pub struct Routing {
 /// The way to make the forwarders of a routing.
 #[derive(Clone)]
 pub enum Build {
-    /// A function of the program.
+    /// A function that is compiled into the program.
     Compiled(fn(&Plan<'_>) -> Result<Forwarders, Unfit>),
     /// The routing is defined while the program runs, such as by a class in Python. Only the packet engine runs it.
     Interpreted {
-        /// Makes the forwarders. A forwarder that cannot go on says so to the `Halt`.
+        /// Makes the forwarders. A forwarder that cannot go on reports its error to the `Halt`.
         build: Arc<BuildInterpreted>,
-        /// A digest of the routing's source. Results of another source count as results of another program.
+        /// A digest of the routing's source code. Results of other source code count as results of another program.
         source: String,
     },
 }
@@ -246,7 +247,7 @@ pub enum Build {
 pub type BuildInterpreted = dyn Fn(&Plan<'_>, &Halt) -> Result<Forwarders, Unfit> + Send + Sync;
 
 impl Build {
-    /// Makes the forwarders. A forwarder that cannot go on says so to `halt`.
+    /// Makes the forwarders. A forwarder that cannot go on reports its error to `halt`.
     ///
     /// # Errors
     /// If the routing cannot run on the fabric.
@@ -257,7 +258,7 @@ impl Build {
         }
     }
 
-    /// The digest of the source of a routing that is defined while the program runs.
+    /// The digest of the routing's source code; `None` if the routing is compiled into the program.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
         match self {
@@ -315,7 +316,7 @@ pub type Queues = Box<dyn FnMut(LinkId) -> Box<dyn Queue>>;
 /// Makes the forwarder of a node; `None` if the node needs none, such as a host with a single link.
 pub type Forwarders = Box<dyn FnMut(NodeId) -> Option<Box<dyn Forwarder>>>;
 
-/// Checks that every node number fits into the 24 bits that an IPv4 address 10.x.x.x has for it.
+/// Checks that every node number fits into the lower 24 bits of an IPv4 address 10.x.x.x.
 ///
 /// # Errors
 /// If the topology has more than 2^24 nodes. The message names `who`, the scheme that addresses nodes.
@@ -344,7 +345,7 @@ pub fn forwarders_where_needed<F: Forwarder + 'static>(
 /// A kind of topology, for `topology.kind`.
 #[derive(Debug, Clone, Copy)]
 pub struct TopologyKind {
-    /// Name, description and parameters. The parameters are keys of `[topology]` itself, not of a table of their own.
+    /// Name, description and parameters. The parameters are keys of the table `[topology]` itself.
     pub info: Info,
     /// Makes the topology from its parameters and the run's seed.
     pub build: fn(&Settings, seed: u64) -> Result<Topology, Unfit>,
@@ -412,8 +413,8 @@ impl Transport {
     /// control.
     ///
     /// # Errors
-    /// If there is a cycle (the message lists its links), or if the transport routes by itself: its routes are unknown
-    /// here.
+    /// If there is a cycle; the message lists the links of the cycle. Also if the transport has its own forwarders,
+    /// because their routes are unknown here.
     pub fn check_lossless(&self, topology: &Arc<Topology>) -> Result<(), Unfit> {
         let unfit = |problem, hint: &str| {
             Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })
@@ -422,7 +423,7 @@ impl Transport {
             let problem = format!("with flow control, the routes of `{}` could deadlock", self.info.name);
             return unfit(
                 problem,
-                "choose a transport without routes of its own, or leave `flow_control` out",
+                "choose a transport that works with any routing, or leave `flow_control` out",
             );
         }
         match paths::Routing::new(Arc::clone(topology)).buffer_cycle() {

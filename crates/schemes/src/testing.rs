@@ -38,7 +38,8 @@ pub(crate) fn backlogs(us: &[u64]) -> Vec<PortState> {
     us.iter().map(port).collect()
 }
 
-/// The egress ports of a packet at each node, starting at its source, on an idle fabric.
+/// The egress ports by which a packet leaves the nodes on its path, from its source on, on an idle fabric. `nodes`
+/// holds one forwarder per node.
 pub(crate) fn route<F: Forwarder>(
     topology: &Topology,
     nodes: &mut [F],

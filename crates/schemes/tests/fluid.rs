@@ -1,5 +1,5 @@
-//! Fluid models of schemes. The row of a flow lists its links and must lead from the source to the destination. If a
-//! flow keeps to one path, its row must match the flow's path in the packet engine.
+//! Fluid models of schemes. For each flow, a model lists the links that the flow uses. These links must lead from the
+//! source to the destination. If a flow keeps to one path, the links must be the flow's path in the packet engine.
 
 use raddle_core::{Bytes, Duration, Flow, FlowId, LinkId, NodeId, Rate, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
@@ -28,7 +28,7 @@ fn fabrics() -> [(&'static str, Arc<Topology>); 5] {
     .map(|(name, topology)| (name, Arc::new(topology)))
 }
 
-/// Flows between random hosts, one after the other.
+/// Flows between random hosts; each flow starts 1 ms after the previous flow.
 fn flows(topology: &Topology, count: u32) -> Vec<Flow> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let mut random = Stream::new(7, 0, "flows");
@@ -45,7 +45,7 @@ fn settings_of(routing: &str) -> Settings {
     registry().routing_defaults(routing)
 }
 
-/// The rows of flows; each row is computed as if the flow were alone.
+/// For each flow, the links that the flow uses, with their shares. Each list is computed as if the flow were alone.
 fn rows(
     transport: &Transport,
     routing: &str,
@@ -65,7 +65,7 @@ fn rows(
     Ok(flows.iter().map(row).collect())
 }
 
-/// For each node, the inflow minus the outflow over the links of a row.
+/// For each node, a flow's inflow minus its outflow. `row` lists the flow's links and their shares.
 fn surplus(topology: &Topology, row: &[(LinkId, f32)]) -> Vec<f64> {
     let mut surplus = vec![0.0; topology.node_count()];
     for &(id, share) in row {
@@ -106,8 +106,8 @@ fn every_routing_leads_from_source_to_destination_or_says_which_key_is_wrong() {
     assert!(led > 120, "{led} of the combinations run");
 }
 
-/// If flows keep to one path and run one after the other, their packets in the packet engine use exactly the links of
-/// their rows.
+/// If flows keep to one path and run one after the other, their packets in the packet engine use exactly the links that
+/// the fluid model lists.
 #[test]
 fn flows_that_keep_to_a_path_take_that_of_their_packets() {
     for (name, topology) in fabrics() {
@@ -150,7 +150,7 @@ fn the_least_loaded_of_equal_paths_is_taken() {
     let settings = Settings::defaults(transport.info.parameters);
     let plan = Plan::new(topology, "conga", &settings, 1);
     let mut split = registry().fluid(transport, &plan, &settings_of("conga")).expect("a fluid").split;
-    // Four flows from a host of the first pod to a host of the last pod take one of the four cores each.
+    // Four flows from a host of the first pod to a host of the last pod take four different cores.
     let mut crossing = vec![0.0; topology.link_slots()];
     let mut cores = Vec::new();
     for id in 0..4 {

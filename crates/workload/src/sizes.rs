@@ -12,7 +12,7 @@ pub enum Sizes {
     Pareto {
         /// Tail index, more than 1. If it is at most 2, the variance is infinite.
         shape: f64,
-        /// Mean of the distribution. For a heavy tail, the mean of a sample is well below this mean
+        /// Mean of the distribution. For a heavy tail, the mean of a sample is usually well below this mean
         /// (specifications/r2c2.md §10).
         mean: Bytes,
     },

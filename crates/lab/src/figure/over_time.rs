@@ -83,7 +83,7 @@ impl Window {
         self.from_ps <= interval.from_ps && interval.to_ps <= self.to_ps
     }
 
-    /// The rate of `bytes` in `ps` picoseconds.
+    /// The rate at which `bytes` bytes are received within `ps` picoseconds, in Gbit/s or as a share of `share_of`.
     fn rate(&self, bytes: u64, ps: u64) -> f64 {
         bytes as f64 * 8e3 / ps.max(1) as f64 / self.share_of.unwrap_or(1.0)
     }

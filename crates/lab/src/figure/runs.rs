@@ -122,9 +122,9 @@ pub(super) fn spread(runs: &[Run], value: impl Fn(Seeds<'_>) -> Option<f64>) -> 
     Some(Spread { least, most, margin: margin(&seeds, value), seeds: seeds.len() })
 }
 
-/// Half the width of the 95% confidence interval by the jackknife, from the change of the number when each seed is left
-/// out. For a mean, this is the usual interval. For a ratio of means, it differs from the interval of the seeds'
-/// ratios, in which a seed with a denominator near 0 would outweigh all others.
+/// Half the width of the 95% confidence interval of `value`, by the jackknife: each seed in turn is left out. For a mean,
+/// this is the usual interval. For a ratio of means, the usual interval over the ratios of single seeds would be wrong: a
+/// seed with a denominator near 0 would outweigh all others.
 fn margin(seeds: &[String], value: impl Fn(Seeds<'_>) -> Option<f64>) -> Option<f64> {
     let (count, whole) = (seeds.len() as f64, value(Seeds::All)?);
     let share = |seed: &String| Some(count * whole - (count - 1.0) * value(Seeds::AllBut(seed))?);

@@ -167,8 +167,8 @@ impl Subject<'_> {
     }
 
     /// The longest base round trip between the end nodes of the first flows, or between a program's first rank and
-    /// other ranks. On the round trip, a full packet goes there and a packet without payload comes back, in an empty
-    /// fabric.
+    /// other ranks. A base round trip is the time in an empty fabric in which a full packet goes from one node to the
+    /// other and a packet without payload comes back.
     fn base_round_trip(&self) -> Option<(Duration, NodeId, NodeId)> {
         /// Number of flows to examine. Among this many flows, there is almost always a flow between the most distant
         /// hosts.

@@ -94,9 +94,9 @@ const FEATURES: &[Feature] = &[
         key: "engine.grid",
         is_asked: |prepared| prepared.experiment.engine.grid.is_some(),
         lacks: Lacks {
-            packet: Some("only the flow engine can compute rates at multiples of a time"),
-            lockstep: Some("only the flow engine can compute rates at multiples of a time"),
-            live: Some("only the flow engine can compute rates at multiples of a time"),
+            packet: Some("only the flow engine can restrict rate computations to multiples of an interval"),
+            lockstep: Some("only the flow engine can restrict rate computations to multiples of an interval"),
+            live: Some("only the flow engine can restrict rate computations to multiples of an interval"),
             flow: None,
         },
     },

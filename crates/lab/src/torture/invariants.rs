@@ -94,10 +94,12 @@ fn times(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     }
 }
 
-/// Checks that no flow is faster than its ideal FCT. Damaged packets can make a receiver believe that it has bytes that
-/// never arrived, so runs with such packets are not checked. A flow that uses several paths at once can be faster than
-/// its ideal FCT on one path. So the ideal FCT is a lower bound only in a tree, where there is one path. Elsewhere the
-/// bound is given by the rates of the receiver's links and the propagation delays.
+/// Checks lower bounds of FCTs. In every fabric, an FCT is at least the time in which all links of the receiver together
+/// carry the flow's bytes, plus the propagation delays. In a tree, an FCT is at least the ideal FCT, too. Elsewhere a
+/// flow can use several paths at once, and its FCT can be less than the ideal FCT on one path.
+///
+/// Runs with damaged packets are not checked: such packets can make a receiver believe that it has bytes that never
+/// arrived.
 fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const ALONE: &str = "no flow is faster than it would be alone";
     const POSSIBLE: &str = "no flow is faster than its hosts' links";

@@ -7,8 +7,8 @@ use raddle_core::{Flow, Forwarder, LinkId, NodeId, Packet, PortId, PortState, Po
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// Splits flows along the paths that these forwarders choose on a fabric without traffic. Forwarders are created on
-/// first use.
+/// Splits flows along the paths that `forwarders` choose on a fabric without traffic. The forwarder of a node is
+/// created when the first packet reaches the node.
 pub(super) fn split(
     plan: &Plan<'_>,
     forwarders: Forwarders,
@@ -24,14 +24,15 @@ pub(super) fn split(
     })
 }
 
-/// A node's forwarder: `None` if it was not created yet, `Some(None)` if the node needs none.
+/// The forwarder of a node: `None` before the first packet reaches the node, `Some(None)` if the node needs no
+/// forwarder.
 type Made = Option<Option<Box<dyn Forwarder>>>;
 
 struct Fabric {
     topology: Arc<Topology>,
     forwarders: Forwarders,
     made: Vec<Made>,
-    /// The egress port of each link, in its idle state.
+    /// The state of each link's egress port: up and idle.
     ports: Vec<PortState>,
 }
 
@@ -53,7 +54,7 @@ impl Fabric {
         let (mut at, mut arrival) = (flow.src, None);
         while let Some(port) = self.next_hop(at, &mut packet, arrival, flow) {
             let id = self.topology.link_id(at, port);
-            let link = self.topology.link(id).expect("forwarders choose ports that have links");
+            let link = self.topology.link(id).expect("forwarders must choose ports that have links");
             row.push((id, 1.0));
             assert!(row.len() <= self.made.len(), "the forwarders send packets of {flow:?} in a loop");
             (at, arrival) = (link.to, Some(link.to_port));

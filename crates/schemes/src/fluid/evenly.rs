@@ -1,5 +1,5 @@
-//! Flows whose packets spread evenly over the next hops on shortest paths: packet spraying, or splitting into small
-//! pieces.
+//! The packets of each flow spread evenly over the next hops on shortest paths. This models packet spraying and
+//! routings that split flows into small pieces.
 
 use super::Split;
 use crate::scheme::Plan;

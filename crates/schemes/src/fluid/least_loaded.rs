@@ -20,7 +20,8 @@ pub(super) fn split(plan: &Plan<'_>) -> Split {
     })
 }
 
-/// Depth-first search that abandons a path as soon as the load of this path is not less than the load of the best path.
+/// Depth-first search that abandons a path as soon as the load of this path is not less than the load of the best path
+/// found so far.
 struct Search {
     routing: Routing,
     /// Hash of the flow; selects the first next hop to try, so that equally loaded paths are chosen equally often.
@@ -28,7 +29,7 @@ struct Search {
     /// Next hops to try, indexed by the depth of the search.
     ports: Vec<Vec<PortId>>,
     path: Vec<LinkId>,
-    /// Load of the best path so far.
+    /// Load of the best path found so far.
     best: Load,
 }
 
@@ -91,11 +92,12 @@ impl Search {
         self.ports[depth] = ports;
     }
 
-    /// The link behind a port, the node at its other end, and its load with the new flow in flows per bit/s.
+    /// The link at a port, the node at the link's other end, and the link's load in flows per bit/s, including the new
+    /// flow.
     fn look(&self, at: NodeId, port: PortId, crossing: &[f64]) -> (LinkId, NodeId, f64) {
         let topology: &Topology = self.routing.topology();
         let id = topology.link_id(at, port);
-        let link = topology.link(id).expect("next hops have links");
+        let link = topology.link(id).expect("every next hop must have a link");
         (id, link.to, (crossing[id.index()] + 1.0) / link.rate.as_bps_f64())
     }
 }

@@ -1,7 +1,7 @@
 //! Fluid models of schemes, for the flow engine.
 //!
 //! The model of a transport shares links among flows ([`Sharing`]). The model of a routing spreads the packets of a
-//! flow over links ([`Spread`]). Both are idealisations; each declaration says what the model leaves out.
+//! flow over links ([`Spread`]). Both models are idealisations.
 
 mod as_forwarded;
 mod evenly;
@@ -16,9 +16,9 @@ use raddle_allocate::{Fluid, MaxMin, usable};
 use raddle_core::{Flow, LinkId, Packet, Rate};
 use raddle_topology::Topology;
 
-/// Splits a flow over links. The arguments are the flow, the number of flows that cross each link slot now, and a row
-/// to fill: the links that the flow's packets cross, each with the mean number of crossings per packet. Called once for
-/// each flow, in order of start.
+/// Splits a flow over links. The arguments are the flow, the number of flows that cross each link slot now, and a list
+/// to fill. The list receives the links that the flow's packets cross, each with the mean number of crossings per
+/// packet. The engine calls the function once for each flow, in the order in which flows start.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
 /// The fluid model of a transport and its routing.
@@ -37,11 +37,11 @@ pub struct Sharing {
     pub policy: Box<dyn Fluid>,
     /// True if senders learn that their flows are complete.
     pub acknowledged: bool,
-    /// The links that a flow uses.
+    /// The source of the links that a flow uses.
     pub ways: Ways,
 }
 
-/// The source of the links that the flows of a transport use.
+/// The component that selects the links that the flows of a transport use.
 pub enum Ways {
     /// The routing selects the links. The function makes a flow's first packet, which the model can forward; `number`
     /// is the flow's index among the flows of its source, from 0.
@@ -54,14 +54,14 @@ pub enum Ways {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
     /// All packets take the path on which the forwarders send the flow's first packet when the flow starts, without
-    /// regard to other traffic. This is the packet engine's path if the path depends only on hashes and addresses.
+    /// regard to other traffic. The packet engine uses the same path if forwarders decide only by hashes and addresses.
     AsForwarded,
     /// Each node spreads the packets evenly over the next hops on shortest paths.
     Evenly,
     /// When the flow starts, the model selects the shortest path whose fullest link has the fewest flows per bit/s,
     /// including the new flow. All packets take this path. Ties go to the path with the smallest sum of flows per bit/s
-    /// over its links, and then to a hash of the flow. This is the ideal of congestion-aware routings: the routing
-    /// knows all loads, and flows never move afterwards.
+    /// over its links, and then to a hash of the flow. This models an ideal congestion-aware routing, which knows all
+    /// loads. Flows never change their paths afterwards.
     LeastLoaded,
 }
 

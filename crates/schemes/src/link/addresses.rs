@@ -71,7 +71,7 @@ impl Addresses {
     /// are stored in the field for the level.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a level has at most 2^16 switches, and a node's upper bits are few"
+        reason = "a level has at most 2^16 switches, and `node.0 >> 16` has at most 7 bits"
     )]
     pub(crate) fn port(&self, node: NodeId, port: PortId) -> Mac {
         if self.topology.is_host(node) {

@@ -8,8 +8,8 @@ use std::ops::{RangeFrom, RangeInclusive};
 /// a range. The field's doc comment is [`Parameter::doc`]. A mistake in a declaration is a compile error.
 ///
 /// The default decides the kind of [`Value`] in an experiment: `2` is a count, `0.1` a fraction, `Bytes(1_500)` a size.
-/// A field may hold a size as a plain number. An `Option` of a duration or a rate is `None` for 0. Two forms refer to a
-/// declaration elsewhere:
+/// A field of an integer type may hold a size in bytes. A field of type `Option<Duration>` or `Option<Rate>` is `None`
+/// if the value is 0. Two forms refer to a declaration elsewhere:
 /// - `mode: Mode;`, where [`choices!`](crate::choices) declares the words of `Mode`, the first by default;
 /// - `hold: Duration = HOLD;` is a [`Parameter`] that several schemes share.
 ///
@@ -76,10 +76,10 @@ macro_rules! parameters {
                 )
             ),+];
 
-            /// The values of these settings.
+            /// The struct with the values of `settings`.
             ///
             /// # Panics
-            /// If the settings hold other parameters.
+            /// If `settings` holds other parameters than `LIST`.
             #[must_use]
             $visibility fn of(settings: &$crate::parameter::Settings) -> Self {
                 let mut values = settings.values_of(&Self::LIST);
@@ -182,7 +182,7 @@ fields! {
 }
 counts!(u8, u16, u32, u64, usize);
 
-/// A default or a range as written in a declaration; its type decides the kind of the value.
+/// A default or a range in a declaration. The type `T` decides the parameter's kind of [`Value`].
 #[derive(Debug, Clone, Copy)]
 pub struct Literal<T>(pub T);
 
@@ -254,11 +254,12 @@ impl Literal<RangeFrom<Duration>> {
 /// Checks the parameter of a field of type `T` and returns it; for [`parameters!`](crate::parameters).
 ///
 /// # Panics
-/// If the parameter's name is not `field`, if the field cannot hold all its values, or if its default is out of range.
+/// If the parameter's name is not `field`, if the field cannot hold all values in the parameter's range, or if the
+/// default is outside the range.
 #[doc(hidden)]
 #[must_use]
 pub const fn declared<T: Field>(field: &str, parameter: Parameter) -> Parameter {
-    assert!(is_same(field, parameter.name), "a field has the name of its parameter");
+    assert!(is_same(field, parameter.name), "a field must have the name of its parameter");
     let holds = match (T::LIKE, parameter.default) {
         (Value::Count(u64::MAX), Value::Count(_) | Value::Bytes(_)) => true,
         (Value::Count(most), Value::Count(_) | Value::Bytes(_)) => parameter.range.1 <= most as f64,

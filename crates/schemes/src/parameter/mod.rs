@@ -21,7 +21,7 @@ pub enum Value {
     Bytes(u64),
     /// A whole number.
     Count(u64),
-    /// A number from 0 to 1, or a percentage, written `"5%"`; a plain number if the parameter's range goes beyond 1.
+    /// A number from 0 to 1, or a percentage, written `"5%"`; any number if the parameter's range goes beyond 1.
     Fraction(f64),
     /// `true` or `false`.
     Flag(bool),
@@ -31,8 +31,9 @@ pub enum Value {
     Choice(&'static str),
 }
 
-/// The link rate and delay for which a default is meant. On faster or longer links the default grows in proportion. It
-/// does not shrink on slower or shorter links, where a proportional threshold would be less than a few packets.
+/// The link rate and the propagation delay for which a default is meant. On faster or longer links the default grows in
+/// proportion. It does not shrink on slower or shorter links, where a proportional threshold would be less than a few
+/// packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
     /// The rate of the fastest host link.
@@ -54,7 +55,7 @@ impl Growth {
 /// A parameter of a scheme.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
-    /// The parameter's key in the scheme's table.
+    /// The parameter's key in the scheme's table of the experiment.
     pub name: &'static str,
     /// A description of the parameter in one sentence.
     pub doc: &'static str,
@@ -63,7 +64,7 @@ pub struct Parameter {
     pub default: Value,
     /// The allowed words, if the value is a [`Value::Choice`].
     pub choices: &'static [&'static str],
-    /// Least and greatest value allowed: counts and bytes as they are, durations in ps, rates in bit/s.
+    /// Least and greatest value allowed: sizes in bytes, durations in ps, rates in bit/s.
     pub range: (f64, f64),
     /// The link rate and delay above which the default of a size or a rate grows; `None` for a fixed default.
     pub growth: Option<Growth>,
@@ -100,7 +101,6 @@ impl Parameter {
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn default_on(&self, rate: Rate, delay: Duration) -> Option<Value> {
-        // Casts saturate.
         let grown =
             |number| self.growth.map(|growth| growth.of(number, rate, delay).min(self.range.1 as u64));
         match self.default {
@@ -127,7 +127,7 @@ impl Parameter {
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn limits(&self) -> String {
-        // Casts saturate, and all bounds except those of fractions are whole numbers.
+        // All bounds except the bounds of fractions are whole numbers.
         let shown = |bound: f64| match self.default {
             Value::Duration(_) => Duration::from_ps(bound as u64).to_string(),
             Value::Rate(_) => Rate::from_bps(bound as u64).to_string(),
@@ -176,10 +176,10 @@ impl Parameter {
     }
 }
 
-/// The same parameters with other defaults.
+/// The parameters of `list`, with new defaults for the parameters named in `defaults`.
 ///
 /// # Panics
-/// If one of the names belongs to no parameter, or if a parameter does not allow its value.
+/// If `list` has no parameter with one of the names, or if a parameter does not allow the new default.
 #[must_use]
 pub const fn with_defaults<const N: usize>(
     mut list: [Parameter; N],
@@ -192,14 +192,14 @@ pub const fn with_defaults<const N: usize>(
         while !is_same(list[place].name, name) {
             place += 1;
         }
-        assert!(list[place].allows(&value), "a default is of the parameter's kind and in its range");
+        assert!(list[place].allows(&value), "a default must be of the parameter's kind and in its range");
         list[place].default = value;
         i += 1;
     }
     list
 }
 
-/// True if two texts are equal; usable in constants, where `==` on `str` is not.
+/// True if two texts are equal. Constants can use this function, but not `==` on `str`.
 const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut i = 0;
@@ -229,7 +229,7 @@ impl Settings {
     /// If there is no such parameter, or if the parameter does not allow the value.
     pub fn set(&mut self, name: &str, value: Value) {
         let place = self.parameters.iter().position(|parameter| parameter.name == name);
-        let place = place.unwrap_or_else(|| panic!("the scheme declares `{name}`"));
+        let place = place.unwrap_or_else(|| panic!("the scheme must declare `{name}`"));
         assert!(self.parameters[place].allows(&value), "{name} does not allow {value:?}");
         self.values[place] = value;
     }

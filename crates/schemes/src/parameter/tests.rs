@@ -101,7 +101,7 @@ fn a_list_has_other_defaults() {
     assert!(refused(&[("another", Value::Count(1))]), "not declared");
 }
 
-/// Each of these mistakes panics here; in a declaration it is a compile error.
+/// Each of these mistakes panics here. In a declaration, the mistake is a compile error.
 #[test]
 fn mistakes_are_refused() {
     fn refused<T: Field>(parameter: Parameter) -> bool {

@@ -1,4 +1,4 @@
-//! A hash of the flow that a packet belongs to, for switches that send all packets of a flow the same way.
+//! A hash of the flow that a packet belongs to, for switches that send all packets of a flow along one path.
 
 use raddle_core::{HeaderInfo, Packet};
 
@@ -18,8 +18,8 @@ pub fn salt(seed: u64, node: raddle_core::NodeId) -> u64 {
     mix(mix(seed) ^ u64::from(node.0))
 }
 
-/// The index, from 0 to `choices - 1`, that a hash selects: the upper half of the hash, divided by 2^32 and multiplied
-/// by `choices`.
+/// The index, from 0 to `choices - 1`, that a hash selects: the upper 32 bits of the hash, divided by 2^32 and
+/// multiplied by `choices`.
 #[inline]
 pub(crate) fn pick(hash: u64, choices: usize) -> usize {
     ((hash >> 32) as usize * choices) >> 32

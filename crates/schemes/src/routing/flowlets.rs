@@ -14,8 +14,8 @@ use raddle_core::{Duration, PortId, Time};
 /// The flowlet table of one node.
 #[derive(Debug)]
 pub(crate) struct Flowlets {
-    /// For each slot: one more than the time of the last packet in ps, and the port that the packet took. An unused
-    /// slot is all zeros, so that the operating system can supply the zeroed memory lazily.
+    /// For each slot: the time of the last packet in ps, plus 1, and the port that the packet took. An unused slot is
+    /// all zeros, so that the operating system can supply the zeroed memory lazily.
     slots: Vec<[u64; 2]>,
     /// The flowlet gap T_fl, in ps.
     gap: u64,
@@ -25,10 +25,10 @@ pub(crate) struct Flowlets {
 choices! {
     /// The rule that decides when a flowlet ends.
     pub(crate) enum Expiry {
-        /// At the second tick of a clock of period T_fl after the flowlet's last packet, which is T_fl to 2 T_fl after
-        /// that packet.
+        /// The flowlet ends at the second tick of a clock after its last packet. The clock's period is T_fl, so the
+        /// flowlet ends T_fl to 2 T_fl after this packet.
         AgeBit = "age_bit",
-        /// At the time T_fl after the flowlet's last packet.
+        /// The flowlet ends T_fl after its last packet.
         Exact = "exact",
     }
 }
@@ -63,9 +63,9 @@ impl Flowlets {
         Self { slots: vec![[0; 2]; slots], gap: gap.as_ps(), expiry }
     }
 
-    /// The port for a packet whose flow has this hash. As long as the flowlet lasts and its port is among `ports`, this
-    /// is the flowlet's port. Otherwise `choose` picks the port. The argument of `choose` is the slot's last port if
-    /// `ports` contains that port, even if the flowlet has ended.
+    /// The port for a packet whose flow has this hash. As long as the flowlet lasts and its port is among `ports`, the
+    /// packet takes the flowlet's port. Otherwise the packet takes the port that `choose` returns. The argument of
+    /// `choose` is the slot's last port if `ports` contains that port, even if the flowlet has ended.
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "a slot holds a port of 16 bits")]
     pub(crate) fn port(
@@ -118,7 +118,8 @@ mod tests {
         flowlets.port(second, 7, &PORTS, |_| PortId(5)) == PortId(5)
     }
 
-    /// CONGA §3.4: the age bit detects a gap after T_fl to 2 T_fl.
+    /// CONGA §3.4: the age bit detects a gap after T_fl to 2 T_fl. Columns: the times of two packets in us, and whether
+    /// the age bit detects a gap between the packets.
     #[test]
     fn oracle_6_3_gaps() {
         for (first, second, by_age_bit) in [

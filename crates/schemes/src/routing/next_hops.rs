@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// The shortest paths of a fabric, shared by its nodes. Routing tables are kept for each set of failed links that some
-/// node still uses.
+/// The shortest paths of a fabric, shared by its nodes. One routing is stored for each set of failed links that at
+/// least one node routes around.
 #[derive(Debug)]
 pub struct ShortestPaths {
     topology: Arc<Topology>,
@@ -97,13 +97,13 @@ impl NextHops {
         &self.known.down
     }
 
-    /// The node's routing, according to the failures that it knows of.
+    /// The node's routing around the failures that the node knows of.
     #[inline]
     pub fn routing(&mut self) -> &LocalRouting {
         self.routing.get_or_insert_with(|| self.known.routing())
     }
 
-    /// The ports that lead one hop closer to `to`. Empty if there is no path, or if `to` is the node itself.
+    /// The ports on shortest paths to `to`. Empty if there is no path, or if `to` is the node itself.
     #[inline]
     pub fn ports(&mut self, to: NodeId) -> &[PortId] {
         let routing = self.routing.get_or_insert_with(|| self.known.routing());
@@ -111,11 +111,11 @@ impl NextHops {
         &self.known.ports
     }
 
-    /// The verdict for a packet. `pick` receives the number of next hops and returns the index of the one that the
+    /// The verdict for a packet. `pick` receives the number of next hops and returns the index of the next hop that the
     /// packet takes. If there is only one next hop, `pick` need not be called.
     ///
     /// # Panics
-    /// If `pick` returns an index outside the list.
+    /// If `pick` returns an index that is not less than the number of next hops.
     #[inline]
     pub fn forward(&mut self, packet: &Packet, pick: impl FnOnce(&LocalRouting, usize) -> usize) -> Verdict {
         let routing = self.routing();

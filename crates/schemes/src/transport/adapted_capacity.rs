@@ -4,17 +4,17 @@
 //!
 //! After an interval of length T, the capacity C changes: `C := C + (T/d) · (alpha · (line - y) - beta · q · 8/d)`. T
 //! is about the average round trip d of the flows on the link, and y is the arrival rate. q is the least backlog in
-//! bytes during the interval, without the packet in transmission. The current backlog would be a worse measure than q:
-//! it depends mostly on which packets happen to arrive together.
+//! bytes during the interval, without the packet in transmission. The current backlog would be a worse measure than q,
+//! because it depends mostly on which packets happen to arrive together.
 //!
 //! Flows that began together keep sending their packets together. If d were shorter than the total serialization delay
-//! of one packet from each flow, the least backlog might therefore not be a standing queue. So d is at least this
+//! of one packet from each flow, q would count such packets as a standing queue. Therefore d is at least this
 //! serialization delay.
 //!
 //! A timer ends the intervals. The arrival rate is measured from the last packet of an interval to the last packet of
 //! the next interval. If the rate were measured between timer events, an interval would contain sometimes ten and
-//! sometimes eleven packets. A fully used link would then seem to be 4% below or above its rate, and would lose 2% of
-//! its throughput. The timer stops after an interval without arrivals and without backlog, so that an idle fabric has
+//! sometimes eleven packets. A fully used link would then seem to be a few percent below or above its rate, and would
+//! lose throughput. The timer stops after an interval without arrivals and without backlog, so that an idle fabric has
 //! no events. The next packet restarts the timer. The capacity then changes as if the idle time had been one interval.
 //!
 //! Cost per packet: a few additions. Cost per round trip: one division.
@@ -27,7 +27,7 @@ const RTT_GAIN: f64 = 0.05;
 
 const PS_PER_S: f64 = 1e12;
 
-/// The gains with which the capacity follows the load.
+/// The gains with which the capacity adapts to the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gains {
     /// Fraction of the spare rate that is added per round trip (alpha).
@@ -36,7 +36,7 @@ pub struct Gains {
     pub queue: f64,
 }
 
-/// The capacity of one link, and the measurements that it follows.
+/// The capacity of one link, and the measurements that adapt the capacity.
 #[derive(Debug, Clone)]
 pub(crate) struct AdaptedCapacity {
     gains: Gains,
@@ -46,15 +46,15 @@ pub(crate) struct AdaptedCapacity {
     capacity: f64,
     /// The average round trip, in picoseconds.
     rtt: f64,
-    /// Size of the largest packet so far, in bytes.
+    /// Size of the largest packet that has joined the queue, in bytes.
     largest: u32,
     /// Arrival time of the last packet of the previous interval.
     since: Time,
-    /// Arrival time of the last packet of this interval, if there is one.
+    /// Arrival time of the last packet of this interval, if a packet has arrived in it.
     last: Time,
     /// End of the interval; [`Time::NEVER`] while the timer is stopped.
     ends: Time,
-    /// Bits that have arrived since `since`.
+    /// Number of bits that have arrived after time `since`.
     arrived: u64,
     /// Least backlog in the interval, in bytes.
     least: u64,
@@ -62,8 +62,7 @@ pub(crate) struct AdaptedCapacity {
 }
 
 impl AdaptedCapacity {
-    /// The capacity of a link before its first packet. `rtt` is the average round trip until flows report measured
-    /// round trips.
+    /// The capacity of a link before its first packet. `rtt` is the initial value of the average round trip.
     ///
     /// # Panics
     /// If `rtt` is zero.
@@ -128,8 +127,8 @@ impl AdaptedCapacity {
         }
     }
 
-    /// A packet of `size` bytes joins the queue of a link with `flows` flows. `most` is the same bound as in
-    /// [`tick`](Self::tick).
+    /// A packet of `size` bytes joins the queue of a link with `flows` flows. `most` limits the
+    /// capacity as in [`tick`](Self::tick).
     pub(crate) fn joined(&mut self, now: Time, size: u32, flows: usize, most: f64) {
         if self.ends == Time::NEVER {
             self.begin_interval(now, now, flows, most);
@@ -302,8 +301,8 @@ mod tests {
 
     #[test]
     fn packets_of_flows_that_come_together_are_no_standing_queue() {
-        // 25 flows of 40 Mb/s send their packets together every 300 us. After a round trip of 120 us, 14 of the 25
-        // packets still wait.
+        // 25 flows of 40 Mb/s send their packets together every 300 us. After a round trip of 120 us, ten packets have
+        // left, one is in transmission, and 14 still wait.
         let mut capacity = capacity();
         for burst in 0..10 {
             tick(&mut capacity, at_us(300 * burst), 25, 1.0);

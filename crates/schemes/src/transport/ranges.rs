@@ -1,5 +1,5 @@
 //! Sets of sequence numbers as disjoint ranges. Receivers record the data that has arrived, and senders record the data
-//! that is SACKed.
+//! that selective acknowledgements cover.
 
 /// Disjoint ranges `[from, to)` in ascending order. Two ranges never touch.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +41,7 @@ impl Ranges {
         };
         if first == last {
             if self.list.capacity() == 0 {
-                self.list.reserve_exact(2); // usually, losses leave at most two holes
+                self.list.reserve_exact(2); // usually, the set has at most two ranges
             }
             self.list.insert(first, merged);
         } else {
@@ -74,7 +74,8 @@ impl Ranges {
         self.list.get(i).copied().filter(|&(from, _)| from <= at)
     }
 
-    /// The first uncovered range that begins at `at` or later. It ends at `u64::MAX` if no covered range follows.
+    /// The first uncovered range that begins at `at` or later. This range ends at `u64::MAX` if no covered range
+    /// follows.
     pub(crate) fn gap(&self, at: u64) -> (u64, u64) {
         let mut i = self.list.partition_point(|&(_, to)| to <= at);
         let mut start = at;

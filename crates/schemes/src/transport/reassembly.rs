@@ -1,4 +1,4 @@
-//! The receiving side of flows whose packets have R2C2's data header. It puts the packets of each flow in order.
+//! The receiving side of flows whose packets have R2C2's data header: puts the packets of each flow in order.
 
 use raddle_core::{NodeId, Report};
 use raddle_wire::r2c2::{Data, FLAG_LAST};
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Greatest accepted distance, in packets, between a packet and the first missing packet. A packet with a greater
-/// distance is damaged. Without this limit, such a packet would cost a byte of memory for each packet between the two.
+/// distance is damaged. Without this limit, a packet at distance n would cost n bytes of memory.
 const FARTHEST: u32 = 1 << 20;
 
 /// One incoming flow.
@@ -22,7 +22,7 @@ pub(crate) struct Incoming {
     length: Option<u32>,
 }
 
-/// All incoming flows of a node, by handle. It is for transports without acknowledgements.
+/// All incoming flows of a node, by handle, for transports without acknowledgements.
 #[derive(Debug, Default)]
 pub(crate) struct Receiver {
     flows: FxHashMap<u32, Incoming>,

@@ -80,7 +80,7 @@ impl RecoveringRate {
         self.settled + Duration::from_ps(self.debt.div_ceil(self.rate))
     }
 
-    /// Reduces the debt by the bits that the current rate has paid up to `now`.
+    /// Reduces the debt by the bits that the current rate has paid since `settled`.
     fn settle(&mut self, now: Time) {
         let decayed = self.rate.saturating_mul(now.since(self.settled).as_ps());
         self.debt = self.debt.saturating_sub(decayed);

@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(rtt.timeout(&BOUNDS), Duration::from_ms(5));
         rtt.sample(Duration::from_us(80));
         assert_eq!(rtt.timeout(&BOUNDS), Duration::from_us(80 + 4 * 40));
-        // Variation = (3·40 + 80)/4 = 50 us; smoothed round trip = (7·80 + 160)/8 = 90 us.
+        // The variation is (3·40 + 80)/4 = 50 us, and the smoothed round trip is (7·80 + 160)/8 = 90 us.
         rtt.sample(Duration::from_us(160));
         assert_eq!(rtt.timeout(&BOUNDS), Duration::from_us(90 + 4 * 50));
     }

@@ -31,14 +31,14 @@ pub(crate) fn tree() -> Arc<Topology> {
     Arc::new(builders::folded_clos(4, 3, 1, GBPS, GBPS, DELAY).expect("a tree"))
 }
 
-/// A flow of the workload.
+/// A flow without a deadline that starts at `start` after time zero.
 pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Duration) -> Flow {
     Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO + start)
 }
 
 /// Query aggregation: `count` flows of 2 to 198 KB to one receiver, which all start at time zero. The other servers
-/// take turns as the sender of a flow. Deadlines, if there are any, are exponential with a mean of 20 ms and at least 3
-/// ms.
+/// take turns as the sender of a flow. If `with_deadlines` is true, deadlines are exponential with a mean of 20 ms and
+/// at least 3 ms.
 pub(crate) fn query(seed: u64, count: u32, with_deadlines: bool) -> Vec<Flow> {
     let mut random = Stream::new(seed, 0, "query");
     let receiver = random.below(12) as u32;
@@ -129,12 +129,12 @@ impl<'a> Bench<'a> {
         Self { transport, settings: &[], topology, routing: "ecmp", errors: LinkErrors::default() }
     }
 
-    /// The outcome of flows on ports with 4 MB of memory.
+    /// Runs the flows on ports with 4 MB of memory. Returns the outcome.
     pub(crate) fn run(&self, flows: &[Flow]) -> Outcome {
         self.watched(flows, &mut |_, agent| agent)
     }
 
-    /// The outcome of flows, as in [`run`](Self::run), with the port agents that `watch` makes.
+    /// Runs the flows as [`run`](Self::run) does, but with the port agents that `watch` makes. Returns the outcome.
     pub(crate) fn watched(&self, flows: &[Flow], watch: Watch<'_>) -> Outcome {
         let transport = registry().transport(self.transport).expect("a transport of the registry");
         let settings = settings(transport.info.parameters, self.settings);
@@ -163,8 +163,8 @@ pub(crate) struct Case {
     pub(crate) gives_up: bool,
 }
 
-/// Runs a thousand cases of two to eight flows between servers of the tree, each without and with losses. Half of the
-/// flows have deadlines. Asserts that every flow ends or is given up.
+/// Runs a thousand cases of two to eight flows between servers of the tree, each case once without losses and once with
+/// 3% loss. Half of the flows have deadlines. Asserts that every flow ends or is given up.
 pub(crate) fn all_end(transport: &str, case: impl Fn(&mut Stream) -> Case) {
     let topology = tree();
     for seed in 0..1_000 {

@@ -1,5 +1,5 @@
-//! RCP and D3 on the fabrics of PDQ's evaluation: results computed by hand (specifications/pdq.md §13), and results
-//! measured with the specification's prototype.
+//! RCP and D3 on the fabrics of PDQ's evaluation: calculated results (specifications/pdq.md §13), and results measured
+//! with the specification's prototype.
 
 use crate::aggregation::{Bench, Case, GBPS, Outcome, all_end, dumbbell, flow, least_mean_ms, query, tree};
 use raddle_core::{Class, Duration, Flow, FlowId, LinkErrors, Packet, PortAgent, PortState, Stream, Time};
@@ -41,8 +41,8 @@ impl<A: PortAgent> PortAgent for Watched<A> {
     }
 }
 
-/// The agents of all ports after a run of a hundred overlapping queries, on links that lose a tenth of all packets. All
-/// flows end.
+/// The agents of all ports after a run of a hundred overlapping queries, on links that lose a tenth of all packets.
+/// With RCP, all flows must end.
 fn after_losses<A: PortAgent + 'static>(transport: &str, make: impl Fn() -> A) -> Vec<Arc<Mutex<A>>> {
     let topology = tree();
     let flows: Vec<Flow> = (0..100)
@@ -133,11 +133,11 @@ fn oracle_13_2_a_lone_flow_across_the_tree() {
 /// the end, and flow 1 misses its deadline if the flows arrive in the order 0, 2, 1. The test omits this order: in the
 /// packet engine, the result depends on which of the two later flows requests a rate first after flow 0 has ended.
 ///
-/// The unit of sizes and deadlines is 20 ms at line rate. Deadlines are later by a quarter, so that flows 1 and 2 meet
-/// their deadlines if flow 0 gets its desired rate first. The capacity that routers offer is fixed; otherwise flow 0
-/// would lose rate to the other flows whenever the capacity recovers. A flow that gets exactly its desired rate ends at
-/// its deadline, except for queueing delays. Quenching is therefore off, and the test tolerates one millisecond of
-/// lateness.
+/// The unit of deadlines is 20 ms, and the unit of sizes is the number of bytes that the link carries in 20 ms.
+/// Deadlines are later by a quarter, so that flows 1 and 2 meet their deadlines if flow 0 gets its desired rate first.
+/// The capacity that routers allocate is fixed; otherwise flow 0 would lose rate to the other flows whenever the
+/// capacity recovers. A flow that gets exactly its desired rate ends at its deadline, except for queueing delays.
+/// Quenching is therefore off, and the test tolerates one millisecond of lateness.
 #[test]
 fn oracle_13_6_d3_meets_all_deadlines_only_if_flows_come_in_their_order() {
     let unit = Duration::from_ms(20);
@@ -214,7 +214,7 @@ fn application_throughput(bench: &Bench<'_>, count: u32) -> f64 {
     (0..16).map(met).sum::<usize>() as f64 / (16.0 * f64::from(count))
 }
 
-/// The prototype's values are means over 40 to 100 runs; the values here are means over 16 runs.
+/// The expected values are means over 40 to 100 runs of the prototype. The measured values are means over 16 runs.
 #[test]
 fn snapshot_13_mean_completion_times() {
     let topology = tree();

@@ -21,10 +21,11 @@ pub(crate) const RATE: Rate = Rate::from_gbps(40);
 /// The propagation delay of a link.
 pub(crate) const DELAY: Duration = Duration::from_us(1);
 
-/// A flow size that no run completes.
+/// A flow size in bytes that no run completes.
 pub(crate) const ENDLESS: u64 = 1 << 40;
 
-/// Memory per port in bytes. ECN marks come before pauses (Zhu et al., §4, whose switches have 12 MB).
+/// Memory per port in bytes, which is enough for ECN marks to come before pauses (Zhu et al., §4; their switches have
+/// 12 MB).
 const BUFFER: u64 = 1_000_000;
 const XOFF: u64 = 900_000;
 

@@ -1,5 +1,5 @@
-//! DCQCN in the packet engine, with the parameters of the deployment. Flows share a bottleneck fairly, with a short
-//! queue and without pauses. Pauses do not stop other flows, and an incast loses no packet.
+//! DCQCN in the packet engine, with the default parameters. Flows share a bottleneck fairly, with a short queue and
+//! without pauses. Pauses do not stop other flows, and an incast loses no packet.
 
 use crate::converged::{Converged, DELAY, ENDLESS, RATE};
 use raddle_core::{Duration, Flow, FlowKey, LinkErrors, NodeId, PortId, Rate, Time};
@@ -14,14 +14,15 @@ fn star(hosts: u32) -> Topology {
     builders::single_switch(hosts, RATE, DELAY).expect("a star")
 }
 
-/// Senders 0 to n-1, each starting 100 us after the previous one, and the receiver n.
+/// Hosts 0 to `senders` - 1 each send an endless flow to host `senders`. Each flow starts 100 us after the previous
+/// flow.
 fn fan_in(senders: u32) -> Converged {
     let flows = (0..senders).map(|n| flow(n, n, senders, ENDLESS, us(100 * u64::from(n)))).collect();
     Converged::new(star(senders + 1), "dcqcn", Some("red"), flows)
 }
 
-/// Zhu et al., §6.1: two flows that begin at line rate converge to half of the link each, and more flows to their fair
-/// shares. The queue stays between the thresholds (5 KB and 200 KB) and far from pauses.
+/// Zhu et al., §6.1: flows that begin at line rate converge to their fair shares of the link. The mean queue is between
+/// 5 KB and 100 KB, and 95% of the samples are at most 200 KB, the upper ECN threshold. No port pauses any more.
 #[test]
 fn flows_converge_to_fair_shares_of_a_bottleneck() {
     const STEPS: u64 = 1_000;
@@ -75,7 +76,7 @@ fn notifications_are_50_us_apart() {
         gaps.extend(last.insert(flow, at).map(|before| at.since(before)));
     }
     assert_eq!(last.len(), 8, "every flow was marked");
-    // Notifications wait at most for each other or for one data packet.
+    // A notification waits at most for other notifications and for one data packet.
     let least = gaps.iter().min().expect("gaps");
     assert!((Duration::from_us(49)..Duration::from_us(55)).contains(least), "{least:?}");
     for host in 0..8 {
@@ -125,11 +126,11 @@ fn a_victim_of_pauses_is_spared() {
     assert!(victim_share("dcqcn", Some("red")) > 0.9);
 }
 
-/// Oracle 5 of transports.md §7: a flow without competition, whose first link loses the share p = 1% of all packets,
-/// uses the share (1 - p) / (1 + p (w - 1)) of the link's rate. Here w is the number of packets that leave from a lost
-/// packet until the arrival of the NAK. The next packet crosses two links, each with 1 us of propagation and 216.8 ns
-/// of serialization. The NAK, with 9.6 ns of serialization, crosses both links back. In these 4.4528 us, 20.5 packets
-/// leave, so w is 22 including the lost packet.
+/// Oracle 5 of specifications/transports.md §7: a flow without competition, whose first link loses the share p = 1% of
+/// all packets, uses the share (1 - p) / (1 + p (w - 1)) of the link's rate. Here w is the number of packets that leave
+/// from a lost packet until the arrival of the NAK. The next packet crosses two links, each with 1 us of propagation
+/// and 216.8 ns of serialization. The NAK, with 9.6 ns of serialization, crosses both links back. In these 4.4528 us,
+/// 20.5 packets leave, so w is 22 including the lost packet.
 #[test]
 fn a_lossy_link_costs_a_window_a_loss() {
     const PACKETS: u64 = 50_000;
@@ -152,7 +153,7 @@ fn a_lossy_link_costs_a_window_a_loss() {
     assert!((repeated - 1.0).abs() < 0.1, "{} packets sent again", heard.retransmissions);
 }
 
-/// The receiver's link fails during an incast and is repaired at `repair`.
+/// The receiver's link fails during an incast. If `repair` is given, the link is repaired at this time.
 fn broken_incast(repair: Option<Time>) -> Converged {
     let star = star(5);
     let up = star.link_id(NodeId(4), PortId(0));

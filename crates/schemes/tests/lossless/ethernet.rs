@@ -164,7 +164,7 @@ pub(crate) fn shares<O: Observer>(
 }
 
 /// Asserts that no packet is lost: all packets sent were delivered or are inside the fabric. Asserts also that no
-/// memory overflows.
+/// memory overflows, and that no memory ever holds more than `most_memory` bytes.
 pub(crate) fn assert_lossless<O: Observer>(simulation: &Simulation<O>, most_memory: u64, what: &str) {
     let totals = simulation.totals();
     let inside = simulation.packets_inside() as u64;
@@ -175,7 +175,7 @@ pub(crate) fn assert_lossless<O: Observer>(simulation: &Simulation<O>, most_memo
     }
 }
 
-/// The events counted in a run.
+/// Delivery times of flows, and counts of events in a run.
 #[derive(Default)]
 pub(crate) struct Counted {
     pub(crate) delivered: Vec<Time>,

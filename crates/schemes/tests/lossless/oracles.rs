@@ -51,8 +51,8 @@ impl Observer for FirstPauses {
     }
 }
 
-/// Fig. 2: three senders at line rate overload a host that receives at only a fifth of the link rate. A cold flow goes
-/// to a host that is not overloaded.
+/// Fig. 2: three senders at line rate overload a host that receives at only a fifth of the link rate. Another flow, the
+/// cold flow, goes to a host that is not overloaded.
 #[test]
 fn oracle_8_3_saturation_tree() {
     let size = XgftSize::k_ary_n_tree(2, 3);
@@ -89,13 +89,13 @@ fn oracle_8_3_saturation_tree() {
     assert!(random < 0.4, "the cold flow suffers from hot ones: {random}");
 }
 
-/// Two switches in a row, one sender, and a receiver that stops the sender. Each hop receives the expected number of
-/// bytes.
+/// One sender, two switches in a line, and a receiver that stops the sender. The memory of the switch next to the
+/// receiver fills first, then the memory of the other switch. Nothing moves until the pause ends.
 #[test]
 fn oracle_8_10_a_stopped_sink_fills_the_line_hop_by_hop() {
     let topology = builders::dumbbell(1, 1, RATE, RATE, Duration::from_ns(50)).expect("valid");
     let fabric = Lossless::new(topology, "ecmp");
-    // A pause lasts 3.355 ms. The script renews it twice and ends it after 8 ms.
+    // A pause lasts 3.355 ms. The script renews the pause twice and ends the pause at 8 ms.
     let script = vec![
         (us(100), pause(1, 0xFFFF)),
         (us(3_000), pause(1, 0xFFFF)),

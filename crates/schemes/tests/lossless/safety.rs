@@ -26,7 +26,8 @@ fn headroom(topology: &Topology) -> u64 {
     topology.links().map(of).max().expect("a fabric has links")
 }
 
-/// Pairs of source and destination: a shift, a random permutation, an incast, or random pairs.
+/// Pairs of source and destination. Pattern 0 is a shift, pattern 1 a random permutation, pattern 2 an incast, and
+/// other patterns are random pairs.
 fn pairs(pattern: usize, hosts: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
     let mut draw = |below: u32| stream.below(below.into()) as u32;
     match pattern {
@@ -175,7 +176,7 @@ fn clockwise(n: u32) -> impl FnMut(NodeId, Parts) -> Parts {
     }
 }
 
-/// A ring is a cycle of links. If every flow crosses most of the ring, the links wait for each other for ever, and the
+/// A ring is a cycle of links. If every flow crosses most of the ring, all links of the ring wait for ever, and the
 /// watchdog reports the cycle.
 #[test]
 fn a_ring_deadlocks_and_the_watchdog_names_it() {

@@ -83,7 +83,7 @@ fn the_controller_gives_unused_rate_to_other_flows() {
         flows[1].app_rate = Some(Rate::from_gbps(2));
         let rack = central(&topology, params(push), flows, Some(us(20_000)), vec![]);
         let [(_, open), (_, limited)] = limits(&rack)[..] else { panic!("two flows") };
-        // 2 Gbps of payload are 2.048 Gbps on the wire.
+        // 2 Gb/s of payload are 2.048 Gb/s with headers (1,536 bytes per 1,500 bytes of payload).
         assert!((limited / 2.048e9 - 1.0).abs() < 0.1, "{push:?}: {limited}");
         assert!((open + limited - 9.5e9).abs() < 2e3, "{push:?}: {open} {limited}");
     }
@@ -129,8 +129,8 @@ fn every_byte_arrives_and_the_controller_forgets_finished_flows() {
     }
 }
 
-/// Bytes that an event puts on links when every node already sends `flows` flows: first as counted in the simulation,
-/// then as given by the formula.
+/// The number of bytes that an event puts on links when every node already sends `flows` flows. Returns the number
+/// counted in the simulation and the number given by the formula.
 fn bytes_of_an_event(topology: &Arc<Topology>, flows: u32) -> (u64, u64) {
     let nodes = topology.node_count() as u32;
     let (newcomer, controller) = (9, NodeId(0));

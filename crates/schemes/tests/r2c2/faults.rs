@@ -189,14 +189,15 @@ impl Schedule {
         }
     }
 
-    /// Asserts that no packet is lost at a dead link once all nodes know of the failure and the packets already in
-    /// flight have had time to arrive.
+    /// Asserts that packets are lost at a dead link only for a limited time: until all nodes know of the failure and
+    /// earlier packets have arrived.
     fn assert_nobody_uses_dead_links(&self, rack: &Rack, what: &str) {
         let under_way = Duration::from_ms(3);
         for &(at, node, port) in &rack.simulation.observer().dead_ends {
             let link = self.topology.link_id(node, port);
             let outages = || self.outages.iter().filter(|outage| outage.links.contains(&link));
-            // Nodes learn of a link's changes in order, so a slow discovery of one change delays that of later changes.
+            // Nodes learn of a link's changes in order, so a slow discovery of one change delays the discovery of later
+            // changes.
             let discovery = outages().map(|outage| outage.discovery_us).max().unwrap_or(0);
             let found_out = |outage: &Outage| {
                 let changes = [Some(outage.from_us), outage.until_us];

@@ -21,7 +21,8 @@ fn key_of(packet: &raddle_core::Packet) -> u32 {
 #[test]
 fn oracle_o8_a_lone_flow_gets_its_share_of_the_ports_its_protocol_uses() {
     let topology = torus(&[8, 8, 8]);
-    // (4,4,4) is the farthest node and uses six ports. (3,0,0) is three hops away in one dimension and uses one port.
+    // A flow to (4,4,4), the farthest node, uses six ports. A flow to (3,0,0), three hops away in one dimension, uses
+    // one port.
     for (dst, ports) in [(4 + 8 * 4 + 64 * 4, 6.0), (3, 1.0)] {
         let flows = vec![flow(0, 0, dst, LONG, Time::ZERO)];
         let rack = rack(&topology, Params::default(), flows, Some(us(4_000)), vec![], None);
@@ -46,7 +47,7 @@ fn oracle_o8_a_lone_flow_with_less_demand_gets_its_demand() {
 fn permutation(protocol: Protocol, dst: impl Fn(u32) -> u32, expected: f64) {
     let topology = torus(&[8, 8]);
     let flows = (0..64).map(|src| flow(src, src, dst(src), LONG, Time::ZERO)).collect();
-    // The intervals are short, so that the burst before the first computation drains before the measurement.
+    // Rho is short, so that the burst before the first computation drains before the measurement.
     let params = Params { protocol, rho: Duration::from_us(20), ..Params::default() };
     let rack = rack(&topology, params, flows, Some(us(9_000)), vec![], None);
     let heard = rack.simulation.observer();
@@ -64,7 +65,7 @@ fn permutation(protocol: Protocol, dst: impl Fn(u32) -> u32, expected: f64) {
 
 #[test]
 fn oracle_o9_a_vlb_permutation_gives_every_flow_the_same_half() {
-    // Each node sends to the node that is shifted by (3, 5).
+    // Each node sends to the node that is shifted by 3 in x and by 5 in y.
     permutation(Protocol::Vlb, |src| (src % 8 + 3) % 8 + 8 * ((src / 8 + 5) % 8), 0.475 * 10e9);
 }
 
@@ -185,11 +186,12 @@ fn dropped_broadcasts_are_noticed_and_sent_again() {
 
 #[test]
 fn oracle_o12_other_flows_use_the_rate_that_a_host_limited_flow_leaves() {
-    // Both flows leave node 0 by its + port in x.
+    // Both flows leave node 0 through the port in the positive x direction.
     let topology = torus(&[8, 8, 8]);
     let mut flows = vec![flow(0, 0, 2, LONG, Time::ZERO), flow(1, 0, 2, 2_000_000_000, Time::ZERO)];
     flows[1].app_rate = Some(Rate::from_gbps(2));
-    // Without an allocation at the start, the first rate comes from the first computation, which includes both flows.
+    // With this start policy, flows have no rate at first. The first rates come from the first computation, which
+    // includes both flows.
     let params = Params { start: raddle_schemes::transport::r2c2::StartPolicy::Line, ..Params::default() };
     let rack = rack(&topology, params, flows, Some(us(20_000)), vec![], None);
     let heard = rack.simulation.observer();
@@ -206,8 +208,8 @@ fn oracle_o12_other_flows_use_the_rate_that_a_host_limited_flow_leaves() {
     assert!(risen.since(first) <= Duration::from_us(1_000), "within 2 rho");
     let (open, limited) =
         (rate(heard, us(10_000), us(20_000), of(1)), rate(heard, us(10_000), us(20_000), of(2)));
-    // The estimated demand is rounded up. The estimate includes headers, because the limiter does not know the
-    // application's rate.
+    // The estimated demand counts headers: 2 Gb/s of payload are 2.048 Gb/s with headers (1,536 bytes per 1,500 bytes
+    // of payload).
     assert!((limited / 2.048e9 - 1.0).abs() < 0.02, "{limited}");
     assert!((open / 7.5e9 - 1.0).abs() < 0.03, "{open}");
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Default, PartialEq, Debug)]
 struct Heard {
     delivered: Vec<(Time, FlowKey)>,
-    /// For each data packet, the time at which it left its source's port, the flow handle, and the bytes.
+    /// For each data packet, the time at which it left its source's port, the flow handle, and the size in bytes.
     sent: Vec<(Time, u32, u32)>,
 }
 

@@ -58,14 +58,15 @@ fn a_class_gets_the_rate_that_higher_classes_leave() {
     let measured = throughputs(Policy::Weights, flows);
     let left = USABLE - measured[&2];
     assert!((2.9e9..3.1e9).contains(&measured[&2]), "{}", measured[&2]);
-    // The announced demand counts bytes on the wire, and is rounded up and smoothed.
+    // The announced demand counts headers, and is rounded up and smoothed.
     assert!((measured[&3] / measured[&1] - 3.0).abs() < 0.1, "{measured:?}");
     assert!(measured[&1] + measured[&3] > 0.93 * left, "{measured:?}");
 }
 
 #[test]
 fn a_class_may_starve_another_and_then_it_takes_over() {
-    // The 4.75 MB of the higher priority class take 4 ms.
+    // Priority 0, which the flow from node 2 has, is higher than priority 1. The 4.75 MB of this flow take 4 ms at 9.5
+    // Gb/s.
     let flows = vec![Flow { priority: 1, ..over_the_link(1, 1, 1 << 30) }, over_the_link(2, 2, 4_750_000)];
     let rack = rack(&torus(&[10]), params(Policy::Weights), flows, Some(us(9_000)), Vec::new(), None);
     let heard = rack.simulation.observer();
@@ -112,8 +113,8 @@ fn completions(policy: Policy, flows: Vec<Flow>) -> BTreeMap<u32, Time> {
 #[test]
 fn flows_in_a_hurry_are_in_time_if_weights_follow_deadlines() {
     let due = |ms| Some(Duration::from_ms(ms));
-    // To meet their deadlines, the flows together need 8.3 Gbps. With a fair share of one third, the 3 MB of the first
-    // flow would take 8 ms, but the deadline of the first flow is 5 ms.
+    // To meet their deadlines, the flows together need 8.4 Gb/s, headers included. With a fair share of one third, the
+    // 3 MB of the first flow would take about 8 ms. The deadline of the first flow is 5 ms.
     let flows = || {
         vec![
             Flow { deadline: due(5), ..over_the_link(0, 1, 3_000_000) },

@@ -22,7 +22,7 @@ pub(crate) struct Heard {
     pub(crate) reports: Vec<(Time, Report)>,
     pub(crate) lost: u64,
     pub(crate) lost_events: u64,
-    /// Data packets lost at a dead link, with the time and the port.
+    /// Data packets lost at a dead link: the time, the node and the port of each loss.
     pub(crate) dead_ends: Vec<(Time, NodeId, PortId)>,
     /// Number of packets lost, by reason.
     pub(crate) reasons: BTreeMap<String, u64>,
@@ -123,7 +123,7 @@ pub(crate) fn rack_of<H: Host + 'static>(
     Rack { nodes, hosts: topology.hosts().collect(), simulation }
 }
 
-/// Wire rate of the flows that `which` selects, in bit/s, over data packets that left their source in `from..to`.
+/// Rate in bit/s, headers included, of the data packets that `which` selects and that left their source in `from..to`.
 pub(crate) fn rate(heard: &Heard, from: Time, to: Time, which: impl Fn(&Packet) -> bool) -> f64 {
     let bytes: u64 = heard
         .sent
@@ -135,7 +135,7 @@ pub(crate) fn rate(heard: &Heard, from: Time, to: Time, which: impl Fn(&Packet) 
 }
 
 /// Asserts that all live hosts have the same table digests and rate vectors at quiescence. Switches are left out,
-/// because a switch learns only of flows whose trees it is on.
+/// because a switch learns only of flows whose broadcast trees contain the switch.
 pub(crate) fn assert_converged(rack: &Rack, dead: &[u32]) {
     let alive = rack.hosts.iter().filter(|host| !dead.contains(&host.0));
     assert_alike(alive.map(|host| &rack.nodes[host.index()]), "");
@@ -154,7 +154,7 @@ pub(crate) fn assert_alike<'a>(nodes: impl Iterator<Item = &'a Arc<Mutex<R2c2Nod
     assert!(all.all(|other| other == first), "rate vectors differ {what}");
 }
 
-/// Random flows of a fixed size.
+/// Random flows of 1 to 2 · `size` bytes. The gaps between their starts are random times of less than 2 · `gap_ns`.
 pub(crate) fn random_flows(nodes: u64, count: u32, size: u64, gap_ns: u64, seed: u64) -> Vec<Flow> {
     let mut stream = Stream::new(seed, 0, "test/flows");
     let mut at = Time::ZERO;

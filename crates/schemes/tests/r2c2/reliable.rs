@@ -1,4 +1,5 @@
-//! Reliable flows in the packet engine: every byte arrives despite losses, at the computed rates (R2C2's discussion).
+//! Reliable flows in the packet engine: every byte arrives despite losses, at the computed rates. The R2C2 paper leaves
+//! reliability to future work.
 
 use crate::rack::{Rack, assert_converged, rack_under, random_flows, rate, torus};
 use proptest::prelude::{Just, ProptestConfig, any, prop_oneof, proptest};
@@ -150,8 +151,8 @@ fn flows_go_on_when_their_links_are_back() {
     for protocol in [Protocol::Rps, Protocol::Vlb, Protocol::Ecmp] {
         let mut changes: Vec<Change> = outage(duplex(&topology, 5, 0), us(300), us(1_500)).into();
         changes.extend(outage(duplex(&topology, 9, 2), us(700), us(900)));
-        // Node 6 becomes unreachable while flows to and from it are half complete. The outage lasts twice the time for
-        // which a node does not reuse a flow number.
+        // Node 6 becomes unreachable while flows to and from it are half complete. The outage of 20 ms is longer than
+        // the 12.5 ms for which a receiver remembers an ended flow.
         changes.extend(isolation(&topology, 6, us(1_000), us(21_000)));
         let params = Params { protocol, ..RELIABLE() };
         let rack =

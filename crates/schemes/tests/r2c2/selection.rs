@@ -27,8 +27,8 @@ fn params(by: Selecting) -> Params {
     Params { rho, only_lasting: false, selection: Some(selection), ..Params::default() }
 }
 
-/// A few pairs of neighbours. With minimal routes each flow uses one link; with Valiant routing it also uses idle
-/// links.
+/// Three flows, each between two neighbours. With minimal routes, each flow uses one link. With Valiant routing, each
+/// flow also uses idle links.
 fn neighbours() -> Vec<Flow> {
     [(0, 0, 1), (1, 21, 22), (2, 42, 43)].map(|(id, src, dst)| flow(id, src, dst, 1 << 30, us(0))).to_vec()
 }
@@ -116,7 +116,7 @@ fn the_token_skips_the_dead_and_survives_its_holders() {
 #[test]
 fn announcements_that_find_no_room_are_sent_again() {
     let mut flows = neighbours();
-    // Short flows whose broadcasts fill the queues, which hold few packets.
+    // The noise consists of short flows. Their broadcasts fill the queues, which hold 3 packets.
     let noise = crate::rack::random_flows(64, 200, 20_000, 10_000, 7);
     flows.extend(noise.into_iter().map(|noise| Flow { id: FlowId(noise.id.0 + 3), ..noise }));
     let rack =

@@ -28,8 +28,8 @@ fn elephants() -> Vec<raddle_core::Flow> {
     (0..).zip(pairs).map(|(n, (src, dst))| flow(n, src, dst, 3_000_000, ns(u64::from(n) * 400_000))).collect()
 }
 
-/// The cores that packets from host `src` crossed. Counts packets with payload if `with_payload` is true, and otherwise
-/// packets without payload.
+/// The cores that packets from host `src` crossed. Considers packets with payload if `with_payload` is true, and
+/// otherwise packets without payload.
 fn cores(heard: &Heard, src: u32, with_payload: bool) -> BTreeSet<NodeId> {
     let is_one = |seen: &&crate::clos::Seen| {
         seen.packet.src() == NodeId(src)
@@ -54,8 +54,8 @@ fn each_flow_has_a_core_of_its_own_from_the_first_packet_on() {
     assert_eq!(heard.delivered.len(), 4);
 }
 
-/// Paths are selected for both directions of a connection. In the authors' simulation code, acknowledgements take the
-/// path of ECMP instead.
+/// Paths are selected for both directions of a connection. With `authsim`, the protocol of the authors' simulation
+/// code, acknowledgements take the path of ECMP instead.
 #[test]
 fn oracle_6_2_directions() {
     let topology = fabric(TESTBED);
@@ -71,7 +71,8 @@ fn oracle_6_2_directions() {
     assert_ne!(back(&clairvoyant("paper", elephants(), Config::default())), back(&ecmp));
 }
 
-/// §3.7: a flow that finds the table full is forwarded by hash, and all its packets take one path.
+/// specifications/expeditus.md §3.7: a flow that finds the table full is forwarded by hash, and all its packets take
+/// one path.
 #[test]
 fn oracle_3_7_flows_that_find_the_table_full_stay_together() {
     let simulation = with(&[("pst_capacity", Value::Count(1))], elephants(), Config::default());

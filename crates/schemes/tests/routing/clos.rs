@@ -17,8 +17,8 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// The paper's testbed: two pods of two edge and two aggregation switches, two cores per plane, two hosts per edge
-/// switch.
+/// The testbed of the Expeditus paper: two pods of two edge and two aggregation switches, two cores per plane, two
+/// hosts per edge switch.
 pub(crate) const TESTBED: ClosSize = ClosSize { pods: 2, edges: 2, aggregations: 2, cores: 2, hosts: 2 };
 
 /// The testbed's edge switches, in order of node number.

@@ -82,9 +82,9 @@ fn assert_times(times: &[f64], hops: &[f64]) {
     );
 }
 
-/// Oracle §11.5 and the times of §5.5: a flow from the first host of the first pod to the last host of the second. (In
-/// the specification, the SYN has an option, and tags make some frames a little longer. The specification's 16.55 us
-/// are therefore 16.54 us here.)
+/// Oracle of specifications/expeditus.md §11.5, and the times of §5.5: a flow from the first host of the first pod to
+/// the last host of the second. (In the specification, the SYN has an option, and tags make some frames a little
+/// longer. The specification's 16.55 us are therefore 16.54 us here.)
 #[test]
 fn oracle_11_5_a_connection_between_pods() {
     let topology = fabric(TESTBED);
@@ -112,8 +112,8 @@ fn oracle_11_5_a_connection_between_pods() {
     assert_eq!(ran.counts(), ([2, 2, 2], [2, 2]));
     assert_eq!(ran.counters.fallbacks.get(), 0, "no packet came while an answer was out");
     assert!(!ran.simulation.observer().hosts_saw_tags());
-    // All frames have the minimum size on the wire. The packet sizes still show the number of loads: the loads of 2
-    // uplinks, then the loads of 2 cores.
+    // All frames have the minimum size on the link, but the packet sizes show the number of loads. An Exp-response is
+    // empty (43 B) on its first link, and carries the loads of 2 cores (44 B) on the other three links.
     let sizes: Vec<u32> = ran.responses().iter().map(|seen| seen.packet.size).collect();
     assert_eq!(
         sizes.iter().filter(|&&size| size == 43).count(),
@@ -123,7 +123,7 @@ fn oracle_11_5_a_connection_between_pods() {
     assert_eq!(sizes.iter().filter(|&&size| size == 44).count(), 6);
 }
 
-/// §§5.4, 11.5: within a pod an answer crosses two links, and no core is selected.
+/// specifications/expeditus.md §5.4 and §11.5: within a pod an answer crosses two links, and no core is selected.
 #[test]
 fn oracle_11_5_a_connection_within_a_pod() {
     let topology = fabric(TESTBED);
@@ -171,8 +171,8 @@ fn ways(ran: &Ran) -> Vec<(NodeId, NodeId)> {
     of(&TORS[..1], &AGGREGATIONS).into_iter().zip(of(&AGGREGATIONS[..2], &CORES)).collect()
 }
 
-/// Oracle §11.5: of three packets sent back to back, the first starts a selection and the others use ECMP. One round
-/// trip later the flow has a path.
+/// Oracle of specifications/expeditus.md §11.5: of three packets sent back to back, the first starts a selection and
+/// the others use ECMP. One round trip later the flow has a path.
 #[test]
 fn oracle_11_5_a_burst_without_a_connection() {
     let topology = fabric(TESTBED);
@@ -186,12 +186,13 @@ fn oracle_11_5_a_burst_without_a_connection() {
     let answer =
         ran.seen().iter().find(|seen| seen.is_tagged(true) && seen.to == TORS[0]).expect("an answer");
     assert_eq!(ways[3].0, answer.from, "the port by which the answer came");
-    // The answer arrives a full round trip of the fabric after the request.
+    // The answer does not arrive before the request has crossed a link of 2 us.
     let request = Duration::from_ns(2 * 8) + Duration::from_us(2);
     assert!(answer.arrived > Time::ZERO + request);
 }
 
-/// Oracle §11.5: after an answer is lost at the core, the only entry is the pending one at the edge switch.
+/// Oracle of specifications/expeditus.md §11.5: after an answer is lost at the core, the only entry is the pending
+/// entry at the edge switch.
 #[test]
 fn oracle_11_5_an_answer_lost_at_the_core() {
     let topology = fabric(TESTBED);
@@ -200,8 +201,8 @@ fn oracle_11_5_an_answer_lost_at_the_core() {
     assert_eq!((ran.counts(), ran.counters.fallbacks.get()), (([1, 1, 0], [0, 0]), 9));
 }
 
-/// Oracle §11.5: an answer that is lost between the source's aggregation switch and edge switch has already installed
-/// an entry at the aggregation switch.
+/// Oracle of specifications/expeditus.md §11.5: an answer that is lost between the source's aggregation switch and edge
+/// switch has already installed an entry at the aggregation switch.
 #[test]
 fn oracle_11_5_an_answer_lost_below_the_aggregation_switch() {
     let topology = fabric(TESTBED);
@@ -210,7 +211,8 @@ fn oracle_11_5_an_answer_lost_below_the_aggregation_switch() {
     assert_eq!((ran.counts(), ran.counters.fallbacks.get()), (([1, 1, 0], [1, 1]), 9));
 }
 
-/// Oracle §11.5, with §3.6: after 250 ms of idleness a flow sends a new request, with or without an earlier answer.
+/// Oracle of specifications/expeditus.md §11.5, with §3.6: after 250 ms of idleness a flow sends a new request, with or
+/// without an earlier answer.
 #[test]
 fn oracle_11_5_a_flow_that_idled_asks_again() {
     let topology = fabric(TESTBED);
@@ -227,7 +229,7 @@ fn oracle_11_5_a_flow_that_idled_asks_again() {
     }
 }
 
-/// Random flows of up to 40 kB between hosts of different racks.
+/// Random flows of up to 40 kB, most of them between hosts of different racks.
 fn crowd(count: u32, hosts: u64, mean_gap_ns: u64, seed: u64) -> Vec<raddle_core::Flow> {
     let mut stream = Stream::new(seed, 0, "test/flows");
     let mut at = Time::ZERO;
@@ -241,7 +243,8 @@ fn crowd(count: u32, hosts: u64, mean_gap_ns: u64, seed: u64) -> Vec<raddle_core
         .collect()
 }
 
-/// §10.12: without loss every request is answered, and an aggregation switch merges each answer between pods.
+/// specifications/expeditus.md §10.12: without loss every request is answered, and an aggregation switch merges each
+/// answer between pods.
 #[test]
 fn oracle_10_12_no_request_stays_without_answer() {
     for size in [TESTBED, ClosSize::fat_tree(4), ClosSize { cores: 3, ..ClosSize::fat_tree(6) }] {
@@ -263,8 +266,8 @@ fn oracle_10_12_no_request_stays_without_answer() {
     }
 }
 
-/// §5.5: if control packets have short queueing delays, a connection's answer arrives before its first payload. Every
-/// flow then keeps one path.
+/// specifications/expeditus.md §5.5: if control packets have short queueing delays, a connection's answer arrives
+/// before its first payload. Every flow then keeps one path.
 #[test]
 fn connections_never_change_their_path() {
     let topology = fabric(ClosSize::fat_tree(4));
@@ -277,7 +280,8 @@ fn connections_never_change_their_path() {
     assert!(ways.len() > 600, "{}", ways.len());
 }
 
-/// Large flows that start one after another avoid each other's links. With ECMP some of them would collide.
+/// Large flows that start one after another avoid each other's links. With ECMP, some of these flows would share a
+/// link.
 #[test]
 fn elephants_avoid_each_other() {
     // Four hosts of the first pod send to the second pod. Each rack's two flows share two uplinks, and all four flows
@@ -300,7 +304,8 @@ fn elephants_avoid_each_other() {
     assert!(last < Some(ns(1_200_000 + 2_700_000)), "{last:?}");
 }
 
-/// §3.7: flows with a shared entry use the same path. None of them starts a selection until the entry expires.
+/// specifications/expeditus.md §3.7: flows with a shared entry use the same path. Only the first of these flows starts
+/// a selection, as long as the entry has not expired.
 #[test]
 fn oracle_3_7_collisions_in_hardware_mode() {
     let topology = fabric(TESTBED);
@@ -330,7 +335,8 @@ fn flows_that_find_the_table_full_go_by_hash() {
     assert_eq!((ran.counters.fallbacks.get(), ran.counters.refused.get()), (15, 15));
 }
 
-/// §5.5: a SYN that is retransmitted while its answer is pending starts a new selection only with `reselect_on_syn`.
+/// specifications/expeditus.md §5.5: a SYN that is retransmitted while its answer is pending starts a new selection
+/// only with `reselect_on_syn`.
 #[test]
 fn oracle_5_5_reselect_on_syn() {
     let topology = fabric(TESTBED);
@@ -344,7 +350,7 @@ fn oracle_5_5_reselect_on_syn() {
     }
 }
 
-/// Both directions of a link go down, and all nodes learn of it at once.
+/// A failure of both directions of a link, of which all nodes learn at once.
 fn outage(topology: &Topology, at: Time, a: NodeId, b: NodeId) -> Change {
     Change {
         at,
@@ -354,7 +360,7 @@ fn outage(topology: &Topology, at: Time, a: NodeId, b: NodeId) -> Change {
     }
 }
 
-/// §5.6: the entries of a port that went down expire, and the flow selects another path.
+/// specifications/expeditus.md §5.6: the entries of a port that went down expire, and the flow selects another path.
 #[test]
 fn oracle_5_6_a_flow_leaves_a_dead_uplink() {
     let topology = fabric(TESTBED);
@@ -372,7 +378,8 @@ fn oracle_5_6_a_flow_leaves_a_dead_uplink() {
     }
 }
 
-/// §5.6: the entry of a port that went down expires even if the outage begins and ends between two packets of the flow.
+/// specifications/expeditus.md §5.6: the entry of a port that went down expires even if the outage begins and ends
+/// between two packets of the flow.
 #[test]
 fn oracle_5_6_a_flow_asks_again_after_an_outage_that_it_missed() {
     let topology = fabric(TESTBED);
@@ -384,7 +391,8 @@ fn oracle_5_6_a_flow_asks_again_after_an_outage_that_it_missed() {
     assert_eq!(expeditus(&topology, &[], burst(&at), config).counts().0, [2; 3]);
 }
 
-/// §5.6: a flow leaves a plane that does not reach the destination's edge switch, although the flow's own uplink is up.
+/// specifications/expeditus.md §5.6: a flow leaves a plane that does not reach the destination's edge switch, although
+/// the flow's own uplink is up.
 #[test]
 fn oracle_5_6_a_flow_leaves_a_plane_that_does_not_arrive() {
     let topology = fabric(TESTBED);

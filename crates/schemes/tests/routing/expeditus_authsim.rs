@@ -33,7 +33,7 @@ fn tags(heard: &Heard) -> Vec<usize> {
     tags
 }
 
-/// The nodes in `among` that packets from `src` reached. Counts packets with payload if `with_payload` is true, and
+/// The nodes in `among` that packets from `src` reached. Considers packets with payload if `with_payload` is true, and
 /// otherwise packets without payload.
 fn visited(heard: &Heard, src: u32, among: &[NodeId], with_payload: bool) -> Vec<NodeId> {
     let is_one = |seen: &&crate::clos::Seen| {
@@ -89,7 +89,8 @@ fn the_scheme_sends_no_packets_of_its_own() {
     let traffic = Traffic::Tcp(vec![flow(0, 0, 7, 100_000, Time::ZERO)]);
     let (simulation, _) = one_flow(7);
     assert_eq!(hops(&simulation), hops(&run(&topology, ecmp, traffic, Config::default())));
-    // With or without a tag, a SYN-ACK counts as a packet that opens a connection, so its loss is a lost handshake.
+    // With or without a tag, a SYN-ACK counts as a packet that opens a connection, so its loss counts as the loss of a
+    // handshake packet.
     let heard = &simulation.observer().seen;
     assert!(heard.iter().all(|seen| seen.packet.kind() != PacketKind::Notice));
     let opening = heard.iter().filter(|seen| seen.packet.opens_connection());

@@ -25,7 +25,7 @@ struct Fabric {
     src_port: u16,
 }
 
-/// Bytes of one level of load at 10 Gb/s.
+/// Bytes of one of the 8 levels of load: 1/8 of what a link of 10 Gb/s carries in 200 us.
 const LEVEL: u32 = 31_250;
 
 impl Fabric {
@@ -43,7 +43,7 @@ impl Fabric {
         }
     }
 
-    /// Both directions of a link go down, and all switches know of it.
+    /// Makes both directions of a link go down. All switches know of the failure.
     fn fail(&mut self, a: NodeId, b: NodeId) {
         for (from, to) in [(a, b), (b, a)] {
             let id = link(&self.topology, from, to);
@@ -78,7 +78,7 @@ impl Fabric {
         let from = self.clos.hosts_below(switch).start;
         for (uplink, load) in (0..).zip(loads).filter(|(_, load)| **load > 0) {
             let wanted = Verdict::Forward(self.uplink(switch, uplink));
-            // Tries flows with empty packets until one of them takes the wanted uplink.
+            // Tries flows with empty packets until a flow takes the wanted uplink.
             let flow = (10_000..=u16::MAX).find(|&port| {
                 let mut packet = datagram(from, to, port, 0);
                 packet.size = 0;
@@ -90,7 +90,8 @@ impl Fabric {
         }
     }
 
-    /// Carries a packet, and the packets that it causes, to the end. Returns the switches on the packet's path.
+    /// Carries a packet, and the Exp-response that this packet causes, to their destinations. Returns the switches on
+    /// the packet's path.
     fn carry(&mut self, mut packet: Packet, mut at: NodeId, mut arrival: PortId) -> Vec<NodeId> {
         let mut way = vec![at];
         loop {
@@ -133,7 +134,8 @@ impl Fabric {
     }
 }
 
-/// Oracle S1, numbered from 0: the flow selects aggregation switch 1, then core 0 of the plane of this switch.
+/// Oracle S1 of specifications/expeditus.md §11.2, with switches numbered from 0: the flow selects aggregation switch
+/// 1, then core 0 of this switch's plane.
 #[test]
 fn oracle_s1_both_stages() {
     for _ in 0..4 {
@@ -147,8 +149,8 @@ fn oracle_s1_both_stages() {
     }
 }
 
-/// Two RDMA flows between the same two hosts select different paths: the first by the loads of S1, the second by other
-/// loads.
+/// Two RDMA flows between the same two hosts select different paths: the loads of the uplinks change between the two
+/// selections.
 #[test]
 fn rdma_flows_of_two_hosts_select_paths_of_their_own() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -164,7 +166,8 @@ fn rdma_flows_of_two_hosts_select_paths_of_their_own() {
     assert_eq!(fabric.selected_for(0, write(0xC000))[1], AGGREGATIONS[1], "the first one keeps its path");
 }
 
-/// Oracle S6: the source's first aggregation switch has lost half of its cores. Within the pod that has no effect.
+/// Oracle S6 of specifications/expeditus.md §11.2: the source's first aggregation switch has lost half of its cores.
+/// Within the pod, this loss has no effect.
 #[test]
 fn oracle_s6_multipliers_at_the_source() {
     for (multipliers, aggregation) in [("auto", 1), ("off", 0)] {
@@ -178,8 +181,8 @@ fn oracle_s6_multipliers_at_the_source() {
     }
 }
 
-/// Oracle S7: the destination's first aggregation switch has lost half of its cores. Without multipliers there would be
-/// a tie.
+/// Oracle S7 of specifications/expeditus.md §11.2: the destination's first aggregation switch has lost half of its
+/// cores. Without multipliers there would be a tie.
 #[test]
 fn oracle_s7_multipliers_at_the_destination() {
     for (multipliers, aggregation) in [("auto", 1), ("off", 0)] {
@@ -192,7 +195,7 @@ fn oracle_s7_multipliers_at_the_destination() {
     }
 }
 
-/// Oracle S8: a multiplied load is at most 7.
+/// Oracle S8 of specifications/expeditus.md §11.2: a multiplied load is at most 7.
 #[test]
 fn oracle_s8_saturation() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -201,8 +204,8 @@ fn oracle_s8_saturation() {
     assert_eq!(fabric.selected(0, 7)[1], AGGREGATIONS[1]);
 }
 
-/// Oracle S9: a flow from the second pod to the first. The first aggregation switch of the first pod has lost its first
-/// core. This core is not selected, even if the other core is full.
+/// Oracle S9 of specifications/expeditus.md §11.2: a flow from the second pod to the first. The first aggregation
+/// switch of the first pod has lost its first core. This core is not selected, even if the other core is full.
 #[test]
 fn oracle_s9_a_core_that_does_not_arrive() {
     for (ingress, egress) in [([0, 6], [0, 5]), ([0, 7], [0, 2])] {
@@ -216,7 +219,7 @@ fn oracle_s9_a_core_that_does_not_arrive() {
     }
 }
 
-/// Oracle S11: a source's uplink that is down has load 7 and is not selected.
+/// Oracle S11 of specifications/expeditus.md §11.2: a source's uplink that is down has load 7 and is not selected.
 #[test]
 fn oracle_s11_a_dead_uplink() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -226,7 +229,7 @@ fn oracle_s11_a_dead_uplink() {
     assert_eq!(fabric.selected(0, 7)[1], AGGREGATIONS[1]);
 }
 
-/// Oracle S12: one stage with eight spines; the fourth spine wins.
+/// Oracle S12 of specifications/expeditus.md §11.2: one stage with eight spines; the fourth spine wins.
 #[test]
 fn oracle_s12_leaf_spine() {
     let mut fabric = Fabric::new(ClosSize::leaf_spine(2, 2, 8), &[]);
@@ -245,8 +248,8 @@ fn flows_herd_within_a_period() {
     assert!((0..100).all(|_| fabric.selected(0, 7)[1] == AGGREGATIONS[1]));
 }
 
-/// §5.2: packets that the edge switch itself sends up count as load. Exp-responses are frames of 64 bytes here, and 489
-/// of these frames are one level of load.
+/// specifications/expeditus.md §5.2: packets that the edge switch itself sends up count as load. Exp-responses are
+/// frames of 64 bytes here, and 489 of these frames are one level of load.
 #[test]
 fn oracle_5_2_answers_count_as_sent() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -259,8 +262,8 @@ fn oracle_5_2_answers_count_as_sent() {
     assert_eq!(tagged.tag, Tag::request([1, 1]));
 }
 
-/// Malformed tags (§4.3): a request loses its tag and is forwarded without an answer; a response is forwarded and not
-/// stored.
+/// Tags with a wrong number of loads (specifications/expeditus.md §4.3): a request loses its tag and is forwarded
+/// without an answer. An Exp-response is forwarded, but no entry is stored.
 #[test]
 fn oracle_4_3_tags_of_another_fabric() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -298,7 +301,8 @@ fn no_answer_waits_for_another_packet() {
     assert_eq!(fabric.switches[TORS[3].index()].as_mut().and_then(|switch| switch.originate()), None);
 }
 
-/// §5.6: a switch sees that its own port is down before the failure is discovered, and sends no packets to that port.
+/// specifications/expeditus.md §5.6: a switch sees that its own port is down before the failure is discovered, and
+/// sends no packets to that port.
 #[test]
 fn oracle_5_6_a_dead_port_is_left_before_it_is_told() {
     for (switch, arrival) in [(TORS[0], PortId(0)), (AGGREGATIONS[0], PortId(0))] {
@@ -315,7 +319,8 @@ fn oracle_5_6_a_dead_port_is_left_before_it_is_told() {
     }
 }
 
-/// §0.2 and pitfall 9: within a pod the authors' SYN-ACK carries the destination's ingress loads, not its egress loads.
+/// specifications/expeditus.md §0.2 and pitfall 9: within a pod the authors' SYN-ACK carries the destination's ingress
+/// loads, not its egress loads.
 #[test]
 fn oracle_0_2_a_syn_ack_within_a_pod_tells_ingress_loads() {
     let mut fabric = Fabric::new(TESTBED, &[("mode", Value::Choice("authsim"))]);

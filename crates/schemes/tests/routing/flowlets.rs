@@ -101,7 +101,8 @@ fn random(count: u32) -> Vec<Flow> {
 }
 
 /// Each host of one leaf sends 10 MB to a host of the other leaf, which takes 8.3 ms at line rate. Each flow starts 0.5
-/// ms after the previous one. If no two flows share an uplink, the last flow ends after 11.9 ms.
+/// ms after the previous flow, so the last flow starts at 3.5 ms. If no two flows share an uplink, the last flow ends
+/// at about 11.9 ms.
 #[test]
 fn flows_that_see_congestion_share_no_uplink_if_they_need_not() {
     let topology = leaf_spine();
@@ -135,7 +136,8 @@ fn hosts_receive_no_messages_between_switches() {
     }
 }
 
-/// HULA's probes in three tiers: each time one of the 8 edge switches probes, its probes pass 44 links.
+/// HULA's probes in three tiers of switches: each time one of the 8 edge switches sends probes, the probes cross 44
+/// links.
 #[test]
 fn probes_of_hula_in_a_fat_tree_are_as_many_as_they_should_be() {
     let simulation = run(&fat_tree(), "hula", random(300), Vec::new());
@@ -144,7 +146,7 @@ fn probes_of_hula_in_a_fat_tree_are_as_many_as_they_should_be() {
     assert_eq!(simulation.totals().flows_delivered, 300);
 }
 
-/// Two links fail during traffic and are repaired. For a while the switches do not know of the changes.
+/// Two links fail during traffic and are repaired. For 200 us, the switches do not know of each change.
 #[test]
 fn flows_survive_failures() {
     for (topology, links, routings) in [

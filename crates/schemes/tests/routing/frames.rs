@@ -1,5 +1,5 @@
-//! Whole frames of kernels cross the switches of ECMP, Expeditus and CONGA unchanged, except for an ECN mark. Links
-//! carry bytes, and the frame's body is kept beside the packet.
+//! Whole Ethernet frames, as kernels send them, cross the switches of ECMP, Expeditus and CONGA unchanged, except for
+//! an ECN mark. Links carry bytes. A switch decodes only the headers of a frame and copies the body.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -27,7 +27,7 @@ const PING: &str = "0800 4500001c000140004001 26de 0a0000010a000002 0800f7fe0001
 const ARP: &str = "0806 0001080006040001 0600000000010a000001 0600000000020a000002";
 const UNKNOWN: &str = "1234 deadbeef";
 
-/// A frame from one host to another; `rest` is its EtherType and payload.
+/// A frame from one host to another; `rest` holds the EtherType and the payload in hexadecimal digits.
 fn frame(src: u8, dst: u8, rest: &str) -> Vec<u8> {
     let digits: Vec<u32> = rest.chars().filter_map(|digit| digit.to_digit(16)).collect();
     let packet = digits.chunks_exact(2).map(|pair| (pair[0] << 4 | pair[1]) as u8);
@@ -40,7 +40,7 @@ struct Fabric {
     switches: Vec<Option<Box<dyn Forwarder>>>,
     ports: Vec<Vec<PortState>>,
     decoders: Decoders,
-    /// True if queues mark every packet that can be marked.
+    /// True if queues set an ECN mark on every packet that allows marks.
     is_congested: bool,
     /// Number of links that a packet with a tag or a shim has crossed.
     with_tags: u32,
@@ -65,7 +65,7 @@ impl Fabric {
         }
     }
 
-    /// Carries the bytes that a host sends through the fabric. Returns the bytes that leave the fabric, each with the
+    /// Carries a frame that a host sends through the fabric. Returns the frames that leave the fabric, each with the
     /// receiving host.
     fn carry(&mut self, host: u32, bytes: Vec<u8>) -> Vec<(NodeId, Vec<u8>)> {
         let mut arrived = Vec::new();
@@ -113,7 +113,8 @@ fn frames_cross_every_fabric_byte_for_byte() {
         [("ecmp", fabric(TESTBED), false), ("expeditus", fabric(TESTBED), true), ("conga", leaf_spine, true)]
     {
         let mut fabric = Fabric::new(&topology, routing);
-        // From the first host to the last and back. Each frame is sent twice, before and after a path is selected.
+        // Frames go from the first host to the last host and back. Each frame is sent twice, before and after a path is
+        // selected.
         for _ in 0..2 {
             for rest in [SYN, TCP_V6, UDP, PING, ARP, UNKNOWN] {
                 let bytes = frame(0, 7, rest);

@@ -56,7 +56,7 @@ fn run(
     simulation
 }
 
-/// Every host sends to the host that is half the fabric away.
+/// Each of the 16 hosts sends `size` bytes to the host whose number differs by 8.
 fn stride(size: u64) -> Vec<Flow> {
     (0..16).map(|host| flow(host, host, (host + 8) % 16, size, Time::ZERO)).collect()
 }
@@ -88,8 +88,8 @@ const IN_TURN: (&str, Value) = ("choice", Value::Choice("round_robin"));
 #[test]
 fn spraying_loads_all_uplinks_equally_and_beats_hashing() {
     let topology = fat_tree();
-    // Tolerances: for choices in turn, one packet or one flowcell of 64 KB in ten million bytes; for random choices,
-    // the statistical deviation.
+    // For choices in turn, the tolerance allows for a few packets or flowcells of 64 KB in ten million bytes. For
+    // random choices, the tolerance allows for statistical deviations.
     let cases: [(&str, &[_], f64); 4] =
         [("spray", &[], 0.05), ("spray", &[IN_TURN], 0.01), ("drill", &[], 0.05), ("presto", &[], 0.03)];
     let hashed = run(&topology, "ecmp", &[], stride(5_000_000), Vec::new());
@@ -108,7 +108,7 @@ fn spraying_loads_all_uplinks_equally_and_beats_hashing() {
 #[test]
 fn receivers_hide_reordering_from_tcp() {
     let topology = fat_tree();
-    // The hold time is longer than any queueing delay here.
+    // The hold time is longer than any queueing delay in this test.
     let [on, off] = [1_000, 0].map(|us| ("hold", Value::Duration(Duration::from_us(us))));
     for routing in ["spray", "drill", "presto"] {
         let ordered = run(&topology, routing, &[on], random(300), Vec::new());
@@ -123,7 +123,7 @@ fn receivers_hide_reordering_from_tcp() {
 }
 
 /// Two links fail during traffic and are repaired: one between an aggregation switch and a core, one between an edge
-/// and an aggregation switch. For a while the senders do not know of the changes.
+/// and an aggregation switch. For 200 us, the senders do not know of each change.
 #[test]
 fn flows_survive_failures() {
     let topology = fat_tree();
@@ -151,7 +151,7 @@ fn weights_follow_the_remaining_capacity() {
     let topology = fat_tree();
     let dead =
         Change { at: Time::ZERO, links: both(&topology, 24, 32), up: false, discovery: Duration::ZERO };
-    // Many equal flows from the first pod to the last.
+    // 800 flows of 64 KB go from the first pod to the last pod.
     let flows: Vec<Flow> =
         (0..800).map(|id| flow(id, id % 4, 12 + id / 4 % 4, 64_000, us(1 + u64::from(id) * 40))).collect();
     for (routing, share) in

@@ -16,7 +16,7 @@ const RATE: Rate = Rate::from_gbps(10);
 /// Parameters with values other than their defaults.
 type Set = &'static [(&'static str, Value)];
 
-/// A routing in trees, its parameters, and true if it keeps a flow on one path.
+/// For each case: a routing in trees, the routing's parameters, and true if the routing keeps a flow on one path.
 const ROUTINGS: [(&str, Set, bool); 8] = [
     ("d-mod-k", &[], true),
     ("s-mod-k", &[], true),
@@ -78,7 +78,8 @@ fn flows(hosts: u32, count: u32) -> Vec<Flow> {
     (0..u64::from(count)).map(flow).collect()
 }
 
-/// specifications/cee.md §5.5: flows on one path are never reordered; flows on several paths are.
+/// specifications/cee.md §5.5: packets of flows on one path are never reordered; packets of flows on several paths are
+/// reordered.
 #[test]
 fn oracle_5_5_flows_on_one_path_stay_in_order() {
     let sizes = [

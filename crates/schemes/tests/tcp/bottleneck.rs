@@ -31,8 +31,8 @@ impl Dumbbell {
         Self { hosts: Hosts { transport, settings: Vec::new(), topology, queue: Some(queue), mark }, ends }
     }
 
-    /// One long flow per pair. Each flow starts 50.17 us after the previous one, so that the packets of different flows
-    /// are not in phase.
+    /// One long flow per pair. Each flow starts 50.17 us after the previous flow, so that the packets of different
+    /// flows are not in phase.
     fn flows(&self) -> Vec<Flow> {
         let pairs = self.ends.len() / 2;
         let late = |n: usize| Duration::from_ns(50_170 * n as u64);

@@ -1,4 +1,4 @@
-//! A flow alone in a fat-tree, including its handshake, takes exactly the time computed by hand.
+//! A flow alone in a fat-tree, including its handshake, takes exactly the time that the specification's formula gives.
 
 use crate::hosts::{Hosts, TCP, flow};
 use raddle_core::{Bytes, Duration, NodeId, Rate, Time};
@@ -28,8 +28,9 @@ fn ends(size: u64) -> (u64, u64) {
 }
 
 /// The completion time by specifications/expeditus.md §11.6: `2·(6d + 6·0.0672) + 6d + wire_bytes·8/C + 5·ser(last)`.
-/// SYN and SYN-ACK cross six links each. Then all packets leave back to back, and five switches forward the last
-/// packet.
+/// Here d is the delay of a link in microseconds, and 0.0672 us is the time of 84 bytes. C is the link rate, and
+/// ser(last) is the time of the last packet. SYN and SYN-ACK cross six links each. Then all packets leave back to back,
+/// and five switches forward the last packet.
 fn by_hand(size: u64) -> Duration {
     let small = rate().time_for(Bytes(84));
     let (last, full) = ends(size);

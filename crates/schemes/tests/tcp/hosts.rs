@@ -9,7 +9,7 @@ use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// The congestion controls of TCP.
+/// The TCP transports that these tests run.
 pub(crate) const TCP: [&str; 3] = ["tcp-newreno", "tcp-cubic", "dctcp"];
 
 /// Delivery times of flows.

@@ -32,7 +32,7 @@ fn incast_loses_packets_and_all_flows_finish() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Every link drops or corrupts up to a tenth of the packets, so every path of two links loses up to a fifth.
+    /// Every link drops up to 10% of the packets and corrupts up to 2%, so a path of two links loses up to 22%.
     #[test]
     fn flows_finish_on_links_that_lose_packets_at_random(
         seed in any::<u64>(),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The direction of dimension-order routing if both directions are equally long.
+/// The direction that dimension-order routing takes around a ring if the paths in both directions are equally long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tie {
     /// Up from even coordinates, down from odd coordinates; not translation invariant.

@@ -144,7 +144,7 @@ key! {
     pub(super) SMALL: Bytes = Key::new("small").required().above_zero().example("\"10 KB\"");
     /// Size of large flows.
     pub(super) LARGE: Bytes = Key::new("large").required().above_zero().example("\"35 MB\"");
-    /// Shares of the bytes that are in small flows.
+    /// Shares of all bytes that small flows carry; there is a result for each share.
     pub(super) SHARES: Vec<Fraction> = Key::new("shares").required().example("[0, 0.05, 1]");
     /// Size of a controller's message without its rates.
     pub(super) HEADER: Bytes = Key::new("header").required().example("\"16 B\"");

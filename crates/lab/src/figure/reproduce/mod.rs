@@ -302,7 +302,7 @@ struct Session<'a> {
 
 /// The figure that is being reproduced.
 struct Current<'a> {
-    /// Paper and figure.
+    /// The names of the paper and of the figure, such as `r2c2/fig10`.
     name: String,
     document: &'a Document,
     figure: &'a Figure,

@@ -35,7 +35,7 @@ pub struct Search {
     measure: Measure,
     /// The threshold for the measure.
     at_least: f64,
-    /// Number of runs at each value.
+    /// Number of seeds, and so the largest number of runs, at each value.
     seeds: u64,
     /// The table with every default.
     resolved: toml::Table,

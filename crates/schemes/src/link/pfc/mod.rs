@@ -55,7 +55,7 @@ pub(crate) struct Pfc {
 }
 
 impl Pfc {
-    /// Flow control for a port of a link of this line rate; `mac` is the source address of its frames.
+    /// Flow control for a port whose link has this line rate. `mac` is the source address of the port's pause frames.
     #[must_use]
     pub(crate) fn new(params: Params, mac: Mac, line_rate: Rate) -> Self {
         Self {

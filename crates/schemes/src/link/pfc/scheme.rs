@@ -9,7 +9,7 @@ use raddle_core::{Bytes, Duration, Rate};
 use raddle_topology::Link;
 use raddle_wire::pfc::Pause;
 
-/// Priority-based flow control.
+/// The registry's entry for priority-based flow control.
 pub const FLOW_CONTROL: FlowControl = FlowControl {
     info: Info {
         name: "pfc",
@@ -61,11 +61,12 @@ parameters! {
     }
 }
 
-/// Bytes that may still arrive over a link once a pause is due (specifications/cee.md §2.2). These bytes include a
-/// packet whose transmission has just begun at the far end, and a packet that is charged to the memory before it has
-/// fully arrived. They also include all bytes that arrive during the following times: the serialization of a packet in
-/// front of the pause on the link `back`, the serialization of the pause, the propagation delays of both links, and the
-/// neighbour's reaction (60 units of 512 bit times, IEEE 802.3 Annex 31B.3.7).
+/// Bytes that may still arrive over `link` after the memory's occupancy has exceeded `xoff`
+/// (specifications/cee.md §2.2). These bytes include a packet whose transmission has just begun at the far end, and a
+/// packet that is charged to the memory before it has fully arrived. They also include all bytes that arrive during the
+/// following times: the serialization of a packet in front of the pause on the link `back`, the serialization of the
+/// pause, the propagation delays of both links, and the neighbour's reaction (60 units of 512 bit times, IEEE 802.3
+/// Annex 31B.3.7).
 #[must_use]
 pub fn headroom(link: &Link, back: &Link, packet_bytes: u32) -> u64 {
     let pause = Bytes(Pause::LEN as u64);

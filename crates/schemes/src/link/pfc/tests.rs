@@ -32,7 +32,7 @@ fn go(priorities: u8) -> Option<(u8, [u16; 8])> {
     Some((priorities, [0; 8]))
 }
 
-/// A pause frame from the neighbour with `quanta` units for each of these priorities.
+/// A pause frame from the neighbour that pauses each of these priorities for `quanta` units of 512 bit times.
 fn said(priorities: u8, quanta: u16) -> Packet {
     let pause = Pause { src: Mac::host(1), enabled: priorities, quanta: [quanta; 8] };
     Packet::new(Pause::LEN as u32, Header::Pfc(pause))
@@ -91,7 +91,7 @@ fn only_lossless_priorities_take_memory() {
     assert_eq!(port.account(Time::ZERO), FlowControlAccount::default());
 }
 
-/// A pause is renewed before half of it has passed, so that the neighbour never resumes in between.
+/// A pause is renewed before half of its duration has passed, so that the neighbour never resumes before the renewal.
 #[test]
 fn renewals_come_in_time() {
     let mut port = port();

@@ -1,13 +1,13 @@
 //! The congestion point: samples a queue and computes how congested it is (specifications/cee.md §3.1).
 //!
-//! The queue holds the frames of one priority at one egress port, including the frame in transmission. A sample is due
-//! after a certain number of bytes has joined the queue; the interval is shorter after greater feedback. A sample adds
-//! two values, the second with a weight: the queue's *offset* from the equilibrium, and its growth since the previous
-//! sample. If the sum is positive, the source of the frame that has just joined is notified with 6 bits of feedback. If
-//! the sum is not positive, no notice is sent. A queue that shrinks fast is therefore not treated as congested, however
-//! long it is.
+//! The queue holds the frames of one priority at one egress port, including the frame in transmission. The congestion
+//! point takes a sample after a certain number of bytes has joined the queue. This number is smaller after greater
+//! feedback. A sample adds two values, the second with a weight: the queue's *offset* from the equilibrium, and its
+//! growth since the previous sample. If the sum is positive, the source of the frame that has just joined is notified
+//! with 6 bits of feedback. If the sum is not positive, no notice is sent. A queue that shrinks fast is therefore not
+//! treated as congested, however long it is.
 //!
-//! All arithmetic uses whole numbers. Cost per frame: an addition and a subtraction; the rest only for samples.
+//! All arithmetic uses whole numbers. Cost per frame without a sample: an addition and a subtraction.
 
 use super::params::{Interval, Params};
 use super::{MOST_FEEDBACK, around};
@@ -42,17 +42,17 @@ impl CongestionPoint {
         Self { queue: 0, sampled: 0, to_sample: around(params.sample.0, random).cast_signed() }
     }
 
-    /// Notes that a frame of `bytes` bytes joins the queue. Returns a sample if one is due.
+    /// Adds a frame of `bytes` bytes to the queue. Returns the sample if this frame is sampled.
     pub(crate) fn joined(&mut self, bytes: u32, params: &Params, random: &mut Stream) -> Option<Sample> {
         self.queue += u64::from(bytes);
         self.to_sample -= i64::from(bytes);
         (self.to_sample < 0).then(|| self.sample(params, random))
     }
 
-    /// Notes that the last bit of a frame of `bytes` bytes has left.
+    /// Removes a frame of `bytes` bytes, whose last bit has left, from the queue.
     ///
     /// # Panics
-    /// In debug builds, if the queue holds fewer bytes.
+    /// In debug builds, if the queue holds fewer than `bytes` bytes.
     pub(crate) fn left(&mut self, bytes: u32) {
         self.queue -= u64::from(bytes);
     }
@@ -67,8 +67,8 @@ impl CongestionPoint {
     }
 }
 
-/// Reduces congestion in bytes to 6 bits. The value 63 stands for a queue that has just grown from empty to twice the
-/// equilibrium, and for all greater congestion.
+/// Converts congestion in bytes to 6 bits. The value 63 means a queue that has just grown from empty to twice the
+/// equilibrium, or any greater congestion.
 #[allow(clippy::cast_possible_truncation, reason = "the quotient is at most `MOST_FEEDBACK`")]
 fn quantized(congestion: i64, params: &Params) -> u8 {
     let most = params.qeq.0 * (1 + 2 * u64::from(params.w));
@@ -78,8 +78,8 @@ fn quantized(congestion: i64, params: &Params) -> u8 {
 
 /// Mean number of bytes until the next sample, after this feedback.
 fn interval(feedback: u8, params: &Params) -> u64 {
-    /// Sampling intervals, indexed by the upper three bits of the feedback. The entry 300 stands for the interval
-    /// without congestion.
+    /// Sampling intervals, indexed by the upper three bits of the feedback. The unit is 1/300 of the interval without
+    /// congestion.
     const TABLE: [u64; 8] = [300, 150, 100, 75, 60, 50, 43, 37];
     match params.interval {
         // For feedback q, the sampling frequency is 1 + 9 q / 63 times the frequency without congestion.
@@ -93,8 +93,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Congestion and feedback of a sample at which the queue's length has changed from `sampled` to `queue`, and the
-    /// mean interval until the next sample.
+    /// The congestion and the feedback of a sample, and the mean interval in bytes until the next sample. Since the
+    /// previous sample, the queue's length has changed from `sampled` to `queue` bytes.
     fn found(queue: u64, sampled: u64, interval_by: Interval) -> (i64, u8, u64) {
         let params = Params { interval: interval_by, ..Params::default() };
         let mut point = CongestionPoint { queue, sampled, to_sample: 0 };
@@ -106,8 +106,8 @@ mod tests {
         (sample.offset + 2 * sample.growth, sample.feedback, mean)
     }
 
-    /// Columns: queue length, queue length at the previous sample, congestion, feedback, and the sampling interval by
-    /// the linear rule and by the table.
+    /// Columns, in bytes except for the feedback: queue length, queue length at the previous sample, congestion,
+    /// feedback, and the sampling interval by the linear rule and by the table.
     #[test]
     fn oracle_8_7_feedback_and_intervals() {
         for (queue, sampled, congestion, feedback, linear, table) in [

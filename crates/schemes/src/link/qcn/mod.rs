@@ -21,7 +21,7 @@ pub(crate) use scheme::CONGESTION_POINT;
 
 use raddle_core::Stream;
 
-/// The greatest feedback, which has 6 bits.
+/// The greatest feedback that 6 bits can hold.
 pub(crate) const MOST_FEEDBACK: u8 = 63;
 
 /// A random whole number, uniform within 15% of `mean`. IEEE 802.1Q §32.9.2 spreads samples and timers in this way so

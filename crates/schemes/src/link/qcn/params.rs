@@ -17,8 +17,8 @@ choices! {
 choices! {
     /// The rules by which a reaction point counts cycles.
     pub(crate) enum Machine {
-        /// Version 2.2: fast recovery lasts for `fr_thr` cycles. After `fr_thr` byte cycles, later byte cycles have
-        /// half the length; the same holds for timer cycles.
+        /// Version 2.2: fast recovery lasts for `fr_thr` cycles. Byte cycles after the first `fr_thr` byte cycles have
+        /// half the length, and so do time cycles after the first `fr_thr` time cycles.
         V22 = "v2.2",
         /// IEEE 802.1Q: fast recovery is one cycle shorter, hyper-active increase begins one cycle earlier, and cycles
         /// have half the length only in hyper-active increase.
@@ -27,8 +27,8 @@ choices! {
 }
 
 parameters! {
-    /// QCN's parameters, of congestion points and reaction points. A comment before a parameter gives its name in the
-    /// standard.
+    /// The parameters of QCN's congestion points and reaction points. A comment "In the standard" gives the name of a
+    /// parameter in IEEE 802.1Q.
     pub(crate) struct Params {
         // In the standard: cpQSp.
         /// target queue length of congestion points
@@ -67,10 +67,10 @@ parameters! {
         min_dec: f64 = 0.5, 0.001..=1.0;
         /// version of QCN that defines the recovery cycles
         machine: Machine;
-        // Extra fast recovery, which ends with the first byte cycle after a notice.
+        // This rule is called extra fast recovery. It ends with the first byte cycle after a notice.
         /// notices during the first byte cycle after a notice do not change the target rate
         efr: bool = true;
-        // Target rate reduction, at the end of the first cycle after a notice.
+        // This rule is called target rate reduction. It applies at the end of the first cycle after a notice.
         /// divide the target rate by eight if it exceeds ten times the current rate
         trr: bool = false;
     }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 /// The congestion points of one egress port of a switch.
 ///
-/// A notice goes to the source of the sampled frame through this node's forwarder, so a node learns of congestion at
-/// its own ports before other nodes do. [`Class::CONTROL`] packets do not count as congestion.
+/// A notice goes to the source of the sampled frame through the forwarder of this port's switch. This switch therefore
+/// learns of the congestion before other switches do. [`Class::CONTROL`] packets do not count as congestion.
 #[derive(Debug)]
 pub(crate) struct CongestionPoints {
     points: [CongestionPoint; Class::CONTROL.index()],
@@ -20,7 +20,7 @@ pub(crate) struct CongestionPoints {
 }
 
 impl CongestionPoints {
-    /// The congestion points of the port with this address; its queues are empty.
+    /// The congestion points of the port with this address, whose queues are empty.
     #[must_use]
     pub(crate) fn new(address: Mac, params: &Arc<Params>, mut random: Stream) -> Self {
         let points = std::array::from_fn(|_| CongestionPoint::new(params, &mut random));
@@ -58,7 +58,7 @@ impl PortAgent for CongestionPoints {
 }
 
 /// Converts bytes to a notice's units of 64 bytes, rounded towards zero and limited to 16 bits.
-#[allow(clippy::cast_possible_truncation, reason = "the range is that of an `i16`")]
+#[allow(clippy::cast_possible_truncation, reason = "the value is clamped to the range of an `i16`")]
 fn units(bytes: i64) -> i16 {
     (bytes / 64).clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }

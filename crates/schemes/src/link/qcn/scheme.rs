@@ -14,8 +14,8 @@ pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
                   frames' sources",
         source: "IEEE 802.1Qau (802.1Q clauses 30 to 33), QCN version 2.2; Crisan et al.",
         differs: &[
-            "the parameters of rate limiters are here too, as in the standard's tables, although transports have \
-             the rate limiters",
+            "the table also holds the parameters of rate limiters, as in the standard, although rate limiters belong \
+             to transports",
             "the next sampling interval begins at the sampled frame, as calibrated: 1 of 10.5 full frames is sampled",
             "the 6-bit feedback is divided by 63, its greatest value, when it cuts a rate; the standard divides by \
              128",

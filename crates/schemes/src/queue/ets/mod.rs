@@ -18,7 +18,7 @@ pub(crate) use scheme::{Params, QUEUE};
 use raddle_core::{Admit, Bytes, Class, Packet, Paused, Queue, Time};
 use std::collections::VecDeque;
 
-/// Number of priorities and number of traffic classes.
+/// Number of priorities, and also the number of traffic classes.
 const COUNT: usize = 8;
 
 /// A frame in the queue.
@@ -34,7 +34,7 @@ struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Ets {
     params: Params,
-    /// Indexed by [class of the packet](Packet::class): the eight priorities, and control.
+    /// One queue per [class of packets](Packet::class): the eight priorities, then control frames.
     queues: [VecDeque<Waiting>; COUNT + 1],
     /// One bit for each backlogged queue.
     backlogged: u16,
@@ -42,7 +42,7 @@ pub(crate) struct Ets {
     deficits: [u64; COUNT],
     /// The traffic class whose turn it is.
     turn: usize,
-    /// True if this traffic class already has this turn's quantum.
+    /// True if the traffic class `turn` has already received its quantum for this turn.
     granted: bool,
     joined: u64,
     bytes: u64,
@@ -70,12 +70,13 @@ impl Ets {
         let of_class = (0..COUNT).filter(|&i| ready >> i & 1 == 1 && self.params.class_of(i) == class);
         let fronts = of_class.filter_map(|i| Some((i, *self.queues[i].front()?)));
         let first = fronts.min_by_key(|(_, front)| front.before);
-        first.map(|(i, front)| (i, front.size)).expect("a class with a ready priority")
+        first.map(|(i, front)| (i, front.size)).expect("the class must have a ready priority")
     }
 
     fn take(&mut self, priority: usize) -> u32 {
         let queue = &mut self.queues[priority];
-        let Waiting { slot, size, .. } = queue.pop_front().expect("a queue with its bit set is not empty");
+        let Waiting { slot, size, .. } =
+            queue.pop_front().expect("a queue with its bit set must not be empty");
         if queue.is_empty() {
             self.backlogged &= !(1 << priority);
         }
@@ -83,7 +84,8 @@ impl Ets {
         slot
     }
 
-    /// The next priority to serve among the ready priorities of the traffic classes that share by weight.
+    /// The priority to serve next among the ready priorities of the weighted traffic classes. `ready` has one bit per
+    /// ready priority, and `classes` has one bit per traffic class with a ready priority.
     fn round_robin(&mut self, ready: u16, classes: u8) -> usize {
         loop {
             if classes >> self.turn & 1 == 1 {

@@ -1,10 +1,10 @@
-//! The queue's entry in the registry.
+//! The entry of the queue discipline in the registry.
 
 use super::{COUNT, Ets};
 use crate::parameters;
 use crate::scheme::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
 
-/// Enhanced transmission selection.
+/// The registry's entry for enhanced transmission selection.
 pub(crate) const QUEUE: QueueDiscipline = QueueDiscipline {
     info: Info {
         name: "ets",
@@ -39,12 +39,11 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// Computes quanta from the traffic classes and the shares, which have the form of the scheme's parameters.
-    /// `packet_bytes` is the size of the largest packet.
+    /// Computes the quanta. `classes` and `shares` are the parameters with these names, and `packet_bytes` is the size
+    /// of the largest packet.
     ///
     /// # Errors
-    /// Returns a description of the problem if the shares do not add up to 100%. If all classes are strict, the shares
-    /// must add up to 0.
+    /// If the shares add up neither to 100% nor to 0. If all shares are 0, all classes are strict.
     pub(crate) fn new(classes: [u8; COUNT], shares: [u8; COUNT], packet_bytes: u32) -> Result<Self, String> {
         let all: u32 = shares.iter().copied().map(u32::from).sum();
         if all != 100 && all != 0 {

@@ -9,14 +9,14 @@ fn frame(priority: u8, size: u32) -> Packet {
     Packet::new(size, Header::Cee(Frame { priority, plen: size as u16, ..Frame::default() }))
 }
 
-/// Each priority is its own traffic class.
+/// Each priority has its own traffic class.
 const OWN: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 fn ets(classes: [u8; 8], shares: [u8; 8]) -> Ets {
     Ets::new(Params::new(classes, shares, 1_500).expect("shares of 100%"))
 }
 
-/// A queue that always has frames of 1,500 B of these priorities.
+/// A queue in which frames of 1,500 B of these priorities always wait.
 struct Saturated {
     queue: Ets,
     priorities: Vec<u8>,
@@ -48,7 +48,7 @@ fn saturated_classes_get_their_shares() {
     assert_eq!(port.serve(1_000, Paused::NONE), [100, 300, 600, 0, 0, 0, 0, 0]);
     // The middle class is paused: the other two classes share the link in the ratio 10 to 60.
     assert_eq!(port.serve(700, Paused(1 << 1)), [100, 0, 600, 0, 0, 0, 0, 0]);
-    // The class gets no compensation afterwards.
+    // The middle class gets no compensation afterwards.
     assert_eq!(port.serve(1_000, Paused::NONE), [100, 300, 600, 0, 0, 0, 0, 0]);
     assert_eq!(port.serve(10, Paused(0b111)), [0; 8]);
 }
@@ -93,8 +93,8 @@ fn shares_must_add_up_to_100() {
 }
 
 proptest! {
-    /// For all sequences of frames and pauses: every frame that can be served is served exactly once, in order within
-    /// its priority.
+    /// For all sequences of frames and pauses: the queue serves a frame whenever a priority that is not paused has a
+    /// frame. Each frame is served exactly once, after all earlier frames of its priority.
     #[test]
     fn nothing_is_lost_and_nothing_idles(
         steps in proptest::collection::vec((0_u8..9, 64_u32..1_500, any::<u8>()), 1..300),

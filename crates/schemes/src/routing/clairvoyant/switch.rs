@@ -31,7 +31,7 @@ pub(super) struct Seer {
 pub(super) struct Selector {
     /// Random stream that breaks ties.
     pub(super) stream: Stream,
-    /// If true, only a connection's SYN selects a path, and the reverse direction is left to ECMP.
+    /// If true, only a connection's SYN selects a path, and ECMP forwards the reverse direction.
     pub(super) forward_only: bool,
 }
 
@@ -55,7 +55,7 @@ impl Selector {
     }
 }
 
-/// True if a selected port is up and leads to the host.
+/// True if a selected port is up and, after the known link failures, still leads to the host `to`.
 fn leads(next_hops: &mut NextHops, port: PortId, to: NodeId, ports: &Ports<'_>) -> bool {
     ports.get(port).up && (next_hops.down().is_empty() || next_hops.ports(to).contains(&port))
 }

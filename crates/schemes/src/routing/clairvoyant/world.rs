@@ -7,7 +7,7 @@ use raddle_topology::{ClosSize, Topology};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The loads of all links between switches, and the tables of all switches.
+/// The loads of all links between switches, and the path tables of all switches.
 pub(super) struct World {
     topology: Arc<Topology>,
     size: ClosSize,
@@ -18,8 +18,8 @@ pub(super) struct World {
     pub(super) tables: Box<[PathTable]>,
 }
 
-/// A path upwards: the edge switch's uplink, the aggregation switch behind it, and, between pods, that switch's uplink
-/// to a core.
+/// The upward part of a path: the edge switch's uplink, the aggregation switch, and, between pods, the uplink of the
+/// aggregation switch to a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ascent {
     pub(super) edge: PortId,
@@ -51,8 +51,8 @@ impl World {
         self.dre.count(&mut self.registers[link.index()], now, bytes);
     }
 
-    /// The least loaded paths from an edge switch to a host of another edge switch; several if they tie. Links in
-    /// `down`, and ports of the edge switch that are not `up`, are excluded.
+    /// The least loaded paths from an edge switch to a host of another edge switch; several if their loads tie. Links
+    /// in `down`, and ports of the edge switch that are not `up`, are excluded.
     pub(super) fn least_loaded(
         &self,
         now: Time,
@@ -82,7 +82,7 @@ impl World {
         };
         let step = |from: NodeId, port: PortId| {
             let id = self.topology.link_id(from, port);
-            let link = self.topology.link(id).expect("a Clos network has all its links");
+            let link = self.topology.link(id).expect("a Clos network must have all its links");
             let load = || self.dre.load(&self.registers[id.index()], now, link.rate);
             (link.to, (!down.contains(&id)).then(load))
         };
@@ -135,7 +135,8 @@ mod tests {
     /// The cores, in order of node number.
     const CORES: [NodeId; 4] = [NodeId(16), NodeId(17), NodeId(18), NodeId(19)];
 
-    /// The testbed with the given load on each given link. One level of load is 31,250 bytes.
+    /// The network `PODS` with the given load on each given link. One of the 8 levels of load is 31,250 bytes: 1/8 of
+    /// what a link of 10 Gb/s carries in 200 us.
     fn world(loads: &[(NodeId, NodeId, u32)]) -> World {
         let topology = clos(PODS, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
         let topology = Arc::new(topology);
@@ -156,8 +157,8 @@ mod tests {
         paths.iter().map(|path| (path.edge.0 - 2, path.core.map(|core| core.0 - 2))).collect()
     }
 
-    /// Oracle S5 of specifications/expeditus.md §11.2: Expeditus ends at a path of load 6. With all loads visible,
-    /// Clairvoyant finds a path of load 3.
+    /// Oracle S5 of specifications/expeditus.md §11.2: Expeditus selects a path of load 6. Clairvoyant sees all loads
+    /// and finds a path of load 3.
     #[test]
     fn oracle_s5_clairvoyant_sees_both_stages() {
         let world = world(&[
@@ -172,7 +173,7 @@ mod tests {
             (AGGREGATIONS[1], CORES[3], 1),
         ]);
         assert_eq!(least_loaded(&world, 7, &[]), [(1, Some(0)), (1, Some(1))]);
-        // Within the pod the first uplink has less load.
+        // Within the pod, the first uplink has less load than the second.
         assert_eq!(least_loaded(&world, 2, &[]), [(0, None)]);
     }
 

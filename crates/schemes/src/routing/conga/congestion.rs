@@ -1,6 +1,7 @@
-//! A leaf's two congestion tables (CONGA §3.3). The first holds the congestion on the paths of the leaf's own packets
-//! to each other leaf, which the other leaves feed back. The second holds the congestion that packets from each other
-//! leaf have met, which this leaf reads from their headers and feeds back.
+//! A leaf's two congestion tables (CONGA §3.3). The first table holds the congestion on the paths from this leaf to
+//! each other leaf; the other leaves report this congestion as feedback. The second table holds the congestion on the
+//! paths from each other leaf to this leaf. This leaf reads this congestion from the headers of arriving packets and
+//! reports it as feedback.
 
 use raddle_core::{Duration, Time};
 use raddle_wire::conga::{Feedback, Overlay};
@@ -32,21 +33,21 @@ impl Metric {
     }
 }
 
-/// State for the choice of the next metric to feed back to a leaf. A set of uplinks has one bit per uplink.
+/// State for the choice of the next metric to feed back to a leaf. Each set of uplinks is a bit mask.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
     /// Uplinks of the leaf for which a metric is recorded. Some of these metrics can already be too old.
     seen: u16,
     /// The members of `seen` whose metric has changed since the last feedback about the uplink.
     changed: u16,
-    /// The uplink at which the search for the next entry starts.
+    /// The uplink at which the search for the next metric starts.
     next: u32,
 }
 
 impl Congestion {
     /// The tables for `leaves` leaves with `tags` uplinks each.
     pub(super) fn new(leaves: usize, tags: usize, ageing: Duration) -> Self {
-        debug_assert!(tags <= Overlay::TAGS, "a tag of an uplink has four bits");
+        debug_assert!(tags <= Overlay::TAGS, "a leaf must have at most 16 uplinks");
         let table = || vec![Metric::default(); leaves * tags].into_boxed_slice();
         Self { tags, ageing, to: table(), from: table(), turns: vec![Turn::default(); leaves].into() }
     }
@@ -84,14 +85,14 @@ impl Congestion {
         }
     }
 
-    /// Records feedback from `leaf` about the path of packets from this leaf to `leaf`.
+    /// Records feedback from `leaf` about a path from this leaf to `leaf`.
     pub(super) fn told(&mut self, now: Time, leaf: usize, Feedback { tag, metric }: Feedback) {
         if let Some(place) = self.place(leaf, tag) {
             self.to[place] = Metric { load: metric, heard: now };
         }
     }
 
-    /// The load behind one of this leaf's uplinks towards `leaf`; 0 if the metric is missing or too old.
+    /// The load of the path through one of this leaf's uplinks to `leaf`; 0 if the metric is missing or too old.
     #[inline]
     pub(super) fn towards(&self, now: Time, leaf: usize, tag: u8) -> u8 {
         let metric = self.to[leaf * self.tags + usize::from(tag)];
@@ -99,7 +100,7 @@ impl Congestion {
     }
 }
 
-/// The first member of `set` that is at least `from`, in cyclic order. `set` has one bit per number below 16.
+/// The first member of `set` in the cyclic order that begins with `from`. `set` has one bit for each number below 16.
 fn first_from(set: u16, from: u32) -> Option<u32> {
     let turned = set.rotate_right(from);
     (set != 0).then(|| (turned.trailing_zeros() + from) % u16::BITS)
@@ -124,7 +125,7 @@ mod tests {
         tables.feedback(at(us), LEAF).map(|feedback| (feedback.tag, feedback.metric))
     }
 
-    /// §6.3: the uplinks' tags (LBTag) take turns, and changed values go first.
+    /// specifications/expeditus.md §6.3: the uplinks' tags (LBTag) take turns, and changed values go first.
     #[test]
     fn oracle_6_3_feedback_takes_turns_and_prefers_news() {
         let mut tables = tables();
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(fed_back(&mut tables, 20_001), Some((0, 5)), "the same load is news again");
     }
 
-    /// §6.3: a remote metric counts as 0 if it was not refreshed for 10 ms.
+    /// specifications/expeditus.md §6.3: a remote metric counts as 0 if it was not refreshed for 10 ms.
     #[test]
     fn oracle_6_3_metrics_age() {
         let mut tables = tables();

@@ -27,7 +27,7 @@ pub(super) struct Leaf {
     hosts_per_leaf: u32,
     pub(super) uplinks: Meters,
     pub(super) congestion: Congestion,
-    /// True if an uplink's own load counts in a decision.
+    /// True if the load that this leaf measures at an uplink counts in the choice of an uplink.
     is_local_counted: bool,
     ties: Stream,
 }
@@ -57,7 +57,7 @@ impl Leaf {
         (node.0 < self.hosts).then(|| (node.0 / self.hosts_per_leaf) as usize)
     }
 
-    /// Removes the overlay header from a packet that comes from another leaf.
+    /// Removes the overlay header from a packet of another leaf, and stores the metrics in the header.
     fn decapsulate(&mut self, now: Time, packet: &mut Packet) {
         let (Shim::Conga(overlay), Some(leaf)) = (packet.shim, self.leaf_of(packet.src())) else { return };
         self.congestion.seen(now, leaf, overlay.tag(), overlay.congestion());
@@ -84,8 +84,8 @@ impl Leaf {
     }
 }
 
-/// The port with the least metric. If ports tie, the flowlet's previous port wins if it is among them; otherwise a
-/// random one of the tied ports wins.
+/// The port with the least metric. Among ports with equal metrics, the flowlet's previous port `before` is preferred;
+/// otherwise the choice is random.
 fn least(
     ports: &[PortId],
     metric: impl Fn(PortId) -> u8,

@@ -1,4 +1,4 @@
-//! The load of a switch's links into the fabric, in the outward direction (CONGA §3.2).
+//! Measures the load of a switch's links to other switches, in the direction away from the switch (CONGA §3.2).
 
 use raddle_core::{Dre, DreRegister, Packet, PortId, Ports, Time};
 use raddle_topology::{LinkLayer, Topology};

@@ -1,16 +1,17 @@
 //! CONGA: congestion-aware load balancing per flowlet in leaf-spine networks (Alizadeh et al., SIGCOMM 2014;
 //! specifications/expeditus.md §6.3-6.4).
 //!
-//! Packets between leaves carry an overlay header. The source leaf writes the chosen uplink into the header. Each link
-//! on the path raises the header's CE field to its own load if that is greater. The destination leaf stores this load
-//! by source leaf and uplink and removes the header. The destination leaf feeds the stored loads back, one uplink per
-//! packet, in the headers of packets to the source leaf. A leaf thus knows, for each uplink, the uplink's own load and
-//! the greatest load behind it towards each leaf. The first packet of a flowlet takes the uplink for which the greater
-//! of the two loads is least. If uplinks tie, the flow stays on its previous uplink.
+//! Packets between leaves carry an overlay header. The source leaf writes the chosen uplink into the header. At each
+//! link on the path, the header's CE field rises to the link's load if this load is greater. The destination leaf
+//! stores the CE field by source leaf and uplink, and removes the header. The destination leaf feeds the stored loads
+//! back, one uplink per packet, in the headers of packets to the source leaf. A leaf thus knows two loads for each
+//! uplink and destination leaf: the load of the uplink, and the greatest load on the path that begins with the uplink.
+//! The first packet of a flowlet takes the uplink for which the greater of the two loads is least. If uplinks tie, the
+//! flow stays on its previous uplink.
 //!
 //! A leaf learns about an uplink only from its own packets on that uplink. CONGA-Flow chooses an uplink only once per
-//! flow. A leaf therefore uses few uplinks and knows almost nothing about the others (specifications/expeditus.md
-//! §6.4).
+//! flow. A leaf therefore uses few uplinks and knows almost nothing about the other uplinks
+//! (specifications/expeditus.md §6.4).
 
 mod congestion;
 mod leaf;
@@ -55,7 +56,7 @@ const INFO: Info = Info {
         "t_fl is 100 us and tau 200 us, as in Expeditus's comparison with CONGA; CONGA's own evaluation has 500 us \
          and 160 us",
         "a metric that has not been updated for `ageing` becomes 0 at once, not gradually; a leaf does not feed \
-         back metrics that are older than that",
+         back such a metric",
         "a load is rounded down, is at most 7, and includes the packet that carries it",
         "the overlay header is 4 extra bytes in front of the packet; the paper uses spare bits of VXLAN's header",
     ],
@@ -72,7 +73,8 @@ choices! {
 }
 
 choices! {
-    /// How the metric of an uplink is computed from the uplink's own load and the load beyond it.
+    /// How the metric of an uplink is computed from the uplink's own load and the greatest load on the path behind the
+    /// uplink.
     enum Decision {
         Max = "max",
         RemoteOnly = "remote_only",
@@ -94,7 +96,8 @@ parameters! {
         ageing: Duration = Duration::from_ms(10), Duration::from_ps(1)..=Duration::from_ms(1_000_000_000);
         /// which switches write congestion into packets; in the public simulation code, spines do not
         ce: Marking;
-        /// the metric of an uplink: the greater of its own load and the load beyond it, or only the load beyond it
+        /// the metric of an uplink: the greater of the uplink's own load and the load of the path behind the uplink
+        /// (max), or only the load of the path (remote_only)
         decision: Decision;
     }
 }

@@ -19,7 +19,8 @@ pub(super) struct Spine {
 impl Spine {
     pub(super) fn new(fabric: &Fabric, node: NodeId) -> Self {
         let topology = fabric.paths.topology();
-        let ports = u16::try_from(topology.port_count(node)).expect("a switch has fewer than 2^16 ports");
+        let ports =
+            u16::try_from(topology.port_count(node)).expect("a switch must have fewer than 2^16 ports");
         Self {
             next_hops: NextHops::new(node, &fabric.paths),
             salt: salt(fabric.seed, node),

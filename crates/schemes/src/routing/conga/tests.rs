@@ -1,6 +1,6 @@
-//! Three leaves with two hosts each and three spines, at 10 Gb/s. One level of load is 31,250 bytes. Hosts are nodes 0
-//! to 5, leaves 6 to 8, spines 9 to 11. A leaf's ports 2 to 4 lead to the spines. A spine's port number is the index of
-//! the leaf that it leads to.
+//! The test network has three spines and three leaves with two hosts each, at 10 Gb/s. One of the 8 levels of load is
+//! 31,250 bytes: 1/8 of what a link carries in 200 us. Hosts are nodes 0 to 5, leaves 6 to 8, spines 9 to 11. A leaf's
+//! ports 2 to 4 lead to the spines. A spine's port number is the index of the leaf that it leads to.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -92,12 +92,14 @@ fn oracle_6_3_ce_is_the_greatest_load_on_the_way() {
     let spine = &mut spines[leaf.uplinks.place(port)];
     assert_eq!((overlay(&first).congestion(), first.size), (2, 70_000), "70,000 of 31,250");
     assert_eq!(usize::from(overlay(&first).tag()), leaf.uplinks.place(port));
-    // Another leaf has already sent 100,000 bytes through this spine's port, so the port has sent 170,000 bytes in all.
+    // Another leaf first sends 100,000 bytes through this spine's port. With the 70,000 bytes of `first`, the port
+    // sends 170,000 bytes, which is level 5.
     assert_eq!(forward(spine, us(1), &mut packet(4, 2, 1, 100_000)), PortId(1));
     assert_eq!(forward(spine, us(1), &mut first), PortId(1));
     assert_eq!(overlay(&first).congestion(), 5);
 
-    // The uplink is busier: it has sent 140,000 bytes, and the spine's port to the third leaf has sent half of them.
+    // Here the uplink has more load than the spine's port. The uplink has sent more than 7 times 31,250 bytes, and the
+    // spine's port to the third leaf sends only the 70,000 bytes of `second`.
     let mut second = packet(0, 4, 8, 70_000);
     load(&mut leaf, us(1), [7; 3], [0; 3]);
     let port = forward(&mut leaf, us(1), &mut second);
@@ -139,7 +141,7 @@ fn oracle_6_3_feedback_returns() {
     assert_eq!(forward(&mut a, us(4), &mut back), PortId(0));
     assert_eq!((back.shim, back.size), (Shim::None, 100));
 
-    // The uplink itself is now idle. Flows to that leaf avoid the uplink only because of the feedback, until the
+    // The uplink itself is now idle. Flows to the second leaf avoid the uplink only because of the feedback, until the
     // feedback expires.
     let taken = |leaf: &mut Leaf, at: u16, dst| -> BTreeSet<PortId> {
         (at..at + 60).map(|flow| forward(leaf, us(at.into()), &mut packet(1, dst, flow, 44))).collect()
@@ -151,8 +153,9 @@ fn oracle_6_3_feedback_returns() {
     assert_eq!(taken(&mut a, 10_004, 3), UPLINKS.into(), "10 ms after it was told");
 }
 
-/// specifications/expeditus.md §6.3, computed by hand: a new flow takes the uplink with the least metric. Two metrics
-/// are tested: the greater of the local and the remote load, and the remote load alone.
+/// specifications/expeditus.md §6.3: a new flow takes the uplink with the least metric. The metric is the greater of
+/// the local and the remote load, or the remote load alone. Columns: local loads, remote loads, and the least loaded
+/// uplinks by each of the two metrics.
 #[test]
 fn oracle_6_3_decisions() {
     for (local, remote, by_max, by_remote) in [
@@ -182,7 +185,7 @@ fn oracle_6_3_flowlets_move_only_to_a_strictly_better_uplink() {
         let mut now = 0;
         let home = port(&mut leaf, now);
         let others = |here, there| std::array::from_fn(|tag| if tag == home { here } else { there });
-        // Local loads decay in the meantime; remote loads do not.
+        // The local loads decay before the next packet; the remote loads do not.
         load(&mut leaf, us(now), [0; 3], others(7, 0));
         assert_eq!(port(&mut leaf, now + 90), home, "no gap, no move");
         for equal in [7, 3, 0] {
@@ -250,7 +253,7 @@ fn a_leaf_does_without_uplinks_that_do_not_lead_there() {
 }
 
 /// A packet takes a detour around a failure that its source does not know of. On the detour, the packet crosses a leaf
-/// that is not its destination leaf.
+/// that is not its destination leaf. This leaf does not change the overlay header.
 #[test]
 fn a_packet_in_transit_keeps_its_header() {
     let mut leaf = Leaf::new(&conga(), LEAVES[2]);
@@ -270,7 +273,8 @@ fn packets_within_a_leaf_bear_no_header() {
     assert_eq!((local.shim, local.size), (Shim::None, 100));
 }
 
-/// Pitfall 18 of specifications/expeditus.md: CONGA is not defined for three tiers.
+/// Pitfall 18 of specifications/expeditus.md: CONGA is not defined for three tiers of switches. A torus and a
+/// leaf-spine with more than 16 spines are refused too.
 #[test]
 fn other_fabrics_are_refused() {
     let problem = |topology| with(topology, "conga-flow", &[]).map(|_| ()).map_err(|unfit| unfit.problem);

@@ -40,7 +40,7 @@ fn oracle_8_2_one_root_a_destination() {
     }
 }
 
-/// The greatest number of a permutation's flows that share a link.
+/// The greatest number of flows on one link if each host `src` sends one flow to host `dst(src)`.
 fn most_on_a_link(fabric: &mut Fabric, dst: impl Fn(u32) -> u32) -> u32 {
     let mut links = BTreeMap::new();
     for src in 0..fabric.tree.hosts() {

@@ -8,13 +8,13 @@ use raddle_core::{Duration, PortId, Ports, Stream, Time};
 pub(super) struct Component {
     /// The ports in ascending order.
     ports: Box<[PortId]>,
-    /// The same ports in any order; each draw moves the drawn ports to the front.
+    /// The same ports in a random order, because each draw moves the drawn ports to the front.
     deck: Box<[PortId]>,
     /// The ports compared for the last packet, the shortest queue first.
     seen: Vec<(Load, PortId)>,
 }
 
-/// A port's load: true if the port is down, and the time that a packet would wait in its queue.
+/// A port's load: true if the port is down, and the time that a new packet would wait in the port's queue.
 type Load = (bool, Duration);
 
 impl Component {

@@ -1,15 +1,16 @@
 //! DRILL: each packet goes to the shortest queue among a few next hops (Ghorbani et al., SIGCOMM 2017).
 //!
 //! DRILL(d, m), §3.2: for each packet a switch compares the queues of d next hops drawn at random and of the m next
-//! hops that had the shortest queues last time. It sends the packet to the shortest of these queues and remembers the m
-//! shortest. Among equally short queues the queue that was drawn first wins, so that an idle switch spreads its packets
-//! evenly. Switches exchange no messages: all state concerns the switch's own ports.
+//! hops that had the shortest queues for the previous packet. It sends the packet to the shortest of these queues and
+//! remembers the m shortest. Among equally short queues the queue that was drawn first wins, so that an idle switch
+//! spreads its packets evenly. Switches exchange no messages: all state concerns the switch's own ports.
 //!
 //! Failures or different link rates can make paths unequal. Balancing queues packet by packet would then let the worst
 //! path slow down the others (§3.4). Next hops are therefore divided into *components* of equal next hops. Here a
 //! component consists of the next hops with equal capacity behind them ([`LocalRouting::capacities`]); the paper
-//! instead labels each path by the capacities and sharers of each of its hops. A flow is hashed to a component in
-//! proportion to the component's capacity, and its packets spread only within that component.
+//! instead labels each path by the capacity of each hop and by the sources and destinations that share the hop. A flow
+//! is hashed to a component in proportion to the component's capacity, and its packets spread only within that
+//! component.
 //!
 //! Receiving hosts restore the packet order ([`crate::routing::reordering`]).
 //!
@@ -87,10 +88,11 @@ pub(crate) struct Drill {
     look: Look,
     salt: u64,
     random: Stream,
-    /// Components with their memories. All destinations with the same component share its memory.
+    /// The components, each with its memory of the shortest queues. All destinations that use a component share its
+    /// memory.
     components: Vec<Component>,
-    /// For each destination, the components that lead there, each with the sum of its capacity and the capacities of
-    /// the components before it.
+    /// For each destination, the components of next hops towards the destination. Each component comes with a running
+    /// sum: its capacity plus the capacities of the components before it.
     shares: FxHashMap<NodeId, Box<[(u128, usize)]>>,
 }
 
@@ -140,10 +142,10 @@ impl Forwarder for Drill {
     }
 }
 
-/// The component to which a hash belongs.
+/// The component for flows with this hash. Each component gets hashes in proportion to its capacity.
 #[allow(
     clippy::cast_possible_truncation,
-    reason = "the cast keeps the lower 64 bits, which are multiplied separately"
+    reason = "the cast keeps the lower 32 bits; the upper bits are multiplied separately"
 )]
 fn share_of(shares: &[(u128, usize)], hash: u64) -> usize {
     let (total, _) = shares[shares.len() - 1];

@@ -131,7 +131,8 @@ fn destinations_behind_the_same_next_hops_share_a_memory() {
     assert_eq!(nodes[16].components.len(), 1);
 }
 
-/// On a torus of 64 x 64 nodes a destination has 2^60 paths of 40 Gb/s each.
+/// On a large torus, a destination has so many shortest paths that the sum of their capacities needs more than 96 bits.
+/// Here the sum is about 4 times 2^64 times 40 Gb/s.
 #[test]
 fn capacities_of_any_size_are_shared_out() {
     let total = u128::from(u64::MAX) * 40_000_000_000 * 4;

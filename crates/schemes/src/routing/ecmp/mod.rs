@@ -5,8 +5,8 @@
 //! choices of successive hops are independent (no polarisation). Acknowledgements are hashed by their own identity, so
 //! they can take a different path than the data.
 //!
-//! Cost per hop: [`NextHops::forward`], which is arithmetic on tori and Clos networks, and two multiplicative mixes of
-//! the hash if there are several next hops.
+//! Cost per hop: the cost of [`NextHops::forward`], which needs only arithmetic on tori and Clos networks. If there are
+//! several next hops, two multiplicative mixes of the hash are added.
 
 use crate::fluid::Spread;
 use crate::routing::flow_hash::{flow_hash, pick, salt};
@@ -67,7 +67,7 @@ impl Forwarder for Ecmp {
     }
 }
 
-/// The port for a packet in transit, at a switch with this salt.
+/// The port for a packet that has not reached its destination, at a switch with this salt.
 #[inline]
 pub(crate) fn choose(routing: &LocalRouting, packet: &Packet, salt: u64) -> Option<PortId> {
     routing.choose(packet.dst(), |count| pick(flow_hash(packet, salt), count))

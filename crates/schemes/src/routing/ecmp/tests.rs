@@ -39,7 +39,7 @@ fn flows_spread_evenly_at_every_hop() {
         }
     }
     assert!(counts[0].iter().all(|n| n.abs_diff(2_000) < 200), "{counts:?}");
-    // After one step along x, the next step is ahead along x, or in either direction along y or z: five ports.
+    // After one step along x, the next step continues along x, or goes in either direction along y or z: five ports.
     assert_eq!(counts[1][1], 0);
     assert!(counts[1].iter().filter(|&&n| n > 0).all(|n| n.abs_diff(400) < 90), "{counts:?}");
 }

@@ -22,7 +22,8 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Forwards a packet for another pod: by the selected core if the flow has one, otherwise by hash.
+    /// Forwards a packet for another pod: through the selected core if the flow has a selected core that still leads to
+    /// the destination, otherwise by hash.
     #[inline]
     pub(super) fn upwards(&mut self, now: Time, packet: &Packet, ports: &Ports<'_>) -> Verdict {
         let flow = five_tuple(packet).id();

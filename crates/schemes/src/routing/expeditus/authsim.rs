@@ -1,11 +1,12 @@
 //! The edge switch of the authors' simulation code, whose protocol differs from the paper's
 //! (specifications/expeditus.md §0.2).
 //!
-//! A connection's SYN and SYN-ACK carry the loads; the protocol has no packets of its own. Between pods the SYN carries
-//! the source's loads. The destination's edge switch selects an uplink and pins the SYN-ACK to it. The SYN-ACK collects
-//! the core loads of the aggregation switch there. The source's edge switch pins the connection to the uplink at which
-//! the SYN-ACK arrives. Within a pod the SYN-ACK carries the destination's loads, and the source's edge switch selects.
-//! Packets of the reverse direction take the pinned first uplink and follow ECMP after it.
+//! A connection's SYN and SYN-ACK carry the loads; the protocol adds no packets. Between pods the SYN carries the
+//! source's loads. The destination's edge switch selects an uplink and pins the SYN-ACK to this uplink. The SYN-ACK
+//! collects the core loads of the aggregation switch in the destination's pod. The source's edge switch pins the
+//! connection to the uplink at which the SYN-ACK arrives. Within a pod the SYN-ACK carries the destination's loads, and
+//! the source's edge switch selects. Packets of the reverse direction take the pinned first uplink and follow ECMP
+//! after it.
 //!
 //! All tags are request tags, because they travel on the transport's own packets and not on Exp-responses.
 
@@ -98,8 +99,8 @@ impl AuthsimTor {
     }
 }
 
-/// The flow whose selection a packet answers; `None` if it answers none. Only a SYN-ACK answers a selection: that of the
-/// flow in the opposite direction.
+/// The flow whose selection a packet answers; `None` if the packet answers no selection. Only a SYN-ACK answers a
+/// selection: the selection of the flow in the opposite direction.
 pub(crate) fn answered(packet: &Packet) -> Option<FiveTuple> {
     (opening(packet) == Some(Opening::SynAck)).then(|| five_tuple(packet).opposite())
 }

@@ -42,7 +42,7 @@ pub struct Counters {
     pub void: Counter,
     /// Entries that expired.
     pub expired: Counter,
-    /// Flows that found a table full.
+    /// New entries that a full table refused.
     pub refused: Counter,
     /// Packets that left an edge switch by hash because their flow's selection was under way, or could not begin.
     pub fallbacks: Counter,

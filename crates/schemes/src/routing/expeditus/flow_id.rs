@@ -10,7 +10,7 @@ pub(crate) struct FlowId(pub(crate) u64);
 
 const NETWORK: u32 = 10 << 24;
 
-/// The five-tuple of a packet, tagged or not. Ports and protocol are 0 if the packet has none.
+/// The five-tuple of a packet, tagged or not. The ports and the protocol are 0 if the packet's header has no ports.
 #[inline]
 pub(crate) fn five_tuple(packet: &Packet) -> FiveTuple {
     packet.header.five_tuple().unwrap_or_else(|| {
@@ -69,7 +69,7 @@ mod tests {
         protocol: FiveTuple::TCP,
     };
 
-    /// Test vectors of §3.8: flow A, its reverse, and A's Exp-response.
+    /// Test vectors of specifications/expeditus.md §3.8: flow A, its reverse, and A's Exp-response.
     #[test]
     fn oracle_3_8_flow_ids() {
         for (flow, key, id, low) in [
@@ -83,7 +83,8 @@ mod tests {
         assert_eq!(A.answered().answered(), A);
     }
 
-    /// Test vectors of §3.8: the choices among 2, 4 and 6 ports by switches with salts 1 and 2.
+    /// Test vectors of specifications/expeditus.md §3.8: the choices among 2, 4 and 6 ports by switches with salts 1
+    /// and 2.
     #[test]
     fn oracle_3_8_choices() {
         for (flow, salt, choices) in [

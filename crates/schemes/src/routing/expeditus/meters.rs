@@ -1,8 +1,8 @@
 //! A switch's congestion table: the loads of its uplinks in both directions (Expeditus §3.2;
 //! specifications/expeditus.md §2).
 //!
-//! Uplinks have their own index, from 0. The j-th uplink of an edge switch leads to the j-th aggregation switch of its
-//! pod. The k-th uplink of an aggregation switch leads to the k-th core of its plane.
+//! Uplinks are numbered from 0, independent of their port numbers. The j-th uplink of an edge switch leads to the j-th
+//! aggregation switch of its pod. The k-th uplink of an aggregation switch leads to the k-th core of its plane.
 
 use super::multiplier::{Multiplier, Scaling};
 use crate::choices;
@@ -30,7 +30,7 @@ pub(crate) struct Uplinks {
     /// The port of the first uplink.
     first: u16,
     registers: Box<[Registers]>,
-    /// For each uplink, its link and rate upwards and downwards.
+    /// For each uplink, the id and the rate of its upward link, then of its downward link.
     links: Box<[[(LinkId, Rate); 2]]>,
     /// True if the egress queue counts as load.
     counts_queues: bool,
@@ -92,7 +92,7 @@ impl Uplinks {
     }
 
     /// The port of an uplink.
-    #[allow(clippy::cast_possible_truncation, reason = "ports are counted in `u16`")]
+    #[allow(clippy::cast_possible_truncation, reason = "port numbers are of type `u16`")]
     pub(crate) fn port(&self, uplink: usize) -> PortId {
         PortId(self.first + uplink as u16)
     }
@@ -135,7 +135,7 @@ impl Uplinks {
         }
     }
 
-    /// The upward load of an uplink; the greatest load if its port is down.
+    /// The upward load of an uplink; the greatest possible load if the uplink's port is down.
     pub(crate) fn egress(&mut self, now: Time, uplink: usize, ports: &Ports<'_>, scale: Scale) -> u8 {
         self.settle(now, uplink);
         let load =
@@ -147,7 +147,7 @@ impl Uplinks {
         load.max(self.dre.queue_load(port.rate.time_for(port.waiting(now))))
     }
 
-    /// The downward load of an uplink; the greatest load if its port is down.
+    /// The downward load of an uplink; the greatest possible load if the uplink's port is down.
     pub(crate) fn ingress(&self, now: Time, uplink: usize, ports: &Ports<'_>, scale: Scale) -> u8 {
         self.load(&self.registers[uplink].ingress, self.links[uplink][1].1, now, uplink, ports, scale)
     }
@@ -182,7 +182,8 @@ impl Uplinks {
 /// # Panics
 /// If there is no such link.
 pub(crate) fn both_ways(topology: &Topology, id: LinkId) -> [(LinkId, Rate); 2] {
-    [id, topology.reverse(id)].map(|id| (id, topology.link(id).expect("links go both ways").rate))
+    [id, topology.reverse(id)]
+        .map(|id| (id, topology.link(id).expect("every link must have a reverse link").rate))
 }
 
 #[cfg(test)]
@@ -212,7 +213,8 @@ mod tests {
         Packet::new(1_500, Header::Tcp(Segment::default()))
     }
 
-    /// §2.2: 20 full frames of 1,518 B leave a link's load at 0, and the 21st raises it to 1.
+    /// specifications/expeditus.md §2.2: 20 full frames of 1,518 B leave a link's load at 0, and the 21st raises it to
+    /// 1.
     #[test]
     fn oracle_2_2_twenty_frames_are_not_seen() {
         let mut uplinks = uplinks(Counted::Enqueue);

@@ -1,5 +1,5 @@
-//! Link load multipliers: the weight of an uplink's load when the switch above has lost some of its capacity (Expeditus
-//! §3.5; specifications/expeditus.md §2.5).
+//! Link load multipliers: the factors by which an edge switch multiplies the loads of its uplinks if aggregation
+//! switches have lost uplinks (Expeditus §3.5; specifications/expeditus.md §2.5).
 
 use super::meters::{Scale, both_ways};
 use crate::choices;
@@ -69,16 +69,16 @@ impl Multiplier {
     }
 }
 
-/// The multipliers of an edge switch's uplinks, according to the failures above them that the switch knows of.
+/// The multipliers of an edge switch's uplinks. They depend on the known link failures above the aggregation switches.
 #[derive(Debug)]
 pub(crate) struct Multipliers {
     scaling: Scaling,
-    /// For each uplink, the upward links of the switch above.
+    /// For each uplink of the edge switch, the uplinks of the aggregation switch at its upper end.
     above: Box<[Vec<Above>]>,
     of: Box<[Multiplier]>,
 }
 
-/// A link upwards from the switch above: the link ids of both directions, and the capacity in bits per second.
+/// An uplink of an aggregation switch: the link ids of both directions, and the capacity in bits per second.
 #[derive(Debug)]
 struct Above {
     ways: [LinkId; 2],
@@ -86,8 +86,8 @@ struct Above {
 }
 
 impl Multipliers {
-    /// The multipliers for the uplinks of `edge` at these ports. `next` contains the uplink ports of the switches
-    /// above.
+    /// The multipliers for the uplinks of `edge`, which are at the ports `uplinks`. `next` holds the uplink ports of
+    /// the aggregation switches.
     pub(crate) fn new(
         topology: &Topology,
         edge: NodeId,
@@ -96,7 +96,8 @@ impl Multipliers {
         scaling: Scaling,
     ) -> Self {
         let above = |port| {
-            let aggregation = topology.link_at(edge, PortId(port)).expect("every uplink port has a link").to;
+            let aggregation =
+                topology.link_at(edge, PortId(port)).expect("every uplink port must have a link").to;
             let links = next.clone().map(|port| topology.link_id(aggregation, PortId(port)));
             links
                 .map(|id| both_ways(topology, id))

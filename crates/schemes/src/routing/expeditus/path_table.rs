@@ -1,9 +1,10 @@
 //! The path selection table: for each flow, the selected uplink, or a mark that the answer to the flow's request is
 //! pending (Expeditus §4.1; specifications/expeditus.md §3).
 //!
-//! An entry that is idle for a timeout expires. After a finished entry expires, the flow's next packet selects a path
-//! again. A pending entry expires too, so that a lost request does not prevent its flow from selecting for ever (§3.6).
-//! Expiry is checked when a look-up finds an entry; a sweep removes other expired entries when the table grows.
+//! An entry that is idle for the timeout expires. After a finished entry expires, the flow's next packet selects a path
+//! again. A pending entry expires too, so that a lost request does not prevent its flow from selecting for ever
+//! (specifications/expeditus.md §3.6). Expiry is checked when a look-up finds an entry; a sweep removes other expired
+//! entries when the table grows.
 
 use super::counters::Counters;
 use super::flow_id::FlowId;
@@ -52,7 +53,7 @@ struct Entry {
     port: Option<PortId>,
 }
 
-/// A switch's table.
+/// The path selection table of one switch.
 #[derive(Debug)]
 pub(crate) struct PathTable {
     entries: FxHashMap<u64, Entry>,
@@ -124,7 +125,7 @@ impl PathTable {
         self.insert(now, flow, None)
     }
 
-    /// Stores the uplink that an aggregation switch has selected. Returns false if the table is full.
+    /// Stores the flow's selected uplink. Returns false if the table is full.
     pub(crate) fn install(&mut self, now: Time, flow: FlowId, port: PortId) -> bool {
         self.insert(now, flow, Some(port))
     }
@@ -152,8 +153,8 @@ impl PathTable {
         true
     }
 
-    /// Removes expired entries. The next sweep is due when the table has doubled, and not before 1/16 of the timeout
-    /// has passed.
+    /// Removes expired entries. The next sweep follows when the number of entries has doubled, but at the earliest
+    /// after 1/16 of the timeout.
     fn sweep(&mut self, now: Time) {
         let before = self.entries.len();
         let (clock, timeout) = (self.clock, self.timeout);
@@ -195,8 +196,8 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// The entry of a flow is last used at `used`. Returns the first time after that, in steps of 0.1 ms, at which the
-    /// entry has expired.
+    /// The entry of a flow is last used at `used`. Returns the first time at which the entry has expired, in steps of
+    /// 0.1 ms from `used`.
     fn expires(clock: Clock, used: Time) -> Time {
         let known = |now| {
             let mut table = table(16, clock, Lookup::Exact);
@@ -222,13 +223,15 @@ mod tests {
         assert_eq!(table.find(at(299_900), FLOW), Path::Done(PortId(3)), "kept alive through 200");
     }
 
-    /// §3.5, exact timestamps: an entry expires when it has been idle for more than the timeout.
+    /// specifications/expeditus.md §3.5, exact timestamps: an entry expires when it has been idle for more than the
+    /// timeout.
     #[test]
     fn oracle_3_5_exact_timestamps() {
         assert_eq!(expires(Clock::Exact, at(30_000)), at(130_100));
     }
 
-    /// §3.6: an answer that never arrives does not block the flow. An answer that arrives too late has no effect.
+    /// specifications/expeditus.md §3.6: an answer that never arrives does not block the flow. An answer that arrives
+    /// too late has no effect.
     #[test]
     fn oracle_3_6_pending_entries_die() {
         for clock in [Clock::Exact, Clock::AgeBit] {
@@ -245,8 +248,8 @@ mod tests {
         }
     }
 
-    /// §3.7: in hardware mode, flows with equal low 16 bits of the flow id share an entry; in exact mode, each flow has
-    /// its own entry.
+    /// specifications/expeditus.md §3.7: in hardware mode, flows with equal low 16 bits of the flow id share an entry;
+    /// in exact mode, each flow has its own entry.
     #[test]
     fn oracle_3_7_hardware_shares_slots() {
         let alike = FlowId(FLOW.0 ^ 0xFFFF_0000);
@@ -278,7 +281,7 @@ mod tests {
         for n in 0..1_000_000 {
             table.install(at(10 * n), FlowId(n), PortId(0));
         }
-        // 20,000 entries are used within two timeouts; all others have expired.
+        // 20,000 entries are used within the last two timeouts; all other entries have expired.
         assert!(table.entries.len() < 50_000, "{}", table.entries.len());
         assert_eq!(table.counters.expired.get() + table.entries.len() as u64, 1_000_000);
     }

@@ -32,12 +32,12 @@ const INFO: Info = Info {
               aggregation switch is selected, then the core",
     source: "Expeditus (SoCC 2016) §§3-4",
     differs: &[
-        "an entry that waits for an answer expires like any other; the paper only resets its valid bit, and the \
-         flow could then never select again",
+        "an entry that waits for an answer expires like every other entry; the paper only resets its valid bit, and \
+         the flow could then never select again",
         "not specified in the paper: loads are rounded down and limited to 7; ties are broken at random; a switch \
          never selects a port that is down",
-        "fractional multipliers are applied before rounding, whole ones after it; they apply once a failure has \
-         been discovered",
+        "fractional multipliers are applied before rounding, and whole multipliers after rounding; both apply once a \
+         failure has been discovered",
         "entries of paths through a port that went down expire at once",
         "`mode = \"authsim\"`: loads travel in the paper's tag instead of a header after the IP header, and are \
          limited to 7; multipliers are off",
@@ -71,9 +71,9 @@ choices! {
 parameters! {
     /// Expeditus's parameters.
     pub(crate) struct Parameters {
-        /// the paper's protocol, or that of the authors' simulation code. In their code loads travel in SYN and SYN-ACK,
-        /// and a connection selects its path once; it needs a transport with a handshake. Their alpha of 0.3 must be set
-        /// by `alpha`
+        /// the paper's protocol, or the protocol of the authors' simulation code. In the authors' code loads travel in
+        /// SYN and SYN-ACK, a connection selects its path once, and the transport must have a handshake. The authors'
+        /// alpha of 0.3 must be set by `alpha`
         mode: Mode;
         t_dre: Duration = T_DRE;
         alpha: f64 = ALPHA;
@@ -90,7 +90,7 @@ parameters! {
         /// how a switch chooses among equally loaded uplinks
         ties: Ties;
         /// how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before
-        /// rounding (prescale), or as suits the multiplier
+        /// rounding (prescale), either way depending on the multiplier (auto), or not at all (off)
         multipliers: Scaling;
         /// let a SYN begin a new selection if it is retransmitted before the first SYN is answered
         reselect_on_syn: bool = false;

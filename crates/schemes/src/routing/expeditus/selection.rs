@@ -1,5 +1,4 @@
-//! One stage of a selection: finds the uplink with the least load, as seen from both of its ends
-//! (specifications/expeditus.md §5.1).
+//! One stage of a selection: finds the uplink with the least effective load (specifications/expeditus.md §5.1).
 
 use super::flow_id::FlowHash;
 use raddle_core::Stream;
@@ -18,7 +17,7 @@ pub(crate) enum Ties {
 }
 
 /// The usable uplink with the least effective load; `None` if no uplink is usable. The effective load is the greater of
-/// the load that the other end reported and the load that this end measures. Both lists are in uplink order.
+/// the load that the other end reported and the load that this end measures. `told` and `measured` are in uplink order.
 pub(crate) fn select(
     told: impl Iterator<Item = u8>,
     measured: impl Iterator<Item = u8>,
@@ -37,7 +36,7 @@ pub(crate) fn select(
         if load < least {
             (least, count) = (load, 0);
         }
-        best[count] = u8::try_from(uplink).expect("a tag's loads are at most 127");
+        best[count] = u8::try_from(uplink).expect("a tag must have at most 127 loads");
         count += 1;
     }
     if count == 0 {
@@ -72,7 +71,7 @@ mod tests {
         lowest.expect("all are usable") + 1
     }
 
-    /// Oracles §11.2 without a tie. The oracles with multipliers are in `multiplier.rs`.
+    /// Oracles of specifications/expeditus.md §11.2 without a tie. The oracles with multipliers are in `multiplier.rs`.
     #[test]
     fn oracle_11_2_winners() {
         assert_eq!(winner(&[3, 1], &[2, 2]), 2, "S1, first stage");
@@ -87,7 +86,8 @@ mod tests {
         assert_eq!(winner(&[2, 5, 1, 0, 3, 7, 4, 6], &[4, 0, 3, 2, 2, 0, 1, 5]), 4, "S12");
     }
 
-    /// Oracle §11.2 S3: each of four uplinks with equal loads wins a quarter of the time.
+    /// Oracle S3 of specifications/expeditus.md §11.2: each of four uplinks with equal loads wins a quarter of the
+    /// time.
     #[test]
     fn oracle_s3_ties_are_even() {
         let mut ties = Ties::Random(Stream::new(1, 2, "ties"));
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(of(&[0; 4], &[0; 4], &mut Ties::Lowest), Some(0));
     }
 
-    /// Oracle §11.2 S4: only the uplinks with the least load share the wins.
+    /// Oracle S4 of specifications/expeditus.md §11.2: only the uplinks with the least load share the wins.
     #[test]
     fn oracle_s4_only_minima_tie() {
         let mut ties = Ties::Random(Stream::new(1, 2, "ties"));
@@ -111,8 +111,8 @@ mod tests {
         assert_eq!(by_hash, seen);
     }
 
-    /// §5.1 and the second half of oracle §11.2 S9: an unusable uplink never wins, even if the other uplinks have the
-    /// greatest load.
+    /// specifications/expeditus.md §5.1, and the second half of oracle S9 in §11.2: an unusable uplink never wins, even
+    /// if the other uplinks have the greatest load.
     #[test]
     fn oracle_s9_unusable_ports_are_never_selected() {
         let usable = |told: [u8; 2], measured: [u8; 2], alive: &dyn Fn(usize) -> bool| {

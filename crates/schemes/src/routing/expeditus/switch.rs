@@ -68,7 +68,7 @@ impl Switch {
         self.by_hash(packet).map_or(Verdict::Drop(DropReason::NoRoute), Verdict::Forward)
     }
 
-    /// The uplink of a packet without a selected path: by hash, among the uplinks that are up.
+    /// The uplink for a packet without a selected path, chosen by hash among the uplinks that are up.
     pub(crate) fn upwards_by_hash(&mut self, packet: &Packet, ports: &Ports<'_>) -> Option<PortId> {
         let port = self.by_hash(packet)?;
         if ports.get(port).up {
@@ -98,7 +98,7 @@ impl Switch {
         Verdict::Forward(port)
     }
 
-    /// True if a selected port is up and leads to the host.
+    /// True if a selected port is up and, after the known link failures, still leads to the host `to`.
     #[inline]
     pub(crate) fn leads(&mut self, port: PortId, to: NodeId, ports: &Ports<'_>) -> bool {
         ports.get(port).up
@@ -106,7 +106,7 @@ impl Switch {
                 || self.uplinks.at(port).is_some_and(|uplink| self.ways(to, ports).has(uplink)))
     }
 
-    /// The uplinks that are up and lead to the host.
+    /// The uplinks that are up and lead to the host `to`.
     fn ways(&mut self, to: NodeId, ports: &Ports<'_>) -> Set {
         let mut set = 0;
         let uplinks = &self.uplinks;

@@ -10,7 +10,7 @@ use raddle_wire::tcp::Segment;
 use raddle_wire::udp::Datagram;
 use raddle_wire::{Ecn, FiveTuple, Opening};
 
-/// The tag of a packet; `None` if it has no tag.
+/// The tag of a packet; `None` if the packet has no tag.
 #[inline]
 pub(crate) fn tag_of(packet: &Packet) -> Option<&Tag> {
     match &packet.header {
@@ -26,7 +26,7 @@ pub(crate) fn put_tag(packet: &mut Packet, tag: Tag) {
     packet.header = Header::Exp(Box::new(Tagged { tag, inner }));
 }
 
-/// Removes a packet's tag and returns it; `None` if it has no tag.
+/// Removes a packet's tag and returns the tag; `None` if the packet has no tag.
 pub(crate) fn take_tag(packet: &mut Packet) -> Option<Tag> {
     let &tag = tag_of(packet)?;
     packet.size -= tag.wire_len() as u32;
@@ -62,7 +62,7 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
             let kind = Kind::Write { psn: 0, plen: 0, offset: 0, size: 0, ack_request: false };
             Header::Roce(roce::Packet { src: packet.dst, dst: packet.src, kind, ecn: Ecn::NotEct, ..packet })
         }
-        // Only switches see the response, so a plain header with the same five-tuple is enough.
+        // Only switches see the response, so a default header with the response's five-tuple is enough.
         Header::Frame(view) => {
             let FiveTuple { src, dst, src_port, dst_port, protocol } = view.five_tuple()?;
             let (src, dst) = (dst.0, src.0);

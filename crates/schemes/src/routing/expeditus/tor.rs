@@ -20,7 +20,7 @@ pub(crate) struct Tor {
     pub(crate) multipliers: Multipliers,
     /// If true, a SYN or SYN-ACK begins a new selection even while an answer is pending.
     pub(crate) reselect_on_syn: bool,
-    /// An Exp-response to be sent, and the uplink for it.
+    /// The Exp-response that the switch sends next, and the uplink by which the response leaves.
     pub(crate) answer: Option<(Packet, PortId)>,
 }
 
@@ -70,7 +70,7 @@ impl Tor {
     /// Handles a tagged packet that came down for a host below this switch.
     #[cold]
     fn tagged(&mut self, now: Time, packet: &mut Packet, arrival: PortId, ports: &Ports<'_>) -> Verdict {
-        let tag = take_tag(packet).expect("the caller has seen a tag");
+        let tag = take_tag(packet).expect("the packet must have a tag");
         let counters = &self.switch.counters;
         if tag.is_response {
             let flow = five_tuple(packet).answered().id();

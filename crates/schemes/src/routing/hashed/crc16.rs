@@ -1,5 +1,5 @@
-//! CRC-16 as routers use it to hash flows (RFC 2992 §2 names it): the CCITT polynomial x^16 + x^12 + x^5 + 1, starting
-//! with all ones.
+//! CRC-16, which RFC 2992 §2 names as a hash of flows. The polynomial is x^16 + x^12 + x^5 + 1 (CCITT), and the initial
+//! value is all ones.
 
 const POLYNOMIAL: u16 = 0x1021;
 

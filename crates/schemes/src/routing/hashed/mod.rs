@@ -28,7 +28,9 @@ const INFO: Info = Info {
     name: "hashed",
     summary: "Each packet goes up and down a tree; the digits of a hash of the flow choose the ports upwards",
     source: "RFC 2992 (hash-threshold); Crisan et al., CEE Switch Adaptive Routing, \"Hashed\"",
-    differs: &["the protocol number is not hashed, because all packets of a run have the same one"],
+    differs: &[
+        "the protocol number is not hashed, because all packets of a run have the same protocol number",
+    ],
     view: View::Local,
     parameters: &Parameters::LIST,
 };
@@ -67,7 +69,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 struct Hashed {
     tree: Arc<Xgft>,
     key: Key,
-    /// The divisor that extracts this node's digit of a path.
+    /// The divisor that extracts this node's digit from a path's number.
     divisor: u32,
 }
 
@@ -79,7 +81,7 @@ impl Hashed {
     /// The packet's path: the index of the nearest common ancestor that the packet passes.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a flow's key and a place are hashed as words, and the path is below the number of paths"
+        reason = "the key and the offset are hashed in words of 32 bits, and the path is below the number of paths"
     )]
     fn path(&self, packet: &Packet) -> u32 {
         let (src, dst) = (packet.src(), packet.dst());

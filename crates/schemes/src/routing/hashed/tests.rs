@@ -32,7 +32,7 @@ fn the_key_pair_keeps_one_path_and_the_key_frame_spreads_frames() {
     let frames = || (0..10_000).map(|i| frame(0, 31, i % 7, u64::from(i) * 1_500));
     assert_eq!(counts(&mut fabric("pair"), frames()).len(), 1);
     even(counts(&mut fabric("frame"), frames()).into_values(), 16);
-    // Pairs of hosts in the two halves of the tree. Each pair uses one of sixteen roots.
+    // Each pair has one host in each half of the tree, and uses one of sixteen roots.
     let pairs = (0..256).map(|pair| frame(pair / 16, 16 + pair % 16, 1, 0));
     even(counts(&mut fabric("pair"), pairs).into_values(), 16);
     // TCP segments have no offset field that the scheme hashes, so the segments of a flow stay on one path.

@@ -25,11 +25,11 @@ impl BestHops {
         Self { ageing, by_tor: vec![None; tors].into() }
     }
 
-    /// Handles a probe from a ToR that arrived at `port` and reported this utilisation of the path behind it. Returns
-    /// the utilisation of the best port.
+    /// Handles a probe from a ToR that arrived at `port`. The probe reports the utilisation of the path to the ToR
+    /// through this port. Returns the utilisation of the path through the best port.
     ///
-    /// A probe at the best port only updates the utilisation of this port, even if another port has reported less. The
-    /// next probes at the other ports correct this.
+    /// A probe at the best port only updates the utilisation of this port, even if a probe at another port has reported
+    /// less. The next probes at the other ports correct the choice.
     pub(super) fn probed(&mut self, now: Time, tor: usize, port: PortId, utilisation: u8) -> u8 {
         let hop = &mut self.by_tor[tor];
         let stays = hop.is_some_and(|best| {
@@ -56,7 +56,8 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// Worked by hand: (time, port, utilisation) of a probe, then the best port and its utilisation.
+    /// Columns: the time in us, the port and the utilisation of a probe, then the best port and its utilisation.
+    /// Utilisations are in 255ths.
     #[test]
     fn oracle_6_5_best_hops() {
         let mut best = BestHops::new(2, Duration::from_us(600));

@@ -28,11 +28,11 @@ pub(super) struct Switch {
     below: u16,
     /// The first port to a switch above.
     above: u16,
-    /// One past the last port.
+    /// The number of the last port, plus 1.
     end: u16,
     /// The probe timer; only edge switches have one.
     clock: Option<Clock>,
-    /// A probe to be sent.
+    /// The probe that the switch sends next.
     probe: Probe,
     /// The ports by which the probe must still leave.
     leaving: Vec<PortId>,
@@ -44,7 +44,7 @@ struct Clock {
     period: Duration,
     /// Time without packets after which the switch stops probing.
     patience: Duration,
-    /// [`Time::NEVER`] while the switch does not probe.
+    /// Time at which the switch probes next; [`Time::NEVER`] while the switch does not probe.
     due: Time,
     /// Time at which the switch last forwarded a packet.
     passed: Time,
@@ -123,7 +123,7 @@ impl Switch {
         Verdict::Absorb
     }
 
-    /// Sends a probe by all of these ports that are up, except the port at which the probe arrived.
+    /// Sends a probe by every port in `by` that is up, except the port at which the probe arrived.
     #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn send(
         &mut self,

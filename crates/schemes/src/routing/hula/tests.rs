@@ -1,6 +1,6 @@
-//! The fat-tree of 4-port switches at 10 Gb/s: hosts are nodes 0 to 15, edge switches 16 to 23, aggregation switches 24
-//! to 31, cores 32 to 35. Edge and aggregation switches have ports 0 and 1 down, 2 and 3 up. A core's port number is
-//! the pod's number.
+//! The test network is a fat-tree of 4-port switches at 10 Gb/s: hosts are nodes 0 to 15, edge switches 16 to 23,
+//! aggregation switches 24 to 31, cores 32 to 35. Ports 0 and 1 of edge and aggregation switches lead down, ports 2 and
+//! 3 lead up. A core's port number is the pod's number.
 
 use super::*;
 use crate::parameter::Settings;
@@ -71,8 +71,8 @@ impl Net {
         std::iter::from_fn(|| switch.originate()).collect()
     }
 
-    /// An edge switch probes, either by its timer or because of a packet from one of its hosts. The probes then travel
-    /// through the network. Returns the links that the probes cross.
+    /// Lets an edge switch send probes, either by its timer or because of a packet from one of its hosts. The probes
+    /// then travel through the network. Returns the links that the probes cross.
     fn probe(&mut self, now: Time, tor: NodeId) -> Vec<(NodeId, PortId)> {
         let host = (tor.0 - 16) * 2;
         let own = if self.at(tor).next_tick() < Time::NEVER {
@@ -136,8 +136,9 @@ fn oracle_6_5_probes_reach_every_edge_switch() {
     }
 }
 
-/// HULA §3.3, worked by hand. Four paths lead from A down to B: by aggregation switches 24 and 26 and core 32 or 33, or
-/// by 25 and 27 and core 34 or 35. All paths but one have a busy link.
+/// HULA §3.3: the path whose busiest link has the least utilisation is found. Four paths lead from A to B: through the
+/// aggregation switches 24 and 26 and core 32 or 33, or through 25 and 27 and core 34 or 35. Columns: the expected
+/// ports at A and at the first aggregation switch; three links (from, to), each with its utilisation in percent.
 #[test]
 fn oracle_6_5_the_path_whose_busiest_link_is_idlest_is_found() {
     for (free, loads) in [
@@ -171,7 +172,8 @@ fn a_flowlet_stays_and_the_next_one_follows_the_probes() {
     assert_eq!(net.taken(us(302), A, 4), [3].into(), "101 us later");
 }
 
-/// HULA §3.4. Unlike the paper, this implementation falls back to ECMP for next hops that are too old.
+/// HULA §3.4: a next hop that no probe reports becomes too old. Unlike the paper, this implementation then falls back
+/// to ECMP.
 #[test]
 fn oracle_6_5_without_probes_next_hops_age() {
     let mut net = Net::new();
@@ -189,7 +191,8 @@ fn an_edge_switch_probes_by_a_timer_that_stops_when_no_packet_passes_for_long() 
     assert_eq!(net.at(A).next_tick(), Time::NEVER, "an idle fabric is at rest");
     let pass = |net: &mut Net, at| net.step(us(at), A, packet(0, 1, 0), PortId(0)).1.len();
     assert_eq!([0, 1, 199, 250].map(|at| pass(&mut net, at)), [2, 0, 0, 0], "the first one sets off probes");
-    // The last packet passes at 250 us. 600 us later the switch stops probing.
+    // The last packet passes at 250 us. At the first tick after 850 us, which is 600 us later, the switch stops
+    // probing.
     for (at, probes, next) in [(200, 2, us(400)), (400, 2, us(600)), (600, 2, us(800)), (800, 2, us(1_000))] {
         assert_eq!(net.at(A).next_tick(), us(at));
         assert_eq!(net.tick(us(at), A, &PORTS).len(), probes, "{at}");

@@ -1,5 +1,6 @@
-//! The utilisation of a switch's links in the outward direction (HULA §3.2): each packet of D bytes, dt after the
-//! previous one, sets U = D + U · (1 - dt / tau). Under a steady rate R the estimate settles at R · tau.
+//! Measures the utilisation of a switch's links in the direction away from the switch (HULA §3.2). A packet of D bytes
+//! that leaves dt after the previous packet sets the estimate to U = D + U · (1 - dt / tau). Under a steady rate R the
+//! estimate settles at R · tau.
 
 use raddle_core::{Duration, PortId, Rate, Time};
 use raddle_topology::LinkLayer;
@@ -47,7 +48,7 @@ impl Utilisation {
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn of(&self, now: Time, port: PortId, rate: Rate) -> u8 {
         let full = rate.as_bps_f64() * self.tau.as_secs_f64() / 8.0;
-        // A cast from a float saturates. A link with rate zero counts as full once a packet was counted.
+        // A link with rate zero counts as full after a packet was counted.
         (self.estimates[port.index()].bytes(now, self.tau) / full * 255.0) as u8
     }
 }
@@ -63,7 +64,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// A link of 10 Gb/s carries 500,000 bytes in 400 us, the time constant.
+    /// Two idle ports. The time constant is 400 us, in which a link of 10 Gb/s carries 500,000 bytes.
     fn fresh() -> Utilisation {
         Utilisation::new(2, Duration::from_us(400), LinkLayer::BARE)
     }

@@ -2,7 +2,7 @@
 //!
 //! No switch measures congestion. A congested path delays acknowledgements, so that its flows pause and split into more
 //! flowlets. Each new flowlet can move to another path, until the congested path is no longer overloaded. With `choice
-//! = "hash"` a hash of flow, switch and time replaces the switch's random stream: flowlet ECMP.
+//! = "hash"` a hash of flow, switch and time replaces the switch's random stream. This variant is called flowlet ECMP.
 
 use crate::fluid::Spread;
 use crate::routing::flow_hash::{flow_hash, mix, pick, salt};
@@ -23,9 +23,7 @@ const INFO: Info = Info {
     name: "letflow",
     summary: "Each flowlet takes a shortest path, drawn at random at every hop",
     source: "LetFlow, NSDI 2017; with `choice = \"hash\"`, the flowlet ECMP of specifications/expeditus.md §6.5",
-    differs: &[
-        "two flows whose hashes give the same slot are treated as one for flowlets, as in the paper's switch",
-    ],
+    differs: &["two flows whose hashes give the same slot share their flowlets, as in the paper's switch"],
     view: View::Local,
     parameters: &Parameters::LIST,
 };
@@ -59,7 +57,7 @@ struct LetFlow {
     salt: u64,
     next_hops: NextHops,
     flowlets: Flowlets,
-    /// The stream from which ports are drawn; `None` if hashes choose.
+    /// The stream from which ports are drawn; `None` if ports are chosen by hash.
     random: Option<Stream>,
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Pinned {
     known: FxHashMap<Flow, Option<Place>>,
 }
 
-/// The key of a path: the two ends of the flow and the number of its path.
+/// The key of a path: the two ends of the flow, and the path's number among the paths between these ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Flow {
     source: u32,
@@ -45,7 +45,8 @@ struct Place {
 }
 
 impl Place {
-    /// The port by which a packet leaves, and the number of that port's link on the path.
+    /// The port by which a packet leaves, and the number of the port's link on the path. `back` is true for
+    /// acknowledgements.
     fn next(self, back: bool) -> Option<(PortId, u8)> {
         if back {
             self.back.map(|port| (port, self.links - 1))
@@ -84,7 +85,7 @@ impl Pinned {
             if at == self.node {
                 return Some(Place { links: links as u8, ahead: Some(port), back });
             }
-            let link = self.paths.topology().link_at(at, port).expect("a path follows links");
+            let link = self.paths.topology().link_at(at, port).expect("a path must follow existing links");
             (at, back) = (link.to, Some(link.to_port));
         }
         (at == self.node).then_some(Place { links: path.len() as u8, ahead: None, back })

@@ -1,4 +1,4 @@
-//! Forwarding along paths that flows keep; PDQ, D3 and RCP share it (specifications/pdq.md §12).
+//! Forwarding for PDQ, D3 and RCP: each flow keeps one path (specifications/pdq.md §12).
 //!
 //! A packet states its flow and the [choice](raddle_topology::paths) of path that its source made. Every node computes
 //! the same path from these two values. Acknowledgements go back over the same links, so that they pass the agents of
@@ -43,7 +43,7 @@ pub(crate) const PATHS: Parameter = Parameter::new(
 )
 .within(1.0, Paths::CHOICES as f64);
 
-const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header has room for every choice");
+const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header must have room for every choice of path");
 
 /// The paths for the plan's routing. Headers have room for `most_links` links. `count` is the value of [`PATHS`].
 ///
@@ -53,7 +53,7 @@ const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header has room for e
 /// # Panics
 /// If the routing is not in [`ROUTINGS`], or if `most_links` exceeds [`Segment::LINKS`].
 pub(crate) fn paths(plan: &Plan<'_>, count: u32, most_links: usize) -> Result<Arc<Paths>, Unfit> {
-    assert!(most_links <= Segment::LINKS, "{most_links} links");
+    assert!(most_links <= Segment::LINKS, "a header has no room for {most_links} links");
     let paths = Paths::new(Arc::clone(plan.topology), choice(plan.routing, count));
     let paths = paths.and_then(|paths| paths.of_at_most(most_links)).map_err(|error| {
         let (key, hint) = match error {

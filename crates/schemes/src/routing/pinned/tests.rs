@@ -114,7 +114,8 @@ fn packets_without_a_path_are_dropped() {
     assert_eq!(verdict(data(0, 3, 0)), lost, "elsewhere");
     assert_eq!(verdict(segment(0, 3, 1, 1)), lost, "TCP");
     assert_eq!(verdict(data(1, 1, 0)), Verdict::Deliver);
-    // Acknowledgements of data that this node never sent, and packets for no node. Only corruption causes such packets.
+    // An acknowledgement that this node sends goes back along the data's path. An acknowledgement for a path that does
+    // not pass this node is dropped; only corruption causes such packets.
     assert_eq!(verdict(answer(&data(3, 1, 0))), Verdict::Forward(PortId(1)));
     assert_eq!(verdict(answer(&data(0, 2, 0))), lost);
 }

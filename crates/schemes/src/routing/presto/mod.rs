@@ -1,4 +1,5 @@
-//! Presto: hosts cut flows into flowcells of 64 KB and send these over all paths in turn (He et al., SIGCOMM 2015).
+//! Presto: hosts cut flows into flowcells of 64 KB and send the flowcells over all paths in turn (He et al., SIGCOMM
+//! 2015).
 //!
 //! The edge of the network is a virtual switch in the sender's host (`sender.rs`). The virtual switch writes the number
 //! of an end-to-end path into each packet. Switches follow that path (`switch.rs`) and choose nothing, and the last
@@ -7,10 +8,11 @@
 //!
 //! A flow's cells take the paths in turn, starting at a path that depends on the flow. Once the sender knows that a
 //! link has failed, it leaves out the paths over that link. An aggregation switch that has lost half of its cores then
-//! gets half as many turns, which is the weight that the paper gives it (§3.1). Receiving hosts restore the order of
-//! cells and treat a gap within a cell as a loss ([`crate::routing::reordering`]; §3.2).
+//! gets half as many turns, which is the weight that the paper gives to this switch (§3.1). Receiving hosts restore the
+//! order of cells and treat a gap within a cell as a loss ([`crate::routing::reordering`]; §3.2).
 //!
-//! Cost per packet: at the sender, a hash look-up of the destination's edge switch; at a switch, less than with ECMP.
+//! Cost per packet: at the sender, a hash look-up of the destination's edge switch; at a switch, less than the cost of
+//! ECMP.
 
 mod paths;
 mod sender;

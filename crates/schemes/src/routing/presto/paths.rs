@@ -57,7 +57,7 @@ impl Paths {
         ports.map(move |port| {
             let topology = self.routing.topology();
             let link = topology.link_id(at, PortId::of(port as usize));
-            at = topology.link(link).expect("every port of a Clos network has a link").to;
+            at = topology.link(link).expect("every port of a Clos network must have a link").to;
             link
         })
     }

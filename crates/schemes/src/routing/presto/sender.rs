@@ -21,7 +21,7 @@ pub(crate) struct Sender {
     paths: Arc<Paths>,
     /// Links that the host knows to be down.
     down: BTreeSet<LinkId>,
-    /// For each destination edge switch, the paths to it without the links in `down`, in the order in which cells take
+    /// For each destination edge switch, the paths that avoid the links in `down`, in the order in which cells take
     /// these paths.
     turns: FxHashMap<u32, Box<[u16]>>,
 }

@@ -11,7 +11,8 @@ pub(crate) struct Switch {
     routing: LocalRouting,
     /// The switch's hosts; empty unless this is an edge switch.
     hosts: Range<u32>,
-    /// Divisor of path numbers: an edge switch extracts the plane, an aggregation switch the core.
+    /// The number by which path numbers are divided. With an edge switch's divisor the result selects the plane, with
+    /// an aggregation switch's divisor the core.
     divisor: u16,
 }
 

@@ -4,8 +4,8 @@ use raddle_core::{DropReason, Forwarder, Header, LinkId, Packet, PortId, Ports, 
 use raddle_topology::{ClosSize, Topology};
 use raddle_wire::udp::Datagram;
 
-/// A fat-tree with k = 4. It has four paths between two pods: numbers 0 and 1 in the first plane, 2 and 3 in the
-/// second.
+/// A fat-tree with k = 4. Between two pods there are four paths: 0 and 1 in the first plane, 2 and 3 in the second
+/// plane.
 struct Net {
     topology: Arc<Topology>,
     nodes: Vec<Box<dyn Forwarder>>,

@@ -3,9 +3,9 @@
 //! 1992).
 //!
 //! There are two variants. Either each switch on the way up draws a port, or the source draws one of the nearest common
-//! ancestors. The source writes its choice into the frame, and each switch reads its digit of this choice. Both
-//! variants take every path equally often. Only frames of converged Ethernet have room for a path; for other packets
-//! the switches always draw.
+//! ancestors. In the second variant, the source writes the ancestor's number into the frame, and each switch's digit of
+//! this number selects the port upwards. Both variants take every path equally often. Only frames of converged Ethernet
+//! have room for a path; for other packets the switches always draw.
 //!
 //! Packets of a flow overtake each other, so receiving hosts restore their order ([`crate::routing::reordering`]).
 //! Adapters of converged Ethernet restore the order themselves.
@@ -63,7 +63,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 #[derive(Debug)]
 struct RandomUp {
     random: Stream,
-    /// The tree, and the divisor that extracts this node's digit of a path; `None` if each switch draws.
+    /// The tree, and the divisor that extracts this node's digit from a path's number; `None` if each switch draws.
     at_source: Option<(Arc<Xgft>, u32)>,
 }
 

@@ -1,10 +1,10 @@
-//! Puts TCP segments back in order below the transport. A segment that overtakes others on a different path then does
-//! not look like a loss. This is the shim below TCP of DRILL (SIGCOMM 2017, §3.3) and the receive offload of Presto
-//! (SIGCOMM 2015, §3.2).
+//! Puts TCP segments back in order below the transport. TCP would otherwise treat the gap before a segment that
+//! overtook other segments as a loss. This is the shim below TCP of DRILL (SIGCOMM 2017, §3.3) and the receive offload
+//! of Presto (SIGCOMM 2015, §3.2).
 //!
 //! An early data segment waits for the segments before it, but no longer than a given time. After that time the segment
 //! is passed up, and TCP sees the gap. A late or repeated segment is passed up at once. A flowcell takes a single path,
-//! so a gap within a flowcell is a loss, and segments do not wait for it.
+//! so a gap within a flowcell is a loss, and segments do not wait for the missing segment.
 //!
 //! Differs from the papers: the waiting time is fixed, while Presto adapts it to measured delays. Segments are passed
 //! up one by one and are not merged, so each segment has its own acknowledgement.
@@ -18,8 +18,8 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The parameter of routings whose hosts put packets back in order. The default of 100 us is the delay of a queue of 80
-/// full packets at 10 Gb/s, and is less than every retransmission timeout in use.
+/// The parameter of routings whose hosts put packets back in order. The default of 100 us is the delay of a queue of
+/// about 80 full packets at 10 Gb/s, and is less than every retransmission timeout in use.
 pub const HOLD: Parameter = Parameter::new(
     "hold",
     Value::Duration(Duration::from_us(100)),
@@ -67,8 +67,8 @@ pub struct Reordering {
     host: Box<dyn Host>,
     hold: Hold,
     flows: FxHashMap<FlowKey, Incoming>,
-    /// Number of flows at which the next sweep removes silent flows. Stored explicitly: the capacity of a map differs
-    /// between platforms.
+    /// Number of flows at which the next sweep removes silent flows. The map's own capacity is not used, because it
+    /// differs between platforms.
     sweep_at: usize,
     /// Times at which early segments must be passed up, earliest first. An entry is stale if it differs from the flow's
     /// `due`.
@@ -94,7 +94,7 @@ struct Early {
     packet: Packet,
     port: PortId,
     seq: u32,
-    /// One past the segment's last sequence number.
+    /// The segment's last sequence number, plus 1.
     end: u32,
     /// Time at which the segment is passed up even if a gap remains before it.
     due: Time,
@@ -159,7 +159,7 @@ impl Reordering {
         Time::NEVER
     }
 
-    /// Releases the segments of the flow that is due.
+    /// Handles the earliest entry of `due`: passes up segments of the entry's flow.
     #[cold]
     fn expire(&mut self, now: Time) {
         if let Some(Reverse((_, key))) = self.due.pop()
@@ -184,8 +184,8 @@ impl Incoming {
         self.early.insert(place, segment);
     }
 
-    /// Moves segments to `ready`: the segments without a gap before them, and all segments up to the last segment that
-    /// is due.
+    /// Moves segments to `ready`: the segments without a gap before them, and all segments up to the last segment whose
+    /// waiting time is over.
     fn release(&mut self, now: Time, ready: &mut VecDeque<Early>) {
         let expired = self.early.iter().rposition(|segment| segment.due <= now).map_or(0, |last| last + 1);
         let mut count = 0;
@@ -262,7 +262,7 @@ pub(crate) fn cell(seq: u32, bytes: u32) -> u32 {
     seq.wrapping_sub(FIRST) / bytes
 }
 
-/// One past a segment's last sequence number.
+/// A segment's last sequence number, plus 1.
 fn end(segment: &Segment) -> u32 {
     let flags = u32::from(segment.flags & SYN != 0) + u32::from(segment.flags & FIN != 0);
     segment.seq.wrapping_add(u32::from(segment.plen) + flags)

@@ -4,7 +4,8 @@ use raddle_core::NodeId;
 use raddle_topology::XgftSize;
 use std::collections::BTreeSet;
 
-/// S-mod-k mirrors D-mod-k. Nodes: hosts 0 to 7, leaves 8 to 11, middle switches 12 to 15, roots 16 to 19.
+/// The source selects the root, as the destination does with D-mod-k. Nodes: hosts 0 to 7, leaves 8 to 11, middle
+/// switches 12 to 15, roots 16 to 19.
 #[test]
 fn the_source_says_which_way_is_up() {
     let mut fabric = Fabric::new(XgftSize::k_ary_n_tree(2, 3), &ROUTING, &[]);

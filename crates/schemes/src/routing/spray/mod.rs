@@ -1,5 +1,5 @@
-//! Packet spraying: each packet takes its own shortest path (Dixit et al., "On the Impact of Packet Spraying in Data
-//! Center Networks", INFOCOM 2013; specifications/expeditus.md §6.5).
+//! Packet spraying: each packet takes one of the shortest paths, independent of the flow's other packets (Dixit et al.,
+//! "On the Impact of Packet Spraying in Data Center Networks", INFOCOM 2013; specifications/expeditus.md §6.5).
 //!
 //! At each hop the packet leaves by one of the ports on shortest paths to its destination. The port is drawn at random,
 //! or the ports take turns. Each node has a single round-robin counter, which every packet with several next hops
@@ -69,7 +69,7 @@ enum Choice {
 }
 
 impl Spray {
-    /// The forwarder of `node`. It takes its next hops in turn if `in_turn` is true, otherwise at random.
+    /// The forwarder of `node`. It uses its next hops in turn if `in_turn` is true, otherwise at random.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "32 random bits are enough")]
     pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, in_turn: bool, seed: u64) -> Self {

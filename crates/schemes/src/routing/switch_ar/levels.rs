@@ -1,8 +1,9 @@
 //! Congestion levels: a switch's estimate of the congestion of each up port, per destination (specifications/cee.md
 //! §5.6).
 //!
-//! Only up ports have levels: downwards there is a single port to each host, so there is no choice. A row holds one
-//! destination's ports side by side, 16 bytes each, so that a choice among four ports reads one or two cache lines.
+//! Only up ports have levels: downwards there is a single port to each host, so there is no choice. The levels for one
+//! destination are adjacent in memory, 16 bytes for each port, so that a choice among four ports reads one or two cache
+//! lines.
 
 use crate::choices;
 use raddle_core::{Duration, NodeId, Time};
@@ -23,7 +24,7 @@ choices! {
     pub(super) enum Update {
         /// The level grows by q.
         Accumulate = "accumulate",
-        /// The level grows by q times the number of notices so far, this one included.
+        /// The level grows by q times the number of notices so far, including this notice.
         CountTimesFeedback = "count-times-feedback",
         /// The level grows by one.
         Count = "count",
@@ -31,7 +32,7 @@ choices! {
         Last = "last",
         /// The level moves towards q by an eighth of the distance. The level is stored in units of 1/256.
         Ewma = "ewma",
-        /// The level becomes q if q is greater.
+        /// The level becomes q if q is greater than the level.
         Max = "max",
     }
 }
@@ -41,10 +42,10 @@ choices! {
     /// other switches.
     ///
     /// In the benchmark of specifications/cee.md §6.4, with each of the cumulative update rules, `Lock` reduces the
-    /// throughput from 0.7 to 0.6 of the link rate. The paper reports 0.6, so its rule agrees with `Lock`.
+    /// throughput from 0.7 to 0.6 of the link rate. The paper reports 0.6, so the paper's rule probably is `Lock`.
     pub(super) enum Local {
-        /// Local notices count. After the first local notice for a port and a destination, only local notices count
-        /// there.
+        /// Local notices count. After the first local notice for a port and a destination, only local notices count for
+        /// this port and destination.
         Lock = "lock",
         /// Local notices count like notices from other switches.
         Alike = "alike",
@@ -58,14 +59,14 @@ choices! {
 pub(super) enum Origin {
     /// This switch's own congestion point at the port.
     Here,
-    /// Another switch: the notice arrived at the port.
+    /// Another switch, whose notice arrived at the port.
     Elsewhere,
 }
 
 /// The congestion levels of one switch.
 #[derive(Debug, Clone)]
 pub(super) struct Levels {
-    /// One row per destination, with one entry per up port.
+    /// For each destination, one entry per up port.
     entries: Box<[Entry]>,
     ups: usize,
     rule: Rule,
@@ -116,7 +117,8 @@ impl Levels {
         };
     }
 
-    /// The up port with the least level towards `to`. Ties go to the first such port in cyclic order from `first`.
+    /// The up port with the least level towards `to`. Among ports with equal levels, the first port in cyclic order
+    /// from `first` is taken.
     #[inline]
     pub(super) fn least(&self, now: Time, to: NodeId, first: usize) -> usize {
         let row = self.row(to);

@@ -9,15 +9,15 @@
 //! A QCN notice ([`crate::link::qcn`]) travels from the congested queue to the source of the frame that met the
 //! congestion. A switch at which the notice arrives by an up port learns that frames to the same destination meet
 //! congestion behind that port. For each destination the switch keeps a level per up port. All frames for a destination
-//! leave by the port with the least level, so frames for one destination are never divided among ports. Ties go to the
-//! first such port in cyclic order, starting at D-mod-k's port; frames thus stay in order without congestion. A switch
-//! learns of congestion in its own queues first, because the notices about these queues start at this switch. As with
-//! all up/down routing, notices take random ports upwards, so that they arrive by all the paths that lead to the
-//! congested queue.
+//! leave by the port with the least level, so frames for one destination are never divided among ports. Among ports
+//! with equal levels, the first port in cyclic order from D-mod-k's port is taken. As long as there is no congestion,
+//! frames thus stay in order. A switch learns of congestion in its own queues first, because the notices about these
+//! queues start at this switch. As with all up/down routing, notices take random ports upwards, so that they arrive by
+//! all the paths that lead to the congested queue.
 //!
 //! Hosts do not take part: hosts without rate limiters ignore notices.
 //!
-//! Cost per frame with a choice: one row of levels, 16 bytes per port. A notice costs the same plus a random number.
+//! Cost per frame that goes up: a read of 16 bytes for each up port. A notice also costs a random number.
 
 mod levels;
 mod split;
@@ -51,7 +51,7 @@ const INFO: Info = Info {
         "without congestion, frames take D-mod-k's path; the papers do not specify it",
         "after link failures, frames take D-mod-k's choice among the remaining paths",
         "receivers put segments back in order below TCP; the hosts of converged Ethernet do this themselves",
-        "`moved` and `keep_used` are our own, for what the paper says about fractional splits and used notices",
+        "`moved` and `keep_used` are our additions; the paper discusses fractional splits and used notices",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -69,10 +69,10 @@ parameters! {
         timer: Duration = Duration::from_ms(250), Duration::from_ps(1)..=Duration::from_ms(60_000);
         /// drop a notice if another port for the frame is not congested
         absorb: bool = false;
-        // §VII: the paper's scheme moves all frames of a destination together (a binary split), which is the value 1.
+        // The paper's scheme (§VII) moves all frames of a destination together (a binary split), as with the value 1.
         /// share of a port's frames to a destination that a notice moves to another port; 1 moves all of them
         moved: f64 = 1.0, 0.001..=1.0;
-        // §V-A1: sources cannot tell whether a notice was used.
+        // Without this parameter, sources cannot tell whether a switch used a notice (§V-A1 of the paper).
         /// drop a notice that made frames change their port, so that hosts see only notices that moved no frames
         keep_used: bool = false;
         hold: Duration = HOLD;

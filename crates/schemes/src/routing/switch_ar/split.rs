@@ -1,6 +1,6 @@
 //! Fractional splits: the frames for a destination are divided among a switch's up ports, and a notice moves only a
-//! share of them. The paper names such splits as future work (§III-D, §VII) and describes no algorithm; this one is
-//! ours.
+//! share of them. The paper names such splits as future work (§III-D, §VII) and describes no algorithm. The algorithm
+//! of this module is our own.
 //!
 //! Each destination has a weight for each up port. A notice takes a share of the weight of its port and gives it to the
 //! port with the least congestion level. Frames follow the weights by smooth weighted round robin, so that a fifth of
@@ -14,8 +14,8 @@ const WHOLE: i32 = 1 << 16;
 /// The splits of one switch.
 #[derive(Debug, Clone)]
 pub(super) struct Split {
-    /// One row per destination, with one entry per up port. Before the first notice about a destination, all weights in
-    /// its row are 0, and frames for the destination take D-mod-k's port.
+    /// For each destination, one entry per up port. Before the first notice about a destination, all weights of the
+    /// destination are 0, and frames for the destination take D-mod-k's port.
     entries: Box<[Entry]>,
     ups: usize,
     /// The share of a port's weight that a notice moves, times [`WHOLE`].
@@ -25,7 +25,7 @@ pub(super) struct Split {
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     weight: i32,
-    /// Grows by the port's weight with each frame for the destination, and shrinks by [`WHOLE`] when the port takes a
+    /// The credit grows by `weight` with each frame for the destination, and shrinks by [`WHOLE`] when the port takes a
     /// frame. The port with the greatest credit takes the next frame.
     credit: i32,
 }
@@ -46,15 +46,15 @@ impl Split {
         if row.iter().all(|entry| entry.weight == 0) {
             row[first].weight = WHOLE;
         }
-        // At least 1, so that the weight of a permanently congested port reaches 0.
+        // The moved weight is at least 1, so that the weight of a permanently congested port reaches 0.
         let weight = i64::from(row[from].weight);
         let moved = (weight * self.moved / i64::from(WHOLE)).max(weight.min(1)) as i32;
         row[from].weight -= moved;
         row[onto].weight += moved;
     }
 
-    /// The up port of the next frame to `to`. Ties go to the first such port in cyclic order from `first`, D-mod-k's
-    /// port.
+    /// The up port of the next frame to `to`. Among ports with equal credit, the first port in cyclic order from
+    /// `first`, D-mod-k's port, is taken.
     pub(super) fn next(&mut self, to: NodeId, first: usize) -> usize {
         let row = &mut self.entries[to.index() * self.ups..][..self.ups];
         let mut best = first;

@@ -1,5 +1,5 @@
-//! Oracle 8.12 in the 2-ary 3-tree: hosts 0 to 7, leaves 8 to 11, middle switches 12 to 15, roots 16 to 19. Ports 0 and
-//! 1 of a switch lead down, ports 2 and 3 up.
+//! The test network is a 2-ary 3-tree, as in oracle 8.12 of specifications/cee.md: hosts 0 to 7, leaves 8 to 11, middle
+//! switches 12 to 15, roots 16 to 19. Ports 0 and 1 of a switch lead down, ports 2 and 3 up.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -112,7 +112,7 @@ fn notices_are_absorbed_only_while_another_port_is_clear() {
     assert_eq!(forward(&mut leaf, at_ms(252), notice(6, 40, UP[1]), Some(UP[1])), Verdict::Absorb);
 }
 
-/// A notice is used if frames change their port because of it.
+/// With `keep_used`, a switch drops a notice that makes frames change their port.
 #[test]
 fn used_notices_are_kept_from_hosts_if_told_so() {
     let mut leaf = switch_with(LEAF, &Parameters { keep_used: true, ..Parameters::default() });
@@ -178,7 +178,7 @@ fn oracle_8_12_notices_come_by_all_paths() {
     }
 }
 
-/// Oracle 8.2: without congestion, frames take the same path as with D-mod-k.
+/// Oracle 8.2 of specifications/cee.md: without congestion, frames take the same path as with D-mod-k.
 #[test]
 fn oracle_8_2_without_congestion_frames_take_d_mod_k() {
     let (topology, tree) = tree();

@@ -7,7 +7,8 @@
 //! cannot cause a deadlock.
 //!
 //! With every scheme, congestion notices go up by a port drawn at random at each hop. With fixed ports, only one plane
-//! of switches would see the notices (§5.6). An ascent may read the notices about ports above it.
+//! of switches would see the notices (§5.6). An [`Ascent`] may read the notices about congestion behind the node's up
+//! ports.
 //!
 //! Once a node knows of failed links, it uses the shortest paths that are left, and the ascent chooses among these.
 //! Such paths may go up again after they have gone down.
@@ -30,10 +31,10 @@ pub(crate) trait Ascent: Send {
     /// Called when this node's host sends a packet. A scheme that chooses the path at the source writes the path here.
     fn begin(&mut self, _packet: &mut Packet) {}
 
-    /// The index of the packet's port among `ports` ports. On the intact tree all these ports lead up.
+    /// The index of the packet's port among `ports` ports. As long as no link has failed, all these ports lead up.
     fn choose(&mut self, now: Time, packet: &Packet, ports: usize) -> usize;
 
-    /// The choice that [`choose`](Self::choose) will probably make; `None` if predicting it is expensive.
+    /// The choice that [`choose`](Self::choose) will probably make; `None` if a prediction would be expensive.
     fn foresee(&self, _packet: &Packet, _ports: usize) -> Option<usize> {
         None
     }

@@ -61,7 +61,8 @@ pub(crate) struct Wcmp {
 }
 
 impl Wcmp {
-    /// The forwarder of `node`. A group has at most `table` entries, or one per next hop if it has more next hops.
+    /// The forwarder of `node`. A group has at most `table` entries, or one entry per next hop if there are more next
+    /// hops.
     #[must_use]
     pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, table: usize, seed: u64) -> Self {
         Self {

@@ -20,8 +20,8 @@ fn on_a_symmetric_fabric_flows_go_as_with_ecmp() {
     }
 }
 
-/// A fat-tree with k = 4. The first aggregation switch has lost one of its two cores. The edge switches below it then
-/// send it one third of the flows to other pods, and half of the flows within the pod.
+/// A fat-tree with k = 4. The first aggregation switch has lost one of its two cores. The edge switches below this
+/// switch then send one third of the flows to other pods through it, and half of the flows within the pod.
 #[test]
 fn oracle_a_lost_core_link_halves_the_weight_of_its_switch() {
     let topology = fat_tree(4);
@@ -34,7 +34,7 @@ fn oracle_a_lost_core_link_halves_the_weight_of_its_switch() {
             |src_port| route(&topology, &mut nodes, &mut segment(0, dst, src_port, 0)).expect("a path")[1];
         (0..flows).filter(|&src_port| first(src_port) == PortId(2)).count()
     };
-    // Four standard deviations are 103 of 3,000 and 110 of 3,000.
+    // Four standard deviations are 103 flows for one third of 3,000 flows, and 110 flows for one half.
     assert!(count(15, 3_000).abs_diff(1_000) < 103);
     assert!(count(2, 3_000).abs_diff(1_500) < 110);
     // After the repair both switches have the same weight.

@@ -1,12 +1,12 @@
 //! Finds small whole numbers in nearly the same proportions as the capacities (WCMP §4.2, Algorithm 1).
 
-/// The number of entries of each member in a table of at most `table` entries. Each member has at least one entry, even
-/// if the table is too small.
+/// The number of entries of each member, which is a next hop, in a table of at most `table` entries. Each member has at
+/// least one entry, even if the table is too small.
 ///
 /// If exact proportions fit in the table, the result is exact. Otherwise the group starts with one entry per member and
-/// grows by one entry at a time. The new entry goes to the member that is then overloaded the least. The result is the
-/// group whose most overloaded member is overloaded the least. (The paper's algorithm instead grows a group until its
-/// overload is at most a given value, and lowers the demands until all groups of a switch fit.)
+/// grows by one entry at a time. The new entry goes to the member that is then overloaded the least. Of all these
+/// groups, the result is the group whose greatest overload is least. (The paper's algorithm instead grows a group until
+/// its overload is at most a given value, and lowers the demands until all groups of a switch fit.)
 ///
 /// # Panics
 /// If a capacity is zero.
@@ -35,7 +35,7 @@ pub(super) fn fit(capacities: &[u128], table: usize) -> Vec<usize> {
     best.1
 }
 
-/// The greatest ratio of a member's actual share to its intended share (§4.1, equation 2).
+/// The greatest ratio of a member's actual share to its intended share (WCMP §4.1, equation 2).
 fn oversubscription(entries: &[usize], shares: &[f64]) -> f64 {
     let total: usize = entries.iter().sum();
     let load = |(&entries, share): (&usize, &f64)| entries as f64 / (total as f64 * share);
@@ -60,10 +60,10 @@ mod tests {
         assert_eq!(fit(&[7], 16), [1]);
     }
 
-    /// Worked by hand. Six switches lead to 35 core paths, because one switch has lost a core: 5, 6, 6, 6, 6, 6. With
-    /// one entry each, the first switch gets 35/30 = 1.167 of its share. The other five switches get a second entry
-    /// first, one by one; when all five have two entries, each gets 2·35/(11·6) = 1.061 of its share. With 16 entries,
-    /// the greatest ratio would be 3·35/(16·6) = 1.094, so eleven entries are better.
+    /// Six switches lead to 35 core paths, because one switch has lost a core: 5, 6, 6, 6, 6, 6. With one entry each,
+    /// the first switch gets 35/30 = 1.167 of its share. The other five switches get a second entry first, one by one;
+    /// when all five have two entries, each gets 2·35/(11·6) = 1.061 of its share. With 16 entries, the greatest ratio
+    /// would be 3·35/(16·6) = 1.094, so eleven entries are better.
     #[test]
     fn oracle_one_core_of_six_lost() {
         assert_eq!(fit(&[5, 6, 6, 6, 6, 6], 16), [1, 2, 2, 2, 2, 2]);

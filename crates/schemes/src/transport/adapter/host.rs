@@ -26,15 +26,15 @@ pub(crate) struct Adapter<P: Protocol> {
     sending: Vec<Sending>,
     /// Indices of `sending` that are free for reuse.
     vacant: Vec<u32>,
-    /// Number of flows started so far; wraps at 2^32.
+    /// Number of flows that have started, modulo 2^32.
     begun: u32,
     /// For each flow whose application is producing frames: the time of the next frame, and the flow's index.
     births: BinaryHeap<Reverse<(Time, u32)>>,
     /// State of go-back-N, if the protocol retransmits lost frames.
     recovery: Option<Recovery>,
-    /// Answers to received frames, such as acknowledgements. The host sends them before all data.
+    /// Answers to received frames, such as acknowledgements. The host sends all answers before data.
     answers: VecDeque<Packet>,
-    /// True if a frame has been passed to the port and has not left it.
+    /// True if a frame has been passed to the port and has not left the port.
     busy: bool,
     /// The flow of the frame at the port, if this frame is the last frame of its flow.
     last_of: Option<FlowKey>,
@@ -48,7 +48,7 @@ struct Sending {
     dst: u32,
     /// The flow's number at this host.
     flow: u32,
-    /// The flow's key on the wire.
+    /// The flow's key in packet headers.
     key: FlowKey,
     priority: u8,
     lane: Lane,
@@ -57,7 +57,7 @@ struct Sending {
     size: u64,
     /// Number of bytes that the application has produced.
     born: u64,
-    /// Bytes before this offset have been sent, and no retransmission of them is known to be needed.
+    /// Bytes before this offset have been sent and, as far as the sender knows, need no retransmission.
     sent: u64,
     /// Times at which the application produces frames; `None` if it produces all bytes at the start.
     births: Option<Births>,
@@ -68,8 +68,8 @@ struct Sending {
 }
 
 impl<P: Protocol> Adapter<P> {
-    /// The adapter of host `node`. It sends frames of up to `mtu` bytes at rate `line_rate`. If `progress` is given,
-    /// the adapter reports the progress of received flows once per this interval.
+    /// The adapter of host `node`, which sends frames of up to `mtu` bytes at rate `line_rate`. If `progress` is given,
+    /// the adapter reports the progress of received flows at this interval.
     #[must_use]
     pub(crate) fn new(
         node: NodeId,
@@ -234,8 +234,8 @@ impl<P: Protocol> Adapter<P> {
         self.queues.replace(now, sending.queue, chunk);
     }
 
-    /// Handles an acknowledgement of flow `key`: the receiver expects the frame with wire number `expected`. `refused`
-    /// is true if the receiver has discarded a later frame.
+    /// Handles an acknowledgement of flow `key`: the receiver expects the frame with sequence number `expected`.
+    /// `refused` is true if the receiver has discarded a later frame.
     fn acknowledged(&mut self, now: Time, key: FlowKey, expected: u32, refused: bool) {
         let Some(recovery) = &mut self.recovery else { return };
         let Some(place) = recovery.place(key) else { return };
@@ -251,7 +251,8 @@ impl<P: Protocol> Adapter<P> {
             return;
         }
         sending.arm(recovery);
-        // After the flow has gone back, a late acknowledgement may cover frames that the flow would send again.
+        // After the flow has gone back, a late acknowledgement may cover frames that the flow would send again. The
+        // flow then skips these frames.
         if refused || acknowledged > sending.sent {
             self.go_back(now, place);
         }
@@ -317,7 +318,7 @@ impl<P: Protocol> Host for Adapter<P> {
         match input {
             Input::Flow(flow) => self.open(now, flow),
             Input::Packet { packet, .. } => self.receive(now, packet),
-            // The port can take the next frame after the last frame has left, or was lost on a failed link.
+            // The port can take the next frame after the previous frame has left the port or was lost on a failed link.
             Input::Sent(packet) | Input::Dropped { packet, .. } if is_own(self, packet) => {
                 self.busy = false;
                 let closed = self.last_of.take();

@@ -32,10 +32,10 @@ pub(super) struct Taken {
 struct Flow {
     ranges: Ranges,
     receiver: Receiver,
-    /// One past the highest byte received so far.
+    /// One past the highest offset of a received byte.
     furthest: u64,
-    /// Size of the longest frame so far. The last frame may be short, so out-of-order bytes are counted in frames of
-    /// this size.
+    /// Size of the longest received frame, in bytes. The last frame of the flow may be shorter, so out-of-order bytes
+    /// are counted in frames of this size.
     longest: u16,
     late: u32,
     reorder_peak: u32,

@@ -86,7 +86,7 @@ pub(crate) struct Data {
     pub size: u64,
     /// True if the receiver must acknowledge the frame at once.
     pub ack_request: bool,
-    /// Creation time of the frame; zero in a received frame whose format does not carry it.
+    /// Creation time of the frame. Zero for a received frame, if the frame format does not carry the creation time.
     pub birth: Time,
 }
 
@@ -106,7 +106,7 @@ pub(crate) enum Arrival<N> {
     Acknowledged {
         /// The flow.
         key: FlowKey,
-        /// Sequence number, as on the wire, of the next frame that the receiver accepts.
+        /// Sequence number, as in the header, of the next frame that the receiver accepts.
         expected: u32,
         /// True if the receiver discarded a later frame because the expected frame was missing.
         refused: bool,
@@ -123,8 +123,8 @@ pub(crate) enum Lane {
         /// Priority, 0 to 7.
         priority: u8,
     },
-    /// The queue of one flow. The queue and its rate limiter are removed when the flow's last frame begins to leave;
-    /// with [`recovery`](Protocol::recovery), when the flow is acknowledged completely or given up.
+    /// The queue of one flow. The queue and its rate limiter are removed when the flow's last frame begins to leave.
+    /// With [`recovery`](Protocol::recovery), they are removed when the flow is acknowledged completely or given up.
     Of {
         /// The flow's number at its source.
         flow: u32,
@@ -144,7 +144,7 @@ pub(crate) trait Protocol: Send {
     fn read(&self, packet: &Packet) -> Option<Arrival<Self::Notice>>;
     /// The priority of a flow's frames, 0 to 7.
     fn priority(&self, flow: &Flow) -> u8;
-    /// The key of a flow on the wire.
+    /// The key of a flow in packet headers.
     fn key(&self, src: u32, dst: u32, flow: u32) -> FlowKey;
     /// The queue of a flow.
     fn lane(&self, dst: u32, priority: u8, _flow: u32) -> Lane {
@@ -164,8 +164,7 @@ pub(crate) trait Protocol: Send {
     fn recovery(&self) -> Option<go_back_n::Params> {
         None
     }
-    /// The packet that carries the answer of go-back-N to a frame, at a receiver that has the flow's first `in_order`
-    /// bytes.
+    /// The packet that carries go-back-N's answer to a frame. The receiver has the flow's first `in_order` bytes.
     ///
     /// # Panics
     /// If the protocol has no [`recovery`](Self::recovery).

@@ -56,11 +56,11 @@ pub(super) struct Queues<L> {
     turns: [VecDeque<u32>; 8],
     /// One bit per priority: set if a queue of this priority waits for its turn.
     waiting: u8,
-    /// Times at which rate limiters release queues, with the queue's index. An entry is stale unless the queue's state
-    /// is [`State::Limited`] with the same time.
+    /// Times at which rate limiters release queues, each with the queue's index. An entry is stale unless the queue's
+    /// state is [`State::Limited`] with the time of the entry.
     limited: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Times of the rate limiters' timers, with the queue's index. An entry is stale unless the limiter's timer has the
-    /// same time.
+    /// Times of the rate limiters' timers, each with the queue's index. An entry is stale unless the limiter's timer
+    /// has the time of the entry.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
@@ -137,7 +137,7 @@ impl<L: RateLimiter> Queues<L> {
                 self.enter(now, place); // a notice that arrived while the queue waited has limited the queue
                 continue;
             }
-            let front = queue.chunks.front_mut().expect("only queues that are not empty take turns");
+            let front = queue.chunks.front_mut().expect("a queue that takes its turn must not be empty");
             let bytes = front.bytes.min(most.into());
             let taken = Chunk { bytes, ..*front };
             front.bytes -= bytes;
@@ -188,7 +188,7 @@ impl<L: RateLimiter> Queues<L> {
     }
 
     /// Removes an empty queue, without waiting for its rate limiter's timer. Entries of `limited` and `timers` for this
-    /// index remain, but do no harm: such an entry is stale for the next queue at this index, or happens to have the
+    /// index remain, but do no harm. For the next queue at this index, such an entry is stale or happens to have the
     /// correct time.
     pub(super) fn forget(&mut self, lane: Lane) {
         if let Entry::Occupied(entry) = self.places.entry(lane)

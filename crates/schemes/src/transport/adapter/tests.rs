@@ -14,7 +14,7 @@ const RATE: Rate = Rate::from_gbps(10);
 const HERMIT: u32 = 77;
 
 /// A protocol with frames of 1,500 bytes. A notice makes the rate limiter of a destination hold back all frames until
-/// the given time.
+/// the time in the notice.
 struct Plain;
 
 #[derive(Default)]
@@ -283,7 +283,7 @@ fn a_notice_about_a_destination_to_which_nothing_waits_is_kept() {
     assert_eq!(bench.destinations(), [4]);
 }
 
-/// A notice that holds back one flow to `HERMIT` until the given time.
+/// A notice that holds back one flow to `HERMIT` until time `until_ns`, in nanoseconds.
 fn hold_flow(flow: u8, until_ns: i16) -> Packet {
     let mut packet = hold(HERMIT, until_ns, 0);
     let Header::Cnm(notice) = &mut packet.header else { unreachable!("a notice") };
@@ -445,7 +445,7 @@ fn frames_in_order_wait_for_nobody() {
     assert_eq!(bench.reports, [Report::Delivered { key: FlowKey(9 << 32 | 5), reorder_peak: 0 }]);
 }
 
-/// The number of waiting frames is the number of waiting bytes, divided by the length of the longest frame so far and
+/// The number of waiting frames is the number of waiting bytes, divided by the length of the longest received frame and
 /// rounded up. A short last frame therefore counts as a whole frame.
 #[test]
 fn full_frames_wait_whole_with_any_other_frames() {

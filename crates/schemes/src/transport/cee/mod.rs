@@ -23,7 +23,7 @@ pub(crate) struct Cee {
     limiters: Option<Arc<qcn::Params>>,
     line_rate: Rate,
     seed: u64,
-    /// The priority of flows without a priority of their own.
+    /// The priority of flows whose own priority is 0.
     priority: u8,
 }
 
@@ -91,8 +91,8 @@ impl Protocol for Cee {
                 ack_request: false,
                 birth: Time::from_ps(frame.birth_ps),
             })),
-            // Without rate limiters, the host ignores notices. They have an effect only at the switches that forward
-            // them.
+            // Without rate limiters, the host ignores notices. Notices then have an effect only at the switches that
+            // forward them.
             Header::Cnm(notice) if self.limiters.is_some() => {
                 let Notice { culprit_dst: dst, priority, feedback, .. } = *notice;
                 Some(Arrival::Notice { lane: Lane::To { dst, priority }, notice: feedback })

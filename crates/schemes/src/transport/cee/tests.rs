@@ -1,7 +1,8 @@
 use super::*;
 use raddle_core::Duration;
 
-/// A frame of 64 B takes 102.4 ns at 5 Gb/s, even if only a few of its bytes belong to the flow.
+/// The notice halves the rate to 5 Gb/s. A frame with 1 byte of the flow has the minimum size of 64 bytes, which take
+/// 102.4 ns at this rate.
 #[test]
 fn a_limiter_counts_bytes_on_the_wire() {
     let params = Some(Arc::new(qcn::Params::default()));

@@ -2,17 +2,17 @@
 //! rest of the capacity equally (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5; specifications/pdq.md
 //! §6).
 //!
-//! Once per round trip each flow returns its grant and requests a new one. If enough capacity is left, the flow gets
+//! Once per round trip each flow returns its grant and requests a new grant. If enough capacity is left, the flow gets
 //! the desired rate plus an equal share of the capacity that no flow desires. The controller never takes a grant back
 //! from another flow. It keeps three sums: the number of flows, the granted rates, and the desired rates.
 //!
-//! A request states the rate that the flow returns. A router of the paper trusts this statement and remembers no flow
+//! A request states the rate that the flow returns. In the paper, a router trusts this statement and remembers no flow
 //! ([`Memory::Sums`]). If a request is repeated, or is lost after it has passed the router, the router's sums stay
 //! wrong for good. With [`Memory::Flows`], the controller instead remembers the actual grant of each flow. As long as
 //! no packet is lost, both kinds of memory grant the same rates.
 //!
-//! Rates are whole numbers of bits per second, so that the sums return to zero. Cost per request: one look-up of its
-//! flow.
+//! Rates are whole numbers of bits per second, so that the sums are exactly zero after all flows have ended. Cost per
+//! request: one hash-map look-up.
 
 use crate::choices;
 use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
@@ -35,9 +35,9 @@ choices! {
 /// A rate request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The flow's key on the wire.
+    /// The flow's key in packet headers.
     pub flow: FlowKey,
-    /// First, last or other request of the flow.
+    /// Position of this request among the flow's requests: first, last or between them.
     pub stage: Stage,
     /// The rate that meets the flow's deadline; zero if the flow has no deadline.
     pub desired: Rate,
@@ -104,8 +104,8 @@ impl Sums {
 impl Controller {
     /// The controller of an idle link with rate `line`, whose flows have round trips of about `rtt`. With `clamp`, a
     /// fair share is never negative (the change that PDQ's authors made to D3). Without `clamp`, a flow on an
-    /// overloaded link may be granted less than its desired rate, even if the link has enough free capacity for the
-    /// desired rate.
+    /// overloaded link may be granted less than its desired rate. This may happen even if the link has enough free
+    /// capacity for the desired rate.
     ///
     /// # Panics
     /// If `rtt` is zero.
@@ -116,7 +116,7 @@ impl Controller {
     }
 
     /// Handles a request that joins the queue. Returns the granted rate, which `representable` has rounded to a value
-    /// that fits the header. A grant of zero stands for the base rate, at which the flow may send only requests.
+    /// that fits the header. A grant of zero means the base rate, at which the flow may send only requests.
     pub(crate) fn request(
         &mut self,
         now: Time,
@@ -176,7 +176,7 @@ impl Controller {
         }
     }
 
-    /// The grant for a flow with this desired rate, in bit/s. The sums must already contain this desired rate.
+    /// The grant for a flow that desires the rate `desired`, both in bit/s. The sums must already contain `desired`.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn grant(&self, desired: i64) -> u64 {
         let capacity = self.capacity.get() as i64;
@@ -195,7 +195,7 @@ impl Controller {
     }
 }
 
-/// Converts a rate to bit/s in the type of the sums.
+/// The rate in bit/s, as a signed integer.
 fn bps(rate: Rate) -> i64 {
     i64::try_from(rate.as_bps()).unwrap_or(i64::MAX)
 }
@@ -288,7 +288,8 @@ mod tests {
             let [mut a, mut b] = senders();
             a.ask(0, &mut link, 600);
             b.ask(10, &mut link, 600);
-            // Fair share without the clamp = (capacity - desired rates) / flows = (1,000 - 1,200) / 2 = -100 Mbit/s.
+            // Without the clamp, the fair share is (capacity - desired rates) / flows = (1,000 - 1,200) / 2 = -100
+            // Mbit/s.
             assert_eq!(a.ask(120, &mut link, 600), expected);
         }
     }
@@ -323,8 +324,9 @@ mod tests {
         let after = |memory| {
             let mut link = controller(true, memory);
             let [mut a, mut b] = senders();
-            // Four losses. The answer to flow a's SYN is lost, so the SYN is repeated. A later request of flow a is lost
-            // after it has passed this router. The answers to both FINs are lost, so the FINs are repeated.
+            // Four packets are lost. The answer to flow a's SYN is lost, so the SYN is repeated. A later request of
+            // flow a is lost after it has passed this router. The answers to both FINs are lost, so the FINs are
+            // repeated.
             a.lose(0, &mut link, 300);
             a.ask(300, &mut link, 300);
             b.ask(310, &mut link, 100);

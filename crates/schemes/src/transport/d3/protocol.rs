@@ -25,7 +25,7 @@ pub(crate) struct Sender {
     grants: [Minifloat; Request::ROUTERS],
     /// The least of the grants; zero before the first answer.
     rate: Rate,
-    /// Departure time of the flow's unanswered request; `None` if there is none.
+    /// Departure time of the flow's unanswered request; `None` if all requests have been answered.
     asked: Option<Time>,
 }
 
@@ -95,8 +95,8 @@ impl Protocol for D3 {
         sender.rate
     }
 
-    /// After an unanswered request, the interval is long enough for a late answer to arrive: two requests in flight
-    /// would return the same grant twice.
+    /// While a request is unanswered, the interval is long enough for a late answer to arrive. With a shorter interval,
+    /// two requests in flight could return the same grant twice.
     fn probe_interval(&self, sender: &Sender, view: &View) -> Duration {
         if sender.asked.is_some() { view.rtt * LOST_AFTER } else { view.rtt }
     }

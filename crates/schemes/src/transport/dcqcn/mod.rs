@@ -2,7 +2,7 @@
 //! control.
 //!
 //! Source: Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, §3 (the algorithm) and
-//! Figure 14 (the deployed parameters). The paper does not give the steps of hyper increase; ours come from the
+//! Figure 14 (the deployed parameters). The paper does not give the steps of hyper increase. Raddle takes them from the
 //! authors' ns-3 model (`bobzhuyb/ns3-rdma`).
 //!
 //! Switches mark packets with a probability that depends on the length of the egress queue ([`Red`]). The receiver of

@@ -1,8 +1,8 @@
 //! The notification point: the receiver of a flow's marked packets sends notifications to the sender, at most one per
 //! interval (Zhu et al., SIGCOMM 2015, §3.1, Figure 6).
 //!
-//! Differs from the paper: if a marked packet arrives during an interval, no notification is sent at the end of the
-//! interval. The first marked packet after the interval causes the next notification.
+//! In the paper, a marked packet during an interval causes a notification at the end of the interval. Here, the first
+//! marked packet after the interval causes the next notification.
 
 use raddle_core::{Duration, Time};
 

@@ -6,8 +6,8 @@ use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};
 
 /// The link rate for which the paper gives parameters (Zhu et al., §6). On faster links, the thresholds and the steps
-/// of increase grow in proportion to the rate (transports.md §0.6), so that queueing and recovery take
-/// the same time.
+/// of increase grow in proportion to the rate (transports.md §0.6). Queueing and recovery then take as long as at 40
+/// Gb/s.
 pub(super) const TESTBED: Rate = Rate::from_gbps(40);
 
 const R_AI: Parameter = Parameter::new(
@@ -18,7 +18,7 @@ const R_AI: Parameter = Parameter::new(
 )
 .growing(TESTBED, None);
 
-/// In hyper increase, the i-th cycle raises the target rate by i of these steps.
+/// In hyper increase, the i-th cycle raises the target rate by i times this rate.
 const R_HAI: Parameter = Parameter::new(
     "r_hai",
     Value::Rate(Rate::from_bps(200_000_000)),
@@ -29,24 +29,24 @@ const R_HAI: Parameter = Parameter::new(
 parameters! {
     /// DCQCN's parameters of notification points, reaction points and packets. Most defaults come from Zhu et al.,
     /// Figure 14 and §3.1. The steps of increase and the least rate come from the authors' ns-3 configuration
-    /// (`RATE_AI`, `RATE_HAI` and `MinRate`). The step of additive increase, 40 Mb/s, is the same in §3.1.
+    /// (`RATE_AI`, `RATE_HAI` and `MinRate`). §3.1 gives the same step of additive increase, 40 Mb/s.
     pub(crate) struct Params {
-        // N in the paper.
+        // `cnp_interval` is N in the paper.
         /// shortest time between two congestion notifications of a flow
         cnp_interval: Duration = Duration::from_us(50), Duration::ZERO..=Duration::from_ms(60_000);
-        // g in the paper.
+        // `gain` is g in the paper.
         /// weight of the newest notification in the estimate of congestion
         gain: f64 = 1.0 / 256.0;
-        // K in the paper. It must be longer than the interval between notifications.
+        // `alpha_timer` is K in the paper. It must be longer than `cnp_interval`.
         /// time without a notification after which the estimate of congestion is reduced
         alpha_timer: Duration = Duration::from_us(55), Duration::from_ns(1)..=Duration::from_ms(60_000);
-        // T in the paper.
+        // `timer` is T in the paper.
         /// duration of a time cycle of the rate's recovery
         timer: Duration = Duration::from_us(55), Duration::from_ns(1)..=Duration::from_ms(60_000);
-        // B in the paper.
+        // `byte_limit` is B in the paper.
         /// number of bytes in a byte cycle of the rate's recovery
         byte_limit: Bytes = Bytes(10_000_000), 1..=1_000_000_000_000_000;
-        // F in the paper, for byte cycles and time cycles.
+        // `fr_thr` is F in the paper, for byte cycles and time cycles.
         /// number of cycles of one kind after which fast recovery ends
         fr_thr: u32 = 5, 1..=1_000_000;
         r_ai: Rate = R_AI;
@@ -66,8 +66,8 @@ parameters! {
         // InfiniBand's retry counter has three bits, and is usually set to 7.
         /// number of timeouts without progress after which the sender gives up the flow
         retries: u32 = 7, 0..=1_000_000;
-        // The authors' ns-3 model has 256. With 256, a flow at the least rate would receive less than one
-        // acknowledgement per RTO.
+        // In the authors' ns-3 model, this number is 256. With 256, a flow at the least rate would receive less than
+        // one acknowledgement per RTO.
         /// number of packets per requested acknowledgement; the last packet of a flow always requests an
         /// acknowledgement
         ack_interval: u32 = 16, 1..=1_000_000;

@@ -3,8 +3,8 @@
 //! the average length.
 //!
 //! A queue of up to `k_min` bytes causes no marks. Between `k_min` and `k_max` bytes, the probability of a mark rises
-//! linearly from 0 to `p_max`. Beyond `k_max` bytes, every ECN-capable packet is marked. The queue length counts the
-//! packets of the same priority that are queued or in transmission before the packet joins.
+//! linearly from 0 to `p_max`. Beyond `k_max` bytes, every ECN-capable packet is marked. When a packet joins, the queue
+//! length is the number of bytes of its priority that are queued or in transmission, without the packet itself.
 
 use crate::parameter::{Parameter, Value};
 use crate::parameters;
@@ -87,7 +87,7 @@ mod tests {
     use raddle_core::Header;
     use raddle_wire::Ecn;
 
-    /// The thresholds have the deployed values, 5 KB and 200 KB, but the greatest probability is 50% instead of 1%.
+    /// The thresholds have the deployed values, 5 KB and 200 KB, but `p_max` is 50% instead of 1%.
     #[test]
     fn probability_rises_between_the_thresholds_and_jumps_beyond() {
         let steep = Thresholds { p_max: 0.5, ..Thresholds::default() };

@@ -88,7 +88,8 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     })
 }
 
-/// Checks that a host sends fewer packets within one RTO than 24-bit packet numbers can distinguish.
+/// Checks that a host can send fewer than [`MOST_OUTSTANDING`] packets within one RTO, because packet numbers have 24
+/// bits.
 fn check_numbers(plan: &Plan<'_>, params: &Params) -> Result<(), Unfit> {
     let Some(go_back_n) = params.go_back_n() else { return Ok(()) };
     let rates = plan.topology.hosts().filter_map(|host| plan.topology.link_at(host, PortId(0)));

@@ -3,15 +3,15 @@
 use raddle_core::{Bytes, PortState, Time};
 
 /// The backlog of an egress port in bytes, without the packet in transmission. If a rate controller counted this packet
-/// as backlog, a link with a round trip of ten packets would lose some percent of its throughput (specifications/pdq.md
-/// §4.4, P1).
+/// as backlog, a link with a round trip of ten packets would lose a few percent of its throughput
+/// (specifications/pdq.md §4.4, P1).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Backlog {
     /// Bytes of the packets that wait or are in transmission.
     queued: u64,
     /// Size in bytes of the packet whose transmission began last.
     leaving: u64,
-    /// End of the transmission of this packet.
+    /// Time at which this transmission ends.
     gone_at: Time,
 }
 

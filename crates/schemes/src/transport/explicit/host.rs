@@ -40,7 +40,7 @@ pub(crate) struct Setup {
     pub seed: u64,
 }
 
-/// The key on the wire of flow `number` of host `src`.
+/// The key, as in packet headers, of flow `number` of host `src`.
 pub(super) fn flow_key(src: NodeId, number: u32) -> FlowKey {
     Segment { src: src.0, flow: number * Segment::SUBFLOWS, ..Segment::default() }.key()
 }
@@ -71,7 +71,7 @@ pub(crate) struct ExplicitHost<P: Protocol> {
 }
 
 impl<P: Protocol> ExplicitHost<P> {
-    /// A host without flows; its flows use `paths`.
+    /// A host that has no flows yet, and whose flows will use the paths in `paths`.
     ///
     /// # Panics
     /// If packets have no payload, if their header is too short, or if the number of subflows is zero or too large.
@@ -108,10 +108,12 @@ impl<P: Protocol> ExplicitHost<P> {
 
     /// A number that no outgoing flow has.
     ///
-    /// # Panics
-    /// If a million flows of this host are under way.
+    /// # Panics If the host already has 2^20 outgoing flows.
     fn number(&mut self) -> u32 {
-        assert!(self.outgoing.len() < Segment::NUMBERS as usize, "a host sends at most 2^20 flows at once");
+        assert!(
+            self.outgoing.len() < Segment::NUMBERS as usize,
+            "a host must have at most 2^20 outgoing flows"
+        );
         loop {
             let number = self.next_number;
             self.next_number = (number + 1) % Segment::NUMBERS;
@@ -182,7 +184,7 @@ impl<P: Protocol> ExplicitHost<P> {
         }
     }
 
-    /// The next packet that is due.
+    /// The next packet to send now; `None` if no packet is due.
     fn next_packet(&mut self, now: Time, ports: &Ports<'_>) -> Option<Packet> {
         while let Some((number, place)) = self.next_due(now, ports) {
             let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };

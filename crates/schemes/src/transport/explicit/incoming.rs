@@ -18,9 +18,9 @@ struct Flow {
     /// The numbers of the packets that have arrived.
     ranges: Ranges,
     reorder_peak: u32,
-    /// Open subflows, one bit each.
+    /// One bit per subflow, set while the subflow is open.
     open: u16,
-    /// True if a TERM has said that the whole flow ends, not only one of its subflows.
+    /// True if a TERM has announced the end of the whole flow, not only of one subflow.
     ends: bool,
 }
 

@@ -29,7 +29,7 @@ pub(crate) use host::{ExplicitHost, Setup};
 use raddle_core::{Duration, Flow, Header, Rate, Time};
 use raddle_wire::rated::Segment;
 
-/// The sending host's state of one subflow, for the protocol.
+/// The state of one subflow at its sending host, which the protocol reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct View {
     /// The current time.
@@ -39,7 +39,7 @@ pub(crate) struct View {
     /// The least measured round-trip time, an estimate of the round trip without queueing; zero before the first
     /// measurement.
     pub least_rtt: Duration,
-    /// Bytes on the wire, headers included, of all unacknowledged packets, whether sent or not.
+    /// Bytes, headers included, of all unacknowledged packets, whether sent or not.
     pub left: u64,
     /// Payload bytes sent, without retransmissions.
     pub sent: u64,
@@ -49,14 +49,14 @@ pub(crate) struct View {
     pub deadline: Time,
 }
 
-/// The sending host's state of a whole flow, for the protocol.
+/// The state of a whole flow at its sending host, which the protocol reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outlook {
     /// The current time.
     pub now: Time,
     /// The least of the smoothed round-trip times of the flow's subflows; zero before the first measurement.
     pub rtt: Duration,
-    /// Bytes on the wire, headers included, of all unacknowledged packets, whether sent or not.
+    /// Bytes, headers included, of all unacknowledged packets, whether sent or not.
     pub left: u64,
     /// The greatest total rate that the flow's subflows can have.
     pub limit: Rate,
@@ -92,10 +92,10 @@ pub(crate) trait Protocol: Send {
     /// Handles an acknowledgement for a packet of the subflow. The packet can be of any kind except TERM.
     fn read(&mut self, sender: &mut Self::Sender, view: &View, header: &Header);
 
-    /// The subflow's rate in bits on the wire, headers included. Zero pauses the subflow.
+    /// The subflow's rate, which counts payload and headers. Zero pauses the subflow.
     fn rate(&self, sender: &Self::Sender) -> Rate;
 
-    /// For a subflow without a rate: the time between its last packet and its next probe. Zero stands for the initial
+    /// For a subflow without a rate: the time between its last packet and its next probe. Zero means the initial
     /// timeout.
     fn probe_interval(&self, sender: &Self::Sender, view: &View) -> Duration;
 

@@ -73,7 +73,7 @@ impl<S> Outgoing<S> {
     /// The state of flow `number` at its start. `path` returns the path and the port of a subflow.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the place is at most the number of packets, a `u32`"
+        reason = "an index of a subflow is at most the number of packets, a `u32`"
     )]
     pub(super) fn new<P: Protocol<Sender = S>>(
         protocol: &mut P,
@@ -251,7 +251,7 @@ impl<S> Outgoing<S> {
 
     /// Moves the unsent and lost packets of paused subflows to the sending subflow with the fewest bytes left
     /// (Multipath PDQ, specifications/pdq.md §5). A subflow without packets closes. The paper also moves packets
-    /// periodically. We call this at each acknowledgement, so a periodic move would find no packets to move.
+    /// periodically. Raddle moves packets at each acknowledgement, so a periodic move would find no packets to move.
     fn shift<P: Protocol<Sender = S>>(&mut self, protocol: &P) {
         if self.subflows.len() == 1 {
             return;

@@ -1,6 +1,6 @@
 //! Builds a transport whose rates are set by switches: hosts, forwarders along pinned paths, and a controller at every
-//! egress port. The egress ports of hosts have controllers too, so that the flows of one host share the host's link in
-//! the same way as other links.
+//! egress port. The egress ports of hosts have controllers too, so that the flows of one host share the host's link as
+//! they share other links.
 
 use super::host::{flow_key, path_hash};
 use super::{ExplicitHost, Protocol, Setup};
@@ -15,7 +15,7 @@ use raddle_topology::Link;
 use raddle_wire::rated::Segment;
 use std::sync::Arc;
 
-/// Parameters that PDQ, D3 and RCP have in common.
+/// PDQ, D3 and RCP have this parameter and the next two parameters in common.
 pub(crate) const MSS: Parameter =
     Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full packet").within(1.0, 8_960.0);
 pub(crate) const INITIAL_RTO: Parameter = Parameter::new(
@@ -34,13 +34,13 @@ pub(crate) const MIN_RTO: Parameter = Parameter::new(
 /// The values in which PDQ, D3 and RCP differ, besides the protocol and the controller.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
-    /// The transport's name, for the message that the topology has too many nodes.
+    /// The transport's name, for the error message about too many nodes.
     pub(crate) name: &'static str,
     /// Number of subflows of each flow. A flow with fewer packets has one subflow per packet.
     pub(crate) subflows: u32,
     /// Bytes of a packet in addition to the payload.
     pub(crate) header: u32,
-    /// Greatest number of links that a path may have, so that the headers have room.
+    /// Greatest number of links of a path for which the headers have room.
     pub(crate) most_links: usize,
     /// The value of [`MSS`].
     pub(crate) mss: u16,
@@ -52,8 +52,8 @@ pub(crate) struct Form {
     pub(crate) paths: u32,
 }
 
-/// The fluid model of PDQ, D3 or RCP. Flows share links by `policy`. A flow's traffic takes the paths of the flow's
-/// `subflows` subflows. `paths` is the value of [`pinned::PATHS`].
+/// The fluid model of PDQ, D3 or RCP. Flows share links according to `policy`. A flow's traffic takes the paths of the
+/// flow's `subflows` subflows. `paths` is the value of [`pinned::PATHS`].
 ///
 /// # Errors
 /// If the fabric has paths of more than `most_links` links.
@@ -86,7 +86,7 @@ fn split(
             let mut at = flow.src;
             row.extend(paths.path(flow.src, flow.dst, paths.choice(hash, subflow)).iter().map(|&port| {
                 let id = topology.link_id(at, port);
-                at = topology.link(id).expect("a path follows links").to;
+                at = topology.link(id).expect("every port of a path must have a link").to;
                 (id, 1.0 / subflows as f32)
             }));
         }

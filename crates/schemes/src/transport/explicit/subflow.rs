@@ -62,7 +62,7 @@ impl Packets {
     pub(super) fn of(size: Bytes, full: u16, header: u32) -> Self {
         let count = size.0.div_ceil(full.into()).max(1);
         let last = (size.0 - (count - 1) * u64::from(full)) as u16;
-        let count = u32::try_from(count).expect("a flow has fewer than 2^32 packets");
+        let count = u32::try_from(count).expect("a flow must have fewer than 2^32 packets");
         Self { count, full, last, header }
     }
 
@@ -70,12 +70,12 @@ impl Packets {
         if number + 1 == self.count { self.last } else { self.full }
     }
 
-    /// Bytes of one packet on the wire.
+    /// Size of a packet in bytes, headers included.
     pub(super) fn size(&self, number: u32) -> u32 {
         self.header + u32::from(self.payload(number))
     }
 
-    /// Total bytes on the wire of several packets.
+    /// Total size of several packets in bytes, headers included.
     fn sizes(&self, numbers: &Range<u32>) -> u64 {
         let count = u64::from(numbers.end - numbers.start);
         let all = count * u64::from(self.header + u32::from(self.full));
@@ -94,7 +94,7 @@ pub(super) struct Subflow {
     lost: VecDeque<u32>,
     /// Packets in flight, in order of departure.
     under_way: VecDeque<Transmission>,
-    /// Bytes on the wire of all unacknowledged packets, including the packets that were never sent.
+    /// Bytes, headers included, of all unacknowledged packets, even of packets that were never sent.
     left: u64,
     /// Payload bytes sent, without retransmissions.
     sent: u64,
@@ -104,7 +104,7 @@ pub(super) struct Subflow {
     probe: (u32, Time),
     /// Departure time of the last packet of any kind.
     last_sent: Time,
-    /// Departure time of the last data packet, and its size on the wire in bytes.
+    /// Departure time of the last data packet, and its size in bytes, headers included.
     last_data: Option<(Time, u32)>,
     /// The smoothed round-trip time; zero before the first measurement.
     rtt: Duration,
@@ -152,7 +152,7 @@ impl Subflow {
         self.rtt
     }
 
-    /// Bytes on the wire of all unacknowledged packets, including the packets that were never sent.
+    /// Bytes, headers included, of all unacknowledged packets, even of packets that were never sent.
     pub(super) fn left(&self) -> u64 {
         self.left
     }
@@ -181,9 +181,9 @@ impl Subflow {
     }
 
     /// Time of the next probe, if no data packet leaves before. Without a rate, the subflow sends a probe every
-    /// `interval`. With a rate, the subflow sends a probe after a round trip without packets. Otherwise, a subflow with
-    /// a tiny rate would rarely request a new rate, because its data packets are rare (specifications/pdq.md §2, rule
-    /// 9).
+    /// `interval`. With a rate, the subflow sends a probe after a round trip without packets. Without this probe, a
+    /// subflow with a tiny rate would rarely request a new rate, because its data packets are rare
+    /// (specifications/pdq.md §2, rule 9).
     fn probe_due(&self, rate: Rate, interval: Duration) -> Time {
         match (rate, self.rtt) {
             (Rate::ZERO, _) => self.last_sent + interval,
@@ -271,7 +271,7 @@ impl Subflow {
     fn next_data(&mut self, now: Time, packets: &Packets) -> u32 {
         let repeated = self.lost.pop_front();
         let number = repeated.unwrap_or_else(|| {
-            let range = self.fresh.front_mut().expect("the caller has checked that a packet is pending");
+            let range = self.fresh.front_mut().expect("the caller must check that a packet is pending");
             let number = range.start;
             range.start += 1;
             if range.start == range.end {
@@ -312,8 +312,9 @@ impl Subflow {
     }
 
     /// Handles the acknowledgement of data packet `number`. Paths keep packets in order, so unacknowledged packets that
-    /// were sent before this packet are lost. If this packet was retransmitted, its acknowledgement may belong to
-    /// either copy. The acknowledgement then proves no loss and does not measure the round trip (Karn's rule).
+    /// were sent before this packet are lost. If this packet was retransmitted, its acknowledgement may belong to the
+    /// original packet or to the retransmission. The acknowledgement then proves no loss and does not measure the round
+    /// trip (Karn's rule).
     fn data_acknowledged(&mut self, now: Time, number: u32, packets: &Packets) -> bool {
         if let Some(place) = self.under_way.iter().position(|of| of.number == number) {
             let of = self.under_way[place];

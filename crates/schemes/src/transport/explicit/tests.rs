@@ -63,7 +63,7 @@ impl Protocol for Echo {
 }
 
 /// Handles a packet at the switch, and returns false to drop the packet. The second argument is the number of packets
-/// that have passed the switch before.
+/// that have reached the switch so far, this packet included.
 type Switch = Box<dyn FnMut(Time, u32, &mut Packet) -> bool>;
 
 struct Pair {
@@ -191,7 +191,7 @@ impl Pair {
         assert!(self.hosts[0].is_idle() && self.hosts[1].is_idle());
     }
 
-    /// Times at which packets of this kind were sent.
+    /// Departure times of the packets of kind `kind`, without acknowledgements.
     fn times(&self, kind: Kind) -> Vec<Time> {
         self.sent.iter().filter(|of| of.1 == kind && !of.2).map(|of| of.0).collect()
     }
@@ -236,8 +236,8 @@ fn a_new_rate_counts_from_the_last_packet() {
         }),
     );
     pair.run(4 * 1_460, None);
-    // At 100 Mb/s, the second packet would leave 120 us after the first packet. At 200 us, the rate rises to 1 Gb/s, so
-    // the second packet leaves at once.
+    // At 100 Mb/s, the second packet would leave 120 us after the first packet, at 220 us. At 200 us, the rate rises to
+    // 1 Gb/s, so the second packet leaves at once.
     assert_eq!(pair.times(Kind::Data), [us(100), us(200), us(212), us(224)]);
     pair.assert_forgotten();
 }

@@ -1,4 +1,5 @@
-//! The timers of subflows: a heap. A subflow's first entry may be earlier than its timer, but never later.
+//! The timers of subflows, in a heap. The timer of a subflow may expire earlier than the subflow is due, but never
+//! later.
 
 use raddle_core::Time;
 use std::cmp::Reverse;
@@ -15,7 +16,7 @@ pub(super) struct Timers {
 
 impl Timers {
     /// Sets the timer of subflow `place` to `at`, unless the timer is set to an earlier time. `armed` is the time for
-    /// which the timer is set, and is updated.
+    /// which the timer is set; this function updates `armed`.
     pub(super) fn arm(&mut self, at: Time, place: Place, armed: &mut Time) {
         if at < *armed {
             *armed = at;
@@ -30,7 +31,7 @@ impl Timers {
         self.heap.pop().map(|Reverse(entry)| entry)
     }
 
-    /// Time of the next entry; [`Time::NEVER`] if there is none.
+    /// Time of the next entry; [`Time::NEVER`] if the heap is empty.
     pub(super) fn next(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |Reverse((at, _))| *at)
     }

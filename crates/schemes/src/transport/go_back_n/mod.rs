@@ -7,8 +7,8 @@
 //! `alibaba-edu/High-Precision-Congestion-Control`: `ReceiverCheckSeq`). The effect of go-back-N on performance: Mittal
 //! et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, §2. See also specifications/transports.md §7.
 //!
-//! [`Sender`] and [`Receiver`] are the two ends of one flow. Packet numbers have 64 bits here and 24 bits on the wire
-//! ([`on_wire`]).
+//! [`Sender`] and [`Receiver`] are the two ends of one flow. Packet numbers have 64 bits in these types, and 24 bits in
+//! packet headers ([`on_wire`]).
 //!
 //! # Differs from the source
 //! - The transport timer runs from the flow's last progress. After a timeout, the timer stays stopped until the flow
@@ -39,14 +39,14 @@ pub(crate) struct Params {
     pub(crate) nak_interval: Duration,
 }
 
-/// Number of different packet numbers on the wire (24 bits).
+/// Number of different packet numbers in packet headers (24 bits).
 pub(crate) const NUMBERS: u64 = 1 << 24;
 
-/// Greatest number of unacknowledged packets of a flow: half of the packet numbers, so that a delayed packet is not
+/// Greatest number of unacknowledged packets of a flow: half of the packet numbers. A delayed packet is then not
 /// mistaken for a new packet (InfiniBand Architecture Specification, volume 1, §9.7.1).
 pub(crate) const MOST_OUTSTANDING: u64 = NUMBERS / 2;
 
-/// A packet's number on the wire.
+/// The 24 bits of a packet's number that the header carries.
 pub(crate) const fn on_wire(number: u64) -> u32 {
     (number % NUMBERS) as u32
 }

@@ -1,4 +1,4 @@
-//! The sending end of one flow. It records the acknowledged packets, and decides when the flow goes back.
+//! The sending end of one flow: records the acknowledged packets, and decides when the flow goes back.
 
 use super::{NUMBERS, Params, on_wire};
 use raddle_core::Time;
@@ -8,7 +8,7 @@ use raddle_core::Time;
 pub(crate) struct Sender {
     /// Number of the first unacknowledged packet (`snd_una` in the ns-3 models).
     acknowledged: u64,
-    /// One past the highest packet number that was sent so far.
+    /// One past the highest packet number that has been sent.
     sent: u64,
     /// Time at which the timer expires; [`Time::NEVER`] while the timer is stopped.
     deadline: Time,
@@ -20,7 +20,7 @@ pub(crate) struct Sender {
 /// The effect of the transport timer's expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expiry {
-    /// No effect: the timer is stopped, or its deadline is later.
+    /// No effect, because the timer is stopped or has not yet expired.
     Later,
     /// The sender must send all unacknowledged packets again.
     GoBack,
@@ -61,9 +61,9 @@ impl Sender {
         }
     }
 
-    /// Handles an acknowledgement: the receiver expects the packet with wire number `expected`. Returns false if a
-    /// newer acknowledgement has arrived before, or if this acknowledgement names a packet that was never sent.
-    /// Otherwise all packets before the expected packet are now [acknowledged](Self::acknowledged).
+    /// Handles an acknowledgement: `expected` is the number (24 bits) of the packet that the receiver expects. Returns
+    /// false if a newer acknowledgement has already arrived, or if this acknowledgement names a packet that was never
+    /// sent. Otherwise all packets before the expected packet are now [acknowledged](Self::acknowledged).
     pub(crate) fn hears(&mut self, now: Time, expected: u32, params: &Params) -> bool {
         let ahead = (u64::from(expected) + NUMBERS - u64::from(on_wire(self.acknowledged))) % NUMBERS;
         if self.acknowledged + ahead > self.sent {

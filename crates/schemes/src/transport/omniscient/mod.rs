@@ -1,5 +1,6 @@
-//! The omniscient scheduler: it knows all flows, and changes their rates without delay. It is an upper bound for other
-//! schemes. It sends no packets, so only the flow engine can run it (specifications/pdq.md §9).
+//! The omniscient scheduler: it knows all flows, and changes their rates without delay. Its performance is an upper
+//! bound for other schemes. The scheduler sends no packets, so only the flow engine can run it
+//! (specifications/pdq.md §9).
 //!
 //! The schedule is optimal on one bottleneck if all flows are present from the start. For flows with deadlines, it then
 //! meets the greatest possible number of deadlines (Moore and Hodgson). For flows without deadlines, it has the least

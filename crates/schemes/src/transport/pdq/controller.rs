@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 /// Size of a full packet, in bits. The least rate worth granting is one full packet per round trip.
 const PACKET_BITS: u128 = 12_000;
 
-/// The controller of one directed link (specifications/pdq.md §4). It is at the egress port through which the flows'
-/// packets leave. It also handles the acknowledgements of these packets on their way back.
+/// The controller of one directed link (specifications/pdq.md §4). The controller is at the egress port through which
+/// the flows' packets leave. The controller also handles the acknowledgements of these packets on their way back.
 #[derive(Debug)]
 pub(crate) struct Controller {
     rules: Parameters,
@@ -104,7 +104,7 @@ impl Controller {
     }
 
     /// Handles an acknowledgement for a flow whose sender is the host at this link. In profile F, this function does
-    /// not check for free capacity: the host sends the most critical of its flows first, so it wastes no rate that
+    /// not check for free capacity. The host sends the most critical of its flows first, so it wastes no rate that
     /// other switches have granted.
     pub(crate) fn acknowledge_own(&mut self, key: FlowKey, header: &mut Scheduling) {
         if !self.rules.is_fast() {
@@ -207,8 +207,9 @@ impl Controller {
         }
     }
 
-    /// Maximum length of the list (specifications/pdq.md §4.1): the configured length. With trimming: twice the number
-    /// of sending flows, so that each sending flow has one waiting flow to replace it.
+    /// Maximum length of the list (specifications/pdq.md §4.1). Without trimming, this is the configured length. With
+    /// trimming, the list also has at most twice as many flows as there are sending flows. Each sending flow then has
+    /// one waiting flow to replace it.
     fn most_flows(&self) -> usize {
         if self.rules.trim {
             let sending = self.flows.entries().iter().filter(|entry| entry.rate > 0).count();

@@ -58,7 +58,7 @@ impl FlowList {
     pub(crate) fn index(&self, key: FlowKey) -> Option<usize> {
         let at = *self.places.get(&key)?;
         let index = self.entries.binary_search_by(|entry| entry.criticality.cmp(&at));
-        Some(index.expect("a flow with a place is in the list"))
+        Some(index.expect("the list must contain every flow of `places`"))
     }
 
     /// The flow at index `index`.
@@ -73,7 +73,7 @@ impl FlowList {
     pub(crate) fn insert(&mut self, entry: Entry) -> usize {
         debug_assert!(
             !self.places.contains_key(&entry.criticality.key),
-            "a flow is in the list at most once"
+            "the list must not already contain the flow"
         );
         let index = self.entries.partition_point(|other| other.criticality < entry.criticality);
         self.entries.insert(index, entry);
@@ -105,8 +105,8 @@ impl FlowList {
         to
     }
 
-    /// Removes the least critical flows beyond `most`, except the flow at index `keep`. Returns the new index of this
-    /// flow.
+    /// Removes the least critical flows until `most` flows are left, but never the flow at index `keep`. Returns the
+    /// new index of this flow.
     pub(crate) fn trim(&mut self, most: usize, mut keep: usize) -> usize {
         while self.entries.len() > most.max(1) {
             let last = self.entries.len() - 1;

@@ -4,11 +4,11 @@
 //! Source: C.-Y. Hong, M. Caesar, P. B. Godfrey, "Finishing Flows Quickly with Preemptive Scheduling", SIGCOMM 2012
 //! (specifications/pdq.md §1 to §5).
 //!
-//! Every packet states its flow's deadline, its remaining transmission time and its round-trip time. Each
+//! Every packet states the deadline, the remaining transmission time and the round-trip time of its flow. Each
 //! [controller](Controller) on the path keeps the [flows of its link](FlowList) in order of criticality. The controller
 //! grants a flow the capacity that more critical flows leave free, or pauses the flow. The acknowledgement carries this
-//! decision back over the same links, and each controller records it as the flow's rate. A paused flow [sends
-//! probes](Pdq). A flow that cannot meet its deadline ends early.
+//! decision back over the same links, and each controller records it as the flow's rate. A paused flow
+//! [sends probes](Pdq). A flow that cannot meet its deadline ends early.
 //!
 //! Cost per packet: a look-up of the flow, a binary search, and a walk along the list until the capacity is used up,
 //! usually after a few entries. Memory: an entry of 72 bytes for each flow and link.

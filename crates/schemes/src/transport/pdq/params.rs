@@ -39,7 +39,8 @@ choices! {
         Exact = "exact",
         /// A random number, drawn once for each flow.
         Random = "random",
-        /// The number of bytes sent so far, rounded down to steps. A flow that has sent little may be short.
+        /// The number of bytes that the flow has sent, rounded down to steps. A flow that has sent few bytes may be
+        /// short.
         Sent = "sent",
     }
 }
@@ -62,7 +63,7 @@ parameters! {
         dampening: Duration = Duration::from_us(100), Duration::ZERO..=Duration::from_ms(60_000);
         /// the most critical flow gets line rate even if the queue is long
         top_line: bool = false;
-        // M in the paper.
+        // `list` is M in the paper.
         /// largest number of flows in a link's list; other flows share the remaining capacity
         list: usize = 4_096, 2..=1_000_000;
         /// limit a link's list to twice the number of sending flows

@@ -30,13 +30,13 @@ pub(crate) struct Sender {
     drawn: u32,
 }
 
-/// The least interval between probes: one round trip (`I_MIN`). Receivers write it into every answer, so that the
-/// interval does not grow for ever.
+/// The least interval between probes: one round trip (`I_MIN`). Receivers write this value into every answer, so that
+/// the interval does not grow for ever.
 #[allow(clippy::cast_possible_truncation, reason = "the constant is below 2^16")]
 const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
 
-/// Least expected transmission time of flows whose size is unknown. This time is so long that no such flow seems nearly
-/// complete.
+/// Least expected transmission time, in ticks, of flows whose size is unknown. This time is so long that no such flow
+/// seems nearly complete.
 const UNKNOWN: u32 = 1 << 31;
 
 /// The waiting time in which the expected time of a flow is halved [`Parameters::aging`] times.
@@ -97,8 +97,8 @@ impl Protocol for Pdq {
     fn write(&mut self, sender: &mut Sender, view: &View, segment: Segment) -> Header {
         let asks = segment.kind != Kind::Syn || self.parameters.syn_grants;
         sender.asked |= asks;
-        // The smoothed round-trip time includes queueing delay. The longer the queues, the more flows would then seem
-        // nearly complete to the links.
+        // The smoothed round-trip time includes queueing delay. If headers contained this time, longer queues would
+        // make more flows seem nearly complete to the links.
         let rtt = if self.parameters.is_fast() { view.least_rtt } else { view.rtt };
         let scheduling = Scheduling {
             rate: u32::try_from(view.limit.as_bps() / 1_000).unwrap_or(u32::MAX),
@@ -136,7 +136,7 @@ impl Protocol for Pdq {
         if sender.asked {
             view.rtt * u64::from(sender.interval) / u64::from(Scheduling::INTERVALS_PER_RTT)
         } else {
-            Duration::from_ps(1) // the SYN has not requested a rate, so the first probe does, at once
+            Duration::from_ps(1) // the SYN has not requested a rate, so a probe leaves at once and requests a rate
         }
     }
 

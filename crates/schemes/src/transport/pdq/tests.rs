@@ -1,4 +1,5 @@
-//! Tests of the flow list and of the controller, without hosts. Many are worked examples of specifications/pdq.md §13.
+//! Tests of the flow list and of the controller, without hosts. Many of these tests are worked examples of
+//! specifications/pdq.md §13.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -322,10 +323,9 @@ fn flows_silent_for_long_are_removed_from_the_list() {
     assert_eq!(controller.flows.len(), 1);
 }
 
-/// If flows request rates once per round trip, in any order, the grants stop changing after a number of round trips.
-/// For each flow, this number is at most one more than the number of more critical flows (specifications/pdq.md §4.5).
-/// Then flows that are not nearly complete have at most the capacity of the link, and all flows together have at least
-/// the capacity.
+/// Each flow requests a rate once per round trip. A flow that is less critical than n flows has its final grant after
+/// at most n + 1 round trips (specifications/pdq.md §4.5). Then the flows that need at least two more round trips have
+/// at most the capacity of the link. All flows together have at least the capacity.
 #[test]
 fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
     const FLOWS: u64 = 8;

@@ -15,7 +15,7 @@ const TICK: Duration = Duration::from_us(200);
 /// The rule that chooses the egress ports of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Each hop draws a port uniformly from the ports that have credit and lead one hop closer to the destination.
+    /// Each hop draws a port uniformly from the ports that have credit and are on shortest paths to the destination.
     Adaptive,
     /// The packet follows a path drawn at its source.
     Strict {
@@ -26,9 +26,9 @@ pub(crate) enum Mode {
 
 /// The node's state of one of its links.
 struct Port {
-    /// Number of packet buffers per flow at the far end.
+    /// Number of packet buffers per flow at the far end of the link.
     buffers: u32,
-    /// The flows that have packets in buffers at the far end, and the number of these packets. The list is short,
+    /// Each flow that has packets in buffers at the far end, with the number of these packets. The list is short,
     /// because it covers the packets of about one round trip.
     in_use: Vec<(u32, u32)>,
     /// The credits sent to the neighbour, and the credits received from the neighbour.
@@ -80,7 +80,7 @@ impl PfqForwarder {
                 let buffers = topology.link_at(id, PortId::of(port)).map_or(0, |link| {
                     let round_trip = link.rate.bytes_in(link.delay * 2).0;
                     let packets = round_trip.div_ceil(packet_bytes.into()) + 2;
-                    u32::try_from(packets.max(4)).expect("a link holds fewer than 2^32 packets")
+                    u32::try_from(packets.max(4)).expect("a link must hold fewer than 2^32 packets")
                 });
                 Port { buffers, in_use: Vec::new(), ledger: Ledger::default() }
             })
@@ -111,8 +111,8 @@ impl PfqForwarder {
         }
     }
 
-    /// Draws the egress port of a packet that is not at its destination; `None` if no port with credit leads closer to
-    /// `dst`.
+    /// Draws the egress port of a packet that is not at its destination; `None` if no port on a shortest path to `dst`
+    /// is up and has credit.
     fn adaptive(&mut self, flow: u32, dst: NodeId, ports: &Ports<'_>) -> Option<PortId> {
         let mut productive = std::mem::take(&mut self.productive);
         self.routing.productive(self.id, dst, &mut productive);

@@ -85,7 +85,8 @@ impl PfqHost {
         }
     }
 
-    /// The next packet to send. If there is none, the time at which the application produces the next packet.
+    /// The next packet to send. If no packet can be sent now, the time at which an application produces the next
+    /// packet.
     fn next_packet(&mut self, now: Time) -> Result<Packet, Time> {
         let mut wake = Time::NEVER;
         for step in 0..self.sending.len() {
@@ -96,7 +97,7 @@ impl PfqHost {
                 continue;
             }
             let payload = u16::try_from(left.min(self.mtu.into()))
-                .expect("a payload is at most the MTU, which is below 2^16");
+                .expect("a payload must be at most the MTU, which is below 2^16");
             let produced = flow.flow.app_rate.map_or(now, |rate| {
                 flow.flow.start + rate.time_for(Bytes(flow.released + u64::from(payload)))
             });
@@ -118,8 +119,8 @@ impl PfqHost {
             Mode::Strict { hop_bits } => {
                 self.routing.sample(Protocol::Rps, self.id, dst, 0, &mut self.paths, &mut self.ports);
                 let ports = self.ports.iter().map(|port| port.0);
-                let route = Route::from_ports(ports, hop_bits).expect("set-up has checked the longest route");
-                (route, u8::try_from(self.ports.len()).expect("a route has at most 42 hops"))
+                let route = Route::from_ports(ports, hop_bits).expect("every route must fit the header");
+                (route, u8::try_from(self.ports.len()).expect("a route must have at most 42 hops"))
             }
         };
         let flow = &mut self.sending[place];

@@ -28,7 +28,7 @@ pub(super) struct Ledger {
     open: VecDeque<u32>,
     /// Number of the last credit that had been sent at each of the last two ticks; the later tick comes first.
     given_by_tick: [u32; 2],
-    /// True if credits have been received that this end has not acknowledged yet.
+    /// True if this end has received credits that it has not acknowledged.
     owes_word: bool,
     /// Number of ticks since the neighbour last sent a message or this end last sent a new credit, whichever is later.
     silent: u32,
@@ -46,7 +46,7 @@ impl Ledger {
     }
 
     /// Handles a received credit. Returns the flows that gain credit, the latest first. Returns no flow if the credit
-    /// is a duplicate, or if a credit was lost that this credit does not name.
+    /// is a duplicate, or if more credits were lost than this credit can repair.
     #[inline]
     pub(super) fn take<'a>(&mut self, credit: &'a Credit) -> &'a [u32] {
         self.silent = 0;

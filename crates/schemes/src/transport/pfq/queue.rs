@@ -1,10 +1,11 @@
-//! One egress port: one queue per flow, served by deficit round robin (Shreedhar and Varghese, SIGCOMM 1995).
+//! The queues of one egress port: one queue per flow, served by deficit round robin (Shreedhar and Varghese, SIGCOMM
+//! 1995).
 
 use raddle_core::{Admit, Bytes, Credit, Header, Packet, Paused, Queue, Time};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// Packets of topology discovery have their own queue. Its handle belongs to no flow.
+/// The handle of the queue of topology-discovery packets, which belongs to no flow.
 const OF_DISCOVERY: u32 = Credit::NOBODY;
 
 /// The queues of all flows at one port.
@@ -30,7 +31,7 @@ struct FlowQueue {
 }
 
 impl FlowQueues {
-    /// Queues for a port. A flow's queue may send `quantum` bytes per turn.
+    /// The queues of an idle port. A flow's queue may send `quantum` bytes per turn.
     #[must_use]
     pub(crate) fn new(quantum: u32) -> Self {
         Self {
@@ -102,7 +103,7 @@ impl Queue for FlowQueues {
         loop {
             let &place = self.turn.front()?;
             let queue = &mut self.queues[place as usize];
-            let &(slot, size) = queue.packets.front().expect("only backlogged flows take turns");
+            let &(slot, size) = queue.packets.front().expect("a flow that takes its turn must have a packet");
             if queue.deficit < size {
                 queue.deficit += self.quantum;
                 self.turn.rotate_left(1);

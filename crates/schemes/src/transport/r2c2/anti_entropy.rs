@@ -4,8 +4,8 @@
 //! A node is the authority on its own flows. While the tables may differ, each node runs one anti-entropy round per
 //! period. In a round, the node broadcasts a digest of its flows. A node whose table disagrees with the digest requests
 //! a snapshot from the sender of the digest. The snapshot replaces the table's entries of that sender. A node without
-//! flows sends no digests, so a node also requests a snapshot if no digest has confirmed its entries of another node
-//! for some rounds. If an event of the sender arrives between the request and the snapshot, the node ignores the
+//! flows sends no digests. Therefore, a node also requests a snapshot if no digest has confirmed its entries of another
+//! node for some rounds. If an event of the sender arrives between the request and the snapshot, the node ignores the
 //! snapshot, because the event may be newer. Rounds end by themselves when no node has flows. If a digest, a request or
 //! a snapshot is lost, a later round repairs the loss.
 
@@ -24,13 +24,13 @@ choices! {
     }
 }
 
-/// Number of rounds after a fault. It is greater than [`SETTLING`], so that some rounds come after earlier broadcasts
-/// have arrived.
+/// Number of rounds after a fault. This number is greater than [`SETTLING`], so that the last rounds run after all
+/// earlier broadcasts have arrived.
 const ROUNDS: u32 = 4;
 /// Number of periods after a topology change during which earlier broadcasts may still arrive.
 const SETTLING: u64 = 2;
-/// Number of periods without a confirming digest after which a snapshot is requested. It is more than one, because a
-/// digest may be lost.
+/// Number of periods without a confirming digest after which a snapshot is requested. This number is more than one,
+/// because a digest may be lost.
 const PATIENCE: u64 = 3;
 
 /// The actions of one anti-entropy round.
@@ -58,7 +58,8 @@ pub(super) struct AntiEntropy {
     must_speak: bool,
     /// Time of the last topology change, if there was one.
     changed: Option<Time>,
-    /// By source node: the time at which this node's entries of the source were last confirmed or first seen.
+    /// By source node: the latest time at which this node's table entries for that source were confirmed. Until a
+    /// digest confirms them, it is the time at which this node first saw them, or of the latest topology change.
     confirmed: BTreeMap<u16, Time>,
     /// Source nodes whose last digest disagreed with this node's table.
     contradicted: BTreeSet<u16>,
@@ -116,8 +117,8 @@ impl AntiEntropy {
         self.begin(now);
     }
 
-    /// Called when this node's table has flows. Starts the rounds under [`Doubt::Always`]; returns true if they were
-    /// not running.
+    /// Called when this node's table has flows. Under [`Doubt::Always`], starts the rounds if no round is scheduled,
+    /// and then returns true.
     pub(super) fn flows_known(&mut self, now: Time) -> bool {
         let begins = self.doubt == Doubt::Always && self.next == Time::NEVER;
         if begins {
@@ -140,7 +141,8 @@ impl AntiEntropy {
         self.begin(now);
     }
 
-    /// The number for a request of a node's snapshot. If an earlier request is still open, its number is used again.
+    /// The number of a request for the snapshot of node `source`. If an earlier request is still open, the new request
+    /// has the same number.
     pub(super) fn ask(&mut self, source: u16) -> u32 {
         *self.asked.entry(source).or_insert_with(|| {
             self.requests = self.requests.wrapping_add(1);
@@ -169,7 +171,7 @@ impl AntiEntropy {
             self.confirmed.entry(source).or_insert(now);
         }
         // An event that was in flight during a topology change may announce a flow whose FINISH this node never
-        // receives.
+        // receives. Therefore a digest must confirm entries again after the settling time.
         let settled = self.changed.map(|changed| changed + self.period * SETTLING);
         let doubted = |at: Time| self.doubt == Doubt::Always || settled.is_some_and(|settled| at <= settled);
         let overdue = |&(_, &at): &(&u16, &Time)| doubted(at) && at + self.period * PATIENCE <= now;

@@ -10,8 +10,8 @@ use raddle_wire::r2c2::{Acknowledgement, Data, Event, EventKind};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Number of packets per acknowledgement. With 52 bytes per four packets, acknowledgements need less than a hundredth
-/// of the flow's rate. This is a small part of the headroom on the reverse paths.
+/// Number of packets per acknowledgement. An acknowledgement has 52 bytes, less than a hundredth of four full packets.
+/// Acknowledgements therefore need only a small part of the headroom on the reverse paths.
 const PACKETS_ANSWERED: u32 = 4;
 /// Longest delay of an acknowledgement.
 const PATIENCE: Duration = Duration::from_us(20);
@@ -30,7 +30,7 @@ pub(super) struct Arrivals {
     /// The complete flows that have ended, in order of the time at which they ended.
     ended: VecDeque<(Time, u32)>,
     /// Flows with unacknowledged packets, ordered by the time at which the acknowledgement is due. An entry is stale if
-    /// the flow has been acknowledged since.
+    /// the flow has been acknowledged after the entry was made.
     owed: VecDeque<(Time, u32)>,
 }
 
@@ -38,13 +38,13 @@ pub(super) struct Arrivals {
 #[derive(Debug, Default)]
 struct Arriving {
     incoming: Incoming,
-    /// Number of packets that have arrived since the last acknowledgement.
+    /// Number of unanswered packets: those that have arrived since the last acknowledgement.
     unanswered: u32,
-    /// Sequence number of the last of these packets to arrive.
+    /// Sequence number of the unanswered packet that arrived last.
     latest: u32,
-    /// Highest sequence number of these packets.
+    /// Highest sequence number of an unanswered packet.
     highest: u32,
-    /// Time by which these packets must be acknowledged.
+    /// Time by which the unanswered packets must be acknowledged.
     due: Time,
     /// Bytes received in order; counted only if the node reports progress.
     bytes: u64,
@@ -82,8 +82,8 @@ pub(super) struct Taken {
 }
 
 impl Arrivals {
-    /// A receiver without flows. For each flow, it accepts `window` packets, counted from the first missing packet. It
-    /// reports the progress of flows if `tells` is true.
+    /// A receiver without flows. For each flow, the receiver accepts `window` packets, counted from the first missing
+    /// packet. If `tells` is true, the receiver reports the progress of flows.
     pub(super) fn new(window: u16, tells: bool) -> Self {
         Self {
             window,
@@ -106,8 +106,8 @@ impl Arrivals {
         let before = flow.incoming.next();
         let ahead = data.seq.wrapping_sub(before) as i32;
         if ahead >= self.window.into() || !flow.incoming.take(data) {
-            // The packet is a duplicate or beyond the window. The source does not know the state of the flow, so it
-            // gets an acknowledgement at once.
+            // The packet is a duplicate or beyond the window. The source does not know the state of the flow, so the
+            // receiver sends an acknowledgement at once.
             return Taken { answer: Some(flow.answer(key, data.seq)), ..Taken::default() };
         }
         let in_order = self.tells.then(|| flow.count(before, data)).flatten();
@@ -161,7 +161,7 @@ impl Arrivals {
                 self.flows.remove(&key);
                 self.end(now, key);
             }
-            // The START of the complete flow cannot arrive this late, so a new flow reuses the key.
+            // After the quarantine, the START of the complete flow can no longer arrive, so a new flow reuses the key.
             EventKind::Start => {
                 if self.complete.get(&key).is_some_and(|flow| flow.since + QUARANTINE < now) {
                     self.complete.remove(&key);
@@ -229,7 +229,7 @@ impl Arriving {
         let from = (above + 1).saturating_sub(Acknowledgement::SPAN.into());
         let bits = (0..u32::from(Acknowledgement::SPAN))
             .fold(0_u64, |bits, i| bits << 1 | u64::from(self.incoming.has_ahead(from + i)));
-        let from = u16::try_from(from).expect("the offset is less than the window");
+        let from = u16::try_from(from).expect("the offset must be less than the window");
         Answer { key, seq, next, from, arrived: bits.to_be_bytes() }
     }
 }

@@ -72,7 +72,7 @@ impl DataPlane {
     }
 
     /// Opens a flow, which the caller must then pass to the sender. If all lids (flow numbers of this node) are in use,
-    /// the flow waits for a lid, and this returns `None`.
+    /// the flow waits for a lid, and this function returns `None`.
     pub(crate) fn open(&mut self, now: Time, flow: Flow) -> Option<Outgoing> {
         let lid = self.lids.take(now, &flow)?;
         self.outbox.report(Report::Opened { flow: flow.id, key: self.sender.handle(lid).into() });

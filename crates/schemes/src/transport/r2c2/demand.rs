@@ -39,8 +39,8 @@ impl Default for Demand {
 }
 
 impl Demand {
-    /// The last announced demand in Kbit/s, as on the wire. The value is rounded up, so that a small demand does not
-    /// become zero. The greatest value stands for an unlimited demand.
+    /// The last announced demand in Kbit/s, as in event headers. The value is rounded up, so that a small demand does
+    /// not become zero. The greatest value means an unlimited demand.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn announced_kbps(&self) -> u32 {
         (self.announced / 1e3).ceil() as u32
@@ -83,7 +83,7 @@ impl Demand {
         let before = self.announced_kbps();
         self.announced = announce;
         self.periods_since = 0;
-        // If an application produces no bytes, the estimate keeps falling, but its rounded value on the wire stops
+        // If an application produces no bytes, the estimate keeps falling, but the rounded value in events stops
         // changing.
         self.announced_kbps() != before
     }

@@ -1,8 +1,8 @@
-//! The table of live flows by handle, with 12 bytes per flow. Every node of a rack stores every flow, so every node
-//! must update its table for every broadcast. An update causes one or two cache misses, and little other work.
+//! The table of live flows by handle. An entry has 12 bytes. Every node of a rack stores every flow, so every node must
+//! update its table for every broadcast. An update causes one or two cache misses, and little other work.
 //!
 //! The table uses open addressing with linear probing. A flow is in the slot to which its handle hashes, or in a later
-//! slot. There is no empty slot between the two.
+//! slot. All slots from the hashed slot to the flow's slot are in use.
 
 use raddle_core::{NodeId, Time};
 use raddle_wire::r2c2::{Event, EventKind, FlowState};
@@ -15,7 +15,7 @@ pub(crate) struct Entry {
     lid: u16,
     pub(crate) dst: u16,
     pub(super) weight: u8,
-    /// The priority in the high nibble and the routing protocol in the low nibble, as on the wire.
+    /// The priority in the high nibble and the routing protocol in the low nibble, as in event headers.
     class: u8,
     pub(super) demand_kbps: u32,
 }
@@ -97,8 +97,8 @@ impl Entry {
 pub(super) struct Entries {
     /// The number of slots is zero or a power of two. At least a quarter of the slots are empty.
     slots: Vec<Entry>,
-    /// Indexed by slot: the time at which the flow was learned. This is separate from the slots, because broadcasts
-    /// about known flows do not access it.
+    /// Indexed by slot: the time at which the flow was learned. These times are separate from the slots, because
+    /// broadcasts about known flows do not access them.
     learned: Vec<Time>,
     live: usize,
 }

@@ -22,14 +22,14 @@ pub(crate) struct View {
     pub(super) usable: Vec<f64>,
     /// Results of rate computations for all flows.
     pub(super) memo: RateMemo,
-    /// Results of rate computations for the flows that have been known for a whole interval. These results are separate
-    /// because a computation starts from an earlier table of the same kind.
+    /// Results of rate computations for the flows that have been known for a whole interval. These results are
+    /// separate, so that each computation starts from the result of a similar table.
     pub(super) memo_of_lasting: RateMemo,
 }
 
 impl View {
-    /// The protocol that flows of protocol `wanted` use in this view. If `wanted` needs a torus or mesh, and the
-    /// topology is neither after failures, the flows use random packet spraying.
+    /// The protocol that flows of protocol `wanted` use in this view. If `wanted` needs a torus or a mesh, and failures
+    /// have destroyed this structure, the flows use random packet spraying.
     pub(super) fn feasible(&self, wanted: Protocol) -> Protocol {
         if self.routing.supports(wanted).is_ok() { wanted } else { Protocol::Rps }
     }

@@ -69,7 +69,7 @@ use raddle_core::Duration;
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::Event;
 
-/// Bytes of a flow event on the wire (§3.2).
+/// Size in bytes of the packet of a flow event (§3.2).
 #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 pub const EVENT_BYTES: u32 = Event::LEN as u32;
 
@@ -88,7 +88,7 @@ choices! {
 
 /// R2C2's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "each flag is a parameter of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is a separate parameter")]
 pub struct Params {
     /// Routing protocol of every flow.
     pub protocol: Protocol,

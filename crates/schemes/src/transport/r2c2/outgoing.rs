@@ -1,5 +1,5 @@
-//! The sending end of one flow. It decides which packet the flow sends next, and when. The paper has one token bucket
-//! per flow (§3.5), which is implemented here as the time of the next departure.
+//! The sending end of one flow: decides which packet the flow sends next, and when. The paper has one token bucket per
+//! flow (§3.5). This code instead computes the time of the next departure, with the same effect.
 
 use super::Params;
 use super::demand::Demand;
@@ -15,7 +15,7 @@ pub(crate) const HEADER: u64 = 36;
 /// Depth of the token bucket, as the time in which its tokens accumulate. The bucket has room for at least two packets.
 const BUCKET: Duration = Duration::from_us(10);
 
-/// Bytes on the wire, headers included, for `payload` bytes in as few packets as possible.
+/// Size, headers included, of `payload` bytes in as few packets as possible.
 fn on_wire(payload: u64, mtu: u16) -> u64 {
     payload + payload.div_ceil(mtu.into()) * HEADER
 }
@@ -45,8 +45,8 @@ pub(crate) struct Outgoing {
     is_open: bool,
     /// True if the flow's last packet has been sent.
     has_ended: bool,
-    /// The route drawn for the next packet. It is kept while its first hop is busy, because another draw would bias the
-    /// choice of paths.
+    /// The route drawn for the next packet. While the first hop is busy, the flow keeps this route, because another
+    /// draw would bias the choice of paths.
     pub(super) drawn: Option<Drawn>,
     demand: Demand,
     /// Value of [`sent`](Self::sent) at the end of the last demand period.
@@ -107,8 +107,8 @@ impl Outgoing {
             }
         }
         let left = self.flow.size.0 - self.released;
-        let payload =
-            u16::try_from(left.min(mtu.into())).expect("a payload is at most the MTU, which is below 2^16");
+        let payload = u16::try_from(left.min(mtu.into()))
+            .expect("a payload must be at most the MTU, which is below 2^16");
         (left > 0 || !self.is_open && !self.has_ended).then(|| Piece {
             seq: self.seq,
             payload,
@@ -206,7 +206,7 @@ impl Outgoing {
         self.ready = produced.max(self.refilled);
     }
 
-    /// The event about this flow for a broadcast by its source. The broadcast tree is set later.
+    /// An event of kind `kind` with the flow's current state. The caller must set the broadcast tree.
     pub(crate) fn event(&self, kind: EventKind) -> Event {
         let node = |id: NodeId| u16::try_from(id.0).expect("R2C2 supports at most 65,536 nodes");
         Event {
@@ -233,7 +233,7 @@ impl Outgoing {
         if !may_be_short_of_bytes || self.cut_off {
             return false;
         }
-        // Rates and limiters count bytes on the wire.
+        // Rates and rate limiters count headers as well as payload.
         let released = on_wire(self.sent() - self.sent_before, mtu);
         self.sent_before = self.sent();
         // If the flow began within this period, the bytes that it has sent are not a measure of the demand.

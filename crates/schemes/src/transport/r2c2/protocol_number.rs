@@ -1,8 +1,8 @@
-//! The numbers that stand for routing protocols in R2C2's packets (specifications/r2c2.md §7).
+//! The numbers that identify routing protocols in R2C2's packets (specifications/r2c2.md §7).
 
 use raddle_topology::routing::Protocol;
 
-/// The number of a routing protocol. Dimension-order routing has the same number with each of its tie-breaking rules.
+/// The number of a routing protocol. All tie-breaking rules of dimension-order routing have the same number.
 pub(crate) const fn number(protocol: Protocol) -> u8 {
     match protocol {
         Protocol::Rps => 0,
@@ -16,8 +16,8 @@ pub(crate) const fn number(protocol: Protocol) -> u8 {
     }
 }
 
-/// The routing protocol with number `wanted`, or `None`. For dimension-order routing, this is the variant that splits
-/// ties.
+/// The routing protocol with number `wanted`, or `None`. For dimension-order routing, the result is the variant that
+/// splits ties.
 pub(crate) fn protocol(wanted: u8) -> Option<Protocol> {
     Protocol::all().find(|&protocol| number(protocol) == wanted)
 }

@@ -15,7 +15,8 @@ use raddle_wire::r2c2::UNLIMITED_KBPS;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The rates of recent tables, for other nodes with equal tables, and the rate computations that are not in use.
+/// The rates of recent tables, which other nodes with equal tables reuse, and the rate computations that no node uses
+/// now.
 #[derive(Debug, Default)]
 pub(super) struct RateMemo {
     known: Mutex<VecDeque<Remembered>>,
@@ -35,8 +36,8 @@ struct RateComputation {
     row: Vec<(LinkId, f32)>,
 }
 
-/// The protocol with this number on the wire. If this is the number of the configured protocol, the configured
-/// tie-breaking rule is used.
+/// The protocol that `number` identifies in packets. If this is the configured protocol, the configured tie-breaking
+/// rule is used.
 pub(crate) fn protocol(params: &Params, number: u8) -> Option<Protocol> {
     if number == protocol_number::number(params.protocol) {
         Some(params.protocol)
@@ -53,12 +54,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The rates of the flows in `table`, in bit/s and in the same order; `table` is sorted by handle.
+/// The rate of each flow in `table`, in bit/s; `table` is sorted by handle.
 pub(crate) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
     rates_by(&view.memo, params, view, table)
 }
 
-/// The same as `rates`, for the eligible flows at a tick. The eligible flows may exclude new flows.
+/// Like `rates`, but for the eligible flows at a tick, which may exclude new flows.
 pub(super) fn rates_at_tick(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
     rates_by(if params.only_lasting { &view.memo_of_lasting } else { &view.memo }, params, view, table)
 }
@@ -84,7 +85,7 @@ fn rates_by(memo: &RateMemo, params: &Params, view: &View, table: &[Entry]) -> A
     rates
 }
 
-/// The rate that the flows in `table` leave for a new flow `newcomer` on its links, in bit/s. It is at least a
+/// The rate that the flows in `table` leave for a new flow `newcomer` on its links, in bit/s. This rate is at least a
 /// hundredth of the capacity of the new flow's slowest link.
 pub(super) fn residual(params: &Params, view: &View, table: &[Entry], newcomer: &Entry) -> f64 {
     let rates = rates(params, view, table);

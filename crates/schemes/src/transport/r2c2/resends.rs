@@ -1,6 +1,6 @@
-//! Recovery of broadcasts that arrive damaged (R2C2 §3.2). A damaged packet cannot be identified. The node that
-//! receives it therefore asks the neighbour to repeat the recent broadcasts over the link. The neighbour answers with
-//! the current state of the flows in these broadcasts, so that old state never replaces newer state.
+//! Recovery of broadcasts that arrive damaged (R2C2 §3.2). A damaged packet cannot be identified. A node that receives
+//! a damaged packet therefore asks the neighbour to repeat the recent broadcasts over the link. The neighbour answers
+//! with the current state of the flows in these broadcasts, so that old state never replaces newer state.
 
 use super::PortSet;
 use super::table::FlowTable;
@@ -54,8 +54,8 @@ impl Resends {
         due.min().unwrap_or(Time::NEVER)
     }
 
-    /// The port of a neighbour to which the node must send a request now; `None` if there is none. Clears the need for
-    /// the request.
+    /// The port of a neighbour to which the node must send a request now; `None` if no request is due. Clears the need
+    /// for the request.
     pub(super) fn due(&mut self, now: Time) -> Option<PortId> {
         let (&port, asking) = self.asking.iter_mut().find(|(_, (at, must))| *must && *at <= now)?;
         *asking = (now + GAP, false);

@@ -1,6 +1,6 @@
 //! Retransmission of dropped broadcasts (R2C2 §3.2). If a node drops an event of another node, it sends a notice to the
 //! event's source, and the source sends the event again. Other broadcasts do not fit into a notice. A node that drops
-//! such a broadcast, or a notice, sends it again itself.
+//! such a broadcast, or a notice, sends the dropped packet again itself.
 
 use super::table::TOMBSTONE;
 use raddle_core::{Duration, Packet, PortId, Time};

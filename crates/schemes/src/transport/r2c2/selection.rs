@@ -26,7 +26,7 @@ pub enum Selecting {
     /// The live host with the lowest number, once a period.
     One,
     /// Each host, after a random time. The mean time is one period times the number of hosts, and the time is between
-    /// half and one and a half of this mean. It restarts when another host makes an announcement.
+    /// half and one and a half of this mean. The wait restarts when another host makes an announcement.
     Random,
     /// The host that holds a token. The token visits the hosts in turn, one host per period. An announcement, possibly
     /// empty, passes the token on. If no announcement arrives for too long, the next host takes the token.
@@ -64,7 +64,8 @@ pub(super) struct Selector {
     stream: Stream,
     /// The highest stamp received.
     last: Stamp,
-    /// Time of the last announcement, or of the first flow if that is later; `None` while there are no flows.
+    /// Time of the last announcement, or time at which the timers started if this is later; `None` while there are no
+    /// flows.
     heard: Option<Time>,
     /// Time at which this node records the flows that exist. A recorded flow that still exists at `next` is a long
     /// flow.
@@ -121,7 +122,10 @@ impl Selector {
     }
 
     /// Sets the time of this node's next search. An announcement of another node before this time restarts the wait.
-    #[allow(clippy::cast_possible_truncation, reason = "a period saturates, and nodes are counted in `u32`")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the cast of a period saturates, and node numbers have 32 bits"
+    )]
     fn set_timer(&mut self, now: Time, params: &Params, view: &View) {
         let Some(heard) = self.heard else { return };
         let topology = view.routing.topology();
@@ -187,7 +191,8 @@ impl Selector {
         }
     }
 
-    /// Runs the actions that are due. If the node must make an announcement, returns its epoch and the new assignments.
+    /// Runs the actions that are due. If the node must make an announcement, returns the announcement's epoch and the
+    /// new assignments.
     pub(super) fn due(
         &mut self,
         now: Time,

@@ -187,7 +187,7 @@ impl Sender {
         // In the intact fabric, every route fits the header; this was checked when the experiment was built. A detour
         // around failed links may not fit.
         let route = Route::from_ports(self.ports.iter().map(|port| port.0), params.hop_bits).ok()?;
-        let hops = u8::try_from(self.ports.len()).expect("a route has at most 42 hops");
+        let hops = u8::try_from(self.ports.len()).expect("a route must have at most 42 hops");
         Some(Drawn { route, hops, first })
     }
 

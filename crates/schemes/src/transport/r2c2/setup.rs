@@ -40,12 +40,12 @@ pub(crate) const HOP_BITS: Parameter =
 
 /// The routing protocol of the plan.
 pub(crate) fn protocol(plan: &Plan<'_>) -> Protocol {
-    plan.routing.parse().expect("one of the scheme's routings")
+    plan.routing.parse().expect("the plan's routing must be one of the scheme's routings")
 }
 
 /// The fluid model: flows get max-min shares of the capacity, less the headroom. Each flow splits over links as its
 /// routing protocol defines. Under [`Protocol::Ecmp`], each flow draws one path. This path may differ from the flow's
-/// path in the packet engine, where the draw uses the flow's key on the wire.
+/// path in the packet engine, where the draw uses the flow's key in packet headers.
 pub(crate) fn fluid(plan: &Plan<'_>, params: &Params) -> Sharing {
     let (routing, protocol) = (Routing::new(Arc::clone(plan.topology)), params.protocol);
     let split: Split = Box::new(move |flow, _, row| {

@@ -5,7 +5,7 @@ use raddle_core::{Duration, NodeId, Time, prefetch};
 use raddle_wire::r2c2::{Event, EventKind, SnapshotBody};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Time for which a FINISH that arrived before its START is remembered.
+/// Time for which a node remembers a FINISH that arrived before its START.
 pub(super) const TOMBSTONE: Duration = Duration::from_ms(10);
 
 /// All live flows that a node knows. The flows are found by handle.
@@ -196,8 +196,8 @@ impl FlowTable {
         self.len() == 0
     }
 
-    /// A hash of the flows in the table, which does not depend on the order of changes. It is equal on all nodes when
-    /// all events have arrived.
+    /// A hash of the flows in the table, which does not depend on the order of changes. When all events have arrived,
+    /// the hash is equal on all nodes.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.digest

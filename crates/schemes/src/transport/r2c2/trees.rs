@@ -1,9 +1,9 @@
 //! Broadcast trees (R2C2 §3.2): several shortest-path trees per source. Every node computes the trees without messages.
 //!
-//! On a torus, tree `t` is a dimension-order tree. It takes the dimensions in cyclic order, beginning with dimension `t
-//! / 2`. Trees with odd `t` are mirror images. In a cube of `m` dimensions, the `2m` trees together load all links
-//! equally. A tree has the same shape from every source, so one set of child ports per offset from the source serves
-//! all sources.
+//! On a torus, tree `t` is a dimension-order tree. It takes the dimensions in cyclic order, beginning with dimension
+//! `t / 2`. Trees with odd `t` are mirror images of the trees with even `t`. In a cube of `m` dimensions, the `2m`
+//! trees together load all links equally. A tree has the same shape from every source, so one set of child ports per
+//! offset from the source serves all sources.
 //!
 //! In other topologies, the parent of a node is the neighbour with the smallest hash among the neighbours closer to the
 //! source. Nodes with the same candidates choose the same parent, so a broadcast enters few switches. Switches that
@@ -36,7 +36,7 @@ pub(crate) struct PortSet(u32);
 
 impl PortSet {
     fn insert(&mut self, port: usize) {
-        assert!(port < 32, "a source route can name at most 32 ports");
+        assert!(port < 32, "a port number must be less than 32");
         self.0 |= 1 << port;
     }
 
@@ -120,7 +120,7 @@ fn symmetric(dims: &[u32], count: u8) -> Kind {
             let mut rest = node;
             let mut at = [0; MAX_DIMS];
             for (x, &k) in at.iter_mut().zip(dims) {
-                *x = u8::try_from(rest % k).expect("a dimension has at most 256 nodes");
+                *x = u8::try_from(rest % k).expect("a dimension must have at most 256 nodes");
                 rest /= k;
             }
             at
@@ -201,7 +201,7 @@ fn general(topology: &Topology, source: NodeId, tree: usize) -> Vec<PortSet> {
     children
 }
 
-/// A hash that is the same at every node that computes it.
+/// A hash of the arguments. All nodes compute the same value.
 fn mix(source: NodeId, node: NodeId, tree: usize, port: PortId) -> u64 {
     let key = u64::from(source.0) << 40 ^ u64::from(node.0) << 16 ^ (tree as u64) << 8 ^ u64::from(port.0);
     let mixed = (key ^ key >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);

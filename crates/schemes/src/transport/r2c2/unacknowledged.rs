@@ -14,7 +14,7 @@ use raddle_wire::r2c2::Acknowledgement;
 use std::collections::VecDeque;
 
 /// The bounds of the timeout. `least` exceeds the longest queueing delays under R2C2. `greatest` limits the time for
-/// which a flow does not use a repaired path.
+/// which a flow leaves a repaired path unused.
 const TIMEOUTS: TimeoutBounds = TimeoutBounds {
     initial: Duration::from_us(500),
     least: Duration::from_us(100),
@@ -60,10 +60,10 @@ pub(super) struct Unacknowledged {
     first: u32,
     packets: VecDeque<Sent>,
     in_flight: u32,
-    /// All transmissions in order of departure time. An entry is stale if its packet has arrived or has been
-    /// retransmitted since.
+    /// All transmissions in order of departure time. An entry is stale if its packet has arrived, or if the packet has
+    /// a later entry.
     order: VecDeque<(Time, u32)>,
-    /// The packets to retransmit. An entry is stale if its packet has arrived since. The first entry is never stale.
+    /// The packets to retransmit. An entry is stale if its packet has arrived. The first entry is never stale.
     lost: VecDeque<u32>,
     /// The receiver accepts packets before this sequence number.
     limit: u32,
@@ -140,8 +140,8 @@ impl Unacknowledged {
         Some(Piece { seq, payload: sent.payload, last: sent.last, repeated: true })
     }
 
-    /// True if the flow may send its next new packet, with sequence number `seq`. If no packet is in flight, the flow
-    /// may always send a new packet, so that it detects when a closed window opens.
+    /// True if the flow may send its next new packet, with sequence number `seq`. If all sent packets are acknowledged,
+    /// the flow may always send a new packet, so that it detects when a closed window opens.
     pub(super) fn allows(&self, seq: u32) -> bool {
         self.packets.is_empty() || is_before(seq, self.limit)
     }
@@ -366,10 +366,10 @@ mod tests {
         assert_eq!(flow.deadline(), at(1_500), "twice the initial timeout");
         flow.sent(at(510), flow.to_repeat().expect("lost"));
         assert_eq!((flow.repeats(), flow.repeated_bytes()), (1, 100));
-        // When the retransmission of packet 0 is acknowledged, other packets count as lost only if they left 500 us
-        // (the initial timeout) before the retransmission. They left 509 us or less before it.
+        // No round trip has been measured, so the sender cannot tell which transmission of packet 0 is acknowledged.
+        // This acknowledgement therefore proves no loss of other packets.
         flow.acknowledge(at(530), &ack(0, 1, &[]));
-        assert_eq!(flow.to_repeat(), None, "before a round trip is measured, a long round trip is 500 us");
+        assert_eq!(flow.to_repeat(), None, "without a measured round trip, no other packet counts as lost");
         assert_eq!(flow.deadline(), at(1_030), "the back-off has ended");
         assert!(flow.time_out(flow.deadline()));
         assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));

@@ -15,7 +15,7 @@ pub(super) struct Controller {
     push: Push,
     /// True if flows or links have changed since the last call of [`take_news`](Self::take_news).
     is_news: bool,
-    /// Number of computations so far; wraps.
+    /// Number of computations, modulo 2^32.
     number: u32,
 }
 
@@ -31,7 +31,7 @@ impl Controller {
     /// Applies an event that a node has reported. A repeated event has no effect.
     pub(super) fn take(&mut self, now: Time, event: &Event) {
         if event.kind == EventKind::Finish && self.table.get(event.flow()).is_none() {
-            return; // the table does not have the flow, for example because its FINISH was reported before
+            return; // the table does not have the flow, for example because its FINISH has already been reported
         }
         let before = self.table.digest();
         self.table.apply(now, event);
@@ -62,7 +62,7 @@ impl Controller {
     /// Computes the rates of the eligible flows. Returns the number of the computation, and the rates for each node.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a flow's number is the lower half of its key, and a rate saturates"
+        reason = "a flow's number is the lower 16 bits of its key, and the cast of a rate saturates"
     )]
     pub(super) fn compute(&mut self, now: Time, params: &r2c2::Params, view: &View) -> (u32, Vec<NodeRates>) {
         self.table.age(now);

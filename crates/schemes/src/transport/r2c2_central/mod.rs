@@ -14,7 +14,7 @@
 //! - The paper gives neither the controller's messages nor their timing. Our messages have R2C2's data header of 36
 //!   bytes, whereas the numbers in Fig. 19 suggest about 12 bytes. In our messages, each rate names its flow and takes
 //!   6 bytes, whereas Fig. 19 suggests about 4 bytes.
-//! - Rates travel in Kbit/s, rounded down.
+//! - Messages contain rates in Kbit/s, rounded down.
 //! - A flow has no rate limit until its first rate arrives: R2C2's other start policies need the table of all flows.
 //!   Shares by deadline or tenant and the selection of routing protocols exist only in R2C2.
 //! - Messages between the controller and a node take one shortest path, so that no message overtakes an earlier
@@ -50,7 +50,7 @@ choices! {
 pub struct Params {
     /// R2C2's parameters. Parameters that this scheme does not use, such as the start policy, have no effect.
     pub r2c2: r2c2::Params,
-    /// The controller's node. It also sends and receives flows, like all other nodes.
+    /// The controller's node. This node also sends and receives flows, like all other nodes.
     pub controller: NodeId,
     /// When the controller sends nodes their rates.
     pub push: Push,

@@ -74,9 +74,9 @@ impl CentralNode {
     /// `node`. `None` if no path to `dst` exists.
     #[allow(clippy::cast_possible_truncation, reason = "R2C2 supports at most 2^16 nodes")]
     fn message(&mut self, node: NodeId, dst: NodeId, plen: usize) -> Option<Data> {
-        // The message is not about a single flow of `node`, so it has the number 0, which no flow has.
+        // The message is not about a single flow of `node`, so it carries flow number 0, which no flow has.
         let about = flow_handle(node.0 as u16, 0);
-        let plen = u16::try_from(plen).expect("a control packet is at most an MTU, which is below 2^16");
+        let plen = u16::try_from(plen).expect("a control packet must be at most an MTU, which is below 2^16");
         self.plane.control(CONTROL_PATH, dst.0 as u16, about, plen)
     }
 
@@ -172,7 +172,7 @@ impl CentralNode {
 }
 
 /// The FINISH that a node reports for a flow that it does not have.
-#[allow(clippy::cast_possible_truncation, reason = "a flow's number is the lower half of its key")]
+#[allow(clippy::cast_possible_truncation, reason = "a flow's number is the lower 16 bits of its key")]
 fn finished(key: u32) -> Event {
     let src = (key >> 16) as u16;
     Event {

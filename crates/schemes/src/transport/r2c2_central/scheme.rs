@@ -74,7 +74,7 @@ fn params(plan: &Plan<'_>) -> Result<Params, Unfit> {
     Ok(Params { r2c2, controller, push })
 }
 
-/// The fluid model of R2C2. It leaves out the traffic and the delay of the controller's messages.
+/// The fluid model of R2C2. The model leaves out the traffic and the delay of the controller's messages.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(setup::fluid(plan, &params(plan)?.r2c2))
 }

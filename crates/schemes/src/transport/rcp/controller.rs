@@ -7,7 +7,7 @@
 //! rate. If some flows have their bottleneck on another link, the other flows can thus use the capacity that is left. R
 //! never exceeds the link's rate.
 //!
-//! Cost per packet: one look-up of its flow.
+//! Cost per packet: one hash-map look-up.
 
 use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
 use crate::transport::live_flows::LiveFlows;

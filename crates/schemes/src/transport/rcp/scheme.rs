@@ -57,7 +57,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     scheme::fluid(plan, max_min(plan.topology, 0.0), Parameters::of(plan.settings).paths, MOST_LINKS, |_| 1)
 }
 
-/// Greatest number of links that a path may have. The header has room for a count of up to 15 links.
+/// Greatest number of links that a path may have, as in PDQ. RCP's header could count up to 15 links.
 const MOST_LINKS: usize = 12;
 
 #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]

@@ -22,7 +22,7 @@ pub(crate) struct TcpHost<C> {
     params: Arc<Params>,
     senders: Table<Sender<C>>,
     receivers: Table<Receiver>,
-    /// The output that is due, in the order in which the host makes it.
+    /// The output that is due, in the order in which it leaves the host.
     due: VecDeque<Line>,
     node: NodeId,
     flows_sent: u64,

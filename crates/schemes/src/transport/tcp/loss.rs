@@ -16,7 +16,7 @@ pub(super) struct Loss {
     /// Number of duplicate acknowledgements since the last acknowledgement of new data.
     pub(super) duplicates: u32,
     /// One past the highest sequence number that had been sent when the last recovery or timeout began. Losses below
-    /// this number belong to the same loss event.
+    /// this number belong to the same loss event as that recovery or timeout.
     pub(super) recover: u64,
 }
 

@@ -11,16 +11,17 @@
 //!
 //! A [`TcpHost`] holds the flows that it sends (`sender.rs`) and the flows that it receives (`receiver.rs`). It numbers
 //! the flows that it sends, and derives both ports from the number. A flow key is therefore reused only after 3.9
-//! billion flows of the host. The internal sequence numbers of a flow are 64 bits wide: 0 is the SYN, `1..=size` are
-//! the data, and `size + 1` is the FIN, which the last data segment carries. On the wire they start at
-//! [`Params::initial_sequence`] and wrap. The bytes of a stream are sent as soon as the windows allow. A segment
-//! carries whatever the application has appended, up to a full segment (no Nagle algorithm). If all bytes have already
-//! been sent when the application closes the stream, a separate segment carries the FIN.
+//! billion flows of the host (64,512 source ports times 60,535 destination ports). The internal sequence numbers of a
+//! flow are 64 bits wide. Number 0 is the SYN, `1..=size` are the data, and `size + 1` is the FIN, which the last data
+//! segment carries. In packets, they start at [`Params::initial_sequence`] and wrap at 2^32. The bytes of a stream are
+//! sent as soon as the windows allow. A segment carries whatever the application has appended, up to a full segment (no
+//! Nagle algorithm). If all bytes have already been sent when the application closes the stream, a separate segment
+//! carries the FIN.
 //!
 //! Cost: most packets belong to the same flow as the previous packet, and need no look-up. Other packets need one
 //! hash-map look-up. Each SACK block in a packet costs a binary search. A timer costs one heap operation per
-//! retransmission timeout, not one per packet. A flow takes two cache lines at its sender and one at its receiver, and
-//! allocates further memory only while packets are missing or out of order.
+//! retransmission timeout, not one per packet. A flow takes two or three cache lines at its sender and one cache line
+//! at its receiver. It allocates further memory only while packets are missing or out of order.
 //!
 //! # Differs from real TCP
 //! - Flows are one-way: the receiver's half of a connection is never used and never closed. The FIN on the last data
@@ -28,7 +29,7 @@
 //! - By default there is no handshake: both ends start in the state after a handshake (as in the comparison with R2C2).
 //! - Both ends know the MSS, the window scale and the use of SACK in advance. TCP options are therefore not needed, and
 //!   a SYN takes 40 bytes.
-//! - The receiving application reads at once, so the offered window never shrinks and there is no silly-window
+//! - The receiving application reads at once, so the advertised window never shrinks and there is no silly-window
 //!   syndrome.
 //! - A sender gives up a flow only if no SYN is answered. It does not return to slow start after an idle period (RFC
 //!   5681 §4.1).
@@ -52,7 +53,7 @@ use raddle_wire::tcp::Segment;
 
 /// TCP's parameters. Both ends of a flow have the same parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each flag is a parameter of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is a separate parameter")]
 pub(crate) struct Params {
     /// Payload bytes of a full segment, at least 1.
     pub mss: u16,
@@ -74,16 +75,16 @@ pub(crate) struct Params {
     pub min_rto: Duration,
     /// Retransmission timeout of data before the first round trip has been measured.
     pub initial_rto: Duration,
-    /// Initial timeout of the SYN. It doubles with each retransmission of the SYN.
+    /// Initial timeout of the SYN. The timeout doubles with each retransmission of the SYN.
     pub syn_timeout: Duration,
     /// Number of unanswered SYNs after which the flow is given up, at least 1.
     pub syn_tries: u8,
     /// Greatest retransmission timeout, after back-off.
     pub max_rto: Duration,
-    /// Receive window that the receiver advertises. It is rounded down to whole KiB. At least one segment and less than
-    /// 64 MiB.
+    /// Receive window that the receiver advertises. The window is rounded down to whole KiB. It must be at least one
+    /// segment and less than 64 MiB.
     pub receive_window: Bytes,
-    /// The SYN's sequence number on the wire. Both ends know this number in advance, because a flow may begin without a
+    /// The SYN's sequence number in packets. Both ends know this number in advance, because a flow may begin without a
     /// SYN.
     pub initial_sequence: u32,
     /// True if hosts accept streams and report the progress of flows:
@@ -111,20 +112,20 @@ const WINDOW_SCALE: u32 = 10;
 /// Sequence number of the first data byte, which follows the SYN.
 const DATA: u64 = 1;
 
-/// The packet of a segment.
+/// The packet that carries a segment.
 fn packet(segment: Segment) -> Packet {
-    let headers = u32::try_from(segment.wire_len()).expect("headers have at most 68 bytes");
+    let headers = u32::try_from(segment.wire_len()).expect("headers must have at most 68 bytes");
     Packet::new(headers + u32::from(segment.plen), Header::Tcp(segment))
 }
 
-/// The 64-bit sequence number with wire value `wire` that is nearest to `near`; `None` if this number would be
-/// negative.
+/// Converts the 32-bit sequence number `wire` of a packet to 64 bits. The result is the matching number nearest to
+/// `near`; `None` if this number would be negative.
 fn unwrap_sequence(wire: u32, near: u64, initial: u32) -> Option<u64> {
     let ahead = wire.wrapping_sub(wrap_sequence(near, initial)) as i32;
     near.checked_add_signed(ahead.into())
 }
 
-/// The wire value of a 64-bit sequence number.
+/// The 32-bit value that represents a 64-bit sequence number in packets.
 #[allow(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32")]
 fn wrap_sequence(sequence: u64, initial: u32) -> u32 {
     (sequence as u32).wrapping_add(initial)

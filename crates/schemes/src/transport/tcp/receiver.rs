@@ -137,7 +137,7 @@ impl Receiver {
         Acknowledge::Later
     }
 
-    /// The acknowledgement number on the wire: the next expected sequence number.
+    /// The acknowledgement number in packets, which is the next expected sequence number.
     pub(super) fn acknowledged(&self, params: &Params) -> u32 {
         wrap_sequence(self.nxt, params.initial_sequence)
     }

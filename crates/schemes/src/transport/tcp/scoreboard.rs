@@ -68,8 +68,8 @@ impl Scoreboard {
     }
 
     /// All data below the returned sequence number that is not SACKed is lost (`IsLost`). From this number on, at least
-    /// three ranges, or more bytes than two segments, are SACKed. A single number is enough, because fewer bytes are
-    /// SACKed above higher sequence numbers.
+    /// three ranges, or more bytes than two segments, are SACKed. Above a higher number, less data is SACKed, so a
+    /// single number separates lost data from other data.
     pub(super) fn lost_below(&self, mss: u64) -> u64 {
         self.loss(mss).map_or(0, |(below, _)| below)
     }
@@ -87,7 +87,7 @@ impl Scoreboard {
         None
     }
 
-    /// The estimated number of bytes in the network, of the data between `una` and `max` (`SetPipe`).
+    /// The estimated number of bytes between `una` and `max` that are in the network (`SetPipe`).
     pub(super) fn pipe(&self, una: u64, max: u64, mss: u64) -> u64 {
         let total = self.sacked.total();
         let lost = self.loss(mss).map_or(0, |(below, above)| below - una - (total - above));

@@ -27,9 +27,9 @@ pub(super) struct Sender<C> {
     end: u64,
     /// First unacknowledged sequence number.
     una: u64,
-    /// Next sequence number to send. It is less than `max` after a timeout, when data is sent again.
+    /// Next sequence number to send. This number is less than `max` after a timeout, when data is sent again.
     nxt: u64,
-    /// One past the highest sequence number sent so far.
+    /// One past the highest sequence number that has been sent.
     max: u64,
     window: Window,
     /// Expiry of the retransmission timer; [`Time::NEVER`] if the timer is off.
@@ -82,7 +82,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The key on the wire of this flow from host `src`.
+    /// The key of this flow from host `src`.
     pub(super) fn key(&self, src: NodeId) -> FlowKey {
         five_tuple::key(src, (self.src_port, self.dst_port))
     }
@@ -213,7 +213,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Handles a duplicate acknowledgement. The receiver sends it when a later segment arrives before the expected
+    /// Handles a duplicate acknowledgement, which the receiver sends when a later segment arrives before the expected
     /// segment.
     fn duplicate(&mut self, params: &Params) {
         let loss = self.loss.get_or_insert_default();
@@ -238,8 +238,9 @@ impl<C: CongestionControl> Sender<C> {
         self.window.set_cwnd(self.window.ssthresh() + inflation);
     }
 
-    /// Handles the timers that are due. It must be called at the time [`next_expiry`](Self::next_expiry); an earlier
-    /// call does no harm. Returns false if the flow must be given up because no SYN was answered.
+    /// Handles the timers that are due. The caller must call this function at the time
+    /// [`next_expiry`](Self::next_expiry); an earlier call does no harm. Returns false if the flow must be given up
+    /// because no SYN was answered.
     pub(super) fn expire(&mut self, now: Time, params: &Params) -> bool {
         if let Some(application) =
             self.application.as_mut().filter(|application| application.produced_at <= now)
@@ -423,7 +424,8 @@ impl<C: CongestionControl> Sender<C> {
             ack: if from == 0 { 0 } else { wrap_sequence(DATA, params.initial_sequence) },
             flags,
             window: params.window_field(),
-            plen: u16::try_from(to.min(self.end - 1) - from.max(DATA)).expect("at most one MSS"),
+            plen: u16::try_from(to.min(self.end - 1) - from.max(DATA))
+                .expect("a segment must have at most one MSS of payload"),
             ecn: C::ECN,
             ..Segment::default()
         })

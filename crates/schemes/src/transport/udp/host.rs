@@ -153,8 +153,8 @@ impl UdpHost {
         }
     }
 
-    /// True if a flow has more to send, after it has sent a packet. Otherwise the flow has ended, or it is a stream
-    /// that waits for its application.
+    /// True if a flow that has just sent a packet has more to send. False if the flow has ended, or is a stream that
+    /// waits for its application.
     fn has_more(&mut self, flow: &Sending) -> bool {
         match flow.stream.and_then(|id| self.streams.get(&id)) {
             Some(stream) => flow.sent < stream.size || stream.is_closed,

@@ -3,7 +3,8 @@
 //!
 //! A [`UdpHost`] sends each flow once, in full packets, at the rate of its application or else at [`Params::rate`].
 //! Flows without a rate take turns, one packet each, and send as fast as the host's ports allow. There are no
-//! acknowledgements and no retransmissions, so a flow that loses a packet never finishes. Rates count payload.
+//! acknowledgements and no retransmissions, so a flow that loses a packet never finishes. Rates count only payload,
+//! without headers.
 //!
 //! The host sends a stream's bytes as the application appends them, in packets that may be shorter than full packets.
 //! If all bytes have already been sent when the application closes the stream, an empty packet marks the stream's end.

@@ -73,7 +73,7 @@ impl Collective {
             return Err(WorkloadError::parameter(
                 "size",
                 &bytes,
-                "at most 2^60 bytes for all ranks together",
+                "at most 2^60 bytes divided by the number of ranks",
             ));
         }
         Ok(Self { algorithm, ranks, bytes })

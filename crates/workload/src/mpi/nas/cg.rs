@@ -138,8 +138,8 @@ impl Communication for Cg {
     fn iteration(&self, rank: u32, compute: Duration) -> Steps {
         let cg = *self;
         let compute = compute / PRODUCTS;
-        // Each inner iteration sums two dot products: the product of the direction and its image, and the
-        // square of the new residual.
+        // In each inner iteration the ranks sum two dot products, one after the other: the search direction times the
+        // matrix-vector product, and the new residual times itself.
         let inner = move |_| {
             let sums = cg.sum(rank, DOUBLE).chain(cg.sum(rank, DOUBLE));
             cg.product(rank, compute).chain(sums)

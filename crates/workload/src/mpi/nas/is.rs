@@ -42,7 +42,7 @@ impl Is {
             return Err(WorkloadError::parameter(
                 "number of ranks",
                 &ranks,
-                "at most the number of IS's buckets, 512 or 1024",
+                "at most the number of IS's buckets: 512 in class S, 1024 in the other classes",
             ));
         }
         let histograms = histograms(key_bits, bucket_bits, ranks);

@@ -3,9 +3,9 @@
 //! A notice cuts the *current rate*. If at least one byte cycle has ended since the previous notice, the rate before
 //! the cut also becomes the *target rate*. A byte cycle ends after a certain number of sent bytes, and a time cycle
 //! after a certain time. The end of each cycle halves the distance to the target. After [`Params::fr_thr`] cycles of
-//! one kind the target rate itself rises (active increase). After as many cycles of both kinds the target rises ever
-//! faster (hyper-active increase). A limiter becomes inactive when it is at line rate and the destination's queue is
-//! empty.
+//! one kind the target rate itself rises (active increase). After this number of cycles of each kind, the target rises
+//! ever faster (hyper-active increase). A limiter becomes inactive when it is at line rate and the destination's queue
+//! is empty.
 //!
 //! Cost per frame: a division and a few additions; nothing while the limiter is inactive.
 
@@ -117,7 +117,8 @@ impl Limit {
         Self { pace, byte_stage: 0, time_stage: 0, bytes_left, timer: Time::NEVER, idle: true }
     }
 
-    /// True if the limiter no longer holds back any frame.
+    /// True if the limiter is at line rate and the destination's queue is empty, so that the limiter can become
+    /// inactive.
     fn is_done(&self) -> bool {
         self.pace.is_at_line_rate() && self.idle
     }

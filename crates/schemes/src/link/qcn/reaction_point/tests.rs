@@ -116,12 +116,12 @@ fn oracle_8_7_factors() {
     }
 }
 
-/// Time cycles without byte cycles: each cycle takes 15 ms, and half as long after the sixth cycle. The target begins
-/// to rise at the end of the sixth cycle.
+/// After the second notice no frame is sent, so only time cycles end. Each of the first six cycles takes 15 ms on
+/// average, and each later cycle takes half as long. The target begins to rise at the end of the sixth cycle.
 #[test]
 fn time_cycles() {
     let mut point = notified(Params::default(), 1);
-    // A second decrease sets the target to 7.5 Gb/s, below the line rate, so that the target can rise.
+    // A second notice sets the target to 7.5 Gb/s. This is below the line rate, so the target can rise.
     byte_cycle(&mut point);
     point.notice(Time::ZERO, 63);
     let (mut now, mut target) = (Time::ZERO, 7.5);
@@ -187,8 +187,8 @@ fn a_limiter_is_done_when_it_is_at_line_rate_with_nothing_to_send() {
         byte_cycle(&mut point);
         cycles += 1;
     }
-    // The first cycle begins at half the line rate, so 13 cycles bring the rate to 1 - 2^-14 of the line rate, which is
-    // above 0.9999.
+    // The first cycle begins at half the line rate, so 13 cycles bring the rate to 1 - 2^-14 of the line rate. A rate
+    // above 0.9999 of the line rate counts as line rate.
     assert_eq!(cycles, 13);
     point.sent(point.ready_at(), FRAME, false);
     assert!(point.is_active(), "frames wait");
@@ -223,8 +223,8 @@ fn without_notices_no_frame_is_held_back() {
 }
 
 proptest! {
-    /// For all sequences of events: rates stay between the floor and line rate, a notice cuts the rate by at most half,
-    /// and the number of sent bytes agrees with the rates.
+    /// For all sequences of events: rates stay between the lowest rate and line rate, and a notice cuts the rate by at
+    /// most half. After a frame, the next frame waits for the transmission time of a frame at the current rate.
     #[test]
     fn rates_stay_in_their_range(events in prop::collection::vec((0_u8..4, 0_u8..64, 0_u64..30_000), 1..300)) {
         let mut point = point(Params::default());

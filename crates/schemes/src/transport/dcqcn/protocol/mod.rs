@@ -1,4 +1,4 @@
-//! DCQCN's hosts. They send flows as RDMA writes over RoCEv2. Each flow has its own queue pair, whose rate the flow's
+//! DCQCN's hosts send flows as RDMA writes over RoCEv2. Each flow has its own queue pair, whose rate the flow's
 //! reaction point limits. The receiving hosts answer marked packets with congestion notifications, and send
 //! acknowledgements.
 
@@ -11,7 +11,7 @@ use raddle_wire::roce::{self, Kind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Number of distinct flow numbers. A flow number has 24 bits on the wire, so the numbers wrap.
+/// Number of distinct flow numbers. A flow number has 24 bits in packet headers, so the numbers wrap.
 const NUMBERS: u32 = 1 << 24;
 
 /// The least UDP source port of flows. Load balancers distinguish flows by their source ports, which are in the dynamic
@@ -24,7 +24,7 @@ pub(crate) struct Dcqcn {
     params: Arc<Params>,
     /// Rate of the host's port.
     line_rate: Rate,
-    /// The notification points of the incoming flows of which a marked packet has arrived.
+    /// The notification points of the incoming flows. A flow has no notification point before its first marked packet.
     notification_points: FxHashMap<FlowKey, NotificationPoint>,
 }
 
@@ -62,8 +62,8 @@ impl RateLimiter for Limiter {
     }
 }
 
-/// Size on the wire, in bytes, of a packet with `payload` bytes of payload. The size includes the headers and padding
-/// of the payload to a multiple of four bytes.
+/// Size in bytes, headers included, of a packet with `payload` bytes of payload. Padding extends the payload to a
+/// multiple of four bytes.
 #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
 pub(super) const fn wire_len(payload: u32) -> u32 {
     roce::Packet::LEN as u32 + payload.next_multiple_of(4)

@@ -39,7 +39,7 @@ fn data_are_writes_with_a_number_in_their_flow() {
     assert_eq!(host().packet(&data(9_216, 783)).size, 60 + 784);
 }
 
-/// After more than 16 million packets or flows, the numbers restart at 0 at both ends.
+/// Packet numbers and flow numbers have 24 bits. After 2^24 packets or flows, they restart at 0.
 #[test]
 fn numbers_wrap_at_24_bits() {
     let many =
@@ -78,8 +78,8 @@ fn flows_are_notified_apart_each_once_in_50_us() {
     assert_eq!(receiver.notification_points.len(), 1);
 }
 
-/// The first notification halves the rate to 20 Gb/s, because alpha is 1. At this rate, a packet of 1,084 bytes takes
-/// 433.6 ns.
+/// The first notification halves the rate from 40 Gb/s to 20 Gb/s, because alpha is 1. At this rate, a packet of 1,084
+/// bytes takes 433.6 ns.
 #[test]
 fn a_notification_spaces_packets_by_their_whole_length() {
     let mut limiter = host().limiter(9);

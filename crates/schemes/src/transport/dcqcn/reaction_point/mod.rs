@@ -5,15 +5,15 @@
 //! period [`Params::alpha_timer`] without a notification. The current rate recovers in cycles. A byte cycle ends after
 //! a number of sent bytes, and a time cycle after a constant time. The end of each cycle halves the difference between
 //! the current rate and the target rate (fast recovery). From cycle number [`Params::fr_thr`] of either kind on, the
-//! target rate also rises at the end of each cycle (additive increase). When both kinds have had more cycles than that
-//! number, the target rate rises faster with each cycle (hyper increase).
+//! target rate also rises at the end of each cycle (additive increase). When both kinds have had more than `fr_thr`
+//! cycles, the target rate rises faster with each cycle (hyper increase).
 //!
 //! A flow starts at line rate, without a limiter. When the current rate is within a ten-thousandth of line rate, the
 //! flow returns to line rate. From then on, the reaction point keeps only alpha.
 //!
 //! # Differs from the paper
 //! - The i-th cycle of hyper increase raises the target rate by i steps, as in QCN. The paper does not give the steps.
-//! - The reductions of alpha are computed when alpha is next needed. The value of alpha is the same.
+//! - Reductions of alpha are computed only when alpha is next needed. This does not change the value of alpha.
 //!
 //! Cost per packet: a division and a few additions. At line rate, a packet costs nothing.
 
@@ -28,6 +28,7 @@ pub(crate) struct ReactionPoint {
     params: Arc<Params>,
     line_rate: Rate,
     /// The estimate of congestion (alpha, 0 to 1) after the last notification, and the time of this notification.
+    /// `None` before the first notification.
     estimate: Option<(f64, Time)>,
     /// The state of the rate limit; `None` while the flow sends at line rate.
     limit: Option<Limit>,

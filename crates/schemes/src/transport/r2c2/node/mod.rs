@@ -35,8 +35,8 @@ pub struct R2c2Node {
     /// Number of digests that this node has broadcast. This number selects the tree of the next digest.
     digests: u32,
     selector: Option<Selector>,
-    /// Flows whose destination was unreachable when the application opened the flow. They start as soon as a path
-    /// exists.
+    /// Flows whose destination was unreachable when the application opened the flow. These flows start as soon as a
+    /// path exists.
     cut_off: Vec<Flow>,
     /// The time of the last tick, at which rates are computed.
     computed: Time,
@@ -137,7 +137,7 @@ impl R2c2Node {
         let key = event.flow();
         let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
         let tree = (mixed >> 16) % u32::from(self.plane.view.trees.count());
-        event.tree = u8::try_from(tree).expect("there are fewer than 256 trees");
+        event.tree = u8::try_from(tree).expect("there must be fewer than 256 trees");
         self.apply_and_pass_on(now, &event);
         self.mind_selection(now);
         self.mind_doubt(now);
@@ -180,7 +180,7 @@ impl R2c2Node {
     /// event's source. Events of this node are sent again.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "R2C2 supports at most 2^16 nodes, whose ports have numbers of a byte"
+        reason = "R2C2 supports at most 2^16 nodes, and port numbers have 8 bits"
     )]
     fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
         let event = match &packet.header {
@@ -249,7 +249,7 @@ impl R2c2Node {
     /// live flows again.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "R2C2 supports at most 2^16 nodes, whose ports have numbers of a byte"
+        reason = "R2C2 supports at most 2^16 nodes, and port numbers have 8 bits"
     )]
     fn renew_view(&mut self, now: Time) {
         self.plane.renew_view(now);

@@ -57,8 +57,8 @@ impl R2c2Node {
         for &Assignment { flow, protocol: number } in &**assignments {
             let among = self.params().selection.map_or(&[][..], |selection| selection.among);
             let protocol = rates::protocol(self.plane.params(), number);
-            // Only the routes of the protocols in `among` are known to fit the header. They were checked when the
-            // experiment was built.
+            // Only the routes of the protocols in `among` are known to fit the header. These routes were checked when
+            // the experiment was built.
             let Some(protocol) = protocol.filter(|protocol| among.contains(protocol)) else { continue };
             if self.selector.as_mut().is_some_and(|selector| selector.counts(epoch, src, flow)) {
                 self.table.reroute(now, flow, number);

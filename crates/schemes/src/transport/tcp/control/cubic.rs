@@ -1,8 +1,8 @@
 //! CUBIC's window (RFC 9438). After a loss, the window grows as a cubic function of time. The growth is slow near the
 //! window size at which the loss occurred.
 //!
-//! With the short round trips of data centers, the cubic function takes seconds to rise. There, the Reno-friendly
-//! region determines the window.
+//! With the short round trips of data centers, the cubic function takes seconds to rise. In data centers, the
+//! Reno-friendly region therefore determines the window.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
 use crate::scheme::{Info, Make, Streams, Transport};
@@ -43,12 +43,12 @@ const MOST_GROWTH: f64 = 1.5;
 /// CUBIC's state of one flow. All windows are in segments.
 #[derive(Debug, Default)]
 pub(crate) struct Cubic {
-    /// The window before the last reduction (`W_max`). Fast convergence makes it smaller, so that the flow gives up
-    /// capacity. 0 if unknown.
+    /// The window before the last reduction (`W_max`). Fast convergence makes this value smaller, so that the flow
+    /// gives up capacity. 0 if unknown.
     w_max: f64,
-    /// The window before the last reduction (`cwnd_prior`).
+    /// The window before the last reduction, which fast convergence does not change (`cwnd_prior`).
     prior: f64,
-    /// The current epoch. It begins after the last reduction of the window, when slow start has ended.
+    /// The current epoch, which begins after the last reduction of the window, when slow start has ended.
     epoch: Option<Epoch>,
 }
 
@@ -188,8 +188,8 @@ mod tests {
         assert!((value - expected).abs() <= tolerance, "{value}, not {expected}");
     }
 
-    /// Computed by hand from RFC 9438 §4.2. A loss reduces the window from 1,000 to 700 segments, so K = cbrt(300 /
-    /// 0.4) = 9.0856 s.
+    /// The expected windows follow from RFC 9438 §4.2, eq. 1. A loss reduces the window from 1,000 to 700 segments, so
+    /// K = cbrt(300 / 0.4) = 9.0856 s.
     #[test]
     fn oracle_7_3_cubic_growth_follows_the_function() {
         let mut flow = Flow::reduced_from(1_000, Duration::from_ms(100));
@@ -239,7 +239,7 @@ mod tests {
         let Some(epoch) = &flow.cubic.epoch else { panic!("slow start has ended") };
         assert_near(epoch.k, 0.0, 0.0);
         assert_near(flow.cubic.w_max, 700.0, 0.0);
-        flow.rounds(50); // after 5 s, the function gives 700 + 0.4·5.1³ = 753 segments
+        flow.rounds(50); // the function gives 700 + 0.4·5.1³ = 753 segments at 5.1 s
         assert_near(flow.cwnd(), 753.0, 753.0 * 0.01);
     }
 

@@ -42,7 +42,7 @@ pub(crate) struct Dctcp {
     /// Marked bytes among the acknowledged bytes.
     marked: u64,
     /// One past the highest sequence number that had been sent when a mark last reduced the window. Marks on data below
-    /// this number belong to the same congestion event.
+    /// this number belong to the same congestion event as that mark.
     reduced: u64,
     /// True if no CWR has been sent since the last reduction of the window.
     untold: bool,

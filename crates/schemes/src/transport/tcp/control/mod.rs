@@ -18,8 +18,8 @@ pub(crate) trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
     /// every mark (RFC 8257 §3.2).
     const ECN: Ecn = Ecn::NotEct;
 
-    /// True if fast recovery without SACK ends at the first acknowledgement of new data, even if other data that was
-    /// sent before the recovery began is still missing.
+    /// True if fast recovery without SACK ends at the first acknowledgement of new data, even if other data from before
+    /// the recovery is still missing.
     const ENDS_RECOVERY_EARLY: bool = false;
 
     /// Handles an acknowledgement of new data: may change the window.
@@ -56,7 +56,7 @@ pub(crate) struct Acknowledged {
     /// True if the window may grow, because the window was fully used and no fast recovery is in progress.
     pub may_grow: bool,
     /// True if the acknowledged data was sent before a loss was detected, and the window has already been reduced for
-    /// this loss. Marks on this data belong to the same congestion event (RFC 3168 §6.1.2).
+    /// this loss. Marks on this data belong to the same congestion event as the loss (RFC 3168 §6.1.2).
     pub recovering: bool,
 }
 
@@ -71,7 +71,8 @@ pub(crate) enum LossSign {
 
 /// Congestion window and slow-start threshold, in bytes.
 ///
-/// 32 bits are enough for each value, because the receiver offers less than 64 MiB and only a fully used window grows.
+/// 32 bits are enough for each value, because the receive window is less than 64 MiB and only a fully used window
+/// grows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
     cwnd: u32,

@@ -71,9 +71,9 @@ fn a_mark_on_the_syn_is_ignored() {
     assert_eq!(pair.data_between(200, 290), 20, "slow start continues");
 }
 
-/// The segments of the third round trip of slow start are marked. The first acknowledgement of these segments arrives
-/// while alpha is still almost 1. It halves the window of 20 segments and ends slow start. The next new segment carries
-/// CWR.
+/// The segments of the second round trip of slow start are marked. The first acknowledgement of these segments arrives
+/// while alpha is still almost 1. This acknowledgement halves the window of 20 segments and ends slow start. The next
+/// new segment carries CWR.
 #[test]
 fn a_marked_window_is_reduced_once_and_told_once() {
     let mut pair = Pair::<Dctcp>::controlled(Params::default());

@@ -35,7 +35,7 @@ proptest! {
             pair.open(0, size, None);
         }
         pair.finish();
-        // `Pair` also checks that no data is acknowledged or delivered before the data has arrived.
+        // In addition, `Pair` checks that no data is acknowledged or delivered before the data has arrived.
         for end in [|report| matches!(report, Report::Delivered { .. }), |report| matches!(report, Report::Closed { .. })] {
             prop_assert_eq!(pair.reports.iter().filter(|&&(_, _, report)| end(report)).count(), sizes.len());
         }

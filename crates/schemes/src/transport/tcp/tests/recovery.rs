@@ -19,8 +19,8 @@ fn three_duplicates_repeat_the_lost_segment_at_once() {
         let (delivered, _, retransmissions) = pair.outcome();
         assert_eq!(retransmissions, 1 + u32::from(sack), "the lost segment and, with SACK, the rescue");
         assert!(delivered < us(151), "one round trip and a half: {delivered}");
-        // The retransmission (the 11th segment of host 0) leaves when the third duplicate arrives, which is the
-        // acknowledgement of segment 6.
+        // Segment 6 causes the third duplicate acknowledgement. When this acknowledgement arrives, host 0 sends the
+        // retransmission, its 11th segment.
         let repeat = pair.sent.iter().filter(|sent| sent.node == 0).nth(10).expect("a repeat");
         let answers = pair.sent.iter().filter(|s| s.node == 1 && s.at + Duration::from_us(50) < repeat.at);
         assert_eq!(answers.count(), 6, "0, 1, 2, and three duplicates");

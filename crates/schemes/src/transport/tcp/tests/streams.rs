@@ -94,7 +94,7 @@ fn hosts_that_nobody_asks_report_no_bytes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// `Pair` also checks that no byte is acknowledged or delivered before it has arrived.
+    /// Besides the assertions below, `Pair` checks that no byte is acknowledged or delivered before it has arrived.
     #[test]
     fn any_pieces_arrive_over_any_losses(
         pieces in prop::collection::vec((0_u64..5_000, 0_u64..400), 0..40),
