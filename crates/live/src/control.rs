@@ -15,11 +15,11 @@ use std::time::Duration;
 /// Maximum size of a request or an answer, in bytes.
 const MOST: u64 = 4_096;
 
-/// The longest time that either side waits for the other side's line.
+/// The longest time for which a client waits to send its request, and then for the run's answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The longest time that a run waits for the request of a process that has connected. The time is short because the run
-/// has other work.
+/// The longest time for which a run waits for the request of a process that has connected, and then to send the answer.
+/// The time is short because the run has other work.
 const REQUEST: Duration = Duration::from_millis(100);
 
 /// The folder of all control sockets of this user.

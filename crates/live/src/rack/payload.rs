@@ -14,7 +14,8 @@ pub(super) fn stamped(begin: usize, len: usize) -> usize {
     len.min(LINE - begin % LINE)
 }
 
-/// The endless sequence of words of a packet's payload. The sequence is a function of the packet's range of the flow.
+/// The words of a packet's payload, as a sequence without end. The sequence depends only on the flow's key and on the
+/// packet's position in the flow.
 struct Payload {
     mixed: u64,
 }

@@ -1,5 +1,5 @@
-//! A data ring carries packets from one sender to one receiver, in memory of the receiver that the sender fills by
-//! one-sided writes.
+//! A data ring carries packets from one sender to one receiver. The ring is in the receiver's memory, and the sender
+//! fills it by one-sided writes.
 //!
 //! Both ends have memory of the same [`Shape`], and every write copies words to the same place of the other end's memory:
 //!

@@ -51,8 +51,8 @@ pub struct Interface {
 }
 
 impl Default for Interface {
-    /// An MTU of 1,500 bytes, a queue of 1,000 frames, no IPv6, and CUBIC without ECN. These are the defaults of
-    /// Ethernet and Linux.
+    /// An MTU of 1,500 bytes, a queue of 1,000 frames, no IPv6, and CUBIC without ECN. MTU and queue are the defaults
+    /// of Ethernet, and CUBIC is the default of Linux.
     fn default() -> Self {
         Self {
             mtu: 1_500,
@@ -240,7 +240,7 @@ fn lacking(congestion_control: &str) -> Option<NoNamespace> {
     (!is_there).then_some(NoNamespace::NoCongestionControl { name, available })
 }
 
-/// Sets up the protocols of this thread's namespace, before the namespace has an interface. Returns true if the
+/// Sets up the protocols of this thread's namespace, before the namespace has its TAP interface. Returns true if the
 /// namespace has IPv6.
 fn configure(interface: &Interface) -> io::Result<bool> {
     let set = |key: &str, value: &str| fs::write(Path::new("/proc/sys/net").join(key), value);
