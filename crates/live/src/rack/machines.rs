@@ -60,9 +60,10 @@ pub(super) struct Crossing {
     leaving: Vec<Leaving>,
     coming: Vec<Coming>,
     gone: Sender<Gone>,
-    /// The due time of the first packet that could not be written to another machine yet.
+    /// The earliest due time of the packets that could not be written to another machine yet. [`Time::NEVER`] if there
+    /// are none.
     first_due: Time,
-    /// The time of the last check of the peers, in ns since the start of the run.
+    /// The time of the latest check of the peers, in ns since the start of the run.
     looked_ns: u64,
 }
 
@@ -74,7 +75,7 @@ struct Leaving {
     ring: Consumer<Words>,
     data: DataSender,
     peer: Peer,
-    /// The total time for which virtual time was held, in ns, in the last report to the receiver.
+    /// The total time for which virtual time was held, in ns, as most recently reported to the receiver.
     told_ns: u64,
 }
 
@@ -89,9 +90,10 @@ struct Coming {
     ring: Producer<Words>,
     data: DataReceiver,
     peer: Peer,
-    /// The longest time between the arrival of a packet and its due time.
+    /// The longest accepted time between the arrival of a packet and its due time.
     horizon: Duration,
-    /// The time at which the first entry was first found incomplete, in ns.
+    /// The time at which the data ring's next entry was first found incomplete, in ns. `None` if this entry is
+    /// complete.
     partial_since: Option<u64>,
 }
 
@@ -271,7 +273,8 @@ impl Crossing {
         are_all
     }
 
-    /// Tells senders which packets this thread has taken, and that the thread is alive.
+    /// Tells senders which packets this thread has taken, and that the thread is alive. Reports senders that are gone,
+    /// or that leave an entry incomplete for too long.
     fn keep_up(&mut self, now_ns: u64) {
         let Self { domain, coming, gone, .. } = self;
         let now = std::time::Duration::from_nanos(now_ns);
@@ -318,7 +321,7 @@ impl Crossing {
         }
     }
 
-    /// The due time of the first packet that could not be written yet.
+    /// The earliest due time of the packets that could not be written yet.
     #[inline]
     pub(super) fn first_due(&self) -> Time {
         self.first_due
@@ -347,7 +350,8 @@ impl Crossing {
 }
 
 impl Leaving {
-    /// Writes the packets for which there is room. Returns the due time of the first packet that is left.
+    /// Writes the packets for which there is room, at most [`AT_ONCE`]. Returns the due time of the first packet for
+    /// which there is no room, or [`Time::NEVER`].
     #[inline]
     fn send(
         &mut self,
@@ -373,7 +377,8 @@ impl Leaving {
 }
 
 impl Coming {
-    /// Receives a packet. Returns false if no packet has arrived, or the link's ring has no room.
+    /// Receives a packet, or a report of the time for which virtual time was held. Returns false if nothing has
+    /// arrived, or the link's ring has no room for the packet.
     #[inline]
     fn take(&mut self, domain: &mut Domain, fabric: &mut Fabric, now: Time) -> Result<bool, fabric::Error> {
         let Some(entry) = self.data.peek()? else { return Ok(false) };

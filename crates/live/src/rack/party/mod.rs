@@ -87,15 +87,15 @@ pub struct Party {
 
 #[derive(Debug)]
 enum Role {
-    /// Indexed by process: the connection to the guest; `None` for the host itself.
+    /// `guests` is indexed by process: the connection to the guest, or `None` for the host itself.
     Host { guests: Vec<Option<Connection>>, inbox: Receiver<Came<FromGuest>>, _door: Door },
     Guest {
         host: Connection,
         process: usize,
         inbox: Receiver<Came<FromHost>>,
-        /// The time of this guest's last clock request, in ns.
+        /// The time of this guest's latest clock request, in ns.
         pinged_ns: AtomicU64,
-        /// The time of the host's last answer to a clock request, in ns.
+        /// The time at which the host's latest answer to a clock request arrived, in ns.
         ponged_ns: AtomicU64,
     },
 }
