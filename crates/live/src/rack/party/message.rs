@@ -85,11 +85,12 @@ pub(crate) struct Count {
     pub(crate) now: u64,
     pub(crate) packet_hops: u64,
     pub(crate) flows_delivered: u64,
-    /// Number of packets put into rings.
+    /// Number of packets that were put into rings or wait at ports, without hello messages.
     pub(crate) put: u64,
-    /// Number of packets taken out of rings.
+    /// Number of packets taken out of rings, without hello messages.
     pub(crate) taken: u64,
-    /// True if all flows of the process have started and no node has requested a wake-up.
+    /// True if all flows of the process have started, and its nodes do nothing but send hello messages until a packet
+    /// arrives.
     pub(crate) is_quiet: bool,
     /// True if programs use the process's nodes.
     pub(crate) has_programs: bool,
