@@ -1,5 +1,5 @@
-//! Every scheme of the registry runs in a rack, including schemes with port agents, queues of their own, credits or
-//! pauses.
+//! The schemes of the registry run in a rack, including schemes with port agents, queues of their own, credits or
+//! pauses. Schemes whose hosts wait until their packets have left the port are left out.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

@@ -161,7 +161,7 @@ pub struct Sender {
 
 impl Sender {
     /// Puts a packet into the ring. The packet is due at the receiver at `due` ps of virtual time. Returns false if the
-    /// ring has no room for the packet now.
+    /// ring or the domain has no room for the packet now.
     ///
     /// # Errors
     /// [`Error::PeerGone`], [`Error::Broken`], [`Error::TooLong`], or an error of [`Domain::write`].
@@ -273,7 +273,7 @@ impl Receiver {
         self.ring.read_words(into);
     }
 
-    /// Returns true if this end's first record has reached the sender.
+    /// Returns true if a record of this end has reached the sender, and no further record is on its way.
     #[must_use]
     pub fn has_told(&self) -> bool {
         self.ring.has_told()

@@ -79,7 +79,8 @@ pub enum Error {
         /// libfabric's error.
         why: String,
     },
-    /// The queue of writes is full. It has room again after a write has [completed](Domain::poll).
+    /// The queue of writes is full, or the connection to the peer is not up yet. The caller should try again after
+    /// [`Domain::poll`].
     #[error("the queue of one-sided writes is full")]
     QueueFull,
     /// Bytes from a peer are not valid.
@@ -88,7 +89,7 @@ pub enum Error {
         /// The data that was expected from the peer.
         what: &'static str,
     },
-    /// A write would begin or end outside the memory.
+    /// A write would be empty, or begin or end outside the memory.
     #[error("the range of words {first}..{end} exceeds the memory, which has {len} words")]
     OutOfRange {
         /// Index of the first word of the range.

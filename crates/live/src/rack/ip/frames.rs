@@ -76,8 +76,9 @@ impl FrameHost {
 }
 
 impl Rack {
-    /// Makes the namespace of a host, whose frames cross the rack. The rack must [read frames](raddle_core::Decoders::with_frames),
-    /// and the node must have no host of its scheme. Needs the privilege to administer networks (CAP_NET_ADMIN, CAP_SYS_ADMIN).
+    /// Makes the namespace of a host, whose frames cross the rack. The rack must [read
+    /// frames](raddle_core::Decoders::with_frames), and the node must have no host of its scheme. Needs the privilege
+    /// to administer networks (CAP_NET_ADMIN, CAP_SYS_ADMIN).
     ///
     /// # Errors
     /// [`NoFrameHost`], if the node is not a host of this process or has a host of its scheme, or the system refuses.
