@@ -1,5 +1,5 @@
 //! Measures rate computation (R2C2, §3.3) on one core: microseconds for random flows on an 8x8x8 torus at 10 Gbps. The
-//! time includes the computation of the flows' rows (their weights on links).
+//! time includes copying the flows' rows (their weights on links).
 //!
 //! Each line shows medians of many computations over 20 sets of flows. A computation from scratch has two parts: `rows`
 //! copies the flows' weights from [`Routing::weights`] into [`Flows`], and `fill` allocates the rates. The first

@@ -19,7 +19,7 @@ use std::time::Instant;
 /// An event: its time in picoseconds, and the number of its target. Events are ordered by time, then by target.
 type Event = (u64, u32);
 
-/// A priority queue of events. The time of a pushed event is never before the time of the last popped event.
+/// A priority queue of events. The time of a pushed event is never before the time of the most recently popped event.
 trait Queue {
     /// Creates an empty queue for a fabric with `links` links.
     fn new(links: usize) -> Self;

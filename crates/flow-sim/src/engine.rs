@@ -37,10 +37,10 @@ pub struct Config {
     pub time_limit: Option<Time>,
 }
 
-/// Number of events between two calls of the check in [`Simulation::run`].
+/// Number of steps between two calls of the check in [`Simulation::run`]. A step handles all events of one instant.
 const EVENTS_A_CHECK: u64 = 1 << 12;
 
-/// The heap is cleaned up when it has this many entries per live flow.
+/// The heap is cleaned up when it has more than 64 entries plus this many per place in `live`.
 const ENTRIES_A_FLOW: usize = 4;
 
 /// Fluid flows on a fabric.
@@ -59,7 +59,8 @@ pub struct Simulation {
     /// Times at which flows begin to send or end, with the flow's index in `live`. An entry is valid only if it matches
     /// the flow's `queued`.
     due: BinaryHeap<Reverse<(Time, u32)>>,
-    /// The next time at which rates change although no flow begins or ends.
+    /// The next time at which rates are computed although no flow begins or ends at that time. [`Time::NEVER`] if there
+    /// is none.
     settle_at: Time,
     /// True if flows have begun or ended since the last computation of rates.
     unsettled: bool,
@@ -76,7 +77,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A fabric before its first flow. `sharing` divides the capacities of the fabric's links, in bits on the wire.
+    /// A fabric before its first flow. `sharing` divides the capacities of the fabric's links among the flows, in bit/s
+    /// on the wire.
     #[must_use]
     pub fn new(
         topology: &Arc<Topology>,
@@ -141,7 +143,7 @@ impl Simulation {
         }
     }
 
-    /// The time of the last report, or the time limit if later events are pending.
+    /// The time of the latest event or report, or the time limit if later events are pending.
     #[must_use]
     pub fn now(&self) -> Time {
         self.latest.max(self.now)

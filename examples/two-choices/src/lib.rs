@@ -63,7 +63,7 @@ pub fn registry() -> Registry {
 }
 // ANCHOR_END: registry
 
-/// The wait that the neighbour at a port reported last, and the time at which the report arrived.
+/// The arrival time of the latest report of the neighbour at a port, and the wait in this report.
 #[derive(Debug, Clone, Copy)]
 struct Heard {
     at: Time,
@@ -78,11 +78,11 @@ struct TwoChoices {
     interval: Duration,
     /// Time of the forwarder's next report; [`Time::NEVER`] while no packets pass.
     due: Time,
-    /// True if packets have passed since the last report.
+    /// True if packets have passed since the previous report.
     has_passed: bool,
     /// Ports to other switches.
     neighbours: Vec<PortId>,
-    /// The neighbours' last reports, indexed by port.
+    /// The neighbours' latest reports, indexed by port.
     heard: Vec<Option<Heard>>,
     /// The current report, and the ports by which it must still be sent.
     report: Report,
@@ -171,7 +171,7 @@ impl Forwarder for TwoChoices {
     }
 
     fn tick(&mut self, now: Time, ports: &Ports<'_>) {
-        // If a forwarder ticked for ever, the fabric would never become idle and the run would not end.
+        // If a forwarder ticked forever, the fabric would never become idle and the run would not end.
         self.due = if self.has_passed { now + self.interval } else { Time::NEVER };
         self.has_passed = false;
         let longest = ports.0.iter().map(|port| port.backlog(now)).max().unwrap_or(Duration::ZERO);

@@ -212,7 +212,8 @@ impl Sender {
     /// receiver's records. `now` may come from any clock that never runs backward.
     ///
     /// # Errors
-    /// [`Error::PeerGone`], if a write has failed or the receiver has been silent for [`ring::SILENCE`]; [`Error::Broken`].
+    /// [`Error::PeerGone`], if a write has failed or the receiver has been silent for [`ring::SILENCE`];
+    /// [`Error::Broken`].
     pub fn check(&mut self, now: Duration) -> Result<(), Error> {
         gone(self.lost.as_deref())?;
         if self.ring.is_deserted(now)? {
@@ -264,8 +265,8 @@ impl Receiver {
         self.ring.read(into);
     }
 
-    /// Copies the packet that [`peek`](Self::peek) returned into the words of `into`. Zeros fill the rest of the packet's
-    /// last word.
+    /// Copies the packet that [`peek`](Self::peek) returned into the words of `into`. Zeros fill the rest of the
+    /// packet's last word.
     ///
     /// # Panics
     /// If no packet was peeked, or `into` is too short for the packet.

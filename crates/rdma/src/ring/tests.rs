@@ -445,7 +445,8 @@ fn a_slot_is_not_written_again_before_its_write_has_completed() {
         pair.deliver();
         assert!(pair.take().expect("a packet"));
         pair.deliver();
-        // Reports the sender's second write and the receiver's first write as complete.
+        // Reports the sender's newest write and the receiver's write as complete. The write of the first packet stays
+        // in progress.
         pair.complete(SENDER, 1, false);
         pair.complete(RECEIVER, 0, false);
     }
