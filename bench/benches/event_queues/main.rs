@@ -3,8 +3,8 @@
 //!
 //! `cargo bench -p raddle-bench --features event-trace --bench event_queues [-- WORK [STRUCTURE]]`. The benchmark runs
 //! each workload for a short simulated time and records the pushes and pops. Then it replays them on each structure.
-//! All structures must pop the same events in the same order. Under
-//! `valgrind --tool=callgrind --toggle-collect='*answer*'`, only the instructions of the structure are counted.
+//! All structures must pop the same events in the same order. Under `valgrind --tool=callgrind
+//! --toggle-collect='*answer*'`, only the instructions of the replays are counted.
 
 mod heaps;
 mod radix;

@@ -1,11 +1,11 @@
-//! The time that packets need to cross an empty fabric, which a fluid model leaves out.
+//! The time that packets need to cross an empty fabric. A fluid model leaves this time out.
 
 use raddle_core::{Bytes, Duration, LinkId};
 use raddle_records::Framing;
 use raddle_topology::Topology;
 
-/// The times that packets of one flow need to cross an empty fabric, weighted by the probability of each link in the
-/// flow's split.
+/// The times that packets of one flow need to cross an empty fabric, as means over the flow's split: each link counts
+/// with the mean number of times that a packet crosses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossing {
     /// Time from the moment at which the fluid's last bit has passed the bottleneck until the delivery of that bit.

@@ -19,12 +19,12 @@ use std::sync::Arc;
 /// number of times that a packet crosses the link. It is called once per flow, in order of start.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
-/// Costs of packets, which are not simulated individually, and the time limit.
+/// The costs of packets, which the engine does not simulate one by one, and the time limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
     /// The division of flows into packets.
     pub framing: Framing,
-    /// Bytes of a packet that a node needs before it forwards the packet; `None` if it needs the whole packet.
+    /// Number of a packet's bytes that a node needs before it forwards the packet; `None` if it needs the whole packet.
     pub lookahead: Option<Bytes>,
     /// True if a handshake (a packet without payload in each direction) precedes the first byte.
     pub handshake: bool,
@@ -51,7 +51,7 @@ pub struct Simulation {
     config: Config,
     sharing: Box<dyn Fluid>,
     split: Split,
-    /// Live flows, in reusable slots.
+    /// Live flows. The place of a flow that has ended is used again.
     live: Vec<Option<Live>>,
     vacant: Vec<u32>,
     /// Indexed by slot of the allocation: the index in `live` of the slot's flow.
@@ -304,7 +304,7 @@ impl Simulation {
         live
     }
 
-    /// Adds the traffic that a flow has sent to the loads of its links.
+    /// Adds to `loads` the traffic that a flow has sent over its links.
     fn account(&self, loads: &mut Loads, live: &Live) {
         let framing = self.config.framing;
         let size = live.flow.size;

@@ -7,7 +7,7 @@
 //! sender learns of the delivery one acknowledgement later.
 //!
 //! An event touches only the flows whose rates it changes. The remaining bits of a flow are stored as a number and the
-//! time at which the number was valid. Completions wait in a heap, in which each flow has one valid entry.
+//! time at which the number was valid. Completions wait in a heap, in which each flow has at most one valid entry.
 //!
 //! # Differs from packets
 //! - There are no queues and no drops, and therefore no queueing delay. Rates jump to their shares at once.

@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 const GBPS: Rate = Rate::from_gbps(1);
-/// Propagation and processing delay of a hop (specifications/pdq.md §10).
+/// Propagation delay plus processing delay of a hop (specifications/pdq.md §10).
 const HOP: Duration = Duration::from_ns(25_100);
 const FRAMING: Framing = Framing { payload: 1_460, header: 40, overhead: 0, least: 0 };
 /// Headers have no bytes, so that the fluid matches simple arithmetic.
@@ -28,7 +28,7 @@ const CONFIG: Config = Config {
     time_limit: None,
 };
 
-/// RCP, and D3 without deadlines, as in specifications/pdq.md.
+/// The configuration for RCP, and for D3 without deadlines, as in specifications/pdq.md.
 const RATED: Config = Config { handshake: true, acknowledged: true, ..CONFIG };
 
 fn ms(ms: f64) -> Time {

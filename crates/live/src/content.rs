@@ -15,7 +15,7 @@ use raddle_core::Bytes;
 use raddle_wire::Position;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The bytes that the source of a flow may still have to send.
+/// The bytes that the source of a flow may still have to send or to send again.
 #[derive(Debug, Default)]
 pub(crate) struct Outbound {
     /// Offset in the flow of the first byte that is kept.

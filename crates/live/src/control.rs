@@ -1,8 +1,8 @@
 //! The control socket of a live run. Other processes of the same user send requests to the socket, and the run answers.
 //! Requests and answers are one line each.
 //!
-//! The socket is in a folder that only its user can access, and its name is the number of the run's process. When a
-//! run begins, it removes the sockets of runs that were killed.
+//! The socket is in a folder that only its user can access. The name of the socket contains the number of the run's
+//! process. When a run begins, it removes the sockets of runs that were killed.
 
 use rustix::process::geteuid;
 use std::fs;

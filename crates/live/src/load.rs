@@ -104,7 +104,7 @@ pub struct Counts {
     pub started: u64,
     /// Flows whose last byte was received.
     pub delivered: u64,
-    /// Flows whose connection failed: the kernel gave up, or one end was closed.
+    /// Flows whose connection failed: the kernel gave up, or one end was closed too early.
     pub broken: u64,
     /// Incoming connections that the receiver closes at once, because they belong to no flow or the system refuses to
     /// watch them.

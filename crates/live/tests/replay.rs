@@ -42,7 +42,7 @@ fn flows() -> Vec<Flow> {
     (0..FLOWS).map(flow).collect()
 }
 
-/// Short intervals, so that nodes estimate demands and compute rates often.
+/// A short interval `rho`, so that nodes estimate demands and compute rates often.
 fn params() -> Params {
     Params { rho: Duration::from_us(50), ..Params::default() }
 }

@@ -3,7 +3,7 @@
 //! the wait in the switch's egress queue plus the wait in the next hop's longest queue, which the next hop reports.
 //!
 //! This is the routing of the book's chapter on adding a scheme. It is in a separate crate, and no crate in `crates/`
-//! depends on it. It shows all that a scheme can have: a header ([`report`]), a parameter, a timer, state, and random
+//! depends on it. It shows parts that a scheme can have: a header ([`report`]), a parameter, a timer, state, and random
 //! numbers.
 
 pub mod report;

@@ -8,7 +8,7 @@ use super::{Carried, Fabric, Lockstep};
 use raddle_core::{Header, NodeId, Observer, Packet, Time};
 use raddle_wire::{Error, FrameView};
 
-/// Frames that have left the fabric, by node, each with its arrival time.
+/// Indexed by node: the frames that have arrived for the node's kernel, each with its arrival time.
 pub(super) type Received = Vec<Vec<(Time, Vec<u8>)>>;
 
 impl<O: Observer> Lockstep<O> {

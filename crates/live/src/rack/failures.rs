@@ -38,13 +38,14 @@ pub(super) struct Trouble {
     changed_at: Option<Time>,
     /// Indexed by link: the errors that a link makes; empty if no link makes any.
     noise: Vec<Option<LinkNoise>>,
-    /// Channels for packets that were lost at the ports of other threads; `None` if there is one thread.
+    /// Channels by which threads report packets that were lost at each other's ports. `None` if there is one thread, or
+    /// if no link can fail.
     losses: Option<Losses>,
 }
 
 struct Losses {
     here: Receiver<(LinkId, Packet)>,
-    /// Indexed by thread of this process: the channel on which the thread receives lost packets.
+    /// Indexed by thread of this process: the sending end of the channel on which the thread receives reports.
     there: Vec<Sender<(LinkId, Packet)>>,
     layout: Arc<Layout>,
 }

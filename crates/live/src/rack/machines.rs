@@ -179,7 +179,8 @@ pub(super) fn cross(
                 let data = end.receiver(&mut domain, number, &offer.bytes).map_err(malformed)?;
                 let incoming = worker.incoming.iter().position(|incoming| incoming.link == link);
                 // Full packets may wait in three rings: the sender's ring, the data ring and the receiver's ring. Half
-                // a ring of further packets may wait at the source. These are fewer packets than four rings hold.
+                // a ring of further packets may wait at the node that sends them. These are fewer packets than four
+                // rings hold.
                 let all = rate.time_for(Bytes(config.packet_bytes as u64)) * (4 * config.ring as u64);
                 coming.push(Coming {
                     number,
@@ -406,7 +407,7 @@ impl Coming {
         Ok(true)
     }
 
-    /// Drops a packet for which there is no slot, or whose due time is too late (`is_strange`).
+    /// Drops a packet for which there is no slot, or whose due time is too far in the future (`is_strange`).
     #[cold]
     fn lose(&self, fabric: &mut Fabric, entry: data::Entry, is_strange: bool) {
         fabric.taken += 1;

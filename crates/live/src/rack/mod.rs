@@ -97,7 +97,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// All providers, with their names in experiments.
+    /// For each provider: its name in experiments, and the provider.
     pub const NAMES: [(&str, Self); 3] = [("tcp", Self::Tcp), ("shm", Self::Shm), ("verbs", Self::Verbs)];
 }
 

@@ -9,7 +9,7 @@ use raddle_core::prefetch;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 pub(super) const LINE: usize = 64;
 
 /// All slots in one piece of memory, which several threads share.

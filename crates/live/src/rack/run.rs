@@ -78,7 +78,7 @@ impl Rack {
         let party = party.as_ref();
         let stop = AtomicBool::new(false);
         let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
-        // Processes that polling threads can no longer reach, with the time of the report, in ns.
+        // For each process that a polling thread can no longer reach: the time of the report, in ns, and the process.
         let mut missing = Vec::new();
         let (ended, panics, loaded) = thread::scope(|scope| {
             let mut polling = Vec::new();

@@ -43,7 +43,7 @@ pub(super) struct Worker {
     pub(super) nodes: Vec<Node<Fabric>>,
     /// Indexed by node: the latest time that was passed to the node. This time never goes back.
     pub(super) times: Vec<Time>,
-    /// The incoming links. Links from other threads come first.
+    /// The incoming links. Links from other threads that share this memory come first.
     pub(super) incoming: Vec<Incoming>,
     pub(super) flows: VecDeque<Flow>,
     pub(super) fabric: Fabric,

@@ -291,7 +291,7 @@ impl Receiver {
         self.ring.take(&mut self.route.over(domain))
     }
 
-    /// Returns true if the next packet has [begun to arrive](ring::Receiver::is_partial).
+    /// Returns true if the next packet has [arrived only in part](ring::Receiver::is_partial).
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.ring.is_partial()

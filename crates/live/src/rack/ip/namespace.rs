@@ -98,8 +98,8 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Makes the namespace of a node, and its interface. If the cores are divided, the kernel processes frames that
-    /// leave the rack on cores that no thread polls.
+    /// Makes the namespace of a node, and its interface. If the cores are divided, the kernel uses cores that no thread
+    /// polls to process the frames that leave the rack.
     pub(super) fn new(
         node: NodeId,
         interface: &Interface,

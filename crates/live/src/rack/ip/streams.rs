@@ -156,8 +156,8 @@ impl Into {
     }
 }
 
-/// Returns the flow of an IPv4 packet. `None` if the packet is invalid, or its destination is not one of the rack's
-/// `nodes` nodes.
+/// Returns the key of an IPv4 packet's flow. `None` if the packet is invalid, or its destination is not one of the
+/// rack's `nodes` nodes.
 fn tuple(packet: &[u8], nodes: u32) -> Option<Tuple> {
     let header: &[u8; 20] = packet.first_chunk()?;
     let header_len = usize::from(header[0] & 0xF) * 4;

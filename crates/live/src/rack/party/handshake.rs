@@ -73,7 +73,7 @@ pub enum NoParty {
     Nobody {
         /// The place.
         at: Meeting,
-        /// The system's last error.
+        /// The system's error at the latest attempt.
         why: io::Error,
     },
     /// Some nodes still have no process after the wait.
