@@ -82,7 +82,7 @@ pub enum NoLoad {
         /// The node.
         node: NodeId,
     },
-    /// The system refuses to create a socket.
+    /// The system refuses a step in the setup of a socket.
     #[error("cannot set up a socket at host {node}: {step}: {why}")]
     NoSocket {
         /// The host.

@@ -94,9 +94,9 @@ pub(super) struct Fabric {
     /// Rings in which other threads return slots of this thread.
     pub(super) returned: Vec<Consumer<Words>>,
     pub(super) decoders: Decoders,
-    /// The bytes of the current packet.
+    /// A buffer for the bytes of the packet that is being read or written.
     pub(super) buffer: Vec<u8>,
-    /// The payload of the current packet, if the packet belongs to a stream.
+    /// A buffer for the payload of the packet that is being written.
     pub(super) body: Vec<u8>,
     /// Scheduled events.
     pub(super) events: Events,
@@ -344,7 +344,7 @@ impl Fabric {
         self.write_buffer(slot)
     }
 
-    /// Writes the current packet's bytes to the start of a slot. Returns false if the slot is too small.
+    /// Writes the bytes in `buffer` to the start of a slot. Returns false if the slot is too small.
     fn write_buffer(&self, slot: u32) -> bool {
         let fits = self.buffer.len() <= self.slots.bytes();
         if fits {

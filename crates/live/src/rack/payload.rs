@@ -67,8 +67,8 @@ impl Laid {
     }
 }
 
-/// The range of words that covers `len` bytes from byte `begin` on, and the masks of the covered bytes in the first and
-/// in the last word.
+/// Begin and end of the range of words that covers `len` bytes from byte `begin` on, and the masks of the covered bytes
+/// in the first and in the last word.
 fn covered(begin: usize, len: usize) -> (usize, usize, [u64; 2]) {
     let (first, end) = (begin / WORD, begin + len);
     let behind = end.next_multiple_of(WORD) - end;

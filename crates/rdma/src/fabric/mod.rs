@@ -222,7 +222,7 @@ pub struct Domain {
     /// The domain's number, which differs between the domains of this process.
     number: u64,
     address: Vec<u8>,
-    /// The peers and their addresses.
+    /// The addresses of the peers, and the peers.
     peers: Vec<(Vec<u8>, Peer)>,
     /// Indexed by context: the tag of the write in progress that uses the context; `None` if no write uses the context.
     under_way: Vec<Option<u64>>,

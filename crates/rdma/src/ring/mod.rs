@@ -56,7 +56,7 @@ use crate::words::{LINE, WORD};
 use std::ops::Range;
 use std::time::Duration;
 
-/// The maximum interval between two records of a receiver.
+/// Interval at which a receiver writes a record, even if it takes no packets.
 pub const PERIOD: Duration = Duration::from_millis(250);
 
 /// Time without a new record after which the sender considers the receiver gone.

@@ -164,8 +164,8 @@ impl Wire for Side<'_> {
     }
 }
 
-/// Creates packet `number`. Most bytes are the same in all packets. In practice too, the old and the new content of a
-/// slot may be similar, and a mixture of them is then hard to detect.
+/// Returns the due time, the tag and the bytes of packet `number`. Most bytes are the same in all packets. In practice
+/// too, the old and the new content of a slot may be similar, and a mixture of them is then hard to detect.
 fn packet(number: u64, len: usize) -> (u64, u8, Vec<u8>) {
     (
         number / 3,
