@@ -126,8 +126,8 @@ fn the_fct_of_a_lone_flow_is_the_time_of_its_packets() {
 
 #[test]
 fn a_later_flow_gets_half_of_the_link_until_it_ends() {
-    // The flow of 1 MB is alone for 4 ms, then has half of the rate until the other flow's 125 KB are sent,
-    // and is then alone again.
+    // The flow of 1 MB is alone for 4 ms. Then it has half of the rate until the other flow's 125 KB are sent. After
+    // that it is alone again.
     let flows = [flow(0, 0, 2, 1_000_000, 0.0), flow(1, 1, 2, 125_000, 4.0)];
     let ends = ends(bare_star(3), &flows, Config { framing: BARE, ..CONFIG });
     assert_near(ends[1].0, 6.0, 0.01);

@@ -6,8 +6,8 @@
 //! created. A connection carries exactly the bytes of its flow, or one byte if the flow is empty. The flow starts with
 //! the connection's SYN and is delivered when the receiver has read the last byte.
 //!
-//! The connections of a host use the [ports](FiveTuple::ports_of) that its flows have in simulations, in sequence, so
-//! that switches that hash the ports make the same choices. (From the 64,513th flow of a host on, the destination port
+//! The connections of a host use, in sequence, the [ports](FiveTuple::ports_of) that its flows have in simulations. So
+//! switches that hash the ports make the same choices. (From the 64,513th flow of a host on, the destination port
 //! differs from that of the simulation.) If another program uses a port, the kernel chooses a free port.
 //!
 //! The receiver identifies a connection by the sender's address and port, so the payload carries no flow identifier.

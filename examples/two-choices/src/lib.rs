@@ -1,6 +1,6 @@
-//! Two choices: for each packet the switch draws two next hops at random and takes the next hop with the shorter
-//! expected wait (Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", 2001). The expected wait is
-//! the wait in the switch's egress queue plus the wait in the next hop's longest queue, which the next hop reports.
+//! Two choices (Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", 2001). For each packet the
+//! switch draws two next hops at random and takes the next hop with the shorter expected wait. The expected wait is the
+//! wait in the switch's egress queue plus the wait in the next hop's longest queue, which the next hop reports.
 //!
 //! This is the routing of the book's chapter on adding a scheme. It is in a separate crate, and no crate in `crates/`
 //! depends on it. It shows parts that a scheme can have: a header ([`report`]), a parameter, a timer, state, and random

@@ -209,10 +209,10 @@ impl fmt::Display for Fidelity {
     }
 }
 
-/// The verdict on whether a live run's results are valid for the modelled fabric.
+/// The verdict on whether a live run's results are valid for the modeled fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The results are valid: p99 of lateness is at most four packet times of virtual time, at most 0.1% of packets
+    /// The results are valid. P99 of lateness is at most four packet times of virtual time. At most 0.1% of packets
     /// slipped, and virtual time was held for at most 0.1% of the run. Other virtual machines took at most 1% of the
     /// CPU time.
     Faithful,

@@ -3,8 +3,8 @@
 //!
 //! The nodes of a polling thread do not see data rings. The port of a link to another machine puts slots into a ring
 //! like any other port. The thread takes them out at once, writes their packets into the receiver's data ring, and
-//! frees the slots. The receiver copies each packet into one of its own slots as soon as the packet arrives, and puts
-//! the slot into the link's ring, where the packet waits until it is due. So each machine copies a packet once, and a
+//! frees the slots. The receiver copies each packet into one of its own slots as soon as the packet arrives. It puts
+//! the slot into the link's ring, where the packet waits until it is due. So each machine copies a packet once. A
 //! packet occupies a data ring only while it is written and read, not for the link's whole delay. If a data ring is
 //! full, packets stay in the sender's ring. If that ring is full too, the port drops the packet and counts the drop.
 //!

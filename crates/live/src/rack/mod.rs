@@ -6,7 +6,7 @@
 //! at the next node: the start of its transmission plus its serialization delay plus the link's propagation delay. A
 //! node computes with due times rather than with the clock, so that lateness does not add up over hops. If a packet is
 //! late by more than four packet times, the node uses the clock instead: the packet has slipped. [`Fidelity`] reports
-//! the share of slips, and whether the run's results are valid for the modelled fabric.
+//! the share of slips, and whether the run's results are valid for the modeled fabric.
 
 mod build;
 mod clock;

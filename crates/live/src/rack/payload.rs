@@ -67,8 +67,8 @@ impl Laid {
     }
 }
 
-/// Begin and end of the range of words that covers `len` bytes from byte `begin` on, and the masks of the covered bytes
-/// in the first and in the last word.
+/// For the words that cover `len` bytes from byte `begin` on: the begin and the end of their range, and the masks of
+/// the covered bytes in the first and in the last word.
 fn covered(begin: usize, len: usize) -> (usize, usize, [u64; 2]) {
     let (first, end) = (begin / WORD, begin + len);
     let behind = end.next_multiple_of(WORD) - end;

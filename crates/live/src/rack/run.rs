@@ -20,7 +20,7 @@ use std::thread;
 /// delays that thread's packets.
 const LISTENS: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// Number of intervals of [`LISTENS`] (10 ms in total) after which the thread that started a rack also exchanges
+/// Number of intervals of [`LISTENS`], together 10 ms. After this time the thread that started a rack also exchanges
 /// messages with other processes, and calls the caller's `look`.
 const SELDOM: u32 = 10;
 

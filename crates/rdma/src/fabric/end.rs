@@ -1,8 +1,8 @@
 //! The ends of a data ring over a [`Domain`].
 //!
-//! Each side creates an [`End`], sends its [offer](End::offer) to the other side over another connection, such as TCP,
-//! and turns the end into a [`Sender`] or a [`Receiver`] with the other side's offer. A domain serves many rings. Each
-//! ring has a number, and the tag of every write contains the number of the write's ring.
+//! Each side creates an [`End`] and sends its [offer](End::offer) to the other side over another connection, such as
+//! TCP. With the other side's offer, each side turns its end into a [`Sender`] or a [`Receiver`]. A domain serves many
+//! rings. Each ring has a number, and the tag of every write contains the number of the write's ring.
 
 use super::{Domain, Error, Memory, Peer, Remote, WriteFailed};
 use crate::ring::{self, Entry, Refused, Shape, Wire};

@@ -308,9 +308,9 @@ impl Domain {
     /// before that, the peer may receive the changed values.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], if too many writes are in progress or the connection is not up yet;
-    /// [`Error::OutOfRange`], if a range exceeds its memory; [`Error::Foreign`], if the memory or the peer belongs to
-    /// another domain; [`Error::Library`], if the provider refuses the write.
+    /// [`Error::QueueFull`], if too many writes are in progress or the connection is not up yet; [`Error::OutOfRange`],
+    /// if a range is empty or exceeds its memory; [`Error::Foreign`], if the memory or the peer belongs to another
+    /// domain; [`Error::Library`], if the provider refuses the write.
     pub fn write(
         &mut self,
         memory: &Memory,

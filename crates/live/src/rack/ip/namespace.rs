@@ -146,7 +146,7 @@ impl Namespace {
     /// Starts a program in the namespace.
     ///
     /// # Errors
-    /// In the same cases as [`Command::spawn`].
+    /// In the same cases as [`enter`](Self::enter) and [`Command::spawn`].
     pub fn spawn(&self, mut command: Command) -> io::Result<Child> {
         // A child process inherits the namespace of the thread that starts it.
         let start = || self.enter().and_then(|()| command.spawn());

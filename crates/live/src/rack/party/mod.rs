@@ -131,7 +131,8 @@ impl Party {
     /// `look` returns `Break`.
     ///
     /// # Errors
-    /// [`NoParty`], if this process cannot listen at `at`, nodes are missing after the wait, or `look` returns `Break`.
+    /// [`NoParty`], if the terms do not fit the rack, or this process cannot listen at `at`. Also if nodes are missing
+    /// after the wait, a guest is lost, or `look` returns `Break`.
     pub fn invite(
         at: impl Into<Meeting>,
         nodes: u32,
@@ -170,7 +171,8 @@ impl Party {
     /// [`invite`](Self::invite) waits.
     ///
     /// # Errors
-    /// [`NoParty`], if no host listens at `at`, the host refuses these terms, or `look` returns `Break`.
+    /// [`NoParty`], if the terms do not fit the rack, or no host listens at `at`. Also if the host refuses these terms,
+    /// the host is lost, or `look` returns `Break`.
     pub fn join(
         at: impl Into<Meeting>,
         nodes: u32,
