@@ -17,9 +17,8 @@ pub(crate) struct Hearing {
     last: Vec<Option<(u64, Count)>>,
     /// Events that are not released yet.
     kept: Vec<Word>,
-    /// The counts with which [`is_at_rest`](Self::is_at_rest) compares the current counts. The first number is the
-    /// start, in ns, of the latest look that had been added when these counts were taken. `None` before the first
-    /// comparison.
+    /// The check whether the rack [is at rest](Self::is_at_rest) compares new counts with these counts. The number
+    /// before the counts is the start, in ns, of the latest look that they include. `None` before the first check.
     before: Option<(u64, Settled)>,
     rack: Known,
 }
@@ -55,8 +54,8 @@ impl Hearing {
         }
     }
 
-    /// Passes to the observer all events that were reported before every process began its latest look. Passes the
-    /// events in the order in which they were reported.
+    /// Passes to the observer, in the order in which they were reported, all events that were reported before the
+    /// earliest of the processes' latest looks began.
     pub(crate) fn let_go(&mut self, observer: &mut impl Observer) {
         let looked = self.last.iter().map(|last| last.map_or(0, |(began, _)| began)).min().unwrap_or(0);
         let mut free: Vec<Word> = self.kept.extract_if(.., |word| word.said_ns <= looked).collect();
