@@ -34,8 +34,9 @@ routing = "ecmp"
 kind = "flow"
 "#;
 
-/// The measurements: ports per switch, and number of flows. The first measurements increase the number of flows on one
-/// fabric. The other measurements increase the number of hosts at a fixed number of flows.
+/// The measurements: ports per switch, and number of flows. The first three measurements increase the number of flows
+/// on one fabric. The next three increase the number of hosts at a fixed number of flows. The last measurement has the
+/// most hosts and the most flows.
 const WORKS: [(u32, u32); 7] = [
     (16, 10_000),
     (16, 100_000),

@@ -101,7 +101,7 @@ impl<P: Fluid> Flows<'_, P> {
         self.policy.settle(now, &mut self.changes);
     }
 
-    /// Stores the rates that the last call of `settle` reported. Returns the number of these rates.
+    /// Stores the rates that the latest call of `settle` reported. Returns the number of these rates.
     fn note(&mut self) -> usize {
         for &(slot, rate) in &self.changes.rates {
             self.rates[slot] = rate;

@@ -1,10 +1,10 @@
-//! Measures rate computation (R2C2, §3.3) on one core: microseconds for random flows on an 8x8x8 torus at 10 Gbps. The
-//! time includes the computation of the flows' rows (their weights on links).
+//! Measures rate computation (R2C2, §3.3) on one core: the time in microseconds, for random flows on an 8x8x8 torus at
+//! 10 Gbps. The time includes copying the flows' rows (their weights on links).
 //!
-//! Each line shows medians of many computations over 20 sets of flows. A computation from scratch has two parts: `rows`
-//! copies the flows' weights from [`Routing::weights`] into [`Flows`], and `fill` allocates the rates. The first
-//! computation of each set is not timed, so the routing has cached the rows. An incremental computation updates all
-//! rates after one flow leaves or one flow arrives.
+//! Each line shows medians of many computations over 20 sets of flows, and p99 of the incremental computations. A
+//! computation from scratch has two parts: `rows` copies the flows' weights from [`Routing::weights`] into [`Flows`],
+//! and `fill` allocates the rates. The first computation of each set is not timed, so the routing has cached the rows.
+//! An incremental computation updates all rates after one flow leaves or one flow arrives.
 
 #![allow(clippy::cast_possible_truncation, reason = "the numbers in the benchmarks are small")]
 

@@ -339,7 +339,7 @@ fn loaded(flows: Vec<Flow>) -> Vec<Flow> {
     flows.into_iter().map(|flow| Flow { app_rate, process: Process::Poisson, ..flow }).collect()
 }
 
-/// Every 2 ms, 64 hosts start a flow of 32 KB to host 64 at once.
+/// Every 2 ms, 64 hosts at once start one flow each, of 32 KB, to host 64.
 fn incast() -> Vec<Flow> {
     (0..1_000 * 64)
         .map(|id| flow(id, u64::from(id) % 64, 64, 32_768, u64::from(id / 64) * 2_000_000_000, None))

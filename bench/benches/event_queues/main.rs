@@ -3,8 +3,8 @@
 //!
 //! `cargo bench -p raddle-bench --features event-trace --bench event_queues [-- WORK [STRUCTURE]]`. The benchmark runs
 //! each workload for a short simulated time and records the pushes and pops. Then it replays them on each structure.
-//! All structures must pop the same events in the same order. Under
-//! `valgrind --tool=callgrind --toggle-collect='*answer*'`, only the instructions of the structure are counted.
+//! All structures must pop the same events in the same order. Under `valgrind --tool=callgrind
+//! --toggle-collect='*answer*'`, only the instructions of the replays are counted.
 
 mod heaps;
 mod radix;
@@ -19,7 +19,7 @@ use std::time::Instant;
 /// An event: its time in picoseconds, and the number of its target. Events are ordered by time, then by target.
 type Event = (u64, u32);
 
-/// A priority queue of events. The time of a pushed event is never before the time of the last popped event.
+/// A priority queue of events. The time of a pushed event is never before the time of the most recently popped event.
 trait Queue {
     /// Creates an empty queue for a fabric with `links` links.
     fn new(links: usize) -> Self;

@@ -1,6 +1,6 @@
 //! A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan, J. ACM 37(2), 1990) keyed by event time. An event is in bucket `i` if
-//! `i` is the highest bit in which its time differs from the time of the last popped event. Events with exactly the
-//! last popped time are in a separate sorted list.
+//! `i` is the highest bit in which its time differs from the time of the most recently popped event. Events with
+//! exactly that time are in a separate sorted list.
 
 use crate::{Event, Queue};
 

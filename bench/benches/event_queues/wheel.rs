@@ -6,7 +6,7 @@
 
 use crate::{Event, Queue};
 
-/// Base-2 logarithm of the width of a slot of the lowest wheel: 2,048 ps.
+/// Base-2 logarithm of the width, in ps, of a slot of the lowest wheel. The width is 2,048 ps.
 const SHIFT: u32 = 11;
 const BITS: u32 = 6;
 /// Number of wheels: enough for 64-bit times.

@@ -16,7 +16,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The relative difference that is allowed between a count and its budget.
+/// The share of its budget by which a count may exceed the budget.
 const MARGIN: f64 = 0.03;
 const BUDGETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/budgets.txt");
 const HEADER: &str = "# Instructions per packet-hop of each workload. `make bench-baseline` writes this file, and `make instructions` checks it.";

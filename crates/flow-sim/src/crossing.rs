@@ -1,18 +1,19 @@
-//! The time that packets need to cross an empty fabric, which a fluid model leaves out.
+//! The time that packets need to cross an empty fabric. A fluid model leaves this time out.
 
 use raddle_core::{Bytes, Duration, LinkId};
 use raddle_records::Framing;
 use raddle_topology::Topology;
 
-/// The times that packets of one flow need to cross an empty fabric, weighted by the probability of each link in the
-/// flow's split.
+/// The times that packets of one flow need to cross an empty fabric, as means over the flow's split: each link counts
+/// with the mean number of times that a packet crosses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossing {
     /// Time from the moment at which the fluid's last bit has passed the bottleneck until the delivery of that bit.
     /// This is the propagation delay of all links, plus the serialization delay on all links except the bottleneck. The
-    /// serialization delay is that of a full packet, or of the whole flow if it is smaller. For a flow alone on one
-    /// path, the fluid's time plus this time is exactly the time of a packet-by-packet calculation if the path's first
-    /// link is its slowest link, or if all links have the same rate.
+    /// serialization delay is that of a full packet or of the whole flow, whichever is smaller. If the lookahead is
+    /// smaller still, the serialization delay is that of the lookahead. If a flow is alone on one path, the fluid's
+    /// time plus this time can equal the time of a packet-by-packet calculation. The times are equal if the path's
+    /// first link is its slowest link, or if all links have the same rate.
     pub last: Duration,
     /// Time for a packet without payload from the sender to the receiver, and for another such packet back
     /// to the sender.

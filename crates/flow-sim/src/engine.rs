@@ -18,12 +18,12 @@ use std::sync::Arc;
 /// number of times that a packet crosses the link. It is called once per flow, in order of start.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
-/// Costs of packets, which are not simulated individually, and the time limit.
+/// The costs of packets, which the engine does not simulate one by one, and the time limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
     /// The division of flows into packets.
     pub framing: Framing,
-    /// Bytes of a packet that a node needs before it forwards the packet; `None` if it needs the whole packet.
+    /// Number of a packet's bytes that a node needs before it forwards the packet; `None` if it needs the whole packet.
     pub lookahead: Option<Bytes>,
     /// True if a handshake (a packet without payload in each direction) precedes the first byte.
     pub handshake: bool,
@@ -36,10 +36,10 @@ pub struct Config {
     pub time_limit: Option<Time>,
 }
 
-/// Number of events between two calls of the check in [`Simulation::run`].
+/// Number of steps between two calls of the check in [`Simulation::run`]. A step handles all events of one instant.
 const EVENTS_A_CHECK: u64 = 1 << 12;
 
-/// The heap is cleaned up when it has this many entries per live flow.
+/// The heap is cleaned up when it has more than 64 entries plus this many per place in `live`.
 const ENTRIES_A_FLOW: usize = 4;
 
 /// Fluid flows on a fabric.
@@ -50,7 +50,7 @@ pub struct Simulation {
     config: Config,
     sharing: Box<dyn Fluid>,
     split: Split,
-    /// Live flows, in reusable slots.
+    /// Live flows. The place of a flow that has ended is used again.
     live: Vec<Option<Live>>,
     vacant: Vec<u32>,
     /// Indexed by slot of the allocation: the index in `live` of the slot's flow.
@@ -58,7 +58,8 @@ pub struct Simulation {
     /// Times at which flows begin to send or end, with the flow's index in `live`. An entry is valid only if it matches
     /// the flow's `queued`.
     due: BinaryHeap<Reverse<(Time, u32)>>,
-    /// The next time at which rates change although no flow begins or ends.
+    /// The next time at which rates are computed although no flow begins or ends at that time. [`Time::NEVER`] if there
+    /// is none.
     settle_at: Time,
     /// True if flows have begun or ended since the last computation of rates.
     unsettled: bool,
@@ -75,7 +76,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A fabric before its first flow. `sharing` divides the capacities of the fabric's links, in bits on the wire.
+    /// A fabric before its first flow. `sharing` divides the capacities of the fabric's links among the flows, in bit/s
+    /// on the wire.
     #[must_use]
     pub fn new(
         topology: &Arc<Topology>,
@@ -152,7 +154,7 @@ impl Simulation {
         }
     }
 
-    /// The time of the last report, or the time limit if later events are pending.
+    /// The time of the latest event or report, or the time limit if later events are pending.
     #[must_use]
     pub fn now(&self) -> Time {
         self.latest.max(self.now)
@@ -333,7 +335,7 @@ impl Simulation {
         live
     }
 
-    /// Adds the traffic that a flow has sent to the loads of its links.
+    /// Adds to `loads` the traffic that a flow has sent over its links.
     fn account(&self, loads: &mut Loads, live: &Live) {
         let framing = self.config.framing;
         let size = live.flow.size;

@@ -66,7 +66,7 @@ impl Live {
         self.left = self.left(now);
         (self.since, self.rate) = (now, rate);
         self.due = if rate > 0.0 {
-            // The cast of a float saturates, so a flow with rate 0 is never due.
+            // The cast of a float saturates, so a flow with a tiny rate is practically never due.
             now + Duration::from_ps((self.left / rate * PS_PER_S).ceil() as u64)
         } else {
             Time::NEVER

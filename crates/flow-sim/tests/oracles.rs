@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 const GBPS: Rate = Rate::from_gbps(1);
-/// Propagation and processing delay of a hop (specifications/pdq.md §10).
+/// Propagation delay plus processing delay of a hop (specifications/pdq.md §10).
 const HOP: Duration = Duration::from_ns(25_100);
 const FRAMING: Framing = Framing { payload: 1_460, header: 40, overhead: 0, least: 0 };
 /// Headers have no bytes, so that the fluid matches simple arithmetic.
@@ -28,7 +28,7 @@ const CONFIG: Config = Config {
     time_limit: None,
 };
 
-/// RCP, and D3 without deadlines, as in specifications/pdq.md.
+/// The configuration for RCP, and for D3 without deadlines, as in specifications/pdq.md.
 const RATED: Config = Config { handshake: true, acknowledged: true, ..CONFIG };
 
 fn ms(ms: f64) -> Time {
@@ -126,8 +126,8 @@ fn the_fct_of_a_lone_flow_is_the_time_of_its_packets() {
 
 #[test]
 fn a_later_flow_gets_half_of_the_link_until_it_ends() {
-    // The flow of 1 MB is alone for 4 ms, then has half of the rate until the other flow's 125 KB are sent,
-    // and is then alone again.
+    // The flow of 1 MB is alone for 4 ms. Then it has half of the rate until the other flow's 125 KB are sent. After
+    // that it is alone again.
     let flows = [flow(0, 0, 2, 1_000_000, 0.0), flow(1, 1, 2, 125_000, 4.0)];
     let ends = ends(bare_star(3), &flows, Config { framing: BARE, ..CONFIG });
     assert_near(ends[1].0, 6.0, 0.01);

@@ -6,8 +6,8 @@
 //! ([`Acked`](raddle_core::Report::Acked)), and the bytes that the application at the destination may read
 //! ([`InOrder`](raddle_core::Report::InOrder)). So this module does not depend on how a transport reorders packets.
 //!
-//! Cost: one copy of a packet's payload at the source, two at the destination, and one tree entry per received
-//! packet.
+//! Cost: two copies of each byte at the source, usually two at the destination, and one tree entry per packet with new
+//! bytes.
 
 #![allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 
@@ -15,7 +15,7 @@ use raddle_core::Bytes;
 use raddle_wire::Position;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The bytes that the source of a flow may still have to send.
+/// The bytes that the source of a flow may still have to send or to send again.
 #[derive(Debug, Default)]
 pub(crate) struct Outbound {
     /// Offset in the flow of the first byte that is kept.
@@ -92,7 +92,7 @@ impl Numbered {
         *place.expect("a host must number packets one by one, and must not resend acknowledged packets")
     }
 
-    /// Discards the packets that end at or before byte `from` of the flow.
+    /// Discards the offsets of packets whose bytes all precede byte `from` of the flow.
     fn forget_before(&mut self, from: u64) {
         while !self.begins.is_empty() && self.begins.get(1).copied().unwrap_or(self.next) <= from {
             self.begins.pop_front();
@@ -108,9 +108,10 @@ pub(crate) struct Inbound {
     ready: Vec<u8>,
     /// Number of the flow's bytes that the application may read or has read.
     to: u64,
-    /// Number of packets that hold these bytes, if the flow's packets are numbered.
+    /// Number of packets that held the flow's first `to` bytes, if the flow's packets are numbered.
     packets: u64,
-    /// Pieces that have arrived out of order, keyed by the offset of their first byte or by packet number.
+    /// Pieces that have arrived but are not yet reported as in order, keyed by the offset of their first byte or by
+    /// packet number.
     early: BTreeMap<u64, Vec<u8>>,
     is_numbered: bool,
 }

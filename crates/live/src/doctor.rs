@@ -48,8 +48,8 @@ fn steal() -> Finding {
     Finding::new("steal time", share <= 0.01, format!("{:.1}% at this moment", share * 100.0), lacks)
 }
 
-/// The serialization delay of four packets of 8 KB on a link of 5 Gbps, in ns. A packet slips if it is late by more
-/// than this time.
+/// The serialization delay of four packets of 8 KB on a link of 5 Gbps, in ns. At dilation 1, a packet slips if it is
+/// late by more than this time.
 const PATIENCE_NS: u64 = 4 * 13_164;
 
 /// Measures the interruptions of threads that only read the clock, on one core and on all cores at once. No rack can
@@ -75,8 +75,8 @@ fn interruptions() -> [Finding; 2] {
     })
 }
 
-/// Reads the clock repeatedly for half a second. Returns the gaps that are long enough for a packet to slip, and the
-/// elapsed time, in ns.
+/// Reads the clock repeatedly for half a second. Returns the gaps between two readings that are long enough for a
+/// packet to slip, and the elapsed time, all in ns.
 fn look_at_the_clock() -> (Vec<u64>, u64) {
     const LOOKS_NS: u64 = 500_000_000;
     let clock = Clock::new(1, None);

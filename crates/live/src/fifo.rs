@@ -29,7 +29,7 @@ impl Limits {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fifo {
     pub(crate) limits: Limits,
-    /// The time at which the last bit of each packet leaves, and the packet's bytes.
+    /// For each packet: the time at which its last bit leaves, and its size in bytes.
     packets: VecDeque<(Time, u32)>,
     bytes: u64,
 }

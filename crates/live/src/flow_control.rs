@@ -5,7 +5,8 @@ use crate::served::{Carry, SERVED, Serve, Served};
 use raddle_core::LinkId;
 use raddle_core::{Bytes, Class, FlowControlAccount, LinkFlowControl, Node, Packet, PortId, Time};
 
-/// Flow control at a port, for the link that leaves the port.
+/// Flow control at a port. It limits the memory of packets that arrive at the port, and applies the neighbour's pauses
+/// to the link that leaves the port.
 pub(crate) struct Control {
     part: Box<dyn LinkFlowControl>,
     /// True while flow control holds the neighbour back.

@@ -3,12 +3,12 @@
 //!
 //! One thread with one epoll instance serves all connections of all hosts. So on a machine with few cores, the
 //! generator leaves most of the CPU time to the traffic itself. A socket stays in the namespace in which it was
-//! created. A connection carries exactly the bytes of its flow. The flow starts with the connection's SYN and is
-//! delivered when the receiver has read the last byte.
+//! created. A connection carries exactly the bytes of its flow, or one byte if the flow is empty. The flow starts with
+//! the connection's SYN and is delivered when the receiver has read the last byte.
 //!
-//! The connections of a host use the [ports](FiveTuple::ports_of) that its flows have in simulations, in sequence, so
-//! that switches that hash the ports make the same choices. (From the 64,513th flow of a host on, destination ports
-//! differ.) If another program uses a port, the kernel chooses a free port.
+//! The connections of a host use, in sequence, the [ports](FiveTuple::ports_of) that its flows have in simulations. So
+//! switches that hash the ports make the same choices. (From the 64,513th flow of a host on, the destination port
+//! differs from that of the simulation.) If another program uses a port, the kernel chooses a free port.
 //!
 //! The receiver identifies a connection by the sender's address and port, so the payload carries no flow identifier.
 //! The kernel discards received bytes (`MSG_TRUNC`, tcp(7)) and copies none of them.
@@ -82,7 +82,7 @@ pub enum NoLoad {
         /// The node.
         node: NodeId,
     },
-    /// The system refuses to create a socket.
+    /// The system refuses a step in the setup of a socket.
     #[error("cannot set up a socket at host {node}: {step}: {why}")]
     NoSocket {
         /// The host.
@@ -104,9 +104,10 @@ pub struct Counts {
     pub started: u64,
     /// Flows whose last byte was received.
     pub delivered: u64,
-    /// Flows whose connection failed: the kernel gave up, or one end was closed.
+    /// Flows whose connection failed: the kernel gave up, or one end was closed too early.
     pub broken: u64,
-    /// Incoming connections that belong to no flow. The receiver closes them at once.
+    /// Incoming connections that the receiver closes at once, because they belong to no flow or the system refuses to
+    /// watch them.
     pub strangers: u64,
 }
 
@@ -273,7 +274,8 @@ impl Load {
         Ok(self.counts)
     }
 
-    /// Sets the timer so that the epoll's wait ends when the next flow starts.
+    /// Sets the timer so that the epoll's wait ends when the next flow starts, or after [`LONGEST_WAIT_NS`] at the
+    /// latest.
     fn set_timer(&self, now: Time) -> io::Result<()> {
         let next = self.to_start.front().map_or(Time::NEVER, |&flow| self.flows[flow].start);
         let wait_ns = i64::try_from(next.since(now).as_ps() / 1_000).unwrap_or(i64::MAX);
@@ -504,7 +506,7 @@ mod tests {
     use std::sync::Mutex;
     use std::time::Instant;
 
-    /// All tests listen on the same port of loopback addresses, so they run one at a time.
+    /// The tests that listen use the same port of the same loopback addresses, so they run one at a time.
     static PORT_IS_FREE: Mutex<()> = Mutex::new(());
 
     /// Creates hosts at loopback addresses in the machine's own namespace. Returns `None` if the tests may not use

@@ -50,8 +50,8 @@ struct Listener {
     recording: Arc<Mutex<Recording>>,
 }
 
-/// Records the inputs of a host: the flows that start at the host, and the packets for which `keeps` is true. The
-/// returned host replaces `host`.
+/// Records the inputs of a host: the flows that start at the host, and the packets for which `keeps` is true. Returns
+/// the host that replaces `host`, and the recording.
 #[must_use]
 pub fn record(host: Box<dyn Host>, keeps: fn(&Packet) -> bool) -> (Box<dyn Host>, Arc<Mutex<Recording>>) {
     let recording = Arc::<Mutex<Recording>>::default();

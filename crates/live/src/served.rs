@@ -51,7 +51,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     }
 
     /// Puts a packet, whose last bit leaves at `sent`, on a link. Returns false if the runtime has no room for the
-    /// packet and drops it.
+    /// packet. The caller must then drop the packet.
     fn launch(&mut self, link: LinkId, sent: Time, slot: &mut Self::Slot) -> bool;
 
     /// Takes back a packet that was [launched](Self::launch), when its last bit has left.
@@ -272,7 +272,7 @@ impl<S: Carry> Served<S> {
         self.agent = Some(agent);
     }
 
-    /// The time at which the last bit of the last launched packet leaves.
+    /// The time at which the last bit of the most recently launched packet leaves.
     pub(crate) fn sent(&self) -> Time {
         self.sent
     }

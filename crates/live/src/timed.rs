@@ -28,7 +28,7 @@ struct Timed {
     times: Arc<Mutex<Times>>,
 }
 
-/// Adds a stopwatch to a forwarder. The returned forwarder replaces `forwarder`.
+/// Adds a stopwatch to a forwarder. Returns the forwarder that replaces `forwarder`, and the measured times.
 #[must_use]
 pub fn time(forwarder: Box<dyn Forwarder>) -> (Box<dyn Forwarder>, Arc<Mutex<Times>>) {
     let times = Arc::<Mutex<Times>>::default();

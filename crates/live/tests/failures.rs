@@ -86,7 +86,8 @@ fn counts(totals: &Totals) -> Totals {
     Totals { events: 0, dropped_bytes: 0, ..*totals }
 }
 
-/// Runs the same experiment in the packet engine and in a rushed rack, which is never late.
+/// Runs the same experiment in the packet engine and in a rushed rack, which is never late. Returns the totals and the
+/// number of delivered flows of both runs.
 fn both(changes: Vec<Change>, errors: &LinkErrors, hello: bool) -> [(Totals, u32); 2] {
     let topology = torus();
     let limit = Some(Time::ZERO + Duration::from_ms(20));

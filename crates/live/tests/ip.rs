@@ -1,8 +1,8 @@
 //! Unmodified programs run in the namespaces of a rack's nodes. The packets of ping, iperf3 and curl cross a 4x4 torus
 //! of reliable R2C2. After the run, no namespace is left.
 //!
-//! Needs root, `ping`, `iperf3` and `curl` (`make setup`). If one of these is missing, the test fails and says so. If
-//! `RADDLE_NO_NAMESPACES` is set, the test does nothing and says so.
+//! Needs root, `ping`, `iperf3`, `curl` and `python3` (`make setup`). If one of these is missing, the test fails and
+//! says so. If `RADDLE_NO_NAMESPACES` is set, the test does nothing and says so.
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that may say that it cannot run")]
 

@@ -42,12 +42,13 @@ fn flows() -> Vec<Flow> {
     (0..FLOWS).map(flow).collect()
 }
 
-/// Short intervals, so that nodes estimate demands and compute rates often.
+/// A short interval `rho`, so that nodes estimate demands and compute rates often.
 fn params() -> Params {
     Params { rho: Duration::from_us(50), ..Params::default() }
 }
 
-/// A flow event that a node received, or a flow that started at the node, each with its time.
+/// The time of an input of a node, and the input: a flow event that the node received, or a flow that started at the
+/// node.
 type Heard = (Time, Result<Event, FlowId>);
 
 /// The state of a node: the digest and the size of its table, the rate of every flow as the node would compute it, and

@@ -1,5 +1,5 @@
-//! Every scheme of the registry runs in a rack, including schemes with port agents, queues of their own, credits or
-//! pauses.
+//! The schemes of the registry run in a rack, including schemes with port agents, queues of their own, credits or
+//! pauses. Schemes whose hosts wait until their packets have left the port are left out.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -51,7 +51,7 @@ fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<
     (!parts.hear_of_departures).then_some(parts)
 }
 
-/// Queues without limits that mark nothing.
+/// The limits of a queue that is unbounded and marks no packet.
 const NONE: Limits = Limits { bytes: None, packets: None, mark_bytes: None, mark_packets: None };
 
 const LIMIT: Time = Time::from_ps(100_000_000_000);
@@ -132,7 +132,7 @@ fn every_scheme_runs_in_a_rack_as_in_the_packet_engine() {
     assert!(["r2c2", "dctcp", "pdq", "d3", "rcp", "pfq"].iter().all(|name| ran.contains(name)), "{ran:?}");
 }
 
-/// The cable at the first port of node `a` fails twice.
+/// The cable at the first port of node `a` fails and recovers twice.
 fn changes(topology: &Topology, a: NodeId) -> Vec<Change> {
     let (link, _) = topology.links_from(a).next().expect("a node with links");
     let links = vec![link, topology.reverse(link)];

@@ -31,7 +31,7 @@ const WORDS: [&str; 24] = [
     "\u{0}",
 ];
 
-/// Splits a text into words. Each word includes the separators that follow the word.
+/// Splits a text into words and the separators between them. A run of separators is an element of its own.
 fn words(text: &str) -> Vec<&str> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
     let mut words = Vec::new();

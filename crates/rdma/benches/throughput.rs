@@ -1,5 +1,5 @@
-//! Measures the throughput of a data ring between two processes, in Gbit/s of payload for each provider. By default the
-//! packets have 8 KB.
+//! Measures the throughput of a data ring between two processes, in Gbit/s of payload, for the providers `shm` and
+//! `tcp`. By default the packets have 8 KB.
 //!
 //! `make rdma`, or `cargo bench -p raddle-rdma --features libfabric -- --bytes 8192 --ring 128 --seconds 3 --times 3`
 
@@ -105,7 +105,8 @@ fn send(provider: Provider, shape: Shape, time: Duration) -> (f64, f64) {
         }
         // The receiving process may need this core to free room in the ring.
         thread::yield_now();
-        // After four full rings, the sender can send only as fast as the receiver takes packets. Measuring begins here.
+        // After four times the ring's capacity of packets, the sender can send only as fast as the receiver takes
+        // packets. Measuring begins here.
         if measured.is_none() && sent > 4 * u64::from(shape.capacity()) {
             measured = Some((Instant::now(), sent));
         }

@@ -23,7 +23,7 @@ const ADDRESS: &str = "RADDLE_RDMA_ADDRESS";
 const PROVIDER: &str = "RADDLE_RDMA_PROVIDER";
 const PACKETS: &str = "RADDLE_RDMA_PACKETS";
 
-/// Time limit of every wait in these tests. A test fails if a wait takes longer.
+/// Time limit of a wait for the other process. A test fails if such a wait takes longer.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 const MOST_BYTES: u32 = 256;
@@ -193,7 +193,8 @@ fn pair(provider: Provider) -> (Domain, Sender, Domain, Receiver, [Remote; 2]) {
     (ours, sender, theirs, receiver, remotes)
 }
 
-/// Writes words to a peer's memory, as a malicious peer would. Polls both domains until the words have arrived.
+/// Writes words to a peer's memory, as a malicious peer would. Polls both domains until the write is complete, and then
+/// for a while longer, so that the words arrive.
 fn scribble(
     from: &mut Domain,
     to: &mut Domain,

@@ -20,8 +20,9 @@ pub struct Toy {
     pub received: Log,
 }
 
-/// A forwarder for the node with this id in a [`chain`]. It forwards all packets to the right. At inner nodes of the
-/// chain, port 0 leads to the left and port 1 to the right.
+/// A forwarder for the node with this id in a [`chain`]. It sends arriving packets on through port 1, and packets of
+/// the node itself through port 0. So all packets that the chain's first node sends go to the right. At inner nodes of
+/// the chain, port 0 leads to the left and port 1 to the right.
 pub struct Rightward(pub NodeId);
 
 impl Forwarder for Rightward {
@@ -34,7 +35,7 @@ impl Forwarder for Rightward {
     }
 }
 
-/// Creates a packet of `size` bytes. All bytes are payload.
+/// Creates a packet of `size` bytes. All of them count as payload, and the header has no size of its own.
 ///
 /// # Panics
 /// If `size` is 2^16 or more.
@@ -68,8 +69,8 @@ impl Host for Toy {
     }
 }
 
-/// Builds a chain of nodes with links of 10 Gbps and 100 ns. At the first node, port 0 leads to the right. At the last
-/// node, port 0 leads to the left.
+/// Builds a chain of nodes with links of 10 Gbps and a propagation delay of 100 ns. At the first node, port 0 leads to
+/// the right. At the last node, port 0 leads to the left.
 #[must_use]
 pub fn chain(nodes: u32) -> Arc<Topology> {
     let mut builder = Builder::default();

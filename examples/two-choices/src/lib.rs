@@ -1,9 +1,9 @@
-//! Two choices: for each packet the switch draws two next hops at random and takes the next hop with the shorter
-//! expected wait (Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", 2001). The expected wait is
-//! the wait in the switch's egress queue plus the wait in the next hop's longest queue, which the next hop reports.
+//! Two choices (Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", 2001). For each packet the
+//! switch draws two next hops at random and takes the next hop with the shorter expected wait. The expected wait is the
+//! wait in the switch's egress queue plus the wait in the next hop's longest queue, which the next hop reports.
 //!
 //! This is the routing of the book's chapter on adding a scheme. It is in a separate crate, and no crate in `crates/`
-//! depends on it. It shows all that a scheme can have: a header ([`report`]), a parameter, a timer, state, and random
+//! depends on it. It shows parts that a scheme can have: a header ([`report`]), a parameter, a timer, state, and random
 //! numbers.
 
 pub mod report;
@@ -63,7 +63,7 @@ pub fn registry() -> Registry {
 }
 // ANCHOR_END: registry
 
-/// The wait that the neighbour at a port reported last, and the time at which the report arrived.
+/// The arrival time of the latest report of the neighbour at a port, and the wait in this report.
 #[derive(Debug, Clone, Copy)]
 struct Heard {
     at: Time,
@@ -78,11 +78,11 @@ struct TwoChoices {
     interval: Duration,
     /// Time of the forwarder's next report; [`Time::NEVER`] while no packets pass.
     due: Time,
-    /// True if packets have passed since the last report.
+    /// True if packets have passed since the previous report.
     has_passed: bool,
     /// Ports to other switches.
     neighbours: Vec<PortId>,
-    /// The neighbours' last reports, indexed by port.
+    /// The neighbours' latest reports, indexed by port.
     heard: Vec<Option<Heard>>,
     /// The current report, and the ports by which it must still be sent.
     report: Report,
@@ -171,7 +171,7 @@ impl Forwarder for TwoChoices {
     }
 
     fn tick(&mut self, now: Time, ports: &Ports<'_>) {
-        // If a forwarder ticked for ever, the fabric would never become idle and the run would not end.
+        // If a forwarder ticked forever, the fabric would never become idle and the run would not end.
         self.due = if self.has_passed { now + self.interval } else { Time::NEVER };
         self.has_passed = false;
         let longest = ports.0.iter().map(|port| port.backlog(now)).max().unwrap_or(Duration::ZERO);

@@ -10,7 +10,8 @@ fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// Creates the forwarder of the first leaf. The fabric has two leaves, two spines, and two hosts per leaf.
+/// Creates the forwarder of the first leaf. Also returns the leaf's number of ports. The fabric has two leaves, two
+/// spines, and two hosts per leaf.
 fn leaf() -> (TwoChoices, usize) {
     let rate = Rate::from_gbps(10);
     let fabric = builders::folded_clos(2, 2, 2, rate, rate, Duration::from_us(1));

@@ -8,7 +8,7 @@ use super::{Carried, Fabric, Lockstep};
 use raddle_core::{Header, NodeId, Observer, Packet, Time};
 use raddle_wire::{Error, FrameView};
 
-/// Frames that have left the fabric, by node, each with its arrival time.
+/// Indexed by node: the arrival times and the bytes of the frames that have arrived for the node's kernel.
 pub(super) type Received = Vec<Vec<(Time, Vec<u8>)>>;
 
 impl<O: Observer> Lockstep<O> {
@@ -33,7 +33,8 @@ impl<O: Observer> Lockstep<O> {
         Ok(())
     }
 
-    /// Takes the frames that have arrived for a node's kernel, in order of arrival, each with its arrival time.
+    /// Takes the frames that have arrived for a node's kernel, in order of arrival. Returns the arrival time and the
+    /// bytes of each frame.
     pub fn take_frames(&mut self, node: NodeId) -> Vec<(Time, Vec<u8>)> {
         self.fabric.frames.get_mut(node.index()).map(std::mem::take).unwrap_or_default()
     }

@@ -22,7 +22,7 @@
 //! The payload of a packet is zeros, with two exceptions. The payload of [streams](Lockstep::open) comes from an
 //! application, which also reads the received bytes. The [frames](Lockstep::send_frame) of kernels cross unchanged.
 //!
-//! Cost: a heap operation per event, and one encoding, one decoding and one copy of the payload per hop. Buffers are
+//! Cost: two heap operations per event, and one encoding, one decoding and one copy of the payload per hop. Buffers are
 //! reused.
 
 mod fabric;
@@ -146,7 +146,8 @@ impl<O: Observer> Lockstep<O> {
     /// the neighbour at the other end of that link.
     ///
     /// # Panics
-    /// If a port with flow control has no queue [of its own](Self::with_queues). Only such a queue can be paused.
+    /// If a port with flow control has neither a queue [of its own](Self::with_queues) nor an agent. Only a queue of
+    /// its own can be paused.
     #[must_use]
     pub fn with_flow_control(
         mut self,
@@ -185,8 +186,8 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Runs until no event is left, or until all events up to and including the time `limit` are handled. Returns true
-    /// if no event is left.
+    /// Runs until the fabric is at rest, or until all events up to and including the time `limit` are handled. Returns
+    /// true if the fabric is at rest: no event is left, except those of topology discovery.
     ///
     /// # Panics
     /// If a packet's `size` is not the number of its bytes.
@@ -226,8 +227,8 @@ impl<O: Observer> Lockstep<O> {
         true
     }
 
-    /// Returns true if the fabric is at rest: no packet is in flight, and no event is scheduled except those of
-    /// topology discovery.
+    /// Checks whether the fabric is at rest: no packet is in flight, and no event is scheduled except those of topology
+    /// discovery. Returns true once enough checks in a row have found this ([`Rest::look`]).
     fn look(&mut self) -> bool {
         let is_idle =
             |&Reverse((_, event)): &_| matches!(event, Event::PortTick(_) | Event::Tick(_) | Event::Wake(_));
@@ -238,7 +239,8 @@ impl<O: Observer> Lockstep<O> {
     }
 
     /// Handles all events up to and including the time `at`, and sets the clock to `at` even if no event is left. An
-    /// application can then open streams or append bytes to them. Returns true if no event is left.
+    /// application can then open streams or append bytes to them. Returns true if the fabric is at rest, as
+    /// [`run`](Self::run) does.
     ///
     /// # Panics
     /// In the same cases as [`run`](Self::run), and if `at` is in the past.
@@ -249,7 +251,7 @@ impl<O: Observer> Lockstep<O> {
         at_rest
     }
 
-    /// The time of the last event, or the limit at which the run stopped.
+    /// The time of the latest handled event, or the limit at which the run stopped.
     pub fn now(&self) -> Time {
         self.fabric.now
     }

@@ -107,8 +107,8 @@ fn flow(id: u32, src: u32, start_ns: u64) -> Flow {
     Flow::new(FlowId(id), NodeId(src), NodeId(0), Bytes(1_464), Time::ZERO + Duration::from_ns(start_ns))
 }
 
-/// A star with node 0 in the centre and nodes 1 to `leaves` around it. Links have 10 Gbps and 100 ns. A packet of 1,500
-/// bytes takes 1,300 ns per link.
+/// A star with node 0 in the center and nodes 1 to `leaves` around it. Links have 10 Gbps and a propagation delay of
+/// 100 ns. A packet of 1,500 bytes takes 1,300 ns per link.
 fn star(leaves: u32) -> Arc<Topology> {
     let mut builder = Builder::default();
     let hub = builder.host(0);

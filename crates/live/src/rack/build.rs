@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// The data that all threads of a process share.
+/// The data from which the polling threads of a process are built.
 pub(super) struct Build<'a> {
     pub(super) topology: &'a Arc<Topology>,
     pub(super) config: &'a Config,
@@ -94,7 +94,8 @@ impl Build<'_> {
         incoming
     }
 
-    /// Indexed by [`LinkId`]: the links that begin at a thread's nodes.
+    /// Indexed by [`LinkId`]: the sending end of the link if the link begins at one of the thread's nodes; otherwise
+    /// `None`.
     fn outgoing(&self, thread: usize, incoming: &[Incoming]) -> Vec<Option<Outgoing>> {
         let mut out: Vec<Option<Outgoing>> = (0..self.topology.link_slots()).map(|_| None).collect();
         for (i, (link, end)) in self.topology.links().enumerate() {

@@ -1,6 +1,7 @@
-//! The clock of a live run. It reads the processor's counter if the counter is steady, and the system's clock
-//! otherwise. Virtual time runs slower than the clock by the factor `dilation`. If a polling thread is far behind, the
-//! rack holds virtual time: virtual time stands still until the thread has caught up.
+//! The clock of a live run. In a run of one process, it reads the processor's counter if the counter is steady, and the
+//! system's clock otherwise. In a run of several processes, it reads the system's clock. Virtual time runs slower than
+//! the clock by the factor `dilation`. If a polling thread is far behind, the rack holds virtual time: it subtracts the
+//! excess delay from virtual time, as if virtual time had stood still.
 
 use super::shared::Words;
 use raddle_core::{Duration, Time};
@@ -23,13 +24,13 @@ pub(crate) struct Clock {
 enum Source {
     /// The processor's counter, and its value at the start. Each process measures the counter's frequency itself.
     Counter(quanta::Clock, u64),
-    /// The system's clock of a party's host, and the value of this clock in ns at the start. All processes have the
-    /// same start.
+    /// The value, in ns, that the system's clock of the party's host had at the start, and the offset of that clock.
+    /// All processes have the same start. The party is the set of processes that share the rack.
     System(u64, Arc<Offset>),
 }
 
-/// The system's clock of a party's host minus the system's clock of this machine, in ns; 0 if both processes run on one
-/// machine.
+/// The system's clock of a party's host minus the system's clock of this machine, in ns; 0 if the host process runs on
+/// this machine.
 #[derive(Debug, Default)]
 pub(crate) struct Offset {
     ns: AtomicI64,
@@ -112,7 +113,7 @@ impl Clock {
         Time::from_ps(real_ns.saturating_sub(self.held_ns()) * 1_000 / self.dilation)
     }
 
-    /// Holds the virtual time of all threads for `time`.
+    /// Holds the virtual time of all threads for `time`, which is itself virtual.
     #[cold]
     pub(crate) fn hold(&self, time: Duration) {
         if let Some(held) = &self.held {

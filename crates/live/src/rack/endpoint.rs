@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Maximum number of unacknowledged bytes of a stream. A program that has sent more bytes waits.
+/// Number of unacknowledged bytes of a stream above which a program must wait before it sends more.
 pub const WINDOW: usize = 1 << 20;
 
 /// A request of a program to the thread that polls its node.

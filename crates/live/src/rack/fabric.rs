@@ -26,7 +26,8 @@ use raddle_core::{
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// Number of bytes that a relay reads if the header of a packet is longer than one cache line: two cache lines.
+/// Number of bytes from which a relay first tries to decode a packet whose header is longer than one cache line: two
+/// cache lines.
 const LONG_FRONT: usize = 2 * LINE;
 
 /// A node and the range of its links.
@@ -93,9 +94,9 @@ pub(super) struct Fabric {
     /// Rings in which other threads return slots of this thread.
     pub(super) returned: Vec<Consumer<Words>>,
     pub(super) decoders: Decoders,
-    /// The bytes of the current packet.
+    /// A buffer for the bytes of the packet that is being read or written.
     pub(super) buffer: Vec<u8>,
-    /// The payload of the current packet, if the packet belongs to a stream.
+    /// A buffer for the payload of the packet that is being written.
     pub(super) body: Vec<u8>,
     /// Scheduled events.
     pub(super) events: Events,
@@ -121,7 +122,7 @@ pub(super) struct Fabric {
     pub(super) taken: u64,
     /// Indexed by this thread's incoming links: true if the arrival of the link's first packet is scheduled.
     pub(super) is_expected: Vec<bool>,
-    /// Number of this thread's ports that hold sources back.
+    /// Number of this thread's ports that prevent their node's host from sending.
     pub(super) held_back: usize,
     /// Number of scheduled wake-ups, including stale wake-ups.
     pub(super) wakes: usize,
@@ -204,9 +205,10 @@ impl Fabric {
         }
     }
 
-    /// Lets a node send again on ports whose rings are less than half full. The second half of a ring is reserved for
-    /// relayed packets, so a port holds its sources back once half of its ring is full. This applies even if the port
-    /// is idle, because the thread at the ring's other end may be late.
+    /// Lets the host of a node send again through each port whose ring is less than half full. The second half of a
+    /// ring is reserved for relayed packets, so a port holds the host back while at least half of its ring is full.
+    /// Even an idle port can hold the host back: its ring stays full while the thread at the other end of the link is
+    /// late.
     pub(super) fn relent(&mut self, place: &Place) {
         if self.held_back == 0 {
             return;
@@ -342,7 +344,7 @@ impl Fabric {
         self.write_buffer(slot)
     }
 
-    /// Writes the current packet's bytes to the start of a slot. Returns false if the slot is too small.
+    /// Writes the bytes in `buffer` to the start of a slot. Returns false if the slot is too small.
     fn write_buffer(&self, slot: u32) -> bool {
         let fits = self.buffer.len() <= self.slots.bytes();
         if fits {
@@ -371,8 +373,8 @@ impl Fabric {
     }
 
     /// Drops a packet for which the port has no room. If the node itself sent the packet, the port accounts for the
-    /// serialization delay of one full packet, even if the packet is smaller. So the port holds back the source, which
-    /// would otherwise retry forever while the other end of the ring is late.
+    /// serialization delay of one full packet, even if the packet is smaller. So the port holds back the node's host.
+    /// Otherwise the host would retry without pause while the thread at the other end of the ring is late.
     fn refuse(
         &mut self,
         node: &mut Node<Self>,

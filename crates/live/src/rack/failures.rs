@@ -5,8 +5,9 @@
 //! that counts the failures of the link before the packet was put into the ring. With the tag, the receiver knows which
 //! packets were in flight when the link failed, whichever thread was first.
 //!
-//! A packet whose last bit had left the port before the failure is lost on the link. A packet that had not left the
-//! port is lost at the port. The port's node is told of such a packet, over a channel if another thread runs that node.
+//! A packet whose last bit had left the port by the time of the failure is lost on the link. A packet that had not left
+//! the port is lost at the port, and the port's node is told of it. If another thread of this process runs that node, a
+//! channel carries the message. Nodes of other processes are not told.
 
 use super::events::Event;
 use super::fabric::{Fabric, Inside};
@@ -33,17 +34,18 @@ pub(super) struct Trouble {
     changes: Vec<Arc<Change>>,
     /// Number of scheduled events for changes and their discoveries.
     to_come: usize,
-    /// The time of the last change.
+    /// The time at which this thread applied the most recent change. `None` before the first change.
     changed_at: Option<Time>,
     /// Indexed by link: the errors that a link makes; empty if no link makes any.
     noise: Vec<Option<LinkNoise>>,
-    /// Channels for packets that were lost at the ports of other threads; `None` if there is one thread.
+    /// Channels by which threads report packets that were lost at each other's ports. `None` if there is one thread, or
+    /// if no link can fail.
     losses: Option<Losses>,
 }
 
 struct Losses {
     here: Receiver<(LinkId, Packet)>,
-    /// Indexed by thread of this process: the channel on which the thread receives lost packets.
+    /// Indexed by thread of this process: the sending end of the channel on which the thread receives reports.
     there: Vec<Sender<(LinkId, Packet)>>,
     layout: Arc<Layout>,
 }
@@ -249,7 +251,7 @@ impl Worker {
 }
 
 impl super::worker::Incoming {
-    /// Returns true if an entry was put into the ring before the link's last failure.
+    /// Returns true if an entry was put into the ring before the link's latest failure that this thread has applied.
     pub(super) fn was_cut(&self, entry: Entry) -> bool {
         self.tag.wrapping_sub(entry.tag & !CREDIT).cast_signed() > 0
     }

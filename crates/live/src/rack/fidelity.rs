@@ -83,7 +83,7 @@ impl Meter {
         self.slips += 1;
     }
 
-    /// Counts a round of the polling thread that took `ns` ns.
+    /// Counts a round of the polling thread that took `ns` ns as a gap, if the round took longer than [`GAP`].
     #[inline]
     pub(crate) fn round(&mut self, ns: u64) {
         if ns > GAP {
@@ -157,13 +157,14 @@ impl Meter {
 }
 
 const MOST_STEAL: f64 = 0.01;
-/// The largest share of slipped packets in a faithful run.
+/// The largest share of slipped packets in a faithful run, and also the largest share of the run in which virtual time
+/// was held.
 pub(crate) const MOST_SLIPS: f64 = 0.001;
 
 /// The fidelity of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fidelity {
-    /// Number of packets that crossed a link.
+    /// Number of packets that arrived over links. A packet counts once per link.
     pub hops: u64,
     /// Delay from a packet's due time to its handling, in real time: p50, p99, p99.9.
     pub lateness: [Duration; 3],
@@ -181,7 +182,7 @@ pub struct Fidelity {
     pub copies: u64,
     /// Number of payloads whose bytes differ from the bytes that the sender wrote.
     pub wrong_payloads: u64,
-    /// Real time over virtual time.
+    /// Seconds of real time per second of virtual time, apart from holds.
     pub dilation: u64,
     /// The verdict on the run, which follows from these numbers.
     pub verdict: Verdict,
@@ -208,11 +209,12 @@ impl fmt::Display for Fidelity {
     }
 }
 
-/// The verdict on whether a live run's results are valid for the modelled fabric.
+/// The verdict on whether a live run's results are valid for the modeled fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The results are valid: p99 of lateness is at most four packet times, at most 0.1% of packets slipped, and
-    /// virtual time was held for at most 0.1% of the run.
+    /// The results are valid. P99 of lateness is at most four packet times of virtual time. At most 0.1% of packets
+    /// slipped, and virtual time was held for at most 0.1% of the run. Other virtual machines took at most 1% of the
+    /// CPU time.
     Faithful,
     /// The results would be faithful if virtual time ran this many times slower than the clock.
     DilateTo(u64),
@@ -230,7 +232,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The CPU time so far, in ticks: the total, and the time that other virtual machines took.
+/// The CPU time since the machine was started, in ticks: the total, and the time that other virtual machines took.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steal {
     all: u64,

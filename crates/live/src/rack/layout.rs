@@ -123,7 +123,7 @@ impl Layout {
         self.sharers.clone()
     }
 
-    /// Returns true if a node runs on another machine, whose memory is separate.
+    /// Returns true if a node runs in a process that does not share this memory, because it runs on another machine.
     pub(super) fn is_elsewhere(&self, node: NodeId) -> bool {
         !self.sharers.contains(&self.thread_of(node))
     }
@@ -138,7 +138,8 @@ impl Layout {
         self.thread_of[node.index()]
     }
 
-    /// The thread of this process that runs a node. `None` if another process runs the node, or there is no such node.
+    /// The thread that runs a node, numbered among the threads of this process. `None` if another process runs the
+    /// node, or there is no such node.
     pub(super) fn own_thread_of(&self, node: NodeId) -> Option<usize> {
         let thread = *self.thread_of.get(node.index())?;
         self.own.contains(&thread).then(|| thread - self.own.start)

@@ -3,8 +3,8 @@
 //!
 //! The nodes of a polling thread do not see data rings. The port of a link to another machine puts slots into a ring
 //! like any other port. The thread takes them out at once, writes their packets into the receiver's data ring, and
-//! frees the slots. The receiver copies each packet into one of its own slots as soon as the packet arrives, and puts
-//! the slot into the link's ring, where the packet waits until it is due. So each machine copies a packet once, and a
+//! frees the slots. The receiver copies each packet into one of its own slots as soon as the packet arrives. It puts
+//! the slot into the link's ring, where the packet waits until it is due. So each machine copies a packet once. A
 //! packet occupies a data ring only while it is written and read, not for the link's whole delay. If a data ring is
 //! full, packets stay in the sender's ring. If that ring is full too, the port drops the packet and counts the drop.
 //!
@@ -60,9 +60,10 @@ pub(super) struct Crossing {
     leaving: Vec<Leaving>,
     coming: Vec<Coming>,
     gone: Sender<Gone>,
-    /// The due time of the first packet that could not be written to another machine yet.
+    /// The earliest due time of the packets that could not be written to another machine yet. [`Time::NEVER`] if there
+    /// are none.
     first_due: Time,
-    /// The time of the last check of the peers, in ns since the start of the run.
+    /// The time of the latest check of the peers, in ns since the start of the run.
     looked_ns: u64,
 }
 
@@ -74,7 +75,7 @@ struct Leaving {
     ring: Consumer<Words>,
     data: DataSender,
     peer: Peer,
-    /// The total time for which virtual time was held, in ns, in the last report to the receiver.
+    /// The total time for which virtual time was held, in ns, as most recently reported to the receiver.
     told_ns: u64,
 }
 
@@ -89,9 +90,10 @@ struct Coming {
     ring: Producer<Words>,
     data: DataReceiver,
     peer: Peer,
-    /// The longest time between the arrival of a packet and its due time.
+    /// The longest accepted time between the arrival of a packet and its due time.
     horizon: Duration,
-    /// The time at which the first entry was first found incomplete, in ns.
+    /// The time at which the data ring's next entry was first found incomplete, in ns. `None` if this entry is
+    /// complete.
     partial_since: Option<u64>,
 }
 
@@ -177,7 +179,8 @@ pub(super) fn cross(
                 let data = end.receiver(&mut domain, number, &offer.bytes).map_err(malformed)?;
                 let incoming = worker.incoming.iter().position(|incoming| incoming.link == link);
                 // Full packets may wait in three rings: the sender's ring, the data ring and the receiver's ring. Half
-                // a ring of further packets may wait at the source. These are fewer packets than four rings hold.
+                // a ring of further packets may wait at the node that sends them. These are fewer packets than four
+                // rings hold.
                 let all = rate.time_for(Bytes(config.packet_bytes as u64)) * (4 * config.ring as u64);
                 coming.push(Coming {
                     number,
@@ -271,7 +274,8 @@ impl Crossing {
         are_all
     }
 
-    /// Tells senders which packets this thread has taken, and that the thread is alive.
+    /// Tells senders which packets this thread has taken, and that the thread is alive. Reports senders that are gone,
+    /// or that leave an entry incomplete for too long.
     fn keep_up(&mut self, now_ns: u64) {
         let Self { domain, coming, gone, .. } = self;
         let now = std::time::Duration::from_nanos(now_ns);
@@ -318,7 +322,7 @@ impl Crossing {
         }
     }
 
-    /// The due time of the first packet that could not be written yet.
+    /// The earliest due time of the packets that could not be written yet.
     #[inline]
     pub(super) fn first_due(&self) -> Time {
         self.first_due
@@ -347,7 +351,8 @@ impl Crossing {
 }
 
 impl Leaving {
-    /// Writes the packets for which there is room. Returns the due time of the first packet that is left.
+    /// Writes the packets for which there is room, at most [`AT_ONCE`]. Returns the due time of the first packet for
+    /// which there is no room, or [`Time::NEVER`].
     #[inline]
     fn send(
         &mut self,
@@ -373,7 +378,8 @@ impl Leaving {
 }
 
 impl Coming {
-    /// Receives a packet. Returns false if no packet has arrived, or the link's ring has no room.
+    /// Receives a packet, or a report of the time for which virtual time was held. Returns false if nothing has
+    /// arrived, or the link's ring has no room for the packet.
     #[inline]
     fn take(&mut self, domain: &mut Domain, fabric: &mut Fabric, now: Time) -> Result<bool, fabric::Error> {
         let Some(entry) = self.data.peek()? else { return Ok(false) };
@@ -401,7 +407,7 @@ impl Coming {
         Ok(true)
     }
 
-    /// Drops a packet for which there is no slot, or whose due time is too late (`is_strange`).
+    /// Drops a packet for which there is no slot, or whose due time is too far in the future (`is_strange`).
     #[cold]
     fn lose(&self, fabric: &mut Fabric, entry: data::Entry, is_strange: bool) {
         fabric.taken += 1;

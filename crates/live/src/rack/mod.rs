@@ -6,7 +6,7 @@
 //! at the next node: the start of its transmission plus its serialization delay plus the link's propagation delay. A
 //! node computes with due times rather than with the clock, so that lateness does not add up over hops. If a packet is
 //! late by more than four packet times, the node uses the clock instead: the packet has slipped. [`Fidelity`] reports
-//! the share of slips, and whether the run's results are valid for the modelled fabric.
+//! the share of slips, and whether the run's results are valid for the modeled fabric.
 
 mod build;
 mod clock;
@@ -63,7 +63,7 @@ use worker::Worker;
 /// The configuration of a rack.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Real time over virtual time, at least 1.
+    /// Seconds of real time per second of virtual time, at least 1.
     pub dilation: u32,
     /// Number of polling threads. Each thread serves its own nodes and needs a core of its own.
     pub threads: usize,
@@ -97,7 +97,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// All providers, with their names in experiments.
+    /// For each provider: its name in experiments, and the provider.
     pub const NAMES: [(&str, Self); 3] = [("tcp", Self::Tcp), ("shm", Self::Shm), ("verbs", Self::Verbs)];
 }
 
@@ -132,8 +132,8 @@ impl Default for Config {
     }
 }
 
-/// At this dilation or more, all bytes of payloads are written and checked. At smaller dilations, only the first cache
-/// line of a payload is written and checked.
+/// At this dilation or more, all bytes of payloads are written and checked. At smaller dilations, only the bytes in the
+/// cache line in which the payload begins are written and checked.
 const FILLS_FROM: u32 = 4;
 
 /// A rack.
@@ -167,7 +167,7 @@ pub struct Rack {
     packet_time: Duration,
     /// The CPU time counters before the run, and the share of CPU time that other virtual machines took during the run.
     steal: (Option<Steal>, Option<f64>),
-    /// Duration of the run, in ns.
+    /// Duration of the run in real time, in ns.
     took_ns: u64,
 }
 

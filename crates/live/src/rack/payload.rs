@@ -14,7 +14,8 @@ pub(super) fn stamped(begin: usize, len: usize) -> usize {
     len.min(LINE - begin % LINE)
 }
 
-/// The endless sequence of words of a packet's payload. The sequence is a function of the packet's range of the flow.
+/// The words of a packet's payload, as a sequence without end. The sequence depends only on the flow's key and on the
+/// packet's position in the flow.
 struct Payload {
     mixed: u64,
 }
@@ -66,8 +67,8 @@ impl Laid {
     }
 }
 
-/// The range of words that covers `len` bytes from byte `begin` on, and the masks of the covered bytes in the first and
-/// in the last word.
+/// For the words that cover `len` bytes from byte `begin` on: the begin and the end of their range, and the masks of
+/// the covered bytes in the first and in the last word.
 fn covered(begin: usize, len: usize) -> (usize, usize, [u64; 2]) {
     let (first, end) = (begin / WORD, begin + len);
     let behind = end.next_multiple_of(WORD) - end;

@@ -1,18 +1,18 @@
 //! Slots of packets in shared memory, and the ownership of slots.
 //!
 //! A slot has one holder at a time: first the node that took it from the free list, then each node that takes its
-//! number from a ring. A relay does not copy a packet. Freed slots are reused last in, first out, so that the memory
-//! in use stays in the cache (specifications/live.md §2).
+//! number from a ring. Unless [`Config::copies`](super::Config::copies) is set, a relay does not copy a packet. Freed
+//! slots are reused last in, first out, so that the memory in use stays in the cache (specifications/live.md §2).
 
 use super::shared::{WORD, Words};
 use raddle_core::prefetch;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 pub(super) const LINE: usize = 64;
 
-/// All slots of a machine.
+/// All slots in one piece of memory, which several threads share.
 #[derive(Debug, Clone)]
 pub(crate) struct Slots {
     words: Words,
@@ -155,7 +155,8 @@ impl FreeList {
         Some(slot)
     }
 
-    /// The thread that owns a slot. All threads that share the slots must own equally many slots, in thread order.
+    /// Index of the thread that owns a slot, among the threads that share the slots. All these threads must own equally
+    /// many slots, in thread order.
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "the number of slots fits a `u32`")]
     pub(crate) fn owner(&self, slot: u32) -> usize {

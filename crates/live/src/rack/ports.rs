@@ -74,8 +74,8 @@ impl Rack {
     /// Gives each port the flow control that `control` makes for the link that leaves the port. Flow control holds back
     /// the neighbour at the other end of that link.
     ///
-    /// # Panics
-    /// If a port with flow control has no queue [of its own](Self::with_queues). Only such a queue can be paused.
+    /// A port with flow control must have a queue [of its own](Self::with_queues), because only such a queue can be
+    /// paused.
     #[must_use]
     pub fn with_flow_control(
         mut self,
@@ -198,7 +198,7 @@ impl Fabric {
         }
     }
 
-    /// Number of packets that wait at ports with queues of their own.
+    /// Number of packets that wait at ports with an agent or a queue of their own.
     pub(super) fn waiting(&self) -> usize {
         self.served.iter().flatten().map(|served| served.waiting()).sum()
     }

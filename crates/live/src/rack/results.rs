@@ -17,7 +17,7 @@ impl Rack {
         self.load_failed.as_ref()
     }
 
-    /// The virtual time of the last event, or the limit at which the run stopped.
+    /// The virtual time of the latest handled event, or the limit at which the run stopped.
     pub fn now(&self) -> Time {
         self.ends().map(|end| end.now).max().unwrap_or(Time::ZERO)
     }

@@ -7,9 +7,9 @@
 //!
 //! An entry is two words: the time at which the packet is due at the consumer, and the packet's slot, length and tag.
 //! `produced` and `consumed` count entries since the ring was made; each has its own cache line. Each side caches the
-//! other side's count, and reads it again only when the cached count is used up. In a burst, one cache line crosses
-//! between cores for every four packets. An impossible count, which only a faulty process can have written, is
-//! [`Broken`].
+//! other side's count. The consumer reads the count again when it has no further entry, and the producer when the
+//! cached count shows room for at most half of the ring. In a burst, one cache line crosses between cores for every
+//! four packets. An impossible count, which only a faulty process can have written, is [`Broken`].
 
 use super::sync::{AtomicU64, Ordering};
 use std::ops::{Deref, Not};

@@ -20,7 +20,7 @@ use std::thread;
 /// delays that thread's packets.
 const LISTENS: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// Number of intervals of [`LISTENS`] (10 ms in total) after which the thread that started a rack also exchanges
+/// Number of intervals of [`LISTENS`], together 10 ms. After this time the thread that started a rack also exchanges
 /// messages with other processes, and calls the caller's `look`.
 const SELDOM: u32 = 10;
 
@@ -78,15 +78,15 @@ impl Rack {
         let party = party.as_ref();
         let stop = AtomicBool::new(false);
         let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
-        // Processes that polling threads can no longer reach, with the time of the report, in ns.
+        // For each process that a polling thread can no longer reach: the time of the report, in ns, and the process.
         let mut missing = Vec::new();
         let (ended, panics, loaded) = thread::scope(|scope| {
             let mut polling = Vec::new();
             for (thread, (worker, standing)) in workers.iter_mut().zip(&standings).enumerate() {
                 worker.fabric.clock.clone_from(&clock);
                 worker.fabric.meter = Meter::new();
-                // If the observer asks for forwarded packets, all of them are reported. In a party, only the observer
-                // of the host process can ask for them.
+                // If the observer asks for forwarded packets, this process reports all packets that it forwards. In a
+                // party, the reports go to the observer of the host process.
                 worker.fabric.teller.of_packets = O::FORWARDED;
                 let stop = &stop;
                 polling.push(scope.spawn(move || {
@@ -177,7 +177,7 @@ impl Rack {
         ended && self.lost.is_none()
     }
 
-    /// Exchanges the last messages of a run: the host receives them from all processes, and a guest sends its own.
+    /// Exchanges the last messages of a run: the host receives them from all guests, and a guest sends its own.
     fn take_leave(&mut self, ended: bool, hearing: &mut Hearing) {
         let own = self.party.as_ref().map_or(0, Party::own);
         let last = seen(Count::default, &self.words);
@@ -224,8 +224,8 @@ fn seen(count: impl FnOnce() -> Count, words: &Receiver<Word>) -> Look {
     Look { began_ns, count, words: words.try_iter().collect() }
 }
 
-/// Sends the look of this process to the other processes of a party, and handles their messages. If the run is over,
-/// returns whether the run reached its end.
+/// Adds the look of this process to `hearing`, and handles the messages of the other processes of a party. A guest also
+/// sends its look to the host. If the run is over, returns whether the run reached its end.
 fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<bool>, Lost> {
     if party.is_host() {
         hearing.add_own(party.own(), look);

@@ -1,7 +1,7 @@
 //! The memory that holds rings and slots, as words that are read and written atomically.
 //!
-//! This is the crate's one module with `unsafe`. The module hands out only slices of atomics. If another thread writes
-//! a word at the same time, a read gives some value, and is not undefined behaviour.
+//! This is the crate's only module with `unsafe`. The module hands out only slices of atomics. If another thread writes
+//! a word at the same time, a read gives some value, and is not undefined behavior.
 
 use super::sync::AtomicU64;
 use memmap2::{Advice, MmapOptions, MmapRaw};

@@ -16,8 +16,8 @@ pub(super) struct Streams {
     named: BTreeMap<FlowKey, FlowId>,
     /// The streams that end at this thread's nodes.
     sinks: BTreeMap<FlowKey, Sink>,
-    /// The streams that have ended at this thread's nodes recently, in order of their ends. A retransmitted packet of
-    /// such a stream does not start a new stream.
+    /// The streams that have ended at this thread's nodes recently, in order of their ends: the time of the end, and
+    /// the key. A retransmitted packet of such a stream does not start a new stream.
     ended: VecDeque<(Time, FlowKey)>,
     /// Indexed by node: the channel to the node's program. `None` if the node has no program.
     programs: Vec<Option<Sender<Received>>>,

@@ -9,8 +9,8 @@ use std::sync::mpsc::Sender;
 #[derive(Debug)]
 pub(super) enum Told {
     Report(NodeId, Report),
-    /// `bytes` is the whole packet if the packet carries a foreign system's payload. Otherwise `bytes` is empty,
-    /// because the rack can generate the payload again.
+    /// `bytes` is the whole packet if kernels' frames cross the rack. Otherwise `bytes` is empty, because the rack can
+    /// generate the payload again.
     Forwarded {
         sent: Time,
         link: LinkId,

@@ -31,8 +31,8 @@ pub(super) struct Incoming {
     pub(super) plain: Option<u8>,
     /// The times at which the link has failed.
     pub(super) failures: Vec<Time>,
-    /// True if the sending port has a queue of its own. When the link fails, the state of this queue shows which
-    /// packets have not left the port.
+    /// True if the sending port has an agent or a queue of its own. When the link fails, the state of the port's queue
+    /// shows which packets have not left the port.
     pub(super) is_from_queue: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Worker {
     pub(super) nodes: Vec<Node<Fabric>>,
     /// Indexed by node: the latest time that was passed to the node. This time never goes back.
     pub(super) times: Vec<Time>,
-    /// The incoming links. Links from other threads come first.
+    /// The incoming links. Links from other threads that share this memory come first.
     pub(super) incoming: Vec<Incoming>,
     pub(super) flows: VecDeque<Flow>,
     pub(super) fabric: Fabric,
@@ -64,7 +64,7 @@ pub(super) struct Standing {
     pub(super) now: AtomicU64,
     pub(super) packet_hops: AtomicU64,
     pub(super) flows_delivered: AtomicU64,
-    /// Number of packets put into rings, without hello messages.
+    /// Number of packets that were put into rings or wait at ports, without hello messages.
     pub(super) put: AtomicU64,
     /// Number of packets taken out of rings, without hello messages.
     pub(super) taken: AtomicU64,
@@ -98,7 +98,8 @@ impl Standing {
 /// Virtual time is held if a due event is late by more than this time. Packets slip at a much smaller lateness.
 const FAR_BEHIND: Duration = Duration::from_ms(1);
 
-/// Number of rounds between two executions of less urgent work.
+/// Number of rounds between two executions of less urgent work, and also the largest number of events that one round
+/// handles.
 const SELDOM: u32 = 64;
 
 impl Worker {
@@ -163,9 +164,9 @@ impl Worker {
         first + FAR_BEHIND
     }
 
-    /// Handles all events as fast as possible, in order, until none is left: virtual time jumps from one event to the
-    /// next. Measures the throughput of a rack with one polling thread. Hello messages never end, so `rush` ends when
-    /// no other event is left.
+    /// Handles all events as fast as possible, in order, until none is left or the time limit passes: virtual time
+    /// jumps from one event to the next. Measures the throughput of a rack with one polling thread. Hello messages
+    /// never end, so `rush` ends when no other event is left.
     pub(super) fn rush(&mut self) {
         let says_hello = self.nodes.iter().any(|node| node.discovery().is_some());
         let mut round: u32 = 0;
@@ -193,7 +194,7 @@ impl Worker {
             && nodes.iter().all(|node| node.is_at_rest() && fabric.trouble.is_known_to(node, fabric.now))
     }
 
-    /// Handles all events, requests and packets that are due.
+    /// Handles events that are due (at most [`SELDOM`]), the requests of programs, and the frames of kernels.
     pub(super) fn round(&mut self, now: Time) {
         self.look_at_remote_links();
         self.deal_with_events(now);

@@ -1,6 +1,6 @@
 //! Oracle O14: one trace of 200 flows runs with R2C2 on a 4x4 torus, in the packet engine and in lockstep. In both
 //! engines, every packet of every flow leaves on the same link at the same time with the same bytes. At all sampled
-//! times, the flow tables and the rates of all nodes are the same. All flows are delivered.
+//! times, each node has the same flow table and the same rates in both engines. All flows are delivered.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

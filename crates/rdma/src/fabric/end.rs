@@ -1,8 +1,8 @@
 //! The ends of a data ring over a [`Domain`].
 //!
-//! Each side creates an [`End`], sends its [offer](End::offer) to the other side over another connection, such as TCP,
-//! and turns the end into a [`Sender`] or a [`Receiver`] with the other side's offer. A domain serves many rings. Each
-//! ring has a number, and the tag of every write contains the number of the write's ring.
+//! Each side creates an [`End`] and sends its [offer](End::offer) to the other side over another connection, such as
+//! TCP. With the other side's offer, each side turns its end into a [`Sender`] or a [`Receiver`]. A domain serves many
+//! rings. Each ring has a number, and the tag of every write contains the number of the write's ring.
 
 use super::{Domain, Error, Memory, Peer, Remote, WriteFailed};
 use crate::ring::{self, Entry, Refused, Shape, Wire};
@@ -161,7 +161,7 @@ pub struct Sender {
 
 impl Sender {
     /// Puts a packet into the ring. The packet is due at the receiver at `due` ps of virtual time. Returns false if the
-    /// ring has no room for the packet now.
+    /// ring or the domain has no room for the packet now.
     ///
     /// # Errors
     /// [`Error::PeerGone`], [`Error::Broken`], [`Error::TooLong`], or an error of [`Domain::write`].
@@ -212,7 +212,8 @@ impl Sender {
     /// receiver's records. `now` may come from any clock that never runs backward.
     ///
     /// # Errors
-    /// [`Error::PeerGone`], if a write has failed or the receiver has been silent for [`ring::SILENCE`]; [`Error::Broken`].
+    /// [`Error::PeerGone`], if a write has failed or the receiver has been silent for [`ring::SILENCE`];
+    /// [`Error::Broken`].
     pub fn check(&mut self, now: Duration) -> Result<(), Error> {
         gone(self.lost.as_deref())?;
         if self.ring.is_deserted(now)? {
@@ -264,8 +265,8 @@ impl Receiver {
         self.ring.read(into);
     }
 
-    /// Copies the packet that [`peek`](Self::peek) returned into the words of `into`. Zeros fill the rest of the packet's
-    /// last word.
+    /// Copies the packet that [`peek`](Self::peek) returned into the words of `into`. Zeros fill the rest of the
+    /// packet's last word.
     ///
     /// # Panics
     /// If no packet was peeked, or `into` is too short for the packet.
@@ -273,7 +274,7 @@ impl Receiver {
         self.ring.read_words(into);
     }
 
-    /// Returns true if this end's first record has reached the sender.
+    /// Returns true if a record of this end has reached the sender, and no further record is on its way.
     #[must_use]
     pub fn has_told(&self) -> bool {
         self.ring.has_told()
@@ -290,7 +291,7 @@ impl Receiver {
         self.ring.take(&mut self.route.over(domain))
     }
 
-    /// Returns true if the next packet has [begun to arrive](ring::Receiver::is_partial).
+    /// Returns true if the next packet has [arrived only in part](ring::Receiver::is_partial).
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.ring.is_partial()

@@ -79,7 +79,8 @@ pub enum Error {
         /// libfabric's error.
         why: String,
     },
-    /// The queue of writes is full. It has room again after a write has [completed](Domain::poll).
+    /// The queue of writes is full, or the connection to the peer is not up yet. The caller should try again after
+    /// [`Domain::poll`].
     #[error("the queue of one-sided writes is full")]
     QueueFull,
     /// Bytes from a peer are not valid.
@@ -88,7 +89,7 @@ pub enum Error {
         /// The data that was expected from the peer.
         what: &'static str,
     },
-    /// A write would begin or end outside the memory.
+    /// A write would be empty, or begin or end outside the memory.
     #[error("the range of words {first}..{end} exceeds the memory, which has {len} words")]
     OutOfRange {
         /// Index of the first word of the range.
@@ -221,7 +222,7 @@ pub struct Domain {
     /// The domain's number, which differs between the domains of this process.
     number: u64,
     address: Vec<u8>,
-    /// The peers and their addresses.
+    /// The addresses of the peers, and the peers.
     peers: Vec<(Vec<u8>, Peer)>,
     /// Indexed by context: the tag of the write in progress that uses the context; `None` if no write uses the context.
     under_way: Vec<Option<u64>>,
@@ -307,9 +308,9 @@ impl Domain {
     /// before that, the peer may receive the changed values.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], if too many writes are in progress or the connection is not up yet;
-    /// [`Error::OutOfRange`], if a range exceeds its memory; [`Error::Foreign`], if the memory or the peer belongs to
-    /// another domain; [`Error::Library`], if the provider refuses the write.
+    /// [`Error::QueueFull`], if too many writes are in progress or the connection is not up yet; [`Error::OutOfRange`],
+    /// if a range is empty or exceeds its memory; [`Error::Foreign`], if the memory or the peer belongs to another
+    /// domain; [`Error::Library`], if the provider refuses the write.
     pub fn write(
         &mut self,
         memory: &Memory,

@@ -250,8 +250,7 @@ impl Handle {
         let words = &words[range];
         // SAFETY: the handle and the registration are open. The words belong to the registration, which keeps them. The
         // peer belongs to this handle. libfabric returns the context without dereferencing it. The peer's provider
-        // checks
-        // `to` and `key`.
+        // checks `to` and `key`.
         let code = unsafe {
             raddle_fabric_write(
                 self.fabric.as_ptr(),

@@ -1,7 +1,8 @@
-//! A data ring carries packets from one sender to one receiver, in memory of the receiver that the sender fills by
-//! one-sided writes.
+//! A data ring carries packets from one sender to one receiver. The ring is in the receiver's memory, and the sender
+//! fills it by one-sided writes.
 //!
-//! Both ends have memory of the same [`Shape`], and every write copies words to the same place of the other end's memory:
+//! Both ends have memory of the same [`Shape`], and every write copies words to the same place of the other end's
+//! memory:
 //!
 //! ```text
 //! word 0                         8        8 + S    8 + 2S
@@ -29,7 +30,7 @@
 //!
 //! The ring needs one promise: if a write is posted after an earlier write to the same words has completed, the words
 //! of the later write remain. All reliable connections of libfabric keep this promise. Neither end posts a write before
-//! its last write to the same words has completed.
+//! its previous write to the same words has completed.
 //!
 //! # What a peer can do
 //!
@@ -41,8 +42,8 @@
 //! peer can send any packet. A peer can also overwrite the words from which this end writes; only that peer then
 //! receives wrong data.
 //!
-//! Cost: the sender reads and writes a packet's words once. The receiver reads a packet's words once for the check and
-//! once to copy the packet.
+//! Cost: the sender copies a packet's words once, and reads the copy once for the check. The receiver reads a packet's
+//! words once for the check and once to copy the packet.
 
 mod check;
 mod receiver;
@@ -55,7 +56,7 @@ use crate::words::{LINE, WORD};
 use std::ops::Range;
 use std::time::Duration;
 
-/// The maximum interval between two records of a receiver.
+/// Interval at which a receiver writes a record, even if it takes no packets.
 pub const PERIOD: Duration = Duration::from_millis(250);
 
 /// Time without a new record after which the sender considers the receiver gone.

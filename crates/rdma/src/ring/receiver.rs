@@ -18,9 +18,10 @@ pub struct Receiver<W> {
     /// The next entry, if it has arrived completely and its check has matched.
     next: Option<Entry>,
     is_partial: bool,
-    /// The count of packets taken in the record that was written last.
+    /// The count of packets taken that the latest record contains.
     told: u64,
-    /// The time at which the last record was written.
+    /// The time at which [`keep_up`](Self::keep_up) most recently wrote a record. Records that [`take`](Self::take)
+    /// writes do not count.
     told_at: Option<Duration>,
     beat: u64,
     /// True while the write of a record is in progress.
@@ -80,8 +81,8 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         Ok(self.next)
     }
 
-    /// Returns true if the last [`peek`](Self::peek) found that the next packet had arrived only in part. If this
-    /// persists, the sender is gone or writes invalid data.
+    /// Returns true if [`peek`](Self::peek) has found the sequence number of the next packet, but not the whole packet
+    /// yet. If this persists, the sender is gone or writes invalid data.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.is_partial
@@ -119,7 +120,8 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         }
     }
 
-    /// Returns true if a record was written and the write has completed, so that the sender has received a record.
+    /// Returns true if the sender has received a record: at least one record was written, and no write of a record is
+    /// in progress.
     #[must_use]
     pub fn has_told(&self) -> bool {
         self.beat > 0 && !self.is_telling
@@ -151,7 +153,8 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         Ok(())
     }
 
-    /// Posts a record. Returns false if the write of the last record is still in progress, or the [`Wire`] has no room.
+    /// Posts a record. Returns false if the write of the previous record is still in progress, or the [`Wire`] has no
+    /// room.
     fn tell<N: Wire>(&mut self, wire: &mut N) -> Result<bool, N::Error> {
         if self.is_telling {
             return Ok(false);

@@ -15,15 +15,15 @@ pub struct Sender<W> {
     words: W,
     shape: Shape,
     pushed: u64,
-    /// Number of packets that the receiver had taken, according to its last record.
+    /// Number of packets that the receiver had taken, according to its latest record.
     taken: u64,
-    /// The beat of the receiver's last record.
+    /// The beat of the receiver's latest record.
     beat: u64,
     /// Indexed by slot: true while a write of the slot is in progress.
     under_way: Box<[bool]>,
     /// Duration of the receiver's silence.
     silent: Duration,
-    /// The time of the last call of `is_deserted`.
+    /// The time of the latest call of `is_deserted`.
     looked: Option<Duration>,
     beat_then: u64,
 }
@@ -95,7 +95,7 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         Ok(capacity - (self.pushed - self.taken))
     }
 
-    /// Puts a packet into the ring. Returns false if the ring or the [`Wire`] is full, or the last write of the
+    /// Puts a packet into the ring. Returns false if the ring or the [`Wire`] is full, or the previous write of the
     /// packet's slot is still in progress.
     ///
     /// # Errors

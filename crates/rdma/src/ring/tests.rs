@@ -164,8 +164,8 @@ impl Wire for Side<'_> {
     }
 }
 
-/// Creates packet `number`. Most bytes are the same in all packets. In practice too, the old and the new content of a
-/// slot may be similar, and a mixture of them is then hard to detect.
+/// Returns the due time, the tag and the bytes of packet `number`. Most bytes are the same in all packets. In practice
+/// too, the old and the new content of a slot may be similar, and a mixture of them is then hard to detect.
 fn packet(number: u64, len: usize) -> (u64, u8, Vec<u8>) {
     (
         number / 3,
@@ -445,7 +445,8 @@ fn a_slot_is_not_written_again_before_its_write_has_completed() {
         pair.deliver();
         assert!(pair.take().expect("a packet"));
         pair.deliver();
-        // Reports the sender's second write and the receiver's first write as complete.
+        // Reports the sender's newest write and the receiver's write as complete. The write of the first packet stays
+        // in progress.
         pair.complete(SENDER, 1, false);
         pair.complete(RECEIVER, 0, false);
     }

@@ -37,7 +37,7 @@ fn catch_up(rack: &mut Rack, thread: usize, now: Time) {
     }
 }
 
-/// For each node of a thread: the time at which the node last learned of a change of a link.
+/// For each node of a thread: the time at which the node most recently learned of a change of a link.
 fn changed_at(rack: &Rack, thread: usize) -> Vec<Time> {
     let nodes = rack.workers[thread].nodes.iter();
     nodes.filter_map(Node::discovery).map(Discovery::changed_at).collect()
@@ -57,7 +57,8 @@ fn a_thread_that_was_away_fails_no_link() {
     assert!(rack.totals().delivered > 64 * 100, "they said hello");
 }
 
-/// If a thread pauses for less than three hello periods, no node of either thread marks a link as failed.
+/// Each pause of a thread is shorter than two hello periods. A node marks a link as failed only after three silent
+/// periods, so no node marks a link as failed.
 #[test]
 fn threads_that_are_away_by_turns_fail_no_link() {
     let mut rack = rack(2, true, &[]);

@@ -26,7 +26,8 @@ impl Cores {
     pub(super) fn divide(threads: usize) -> Option<Self> {
         let mut free = sched_getaffinity(None).ok()?;
         for run in running() {
-            // The affinity of a run's main thread lacks exactly the cores that the run polls.
+            // The affinity of a run's main thread lacks the cores that the run polls, and the cores that other runs
+            // polled when this run started.
             let Some(kept) =
                 Pid::from_raw(run.process as i32).and_then(|run| sched_getaffinity(Some(run)).ok())
             else {

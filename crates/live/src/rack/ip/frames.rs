@@ -3,13 +3,13 @@
 //! rack writes the frame into the other host's interface, unchanged except for a congestion mark in its ECN field.
 //!
 //! The thread that polls the nodes also reads and writes their interfaces, so a frame never crosses threads between an
-//! interface and its node. While the host's port has no room, the thread leaves frames in the kernel, so that no frame
-//! is lost before the port. The kernel's own queue then grows up to `txqueuelen` frames. Linux 7.3 and later hold
-//! further frames back. Earlier versions drop further frames.
+//! interface and its node. While the host's port has no room, the thread leaves frames in the kernel, so that the rack
+//! itself loses no frame before the port. The kernel's own queue then grows up to `txqueuelen` frames. Linux 7.3 and
+//! later hold further frames back. Earlier versions drop further frames.
 //!
-//! A frame crosses the rack if its source is the host's own hardware address and its destination is another host's
-//! hardware address. The rack itself answers frames that ask for a hardware address. The rack drops all other frames,
-//! such as broadcasts and multicasts.
+//! A frame crosses the rack if its source is the host's own hardware address, its destination is another host's
+//! hardware address, and it is not too long. The rack itself answers frames that ask for a hardware address. The rack
+//! drops all other frames, such as broadcasts and multicasts.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -76,11 +76,12 @@ impl FrameHost {
 }
 
 impl Rack {
-    /// Makes the namespace of a host, whose frames cross the rack. The rack must [read frames](raddle_core::Decoders::with_frames),
-    /// and the node must have no host of its scheme. Needs the privilege to administer networks (CAP_NET_ADMIN, CAP_SYS_ADMIN).
+    /// Makes the namespace of a host, whose frames cross the rack. The rack must [read
+    /// frames](raddle_core::Decoders::with_frames), and the node must have no host of its scheme. Needs the privilege
+    /// to administer networks (CAP_NET_ADMIN, CAP_SYS_ADMIN).
     ///
     /// # Errors
-    /// [`NoFrameHost`], if there is no such node, or the system refuses.
+    /// [`NoFrameHost`], if the node is not a host of this process or has a host of its scheme, or the system refuses.
     pub fn frame_host(&mut self, node: NodeId, interface: &Interface) -> Result<FrameHost, NoFrameHost> {
         let unheard = |why| NoFrameHost::Unheard { node, why };
         if self.cores.is_none() && self.party.is_none() {
@@ -128,7 +129,7 @@ pub(in crate::rack) struct Interfaces {
     topology: Arc<Topology>,
     /// The time of the next check for new frames.
     looks_at: Time,
-    /// The time of the last event.
+    /// The virtual time of the latest event that the thread has handled.
     last_event: Time,
     /// The thread polls without sleeping until this real time, in ns.
     waits_from_ns: u64,
@@ -146,7 +147,7 @@ struct Host {
     counts: Arc<Counts>,
 }
 
-/// Virtual time between two checks for new frames. Each check is a system call.
+/// The shortest virtual time between two checks for new frames. Each check is a system call.
 const LOOKS: Duration = Duration::from_us(2);
 
 /// The longest wait for a frame, in ns. After this time, the thread checks whether the run is over.
@@ -280,8 +281,8 @@ impl Worker {
         }
     }
 
-    /// Real time, in ns, for which the thread can leave its core to the hosts' programs. It is 0 if an event is due
-    /// soon.
+    /// Real time, in ns, for which the thread can leave its core to the hosts' programs. It is 0 if the thread has a
+    /// core of its own, shortly after an event, and if an event is due soon.
     #[inline]
     pub(in crate::rack) fn may_wait_ns(&mut self, now: Time, real_ns: u64) -> u64 {
         let Some(interfaces) = self.fabric.interfaces.as_mut().filter(|interfaces| !interfaces.has_own_core)
@@ -371,8 +372,8 @@ impl Worker {
 const AHEAD: Duration = Duration::from_us(20);
 
 impl Fabric {
-    /// True if all ports of a host have room for frames. The limit lets enough frames wait to keep a port busy while
-    /// the thread does other work.
+    /// True if each port of a host has room for frames or is down. The limit lets enough frames wait to keep a port
+    /// busy while the thread does other work.
     fn takes_frames(&mut self, place: Place, now: Time) -> bool {
         self.relent(&place);
         let full = Bytes(self.slots.bytes() as u64);

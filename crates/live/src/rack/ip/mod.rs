@@ -33,7 +33,7 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xDD];
 const ARP: [u8; 2] = [0x08, 0x06];
 
-/// The IPv6 network, in which host 0 has the first address.
+/// The prefix of the IPv6 network, as a number. Host `n` has the address `NETWORK_V6 + n + 1`.
 const NETWORK_V6: u128 = 0xFD00 << 112;
 /// Prefix lengths of the networks, in bits.
 const PREFIX_V4: u8 = 8;
@@ -70,8 +70,8 @@ pub struct Counts {
     pub sent: AtomicU64,
     /// Packets or frames that left the rack.
     pub received: AtomicU64,
-    /// Packets or frames that do not cross the rack, because of their kind or because their destination is no other
-    /// host of the rack.
+    /// Packets or frames that do not cross the rack, for example because of their kind or because their destination is
+    /// no other host of the rack.
     pub strange: AtomicU64,
     /// Packets or frames for which a stream or the interface had no room.
     pub refused: AtomicU64,

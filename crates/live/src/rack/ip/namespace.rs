@@ -51,8 +51,8 @@ pub struct Interface {
 }
 
 impl Default for Interface {
-    /// An MTU of 1,500 bytes, a queue of 1,000 frames, no IPv6, and CUBIC without ECN. These are the defaults of
-    /// Ethernet and Linux.
+    /// An MTU of 1,500 bytes, a queue of 1,000 frames, no IPv6, and CUBIC without ECN. MTU and queue are the defaults
+    /// of Ethernet, and CUBIC is the default of Linux.
     fn default() -> Self {
         Self {
             mtu: 1_500,
@@ -98,8 +98,8 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Makes the namespace of a node, and its interface. If the cores are divided, the kernel processes frames that
-    /// leave the rack on cores that no thread polls.
+    /// Makes the namespace of a node, and its interface. If the cores are divided, the kernel uses cores that no thread
+    /// polls to process the frames that leave the rack.
     pub(super) fn new(
         node: NodeId,
         interface: &Interface,
@@ -146,7 +146,7 @@ impl Namespace {
     /// Starts a program in the namespace.
     ///
     /// # Errors
-    /// In the same cases as [`Command::spawn`].
+    /// In the same cases as [`enter`](Self::enter) and [`Command::spawn`].
     pub fn spawn(&self, mut command: Command) -> io::Result<Child> {
         // A child process inherits the namespace of the thread that starts it.
         let start = || self.enter().and_then(|()| command.spawn());
@@ -240,7 +240,7 @@ fn lacking(congestion_control: &str) -> Option<NoNamespace> {
     (!is_there).then_some(NoNamespace::NoCongestionControl { name, available })
 }
 
-/// Sets up the protocols of this thread's namespace, before the namespace has an interface. Returns true if the
+/// Sets up the protocols of this thread's namespace, before the namespace has its TAP interface. Returns true if the
 /// namespace has IPv6.
 fn configure(interface: &Interface) -> io::Result<bool> {
     let set = |key: &str, value: &str| fs::write(Path::new("/proc/sys/net").join(key), value);

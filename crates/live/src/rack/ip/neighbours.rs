@@ -11,8 +11,7 @@ const KIND: [u8; 6] = [0, 1, 8, 0, 6, 4];
 const REQUEST: [u8; 2] = [0, 1];
 const REPLY: [u8; 2] = [0, 2];
 
-/// The answer to `frame`, if a host asks with this frame for the hardware address of another of the rack's `nodes`
-/// nodes.
+/// The answer to `frame`, if a host asks with this frame for the hardware address of one of the rack's `nodes` nodes.
 pub(super) fn answer(frame: &[u8], nodes: u32) -> Option<Vec<u8>> {
     let (header, packet) = frame.split_at_checked(ETHERNET)?;
     match [header[12], header[13]] {
@@ -45,7 +44,7 @@ const ADVERTISEMENT: [u8; 2] = [136, 0];
 const SOLICITED_OVERRIDE: [u8; 4] = [0x60, 0, 0, 0];
 /// The option with the hardware address: the option's type, and its length in units of 8 bytes.
 const TARGET_ADDRESS: [u8; 2] = [2, 1];
-/// Size of the message in bytes, including the option.
+/// Size of the neighbour advertisement in bytes, including the option.
 const MESSAGE: u8 = 32;
 /// The hop limit that proves that a packet has crossed no router.
 const HOP_LIMIT: u8 = 255;

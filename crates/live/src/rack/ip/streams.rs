@@ -1,6 +1,6 @@
 //! IP over the streams of a rack's own transport. An IP packet that leaves a host's interface goes to the node with the
-//! destination address, as a piece of a stream. Each five-tuple has its own stream. A stream ends after [`SILENCE`]
-//! without a packet. The gateway answers ARP requests. IPv6 is off.
+//! destination address, as a piece of a stream. Each five-tuple has its own stream. A stream ends once it has had no
+//! packet for at least [`SILENCE`]. This module answers the host's ARP requests. IPv6 packets do not cross the rack.
 
 use super::namespace::{Interface, Namespace, NoNamespace};
 use super::{ARP, Counts, ETHERNET, IPV4, neighbours, node_of};
@@ -16,7 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tun_rs::SyncDevice;
 
-/// The longest time without a packet before a stream ends.
+/// A stream ends only after at least this time without a packet.
 pub const SILENCE: Duration = Duration::from_millis(10);
 
 /// The IP host at a node: its namespace, and the two threads that carry packets between its interface and the rack.
@@ -88,7 +88,7 @@ struct Into {
     node: NodeId,
     nodes: u32,
     caller: Caller,
-    /// The streams, each with a flag that is true if a packet has used it since the last sweep.
+    /// The streams, each with a flag that is true if a packet has used it since the previous check for unused streams.
     streams: HashMap<Tuple, (Outgoing, bool)>,
     counts: Arc<Counts>,
 }
@@ -156,8 +156,8 @@ impl Into {
     }
 }
 
-/// Returns the flow of an IPv4 packet. `None` if the packet is invalid, or its destination is not one of the rack's
-/// `nodes` nodes.
+/// Returns the key of an IPv4 packet's flow. `None` if the packet is invalid, or its destination is not one of the
+/// rack's `nodes` nodes.
 fn tuple(packet: &[u8], nodes: u32) -> Option<Tuple> {
     let header: &[u8; 20] = packet.first_chunk()?;
     let header_len = usize::from(header[0] & 0xF) * 4;

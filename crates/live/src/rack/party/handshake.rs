@@ -17,10 +17,10 @@ use std::time::Duration;
 /// The longest wait for other processes before a run.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The longest wait for each message of a handshake.
+/// The longest time for which the host waits for each message of a guest before a run.
 const ANSWERS_IN: Duration = Duration::from_secs(2);
 
-/// Interval between two checks for new connections.
+/// Interval between two checks of the host for new connections, and between two attempts of a guest to connect.
 const LOOKS: Duration = Duration::from_millis(100);
 
 /// The versions of the program and of the party protocol. All processes must have the same versions.
@@ -73,7 +73,7 @@ pub enum NoParty {
     Nobody {
         /// The place.
         at: Meeting,
-        /// The system's last error.
+        /// The system's error at the latest attempt.
         why: io::Error,
     },
     /// Some nodes still have no process after the wait.

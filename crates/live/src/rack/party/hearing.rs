@@ -12,13 +12,13 @@ use raddle_core::{Observer, Progress, Time};
 /// The reported events of all processes, and the progress of each process.
 #[derive(Debug)]
 pub(crate) struct Hearing {
-    /// Indexed by process: the start of the process's last look in ns, and the process's progress at that time. `None`
-    /// before the process's first look.
+    /// Indexed by process: the start, in ns, of the process's latest look, and the process's progress at that time.
+    /// `None` before the process's first look.
     last: Vec<Option<(u64, Count)>>,
     /// Events that are not released yet.
     kept: Vec<Word>,
-    /// The counts at the previous comparison of [`is_at_rest`](Self::is_at_rest), and the start of the latest look that
-    /// these counts include, in ns.
+    /// The check whether the rack [is at rest](Self::is_at_rest) compares new counts with these counts. The number
+    /// before the counts is the start, in ns, of the latest look that they include. `None` before the first check.
     before: Option<(u64, Settled)>,
     rack: Known,
 }
@@ -54,8 +54,8 @@ impl Hearing {
         }
     }
 
-    /// Passes to the observer all events that were reported before the latest look of every process, in the order in
-    /// which they were reported.
+    /// Passes to the observer, in the order in which they were reported, all events that were reported before the
+    /// earliest of the processes' latest looks began.
     pub(crate) fn let_go(&mut self, observer: &mut impl Observer) {
         let looked = self.last.iter().map(|last| last.map_or(0, |(began, _)| began)).min().unwrap_or(0);
         let mut free: Vec<Word> = self.kept.extract_if(.., |word| word.said_ns <= looked).collect();

@@ -25,9 +25,9 @@ pub(super) enum FromGuest {
     Offers(Vec<Offer>),
     /// The guest's nodes are built, and the guest waits for the start of virtual time.
     Ready,
-    /// The reports of the guest's nodes since the last message.
+    /// The reports of the guest's nodes since the previous message of this kind.
     Heard(Heard),
-    /// The guest's last message.
+    /// The guest's results, in its last message.
     Ended(Box<Ended>),
 }
 
@@ -85,11 +85,12 @@ pub(crate) struct Count {
     pub(crate) now: u64,
     pub(crate) packet_hops: u64,
     pub(crate) flows_delivered: u64,
-    /// Number of packets put into rings.
+    /// Number of packets that were put into rings or wait at ports, without hello messages.
     pub(crate) put: u64,
-    /// Number of packets taken out of rings.
+    /// Number of packets taken out of rings, without hello messages.
     pub(crate) taken: u64,
-    /// True if all flows of the process have started and no node has requested a wake-up.
+    /// True if all flows of the process have started, and its nodes do nothing but send hello messages until a packet
+    /// arrives.
     pub(crate) is_quiet: bool,
     /// True if programs use the process's nodes.
     pub(crate) has_programs: bool,
@@ -207,7 +208,8 @@ struct Sent {
 #[derive(Debug, Serialize, Deserialize)]
 enum SentTold {
     Report(NodeId, Report),
-    /// `is_whole` is true if the bytes include the payload of a foreign system's packet.
+    /// `is_whole` is true if `packet` includes the real payload, as for a kernel's frame. Otherwise the payload is
+    /// zeros.
     Forwarded {
         sent: Time,
         link: LinkId,
@@ -283,7 +285,8 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Returns true if all numbers are small enough that their sums over all processes do not overflow.
+    /// Returns true if all counts are small enough that their sums over all processes do not overflow, and `steal` is a
+    /// share.
     pub(super) fn is_possible(&self) -> bool {
         const MOST: u64 = 1 << 56;
         let Totals {

@@ -87,15 +87,15 @@ pub struct Party {
 
 #[derive(Debug)]
 enum Role {
-    /// Indexed by process: the connection to the guest; `None` for the host itself.
+    /// `guests` is indexed by process: the connection to the guest, or `None` for the host itself.
     Host { guests: Vec<Option<Connection>>, inbox: Receiver<Came<FromGuest>>, _door: Door },
     Guest {
         host: Connection,
         process: usize,
         inbox: Receiver<Came<FromHost>>,
-        /// The time of this guest's last clock request, in ns.
+        /// The time of this guest's latest clock request, in ns.
         pinged_ns: AtomicU64,
-        /// The time of the host's last answer to a clock request, in ns.
+        /// The time at which the host's latest answer to a clock request arrived, in ns.
         ponged_ns: AtomicU64,
     },
 }
@@ -131,7 +131,8 @@ impl Party {
     /// `look` returns `Break`.
     ///
     /// # Errors
-    /// [`NoParty`], if this process cannot listen at `at`, nodes are missing after the wait, or `look` returns `Break`.
+    /// [`NoParty`], if the terms do not fit the rack, or this process cannot listen at `at`. Also if nodes are missing
+    /// after the wait, a guest is lost, or `look` returns `Break`.
     pub fn invite(
         at: impl Into<Meeting>,
         nodes: u32,
@@ -170,7 +171,8 @@ impl Party {
     /// [`invite`](Self::invite) waits.
     ///
     /// # Errors
-    /// [`NoParty`], if no host listens at `at`, the host refuses these terms, or `look` returns `Break`.
+    /// [`NoParty`], if the terms do not fit the rack, or no host listens at `at`. Also if the host refuses these terms,
+    /// the host is lost, or `look` returns `Break`.
     pub fn join(
         at: impl Into<Meeting>,
         nodes: u32,

@@ -150,7 +150,8 @@ fn frames_wait_in_the_kernel_while_the_port_is_busy() {
 }
 
 /// A leaf handles one packet so late that it computes with the clock instead of the due time. The flow's next packet is
-/// handled at its due time, which is earlier. CONGA measures the time between the two packets.
+/// handled at its due time, which is earlier than that time of the clock. CONGA measures the time between the two
+/// packets.
 #[test]
 fn time_does_not_run_back_at_a_node_when_a_packet_has_slipped() {
     let mut fixture = Fixture::new("conga", Rate::from_gbps(1));
@@ -259,7 +260,7 @@ fn a_host_of_a_scheme_gets_no_frames() {
     assert!(matches!(rack.connect(switch, ours, MTU), Err(NoFrameHost::NoHost(node)) if node == switch));
 }
 
-/// Bytes that look like a frame from host 0.
+/// A frame from host 0, in which some bytes may be changed or cut off.
 fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     let likely = prop::sample::select(vec![tcp(0, 3, SYN, 0), tcp(0, 1, ACK, 300), udp_v6(0, 2)]);
     let flips = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
