@@ -112,7 +112,7 @@ impl Simulation {
     /// Runs until no flow is left, the time limit is reached, or `check`, called at intervals, stops the run. Returns
     /// true if `check` did not stop the run.
     ///
-    /// `listener` hears of each flow.
+    /// `listener` receives the reports of all flows.
     pub fn run<L: Listener>(
         &mut self,
         listener: &mut L,
@@ -125,7 +125,7 @@ impl Simulation {
         complete
     }
 
-    /// [`Self::run`] without the last word on flows that have not ended.
+    /// Like [`Self::run`], but does not tell what the flows that are left have sent at their present rates.
     fn advance<L: Listener>(
         &mut self,
         listener: &mut L,

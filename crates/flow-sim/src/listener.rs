@@ -1,23 +1,23 @@
-//! What a simulation tells while it runs.
+//! The interface through which a simulation tells of its flows while it runs.
 
 use crate::loads::LinkLoad;
 use raddle_core::{Flow, LinkId, NodeId, Report, Time};
 
-/// Hears what a simulation tells.
+/// Receives the reports of flows, and the parts of flows that were sent.
 pub trait Listener {
-    /// True if [`sent`](Self::sent) is to be called.
+    /// True if the simulation must call [`sent`](Self::sent).
     const SENT: bool = false;
 
     /// A report that a packet engine's host at `node` would make about a flow, with the report's time. The time may be
     /// later than the time of the next report.
     fn report(&mut self, at: Time, node: NodeId, report: Report);
 
-    /// A flow has sent at one rate for a while. The flow's next [`Sent`] begins where this one ends, and its last one
-    /// comes before the report of its delivery.
+    /// Called when the rate of a flow changes, and when the flow ends or the run stops: `sent` is the part of the flow
+    /// that was sent at the rate before. All parts of a flow come before the report of its delivery.
     fn sent(&mut self, _sent: &Sent<'_>) {}
 }
 
-/// A function hears the reports alone.
+/// A function gets only the reports.
 impl<F: FnMut(Time, NodeId, Report)> Listener for F {
     fn report(&mut self, at: Time, node: NodeId, report: Report) {
         self(at, node, report);
@@ -31,7 +31,7 @@ pub struct Sent<'a> {
     pub flow: &'a Flow,
     /// Start of the time in which this part was sent.
     pub from: Time,
-    /// End of this time.
+    /// End of the time in which this part was sent.
     pub to: Time,
     /// Packets and bytes of this part.
     pub load: LinkLoad,

@@ -49,14 +49,14 @@ impl Live {
         if self.rate > 0.0 { (self.left - self.rate * seconds).max(0.0) } else { self.left }
     }
 
-    /// The time since which the flow has had its present rate.
+    /// The time at which the flow got its present rate.
     pub(crate) fn since(&self) -> Time {
         self.since
     }
 
-    /// Bits on the wire that the flow has sent since then.
+    /// Bits on the wire that the flow has sent at its present rate.
     pub(crate) fn sent(&self, now: Time) -> f64 {
-        // The end of a flow is a whole picosecond, up to which it has sent all bits.
+        // A flow ends at a whole picosecond, by which it has sent all of its bits.
         if self.slot.is_some() && self.due <= now { self.left } else { self.left - self.left(now) }
     }
 
