@@ -1,9 +1,8 @@
 //! The efficient variant of water-filling, which raises the level (rate divided by weight) of all flows of a
 //! class together. A flow stops rising, or freezes, when one of its links is full or its demand is met.
 //!
-//! Links wait in a heap, ordered by the level at which they fill up, and are examined again only when they
-//! reach the top of the heap. The cost is O(Z log L) for Z non-zero weights on L used links; unused links
-//! cost nothing.
+//! Links wait in a heap, ordered by the level at which they fill up, and are examined again only when they reach the
+//! top of the heap. The time is O(Z log L) for Z non-zero weights on L used links; unused links add nothing.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 use std::cmp::Reverse;

@@ -65,7 +65,7 @@ pub struct Objective<'a> {
     utility: Utility,
     evaluations: u64,
     limit: u64,
-    /// Total rate of each tenant.
+    /// Working memory: total rate of each tenant, in bit/s.
     totals: Vec<f64>,
 }
 
