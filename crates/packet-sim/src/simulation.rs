@@ -328,7 +328,8 @@ impl<O: Observer> Simulation<O> {
         self.chooser.changed(started.elapsed());
     }
 
-    /// The time of the last event, or the time limit if later events are pending.
+    /// The time of the latest processed event, or the time limit if the run has reached it and later events are
+    /// pending.
     pub fn now(&self) -> Time {
         let last = self.partitions.iter().map(Partition::now).max().unwrap_or(Time::ZERO);
         if self.at_limit { self.time_limit.unwrap_or(last) } else { last }
@@ -373,10 +374,10 @@ impl<O: Observer> Simulation<O> {
         accounts
     }
 
-    /// Returns a deadlock: a cycle of links, each of which has waited for the next link since the last call.
-    /// Such a link is paused, has packets to send, and has sent no packet since the last call, because the
-    /// memory at its far end is full of packets that wait only for links in the same state. Only a failure
-    /// would ever resolve the cycle. Call this at intervals much longer than a pause.
+    /// Returns a deadlock: a cycle of links, each of which has waited for the next link since the previous call. Such a
+    /// link is paused, has packets to send, and has sent no data packet since the previous call, because the memory at
+    /// its far end is full of packets that wait only for links in the same state. Only a failure would ever resolve the
+    /// cycle. Call this at intervals much longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())

@@ -52,11 +52,11 @@ impl Place {
 pub(super) struct Outbox {
     /// One list of mail per destination partition.
     pub(super) mail: Vec<Vec<Mail>>,
-    /// Earliest arrival time of the mail that was added since the last call of
+    /// Earliest arrival time of the mail that was added since the latest call of
     /// [`Partition::next_event`](super::Partition::next_event).
     pub(super) first: Time,
-    /// True if this partition keeps a copy of each packet for another partition until the packet has left
-    /// its port, because the link may fail before that time.
+    /// True if this partition keeps a copy of each packet for another partition until the packet has left its port: if
+    /// links may fail, and under cut-through.
     pub(super) keeps_copies: bool,
 }
 
