@@ -7,7 +7,7 @@ use crate::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 /// The observer receives the events in the order in which the run reports them. A report may come some time after its
 /// event.
 pub trait Observer {
-    /// True if the observer wants every packet that a port accepts, which is costly. Otherwise
+    /// True if the observer wants every packet that a port accepts, which slows the run down. Otherwise
     /// [`forwarded`](Self::forwarded) is never called.
     const FORWARDED: bool = false;
 

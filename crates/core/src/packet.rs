@@ -9,7 +9,7 @@ use std::ops::Range;
 pub struct Packet {
     /// Bytes on the wire, headers included.
     pub size: u32,
-    /// The tag by which the switches of a load balancer inform each other; [`Shim::None`] if the packet has no tag.
+    /// The overlay header of a load balancer; [`Shim::None`] if the packet has none.
     pub shim: Shim,
     /// The header, which determines all other properties of the packet.
     pub header: Header,
