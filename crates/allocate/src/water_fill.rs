@@ -41,7 +41,7 @@ pub struct WaterFill {
 #[derive(Debug, Clone, Copy)]
 struct Link {
     slot: u32,
-    /// The last entry of the current class on the link.
+    /// Index of the latest entry of the current class on the link; [`NONE`] if there is none.
     last: u32,
     /// Total weight of the flows of the class that still rise.
     rising: f64,
@@ -61,7 +61,7 @@ impl Link {
 struct Entry {
     flow: u32,
     place: u32,
-    /// The previous entry of the class on the same link.
+    /// Index of the previous entry of the class on the same link; [`NONE`] if there is none.
     before: u32,
 }
 

@@ -419,7 +419,7 @@ impl<O: Observer> Simulation<O> {
         partition.nodes[self.division.place(node) as usize].discovery()
     }
 
-    /// The recorded calls to the event queue of each partition since the last call of this function. The first call
+    /// The recorded calls to the event queue of each partition since the previous call of this function. The first call
     /// returns the calls since the start of the run.
     #[cfg(feature = "event-trace")]
     pub fn take_event_trace(&mut self) -> Vec<Vec<crate::event_trace::Step>> {

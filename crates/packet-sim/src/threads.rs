@@ -63,7 +63,7 @@ impl Piece {
         self.took += other.took;
     }
 
-    /// Cost in nanoseconds per event.
+    /// The cost: time per event, in nanoseconds.
     fn cost(&self) -> f64 {
         self.took.as_nanos() as f64 / self.events.max(1) as f64
     }
@@ -157,8 +157,8 @@ const SLICE: Duration = Duration::from_millis(2);
 /// The wait before a trial, as a multiple of the time that the trial may cost. The wait doubles after each failed
 /// trial, at most `MOST_DOUBLINGS` times.
 const WAIT: u32 = 50;
-/// The shorter wait before a trial, in the same unit as `WAIT`. It applies if the possible speedup is at
-/// least `PROMISING` and no trial has failed since the last successful trial.
+/// The shorter wait before a trial, in the same unit as `WAIT`. It applies if the possible speedup is at least
+/// `PROMISING` and no trial has failed since the latest successful trial.
 const SHORT_WAIT: u32 = 30;
 const MOST_DOUBLINGS: u32 = 4;
 /// Number of slices on one thread whose costs are remembered. The cheapest of these slices gives the cost on one
@@ -191,7 +191,7 @@ pub(crate) struct Measured {
     next_on_trial: bool,
     /// The present slice up to now.
     slice: Piece,
-    /// Number of complete slices since the number of threads last changed.
+    /// Number of complete slices since the latest change of the number of threads.
     slices: usize,
     /// Costs of the latest slices on one thread, in nanoseconds per event; at most `RECENT`.
     recent: VecDeque<f64>,
@@ -311,7 +311,7 @@ impl Measured {
         work / (work / self.threads as f64 + MEETING_NS)
     }
 
-    /// True if enough time has passed since the last trial.
+    /// True if enough time has passed since the latest trial.
     fn is_due(&self, promise: f64) -> bool {
         let wait = match self.in_vain {
             0 if promise >= PROMISING => SHORT_WAIT,

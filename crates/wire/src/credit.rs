@@ -26,7 +26,7 @@ pub struct Credit {
     pub given: u32,
     /// Credits that the sender has taken on this link so far, modulo 2^32.
     pub taken: u32,
-    /// R2C2's handles of the flows of the last credits given, the most recent first.
+    /// R2C2's handles of the flows of the latest two credits given, the most recent first.
     flows: [u32; Self::MOST],
 }
 
@@ -69,7 +69,7 @@ impl Credit {
         self.flows = [flow, self.flows[0]];
     }
 
-    /// R2C2's handles of the flows of the last credits given, the most recent first.
+    /// R2C2's handles of the flows of the latest two credits given, the most recent first.
     #[must_use]
     #[inline]
     pub fn flows(&self) -> &[u32] {

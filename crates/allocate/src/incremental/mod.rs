@@ -85,7 +85,7 @@ pub struct Incremental {
     moved: Vec<u32>,
     /// Number of uses of links by flows.
     entries: usize,
-    /// Number of uses examined since the rates were last correct.
+    /// Number of uses examined since the latest [`settle`](Self::settle).
     looked_at: usize,
     /// The next refill recomputes this stop and all later stops; [`Stop::NONE`] if no refill is pending.
     refill_from: Stop,

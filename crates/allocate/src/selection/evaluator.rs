@@ -1,11 +1,10 @@
 //! The inner loop of every search: computes the rates under one assignment.
 //!
-//! This is the water-filling of [`WaterFill`](crate::WaterFill) for a fixed set of flows whose protocols
-//! change. The total load on each link is not summed again for each assignment. It is updated from the most
-//! similar assignment with known loads: the last assignment, or an assignment of a single protocol to all
-//! flows. If a flow uses many links (Valiant routing uses three quarters of them), its row is dense: an array
-//! with one entry for each link. Flows with dense rows are stopped together, because the first full link
-//! stops most of them.
+//! This is the water-filling of [`WaterFill`](crate::WaterFill) for a fixed set of flows whose protocols change. The
+//! total load on each link is not summed again for each assignment. It is updated from the most similar assignment with
+//! known loads: the latest assignment, or an assignment of a single protocol to all flows. If a flow uses many links
+//! (Valiant routing uses three quarters of them), its row is dense: an array with one entry for each link. Flows with
+//! dense rows are stopped together, because the first full link stops most of them.
 
 use super::levels::Levels;
 use super::problem::{LongFlow, Problem, Row};

@@ -89,7 +89,7 @@ impl PortState {
     }
 
     /// Time at which the port will have sent all its packets, if it is not paused; `None` if the runtime does not know
-    /// this time. The time is in the past if the port is idle.
+    /// this time. The time is not in the future if the port is idle.
     #[must_use]
     #[inline]
     pub fn drains_at(&self) -> Option<Time> {

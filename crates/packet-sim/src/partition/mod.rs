@@ -104,7 +104,7 @@ impl Partition {
         discoveries.into_iter().any(|discovery| discovery.changed_at() > Time::ZERO)
     }
 
-    /// The recorded calls to the event queue since the last call of this function. The first call returns the calls
+    /// The recorded calls to the event queue since the previous call of this function. The first call returns the calls
     /// since the start of the run.
     #[cfg(feature = "event-trace")]
     pub(crate) fn take_event_trace(&mut self) -> Vec<crate::event_trace::Step> {

@@ -6,7 +6,7 @@ use raddle_core::Duration;
 /// The rate at which a paused flow probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probing {
-    /// Paused flows do not probe, or probes cost nothing.
+    /// Paused flows do not probe, or their probes take no capacity.
     Free,
     /// A paused flow sends one probe per round trip.
     EveryRtt,
