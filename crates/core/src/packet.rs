@@ -182,7 +182,8 @@ impl Packet {
         Some(data - self.payload())
     }
 
-    /// True if the packet opens a connection (SYN, SYN-ACK). The loss of such a packet costs more than other losses.
+    /// True if the packet opens a connection (SYN, SYN-ACK). The loss of such a packet delays a flow more than other
+    /// losses.
     #[must_use]
     pub fn opens_connection(&self) -> bool {
         self.header.opening().is_some()

@@ -33,8 +33,8 @@ pub struct Drops {
     pub malformed: u64,
     /// The packet vanished on a link.
     pub lost: u64,
-    /// Lost packets that open connections. They are also counted under their reasons. Each such loss costs the
-    /// connection's first timeout. A runtime that moves bytes cannot recognise such a packet if it is damaged.
+    /// Lost packets that open connections. They are also counted under their reasons. Each such loss delays the
+    /// connection by its first timeout. A runtime that moves bytes cannot recognise such a packet if it is damaged.
     pub handshake: u64,
 }
 

@@ -117,8 +117,8 @@ fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
     Some(home)
 }
 
-/// Cost of a packet at a host relative to its cost at a switch. A host costs more, because a packet ends there and
-/// triggers other packets.
+/// Computing time of a packet at a host, relative to its computing time at a switch. A host takes more time, because a
+/// packet ends there and triggers other packets.
 const HOST_LOAD: u64 = 3;
 
 /// The state of the bisection. Nodes that are joined by links without delay form a group, which is never split.

@@ -30,7 +30,7 @@ pub struct PortSetup {
     pub flow_control: Option<Box<dyn LinkFlowControl>>,
 }
 
-/// Additional bytes of memory of a port that is not a plain FIFO.
+/// Additional bytes of memory of a port that has more than a plain FIFO.
 pub(crate) const BYTES_A_SERVED_PORT: usize = size_of::<Special>();
 
 /// Histogram of a port's queue length at packet arrivals. Number i, counted from 0, counts the packets that found at
@@ -57,7 +57,7 @@ impl QueueDepths {
 #[repr(C, align(128))]
 pub(crate) struct Port {
     /// Packets that the port has accepted (for a served port: packets whose transmission has begun). If the link leads
-    /// to another partition, this end holds records of the packets that have not left the port, and the far end holds
+    /// to another partition, this end holds records of the packets that have not left the port. The far end then holds
     /// all packets that have not arrived.
     pub(crate) wire: Wire,
     /// Time at which the port will have sent all accepted packets.
@@ -138,8 +138,8 @@ pub(crate) struct Leaving {
     pub(crate) size: u32,
 }
 
-/// State of a port that costs two events per packet, because a packet's departure time is not known when the
-/// packet is queued. The fields that every packet needs are on the first cache line.
+/// State of a served port. Such a port needs up to two events per packet, because a packet's departure time is not
+/// known when the packet is queued. The fields that every packet needs are on the first cache line.
 #[repr(C)]
 pub(crate) struct Served {
     pub(crate) queue: Box<dyn Queue>,

@@ -375,8 +375,8 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Returns a deadlock: a cycle of links, each of which has waited for the next link since the previous call. Such a
-    /// link is paused, has packets to send, and has sent no data packet since the previous call, because the memory at
-    /// its far end is full of packets that wait only for links in the same state. Only a failure would ever resolve the
+    /// link is paused, has packets to send, and has sent no data packet since the previous call. The reason is that the
+    /// memory at its far end is full of packets that wait only for such links. Only a failure would ever resolve the
     /// cycle. Call this at intervals much longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
@@ -395,7 +395,8 @@ impl<O: Observer> Simulation<O> {
         self.partitions.iter().map(Partition::packets_inside).sum()
     }
 
-    /// Peak number of packets inside the fabric; with several threads, the sum of each thread's peak.
+    /// Peak number of packets inside the fabric; with several threads, the sum of the threads' peaks, which may include
+    /// copies of packets.
     pub fn peak_packets_inside(&self) -> usize {
         let peak = self.partitions.iter().map(Partition::peak_packets_inside).sum();
         self.peak_packets.max(peak)

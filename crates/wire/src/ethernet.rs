@@ -197,8 +197,8 @@ mod tests {
         }
     }
 
-    /// The response to a marked datagram with a low time to live has no payload, no mark, the initial time to live, a
-    /// correct IPv4 checksum and no UDP checksum.
+    /// The response to a marked datagram with a low time to live has no payload, no mark and the initial time to live.
+    /// Its IPv4 checksum is correct, and it has no UDP checksum.
     #[test]
     fn a_response_is_fresh_and_empty() {
         let request = frame(&[

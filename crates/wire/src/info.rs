@@ -98,7 +98,7 @@ pub trait HeaderInfo {
         Framing::Packet { tag: 0, ethertype: Framing::OWN }
     }
 
-    /// Appends the header's bytes to `out`. The checksum covers `payload`, from which trailing zeros may be
+    /// Appends the header's bytes to `out`. The header's checksum may cover `payload`, from which trailing zeros may be
     /// left out.
     ///
     /// # Panics

@@ -19,8 +19,8 @@ pub struct Annealing {
 }
 
 impl Default for Annealing {
-    /// The temperature falls from 1 % to 0.001 % of the initial utility. The search makes 10,001 evaluations;
-    /// [`Genetic`](super::Genetic) makes 1,900 to 18,100 evaluations if there are at least 100 assignments.
+    /// The temperature falls from 1 % to 0.001 % of the initial utility. Without a limit, the search makes 10,001
+    /// evaluations. [`Genetic`](super::Genetic) makes 1,900 to 18,100 if there are at least 100 possible assignments.
     fn default() -> Self {
         Self { hot: 1e-2, cold: 1e-5, steps: 10_000 }
     }

@@ -4,8 +4,8 @@ use crate::{Class, Duration, Packet, Paused, Rate, Time};
 use serde::{Deserialize, Serialize};
 
 /// Flow control of the link at one port, in both directions. It counts the node's memory that is occupied by packets
-/// that arrived by this port, creates the messages to the neighbour about this memory, and obeys the messages from the
-/// neighbour.
+/// that arrived by this port. It creates the messages to the neighbour about this memory, and obeys the messages from
+/// the neighbour.
 ///
 /// The packets of flow control have class [`Class::CONTROL`]: they leave before all other packets and are never paused.
 pub trait LinkFlowControl: Send {

@@ -84,8 +84,8 @@ impl Partition {
         &self.fabric.totals
     }
 
-    /// Returns the earlier of two times: the time of the next event in this partition, and the earliest arrival in
-    /// another partition of a packet or credit that was sent since the previous call.
+    /// Returns the earlier of two times: the time of the next event in this partition, and the earliest arrival of mail
+    /// for other partitions. The mail consists of packets and credits that were sent since the previous call.
     pub(crate) fn next_event(&mut self) -> Time {
         let elsewhere = std::mem::replace(&mut self.fabric.outbox.first, Time::NEVER);
         self.fabric.events.next_time().unwrap_or(Time::NEVER).min(elsewhere)
@@ -124,7 +124,7 @@ impl Partition {
         slab.live() - copies.sum::<usize>()
     }
 
-    /// Peak number of packets inside.
+    /// Peak number of packets in this partition's memory, including copies of packets for other partitions.
     pub(crate) fn peak_packets_inside(&self) -> usize {
         self.fabric.slab.peak()
     }

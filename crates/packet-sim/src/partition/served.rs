@@ -1,5 +1,5 @@
-//! Ports that do not know a packet's departure time when the packet is queued, and credits between
-//! neighbours.
+//! Served ports: ports that do not know a packet's departure time when the packet is queued, so that the end of a
+//! transmission may be a separate event. Also credits between neighbours.
 
 #![allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
 

@@ -8,9 +8,9 @@
 //!
 //! # Times of requests
 //! The rate that a flow needs changes continuously while the flow sends faster or slower than this rate. A flow updates
-//! its request when a flow arrives or leaves on one of its links, when a capacity of these links changes, and at
-//! multiples of [`REFRESH`] if it does not send at the requested rate. Between updates the request stays the same, as a
-//! request of D3 does for a round trip.
+//! its request when a flow arrives or leaves on one of its links, and when the capacity of such a link changes. At
+//! multiples of [`REFRESH`], a flow that does not send at the requested rate also updates its request. Between updates
+//! the request stays the same, as a request of D3 does for a round trip.
 //!
 //! # Cost
 //! When a flow arrives or leaves, the policy examines the flows with deadlines on its links, and the flows whose grants

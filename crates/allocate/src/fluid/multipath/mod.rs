@@ -11,8 +11,8 @@
 //! A flow takes about as much computing time as its subflows take in the schedule.
 //!
 //! # Differs from the specification
-//! - If the application or the receiver limits a flow to less than the rate of a path, the limit of the subflow on this
-//!   path is this limit divided by the number of subflows.
+//! - The application or the receiver may limit a flow to less than the rate of a path. The subflow on this path is then
+//!   limited to this limit divided by the number of subflows.
 
 use crate::work::Work;
 use crate::{Changes, Criticality, Fluid, FluidFlow, Rules};
