@@ -1,9 +1,9 @@
 //! The event queue: a calendar of short buckets, with a heap for later events (the alternatives are in
 //! `docs/src/decisions/0006-event-queue.md`).
 //!
-//! The queue holds at most one arrival per link and one wake-up per node. So it has few entries, and nearly all entries
-//! are due within one packet time. A bucket is sorted when the clock reaches it. Its entries are 64-bit integers, which
-//! sort fast and take half the memory of events.
+//! Apart from outdated events, the queue holds at most one arrival per link and one wake-up per node. So it has few
+//! entries, and nearly all entries are due within one packet time. A bucket is sorted when the clock reaches it. Its
+//! entries are 64-bit integers, which sort fast and take half the memory of events.
 
 #[cfg(feature = "event-trace")]
 use crate::event_trace::Step;

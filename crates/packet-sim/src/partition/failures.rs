@@ -176,7 +176,7 @@ impl Partition {
         }
     }
 
-    /// Tells every node of a change.
+    /// Tells every node of this partition of a change.
     pub(super) fn discover(&mut self, index: usize) {
         let Change { links, up, .. } = &self.changes[index];
         for node in &mut self.nodes {

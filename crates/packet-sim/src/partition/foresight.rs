@@ -13,7 +13,7 @@ impl Partition {
     pub(super) fn foresee_bucket(&self) {
         for event in self.fabric.events.following() {
             let index = event.index() as usize;
-            // The index of a wake-up event is a node's index, not a port's. Prefetching an unrelated port
+            // The index of some events, such as wake-ups, is not the index of a port. Prefetching an unrelated port
             // does no harm.
             if let Some(port) = self.fabric.links.ports.get(index) {
                 port.foresee();
